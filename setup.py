@@ -8,7 +8,9 @@ from setuptools import find_packages, setup
 
 NAME = "robot_dynamics_ros"
 HERE = Path(__file__).parent
-VERSION = re.search(r'__version__ = "(.+?)"', (HERE / NAME / "__init__.py").read_text(encoding="utf-8")).group(1)
+VERSION = re.search(
+    r'__version__ = "(.+?)"', (HERE / NAME / "__init__.py").read_text(encoding="utf-8")
+).group(1)
 
 
 def shared(*patterns):
@@ -44,7 +46,10 @@ ROS_JAZZY = [
 ]
 ROS_KILTED = [
     f"ros-kilted-rclpy[fastrtps]~=9.1.2; {HAS_WHEELS}",
-    *(requirement.replace("jazzy", "kilted").replace("5.3.6", "5.5.1") for requirement in ROS_JAZZY[1:]),
+    *(
+        requirement.replace("jazzy", "kilted").replace("5.3.6", "5.5.1")
+        for requirement in ROS_JAZZY[1:]
+    ),
 ]
 NATIVE = ["llvmlite>=0.39"]
 VIZ = ["matplotlib>=3.5"]
@@ -60,11 +65,31 @@ JAX = ["jax>=0.4.30"]
 CASADI = ["casadi>=3.6"]
 TORCH = ["torch>=2.0"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
-VIEW = ["viser>=1.1,<1.2", "trimesh>=4.5", "pycollada>=0.8", "imageio>=2.30", "imageio-ffmpeg>=0.5", "pillow>=9"]
-DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6", "mkdocstrings>=0.29", "mkdocstrings-python>=1.16", "nbformat>=5.1"]
+VIEW = [
+    "viser>=1.1,<1.2",
+    "trimesh>=4.5",
+    "pycollada>=0.8",
+    "imageio>=2.30",
+    "imageio-ffmpeg>=0.5",
+    "pillow>=9",
+]
+DOCS = [
+    "mkdocs>=1.6,<2",
+    "mkdocs-material>=9.6",
+    "mkdocstrings>=0.29",
+    "mkdocstrings-python>=1.16",
+    "nbformat>=5.1",
+]
 RELEASE = ["build>=1.2", "twine>=6"]
 
-NODES = ("commissioning", "controller", "effort_gate", "payload_identification", "simulator", "viewer")
+NODES = (
+    "commissioning",
+    "controller",
+    "effort_gate",
+    "payload_identification",
+    "simulator",
+    "viewer",
+)
 # colcon and Debian put executables where only ros2 looks, wheels put them on the PATH, beside those of others
 PREFIX = "robot_dynamics_" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
@@ -140,7 +165,9 @@ setup(
     maintainer="robot_dynamics_ros maintainers",
     maintainer_email="maintainers@users.noreply.github.com",
     description="Rigid-body dynamics of any URDF robot for ROS 2: computed-torque control, joint wrenches, simulation.",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").is_file() else "",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8")
+    if (HERE / "README.md").is_file()
+    else "",
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     entry_points={

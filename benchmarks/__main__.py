@@ -32,7 +32,9 @@ KEPT = {
 
 
 def main() -> int:
-    known = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_")]
+    known = [
+        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_")
+    ]
     named, options = sys.argv[1:], []
     if len(named) > 1 and named[1].startswith("-"):
         named, options = named[:1], named[1:]
@@ -45,10 +47,17 @@ def main() -> int:
         print(f"── {name} " + "─" * (70 - len(name)), flush=True)
         words = options if named else KEPT[name]
         worst = max(
-            worst, abs(subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *words], check=False).returncode)
+            worst,
+            abs(
+                subprocess.run(
+                    [sys.executable, "-m", f"benchmarks.{name}", *words], check=False
+                ).returncode
+            ),
         )
     if not named:
-        print(f"{monotonic() - begin:.0f} s; not run: {', '.join(name for name in known if name not in KEPT)}")
+        print(
+            f"{monotonic() - begin:.0f} s; not run: {', '.join(name for name in known if name not in KEPT)}"
+        )
     return worst
 
 

@@ -15,7 +15,10 @@ __all__ = ["arm", "closed_loop", "home"]
 def arm(name: str) -> rd.RobotModel:
     """A robot of ours with rotors in its joints: 0.2 kg m² reflected at the large ones, 0.05 at the small ones."""
     limits = rd.load_robot(name)
-    rotors = {joint: 0.2 if limits.effort_limit[i] > 50.0 else 0.05 for i, joint in enumerate(limits.joint_names)}
+    rotors = {
+        joint: 0.2 if limits.effort_limit[i] > 50.0 else 0.05
+        for i, joint in enumerate(limits.joint_names)
+    }
     return rd.load_urdf(rd.robot_path(name), armature=rotors)
 
 

@@ -54,11 +54,15 @@ def exudyn_motion(
             jointTransformations=exudyn.Matrix3DList(
                 [b.T @ R @ t for b, R, t in zip(before, model.joint_rotation, turn, strict=True)]
             ),
-            jointOffsets=exudyn.Vector3DList([b.T @ x for b, x in zip(before, model.joint_position, strict=True)]),
+            jointOffsets=exudyn.Vector3DList(
+                [b.T @ x for b, x in zip(before, model.joint_position, strict=True)]
+            ),
             linkInertiasCOM=exudyn.Matrix3DList(
                 [t.T @ inertia @ t for t, inertia in zip(turn, model.body_inertia, strict=True)]
             ),
-            linkCOMs=exudyn.Vector3DList([t.T @ c for t, c in zip(turn, model.body_com, strict=True)]),
+            linkCOMs=exudyn.Vector3DList(
+                [t.T @ c for t, c in zip(turn, model.body_com, strict=True)]
+            ),
             linkMasses=list(model.body_mass),
             gravity=list(model.gravity),
             jointPControlVector=list(p),

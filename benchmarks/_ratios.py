@@ -29,7 +29,9 @@ def keep(benchmark: str, ratios: dict[str, float]) -> None:
     before = _read(CHECKED_IN).get(benchmark, {})
     known = before.get("ratios", {})
     if before:
-        print(f"\nbeside {CHECKED_IN.name} ({before['date']}, load {before['load']:.1f}, {before['machine']}):")
+        print(
+            f"\nbeside {CHECKED_IN.name} ({before['date']}, load {before['load']:.1f}, {before['machine']}):"
+        )
     changed = 0
     for name, value in ratios.items():
         old = known.get(name)
@@ -38,7 +40,9 @@ def keep(benchmark: str, ratios: dict[str, float]) -> None:
         elif abs(value - old) > NOTABLE * abs(old):
             changed += 1
             print(
-                f"  {name}: {old:.3g} → {value:.3g} ({value / old - 1.0:+.0%})" if old else f"  {name}: 0 → {value:.3g}"
+                f"  {name}: {old:.3g} → {value:.3g} ({value / old - 1.0:+.0%})"
+                if old
+                else f"  {name}: 0 → {value:.3g}"
             )
     for name in known.keys() - ratios.keys():
         print(f"  {name}: {known[name]:.3g} → not measured")
@@ -72,7 +76,9 @@ def _machine() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
         models = [
-            line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+            line.partition(":")[2].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
         ]
         name = models[0] if models else name
     return f"{os.cpu_count()} x {name}, Python {platform.python_version()}"

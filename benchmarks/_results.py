@@ -38,7 +38,9 @@ def write(benchmark: str, figures: dict[str, Any]) -> None:
     }
     path = Path(folder) / f"{benchmark}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"measured": measured, **_rounded(figures)}, indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps({"measured": measured, **_rounded(figures)}, indent=1) + "\n", encoding="utf-8"
+    )
     print(f"written: {path}")
 
 

@@ -52,7 +52,9 @@ class DiagnosticsListener:
 
         self._rclpy = rclpy
         rclpy.init(args=[])
-        self.node = rclpy.create_node("benchmark", enable_rosout=False, start_parameter_services=False)
+        self.node = rclpy.create_node(
+            "benchmark", enable_rosout=False, start_parameter_services=False
+        )
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._values: dict[str, dict[str, str]] = {}
@@ -75,7 +77,9 @@ class DiagnosticsListener:
         deadline = time.monotonic() + timeout
         while float(self._values.get(node, {}).get(key, 0) or 0) < 1:
             if time.monotonic() > deadline:
-                raise SystemExit(f"{node} tells no {key!r} within {timeout:g} s: {self._values.get(node)}")
+                raise SystemExit(
+                    f"{node} tells no {key!r} within {timeout:g} s: {self._values.get(node)}"
+                )
             self._executor.spin_once(timeout_sec=0.1)
 
     def newest(self, node: str) -> dict[str, str]:

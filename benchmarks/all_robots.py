@@ -33,7 +33,10 @@ def main() -> int:
         print(f"{row['robot']:36}{row['outcome']}")
     write(
         "all_robots",
-        {"tolerance": TOLERANCE, "robots": [{key: row[key] for key in (*HEAD, "arrived")} for row in rows]},
+        {
+            "tolerance": TOLERANCE,
+            "robots": [{key: row[key] for key in (*HEAD, "arrived")} for row in rows],
+        },
     )
     return 0
 

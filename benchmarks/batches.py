@@ -47,7 +47,10 @@ def calls(what: str, states: int) -> dict[str, Call]:
     result = function(model, *inputs)
     if what == "wrenches":  # a table with names
         return {"new": lambda: function(model, *inputs)}
-    return {"out": lambda: function(model, *inputs, out=result), "new": lambda: function(model, *inputs)}
+    return {
+        "out": lambda: function(model, *inputs, out=result),
+        "new": lambda: function(model, *inputs),
+    }
 
 
 def measure(given: dict[str, Call], seconds: float) -> dict[str, tuple[float, float]]:
@@ -63,7 +66,9 @@ def measure(given: dict[str, Call], seconds: float) -> dict[str, tuple[float, fl
                 call()
                 row.append(perf_counter() - begin)
     set_threads(None)
-    return {name: (float(np.median(one)), float(np.median(two))) for name, (one, two) in times.items()}
+    return {
+        name: (float(np.median(one)), float(np.median(two))) for name, (one, two) in times.items()
+    }
 
 
 def rate(call: Call) -> float:
@@ -131,7 +136,9 @@ def obey() -> None:
 
 def main() -> int:
     """Print the table; 1 if two threads bring less than they should at 64,000 states or more."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.batches", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.batches", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--quick", action="store_true", help="fewer sizes, shorter")
     parser.add_argument("--only", help="functions, by a part of their names")
     options = parser.parse_args()
@@ -139,7 +146,9 @@ def main() -> int:
     seconds, rounds = (0.3, 5) if options.quick else (0.6, 9)
     load = os.getloadavg()[0]
     print(f"load average {load:.2f}, {os.cpu_count()} processors")
-    print(f"{'':20}{'states':>10}{'':>6}{'one, M/s':>10}{'two, M/s':>10}{'two/one':>9}{'two processes/one':>20}")
+    print(
+        f"{'':20}{'states':>10}{'':>6}{'one, M/s':>10}{'two, M/s':>10}{'two/one':>9}{'two processes/one':>20}"
+    )
     figures: dict[str, dict[str, dict[str, float]]] = {}
     ratios, low = {}, []
     twin = Twin()
@@ -163,7 +172,9 @@ def main() -> int:
                     }
                     ratios[f"{what}, {states:,} states, {way}: two threads over one"] = one / two
                     if states >= 64_000 and one / two < BOUND:
-                        low.append(f"{what}, {states:,} states, {way}: {one / two:.2f} (processes {ceiling:.2f})")
+                        low.append(
+                            f"{what}, {states:,} states, {way}: {one / two:.2f} (processes {ceiling:.2f})"
+                        )
     finally:
         twin.end()
     print("\nnot reached:" if low else f"\nall at {BOUND} or more")

@@ -43,7 +43,11 @@ def _cycle() -> tuple[Counter[str], Counter[str], int, set[str]]:
 
     def seen(frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal calls, until_sent
-        if event == "call" and frame.f_code.co_name == "publish" and "rclpy" in frame.f_code.co_filename:
+        if (
+            event == "call"
+            and frame.f_code.co_name == "publish"
+            and "rclpy" in frame.f_code.co_filename
+        ):
             until_sent = until_sent or set(files)
         if event == "call" and frame.f_code.co_filename.startswith(package):
             calls += 1
@@ -82,7 +86,11 @@ def _routine_files() -> set[str]:
 
     def seen(frame: FrameType, event: str, _argument: object) -> None:
         path = Path(frame.f_code.co_filename)
-        if event == "call" and path.parent == package / "control" / "cycle" and "p" in frame.f_locals:
+        if (
+            event == "call"
+            and path.parent == package / "control" / "cycle"
+            and "p" in frame.f_locals
+        ):
             files.add(str(path.relative_to(package)))
 
     sys.setprofile(seen)
@@ -98,8 +106,12 @@ def main() -> int:
     os.environ.setdefault("ROS_LOG_DIR", tempfile.mkdtemp())
     files, classes, calls, until_sent = _cycle()
     routines = _routine_files()
-    print(f"one joint state, six_axis: {len(files)} files, {len(classes)} classes, {calls} Python calls")
-    print(f"from message to message: {len(until_sent | routines)} files, {len(routines)} of them routines\n")
+    print(
+        f"one joint state, six_axis: {len(files)} files, {len(classes)} classes, {calls} Python calls"
+    )
+    print(
+        f"from message to message: {len(until_sent | routines)} files, {len(routines)} of them routines\n"
+    )
     for name in sorted(until_sent | routines):
         print(f"  {name}")
     print("\nPython calls until the callback ends")

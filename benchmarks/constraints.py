@@ -34,16 +34,23 @@ def theirs(loops, q, v, tau):
         ends = []
         for link, point in ((c.a, "point_a"), (c.b, "point_b")):
             frame = bridge.model.frames[bridge.model.getFrameId(link)]
-            ends += [frame.parentJoint, frame.placement * pin.SE3(np.eye(3), np.array(dict(c.numbers)[point]))]
+            ends += [
+                frame.parentJoint,
+                frame.placement * pin.SE3(np.eye(3), np.array(dict(c.numbers)[point])),
+            ]
         models.append(
-            pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, bridge.model, *ends, pin.ReferenceFrame.LOCAL)
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, bridge.model, *ends, pin.ReferenceFrame.LOCAL
+            )
         )
         datas.append(models[-1].createData())
     data = bridge.model.createData()
     pin.initConstraintDynamics(bridge.model, data, models, datas)
     q_pin, _, v_pin, tau_pin = (np.array(x) for x in bridge_state(bridge, q, v, tau))
     settings = pin.ProximalSettings(1e-10, 1e-8, 3)
-    return lambda: pin.constraintDynamics(bridge.model, data, q_pin, v_pin, tau_pin, models, datas, settings), bridge
+    return lambda: pin.constraintDynamics(
+        bridge.model, data, q_pin, v_pin, tau_pin, models, datas, settings
+    ), bridge
 
 
 def bridge_state(bridge, q, v, tau):
@@ -53,7 +60,9 @@ def bridge_state(bridge, q, v, tau):
     for name in bridge.ours.joint_names:
         joint, at = model.joints[model.getJointId(name)], bridge.ours.v_slice(name).start
         angle = q[bridge.ours.q_slice(name).start]
-        q_pin[joint.idx_q : joint.idx_q + joint.nq] = [angle] if joint.nq == 1 else [np.cos(angle), np.sin(angle)]
+        q_pin[joint.idx_q : joint.idx_q + joint.nq] = (
+            [angle] if joint.nq == 1 else [np.cos(angle), np.sin(angle)]
+        )
         v_pin[joint.idx_v], tau_pin[joint.idx_v] = v[at], tau[at]
     return q_pin, None, v_pin, tau_pin
 
@@ -68,15 +77,23 @@ def main() -> None:
 
     arm = gripper_arm()
     points = [
-        rd.point_constraint(c.name, c.a, c.b, **{k: x for k, x in c.numbers if k.startswith("point")})
+        rd.point_constraint(
+            c.name, c.a, c.b, **{k: x for k, x in c.numbers if k.startswith("point")}
+        )
         for c in arm.constraints
         if c.kind == "hinge"
     ]
-    print(f"{'mechanism':28} {'ours, µs':>9} {'Pinocchio, µs':>14} {'ratio':>6}  {'accelerations differ by':>24}")
+    print(
+        f"{'mechanism':28} {'ours, µs':>9} {'Pinocchio, µs':>14} {'ratio':>6}  {'accelerations differ by':>24}"
+    )
     timed = {}
     for name, loops, guess in (
         ("four-bar, point", four_bar("point"), [0.7, 0.3, 1.0]),
-        ("arm with parallel gripper", rd.Constraints(arm.model, points), np.full(arm.model.nq, 0.2)),
+        (
+            "arm with parallel gripper",
+            rd.Constraints(arm.model, points),
+            np.full(arm.model.nq, 0.2),
+        ),
     ):
         model = loops.model
         q, v = loops.consistent_state(guess, np.linspace(0.1, 1.0, model.nv))
@@ -88,7 +105,10 @@ def main() -> None:
         found = pinocchio()
         order = [bridge.model.joints[bridge.model.getJointId(n)].idx_v for n in model.joint_names]
         apart = np.abs(found[order] - a).max() / np.abs(a).max()
-        ours, other = best(lambda r=run, x=(q, v, tau, none, a, reactions): r(*x), 20000), best(pinocchio, 5000)
+        ours, other = (
+            best(lambda r=run, x=(q, v, tau, none, a, reactions): r(*x), 20000),
+            best(pinocchio, 5000),
+        )
         timed[name] = {"ours, µs": ours, "Pinocchio, µs": other}
         print(f"{name:28} {ours:9.3f} {other:14.3f} {other / ours:6.1f}  {apart:24.1e}")
     hinge = arm
@@ -98,8 +118,14 @@ def main() -> None:
     call = best(lambda: run(q, v, np.zeros(arm.model.nv), np.zeros(2), a, reactions), 5000)
     print(f"{'the same, hinges and gear':28} {call:9.3f}")
     stepped = steps()
-    ratios = {f"{name}: times Pinocchio": row["Pinocchio, µs"] / row["ours, µs"] for name, row in timed.items()}
-    ratios |= {f"{name}, a step: times mj_step": row["mj_step"] / row["ours"] for name, row in stepped.items()}
+    ratios = {
+        f"{name}: times Pinocchio": row["Pinocchio, µs"] / row["ours, µs"]
+        for name, row in timed.items()
+    }
+    ratios |= {
+        f"{name}, a step: times mj_step": row["mj_step"] / row["ours"]
+        for name, row in stepped.items()
+    }
     keep("constraints", ratios)
     write("constraints", {"mechanisms": timed, "steps": stepped})
 

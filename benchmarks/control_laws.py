@@ -57,7 +57,9 @@ def laws(model: rd.RobotModel, omega: float = OMEGA) -> dict[str, rd.Law]:
             kp=omega**2, kd=2.0 * omega, ki=0.25 * omega**3, i_clamp=50.0, friction=friction
         ),
         "feedforward + PD": rd.FeedforwardPD(kp=kp, kd=kd, friction=friction),
-        "feedforward + PID": rd.FeedforwardPD(kp=kp, kd=kd, ki=0.25 * omega * kp, friction=friction),
+        "feedforward + PID": rd.FeedforwardPD(
+            kp=kp, kd=kd, ki=0.25 * omega * kp, friction=friction
+        ),
         "joint impedance": rd.JointImpedance(stiffness=kp, damping_ratio=1.0, friction=friction),
         "Cartesian impedance": rd.CartesianImpedance(
             link=LINKS[model.name],
@@ -71,12 +73,16 @@ def laws(model: rd.RobotModel, omega: float = OMEGA) -> dict[str, rd.Law]:
     }
 
 
-def track(model: rd.RobotModel, law: rd.Law, case: Case, rate: int = 1000) -> tuple[float, float, float]:
+def track(
+    model: rd.RobotModel, law: rd.Law, case: Case, rate: int = 1000
+) -> tuple[float, float, float]:
     """Root mean square and largest error, and largest speed while standing at the end: mrad, mrad, mrad/s."""
     truth = rd.robot_model_error(model, mass=case.mass, friction=case.friction)
     q0 = home(model)
     q1 = q0 + 0.5 * np.where(np.arange(model.nv) % 2, -1.0, 1.0)
-    plant = rd.Plant(truth, 1.0 / rate, integrator="semi_implicit_euler", substeps=max(1, 1000 // rate), q0=q0)
+    plant = rd.Plant(
+        truth, 1.0 / rate, integrator="semi_implicit_euler", substeps=max(1, 1000 // rate), q0=q0
+    )
     controller = rd.JointController(model, law)
     controller.want_wrenches = False
     there, back = rd.plan_move(model, q0, q1, scale=0.8), rd.plan_move(model, q1, q0, scale=0.8)
@@ -98,7 +104,11 @@ def track(model: rd.RobotModel, law: rd.Law, case: Case, rate: int = 1000) -> tu
     e = np.array(errors)
     if not t > end:
         return np.inf, np.inf, np.inf
-    return 1e3 * float(np.sqrt(np.mean(e**2))), 1e3 * float(np.abs(e).max()), 1e3 * float(np.abs(speeds).max())
+    return (
+        1e3 * float(np.sqrt(np.mean(e**2))),
+        1e3 * float(np.abs(e).max()),
+        1e3 * float(np.abs(speeds).max()),
+    )
 
 
 def highest_frequency(model: rd.RobotModel, title: str, rate: int, delay: int) -> float:
@@ -117,7 +127,10 @@ def highest_frequency(model: rd.RobotModel, title: str, rate: int, delay: int) -
 
 def by_case(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
     """Law → case → root mean square and largest error, mrad, at 1 kHz."""
-    return {title: {case.name: track(model, law, case)[:2] for case in CASES} for title, law in laws(model).items()}
+    return {
+        title: {case.name: track(model, law, case)[:2] for case in CASES}
+        for title, law in laws(model).items()
+    }
 
 
 def by_rate(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
@@ -131,7 +144,10 @@ def by_rate(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
 def stability(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, ...]]]:
     """Law → rate in Hz → highest stable frequency, rad/s, with efforts at once and one period late; no friction."""
     return {
-        title: {str(rate): tuple(highest_frequency(model, title, rate, k) for k in (0, 1)) for rate in RATES}
+        title: {
+            str(rate): tuple(highest_frequency(model, title, rate, k) for k in (0, 1))
+            for rate in RATES
+        }
         for title in ("computed torque", "feedforward + PD")
     }
 
@@ -156,11 +172,20 @@ def main() -> int:
             found = figures.setdefault(part, {})[name] = measured(model)
             print(f"\n{name}: {part}\n")
             for title, cells in found.items():
-                row = "".join(f"{case} {' '.join(f'{x:.2g}' for x in pair)}".rjust(26) for case, pair in cells.items())
+                row = "".join(
+                    f"{case} {' '.join(f'{x:.2g}' for x in pair)}".rjust(26)
+                    for case, pair in cells.items()
+                )
                 print(f"{title:20}{row}", flush=True)
     write("control_laws", figures)
     speeds = figures["largest error, mrad, and speed while standing, mrad/s"]
-    return int(any(not speed < 5.0 for table in speeds.values() for _, speed in table["computed torque"].values()))
+    return int(
+        any(
+            not speed < 5.0
+            for table in speeds.values()
+            for _, speed in table["computed torque"].values()
+        )
+    )
 
 
 if __name__ == "__main__":

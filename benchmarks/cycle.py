@@ -35,7 +35,9 @@ def laws(model: RobotModel) -> dict[str, Law]:
     }
 
 
-def median(controller: JointController, special: Callable[[JointController, int], None] | None = None) -> float:
+def median(
+    controller: JointController, special: Callable[[JointController, int], None] | None = None
+) -> float:
     """µs a cycle, along a motion; ``special`` is called before each cycle, untimed."""
     q = controller.model.initial_configuration()
     cycles = CYCLES if controller.compiled else CYCLES // 20
@@ -69,7 +71,9 @@ def special_cycles(model: RobotModel) -> dict[str, float]:
     return {
         "plain": median(JointController(model)),
         "efforts cut": median(cut),
-        "blending": median(blending, lambda c, t: c.set_gains(kp=90.0) if t == 2 * PERIOD else None),
+        "blending": median(
+            blending, lambda c, t: c.set_gains(kp=90.0) if t == 2 * PERIOD else None
+        ),
         "known wrench": median(JointController(model), push),
     }
 
@@ -88,7 +92,10 @@ def main() -> int:
     for robot, make in robots.items():
         model = make()
         for name, law in laws(model).items():
-            compiled, written = JointController(model, law), JointController(model.with_backend("numpy"), law)
+            compiled, written = (
+                JointController(model, law),
+                JointController(model.with_backend("numpy"), law),
+            )
             fast, slow = median(compiled), median(written)
             print(f"{robot:12}{name:38}{fast:14.1f}{slow:12.1f}{slow / fast:8.1f}", flush=True)
             rows[f"{robot}, {name}"] = {"compiled, µs": fast, "as written, µs": slow}
@@ -96,7 +103,10 @@ def main() -> int:
             if robot != "six_axis":
                 break
     special = special_cycles(rd.load_robot("six_axis"))
-    print("\nsix_axis, computed torque, µs: " + ", ".join(f"{name} {value:.1f}" for name, value in special.items()))
+    print(
+        "\nsix_axis, computed torque, µs: "
+        + ", ".join(f"{name} {value:.1f}" for name, value in special.items())
+    )
     keep("cycle", ratios)
     write("cycle", {"cycles": rows, "special": special})
     return 0

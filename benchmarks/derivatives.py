@@ -55,7 +55,9 @@ def first_call(name: str, function: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "ROBOT_DYNAMICS_CACHE": cache}
         run = [sys.executable, "-c", FIRST, name, function]
-        told = subprocess.run(run, env=environment, capture_output=True, text=True, check=True).stdout
+        told = subprocess.run(
+            run, env=environment, capture_output=True, text=True, check=True
+        ).stdout
         seconds, processor = map(float, told.split())
         return seconds, processor
 
@@ -77,12 +79,16 @@ def per_call(model: rd.RobotModel) -> dict[str, float]:
         "inverse, Pinocchio": lambda: pin.computeRNEADerivatives(theirs, data, x, w, b),
         "forward, Pinocchio": lambda: pin.computeABADerivatives(theirs, data, x, w, b),
     }
-    return least(calls, 0.0005, 200)  # rounds shorter than a time slice: other programs disturb few of them
+    return least(
+        calls, 0.0005, 200
+    )  # rounds shorter than a time slice: other programs disturb few of them
 
 
 def main() -> None:
     """Print and write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default=",".join(ROBOTS), help="robots, separated by commas")
     figures = {}
     print(f"{'robot':18} function    ours, us  Pinocchio, us  ratio  first call, s  of processor")
@@ -91,8 +97,13 @@ def main() -> None:
         for function in ("inverse", "forward"):
             ours, theirs = times[function], times[f"{function}, Pinocchio"]
             first, processor = first_call(name, function)
-            times[f"{function}, first call, s"], times[f"{function}, first call, s of processor"] = first, processor
-            numbers = f"{ours:10.2f} {theirs:14.2f} {theirs / ours:6.2f} {first:15.2f} {processor:14.2f}"
+            (
+                times[f"{function}, first call, s"],
+                times[f"{function}, first call, s of processor"],
+            ) = first, processor
+            numbers = (
+                f"{ours:10.2f} {theirs:14.2f} {theirs / ours:6.2f} {first:15.2f} {processor:14.2f}"
+            )
             print(f"{name:18} {function:9} {numbers}", flush=True)
     write("derivatives", {"per call": figures})
 

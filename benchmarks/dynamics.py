@@ -51,7 +51,9 @@ def least(calls: dict[str, Call], seconds: float, rounds: int) -> dict[str, floa
 
     for call in calls.values():
         call()  # compiles
-    repeats = {name: max(1, int(seconds / max(once(call, 3), 1e-8))) for name, call in calls.items()}
+    repeats = {
+        name: max(1, int(seconds / max(once(call, 3), 1e-8))) for name, call in calls.items()
+    }
     best = dict.fromkeys(calls, np.inf)
     for _ in range(rounds):
         for name, call in calls.items():
@@ -87,7 +89,14 @@ def straight_chain(n: int) -> rd.RobotModel:
 
     ``rd.chain`` is the harder one, with every frame and axis turned at random.
     """
-    from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Link, Pose, RobotDescription
+    from robot_dynamics_ros.model.description import (
+        Inertia,
+        Joint,
+        JointType,
+        Link,
+        Pose,
+        RobotDescription,
+    )
 
     rng = np.random.default_rng(0)
     links, joints = [Link("base")], []
@@ -98,9 +107,18 @@ def straight_chain(n: int) -> rd.RobotModel:
         links.append(Link(f"link{i + 1}", Inertia(1.0, rng.uniform(-0.1, 0.1, 3), inertia)))
         pose = Pose(position=[0.2 if i else 0.0, 0.0, 0.0])
         joints.append(
-            Joint(f"joint{i + 1}", JointType.REVOLUTE, links[i].name, links[i + 1].name, pose, np.eye(3)[2 - i % 3])
+            Joint(
+                f"joint{i + 1}",
+                JointType.REVOLUTE,
+                links[i].name,
+                links[i + 1].name,
+                pose,
+                np.eye(3)[2 - i % 3],
+            )
         )
-    return rd.RobotModel.from_description(RobotDescription(f"straight_chain{n}", tuple(links), tuple(joints)))
+    return rd.RobotModel.from_description(
+        RobotDescription(f"straight_chain{n}", tuple(links), tuple(joints))
+    )
 
 
 class Peers:
@@ -179,11 +197,17 @@ WAYS = ("kernel", "plain", "plain, out")
 """``rd.kernel(model, name)(q, v, a, out)``, ``rd.name(model, q, v, a)``, and the latter with ``out=``."""
 
 
-def per_call(model: rd.RobotModel, urdf: str, seconds: float, rounds: int) -> dict[str, dict[str, float]]:
+def per_call(
+    model: rd.RobotModel, urdf: str, seconds: float, rounds: int
+) -> dict[str, dict[str, float]]:
     """Microseconds a call by function and contestant: our kernels and plain functions, and the peers."""
     rng = np.random.default_rng(0)
     q, v, a = (rng.uniform(-1, 1, n) for n in (model.nq, model.nv, model.nv))
-    out, M, wrenches = np.empty(model.nv), np.empty((model.nv, model.nv)), np.empty((len(model.joint_names), 6))
+    out, M, wrenches = (
+        np.empty(model.nv),
+        np.empty((model.nv, model.nv)),
+        np.empty((len(model.joint_names), 6)),
+    )
     peers = Peers(model, urdf, (q, v, a))
     both = rd.kernel(model, "inverse_dynamics_wrenches")
 
@@ -212,7 +236,9 @@ def per_call(model: rd.RobotModel, urdf: str, seconds: float, rounds: int) -> di
     return table
 
 
-def by_link(model: rd.RobotModel, urdf: str, seconds: float, rounds: int) -> dict[str, dict[str, float]]:
+def by_link(
+    model: rd.RobotModel, urdf: str, seconds: float, rounds: int
+) -> dict[str, dict[str, float]]:
     """Microseconds a call of the plain functions of one link, and of all joints' wrenches, beside Pinocchio's."""
     import pinocchio as pin
 
@@ -249,7 +275,9 @@ def batch(model: rd.RobotModel, urdf: str, states: int, rounds: int) -> dict[str
     out = np.empty((states, model.nv))
     P = pin.buildModelFromXML(urdf)
     pool = pin.ModelPool(P, 2)
-    Q, V, A, T = (np.asfortranarray(rng.uniform(-1, 1, (n, states))) for n in (P.nq, P.nv, P.nv, P.nv))
+    Q, V, A, T = (
+        np.asfortranarray(rng.uniform(-1, 1, (n, states))) for n in (P.nq, P.nv, P.nv, P.nv)
+    )
     found: dict[str, dict[str, float]] = {}
     theirs = {"inverse": "rneaInParallel", "forward": "abaInParallel"}
     for what, ours in (("inverse", rd.inverse_dynamics), ("forward", rd.forward_dynamics)):
@@ -280,7 +308,11 @@ def sweep(rounds: int) -> dict[str, list[float]]:
             q, v, a = rng.uniform(-1, 1, (3, n))
             run, out = rd.kernel(model, name), np.empty(n)
             row.append(
-                least({"ours": lambda run=run, q=q, v=v, a=a, out=out: run(q, v, a, out)}, 0.001, rounds)["ours"]
+                least(
+                    {"ours": lambda run=run, q=q, v=v, a=a, out=out: run(q, v, a, out)},
+                    0.001,
+                    rounds,
+                )["ours"]
             )
     return found
 
@@ -305,14 +337,22 @@ def compile_times() -> dict[str, float]:
         environment = {**os.environ, "ROBOT_DYNAMICS_CACHE": str(Path(place) / "kernels")}
         for label in ("cold", "cached"):
             said = subprocess.run(
-                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+                [sys.executable, "-c", code],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
             )
             for line in said.stdout.splitlines():
                 name, seconds = line.split()
                 found[f"{name}, {label}"] = float(seconds)
     start = "import time; t = time.perf_counter(); import robot_dynamics_ros as rd; rd.load_urdf; rd.kernel; print(time.perf_counter() - t)"
     times = [
-        float(subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True).stdout)
+        float(
+            subprocess.run(
+                [sys.executable, "-c", start], capture_output=True, text=True, check=True
+            ).stdout
+        )
         for _ in range(3)
     ]
     found["import robot_dynamics_ros"] = min(times)
@@ -324,7 +364,9 @@ def rollouts(rounds: int) -> dict[str, float]:
     model = rd.load_robot("seven_axis")
     q, v = model.initial_configuration(), np.zeros(model.nv)
     calls: dict[str, Call] = {
-        method: lambda method=method: rd.rollout(model, q, v, dt=1e-4, steps=1000, method=method, stop_stiffness=1e3)
+        method: lambda method=method: rd.rollout(
+            model, q, v, dt=1e-4, steps=1000, method=method, stop_stiffness=1e3
+        )
         for method in ("semi_implicit", "rk4")
     }
     peers = Peers(model, rd.to_urdf(model), (q, v, v))
@@ -356,9 +398,13 @@ def main() -> int:
     figures: dict[str, Any] = {"made with": surroundings(), "per call": {}}
     missed = []
 
-    print("µs a whole call from Python, nothing subtracted; × is the peer's time over ours (Pinocchio's, MuJoCo's)\n")
     print(
-        f"{'robot':18}{'':9}{'backend':9}" + "".join(f"{way:>22}" for way in WAYS) + f"{'pinocchio':>11}{'mujoco':>9}"
+        "µs a whole call from Python, nothing subtracted; × is the peer's time over ours (Pinocchio's, MuJoCo's)\n"
+    )
+    print(
+        f"{'robot':18}{'':9}{'backend':9}"
+        + "".join(f"{way:>22}" for way in WAYS)
+        + f"{'pinocchio':>11}{'mujoco':>9}"
     )
     chosen = robots(only)
     for name, (model, urdf) in chosen.items():
@@ -369,13 +415,25 @@ def main() -> int:
                 + (f"{row['mujoco'] / row[way]:4.0f} ×" if "mujoco" in row else f"{'':6}")
                 for way in WAYS
             )
-            theirs = f"{row['pinocchio']:11.2f}" + (f"{row['mujoco']:9.2f}" if "mujoco" in row else "")
+            theirs = f"{row['pinocchio']:11.2f}" + (
+                f"{row['mujoco']:9.2f}" if "mujoco" in row else ""
+            )
             print(f"{name:18}{what:9}{row['backend']:9}{ours}{theirs}", flush=True)
-            bars = BARS[what][0 if model.nv <= 32 else 1], *(PLAIN_BAR if model.nv <= 9 else 0.0,) * 2
+            bars = (
+                BARS[what][0 if model.nv <= 32 else 1],
+                *(PLAIN_BAR if model.nv <= 9 else 0.0,) * 2,
+            )
             for way, bar in zip(WAYS, bars, strict=True):
                 if row["pinocchio"] / row[way] < bar:
-                    missed.append(f"{name} {what}, {way}: {row['pinocchio'] / row[way]:.1f} × Pinocchio, wanted {bar}")
-            if what == "mass" and "mujoco" in row and model.nv >= 100 and row["mujoco"] < row["kernel"]:
+                    missed.append(
+                        f"{name} {what}, {way}: {row['pinocchio'] / row[way]:.1f} × Pinocchio, wanted {bar}"
+                    )
+            if (
+                what == "mass"
+                and "mujoco" in row
+                and model.nv >= 100
+                and row["mujoco"] < row["kernel"]
+            ):
                 missed.append(f"{name} mass: MuJoCo is faster")
         share = table["inverse"]["with wrenches"] / table["inverse"]["kernel"]
         print(f"{'':18}efforts and all joint wrenches in one pass: {share:.2f} × the efforts alone")
@@ -385,7 +443,9 @@ def main() -> int:
             for what, row in by_link(model, urdf, seconds, rounds).items():
                 figures.setdefault("by link", {}).setdefault(name, {})[what] = row
                 ratio = row["pinocchio"] / row["plain"]
-                print(f"{'':18}rd.{what:15}{row['plain']:8.3f} {ratio:5.1f} ×{row['pinocchio']:8.2f}")
+                print(
+                    f"{'':18}rd.{what:15}{row['plain']:8.3f} {ratio:5.1f} ×{row['pinocchio']:8.2f}"
+                )
                 if ratio < LINK_BAR and model.nv <= 9:
                     missed.append(f"{name} {what}: {ratio:.1f} × Pinocchio, wanted {LINK_BAR}")
 
@@ -445,7 +505,9 @@ def _ratios(figures: dict[str, Any]) -> dict[str, float]:
         for what, row in table.items():
             ratios[f"{robot}, {what}: times Pinocchio"] = row["pinocchio"] / row["plain"]
     for what, row in figures.get("batch", {}).items():
-        ratios[f"batch, {what}: two threads over one"] = row["ours, 2 threads"] / row["ours, 1 threads"]
+        ratios[f"batch, {what}: two threads over one"] = (
+            row["ours, 2 threads"] / row["ours, 1 threads"]
+        )
     return ratios
 
 
@@ -458,7 +520,9 @@ def plot(figures: dict[str, list[float]], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(6, 4))
     for what in ("inverse", "forward"):
         power = exponent(figures["links"], figures[what])
-        axes.loglog(figures["links"], figures[what], "o-", label=f"{what} dynamics, ∝ n^{power:.2f}")
+        axes.loglog(
+            figures["links"], figures[what], "o-", label=f"{what} dynamics, ∝ n^{power:.2f}"
+        )
     axes.set_xlabel("links")
     axes.set_ylabel("µs a call")
     axes.grid(True, which="both", alpha=0.3)

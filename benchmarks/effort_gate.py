@@ -36,15 +36,28 @@ def main() -> int:
     keep_to_this_machine()
 
     def arguments(namespace: str, *more: str) -> list[str]:
-        return ["--ros-args", "-r", f"__ns:=/{namespace}", "-p", f"robot_description_file:={args.robot}", *more]
+        return [
+            "--ros-args",
+            "-r",
+            f"__ns:=/{namespace}",
+            "-p",
+            f"robot_description_file:={args.robot}",
+            *more,
+        ]
 
     slow = ("-p", "state_timeout:=10.0")
     gate_input = ("-r", "effort_controller/commands:=effort_gate/commands")
     with (
         tempfile.TemporaryDirectory() as folder,
         NodeProcess("controller", arguments("controller", *slow), Path(folder) / "plain.log"),
-        NodeProcess("controller", arguments("gated", *slow, *gate_input), Path(folder) / "gated.log"),
-        NodeProcess("effort_gate", arguments("gated", "-p", "command_timeout:=10.0"), Path(folder) / "gate.log"),
+        NodeProcess(
+            "controller", arguments("gated", *slow, *gate_input), Path(folder) / "gated.log"
+        ),
+        NodeProcess(
+            "effort_gate",
+            arguments("gated", "-p", "command_timeout:=10.0"),
+            Path(folder) / "gate.log",
+        ),
     ):
         times = measure(args.robot, args.cycles, NAMES)
     print(
@@ -60,7 +73,8 @@ def main() -> int:
     keep(
         "effort_gate",
         {
-            f"{label}, with the gate over without (less is better)": x["with, ms"] / x["without, ms"]
+            f"{label}, with the gate over without (less is better)": x["with, ms"]
+            / x["without, ms"]
             for label, x in found.items()
         },
     )

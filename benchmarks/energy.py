@@ -28,7 +28,10 @@ def chaotic_robots() -> Iterator[tuple[str, rd.RobotModel]]:
     yield "limb of 3", rd.limb(3, lengths=[0.4, 0.5, 0.3], masses=[1.0, 2.0, 0.5], plane="vertical")
     yield "limb of 4", rd.limb(4, lengths=[0.6, 0.4, 0.4, 0.3], plane="vertical")
     for name in ("three_link", "two_arm_torso"):
-        yield f"{name}, floating", rd.load_robot(name, floating_base=True).replace(gravity=(0.0, 0.0, 0.0))
+        yield (
+            f"{name}, floating",
+            rd.load_robot(name, floating_base=True).replace(gravity=(0.0, 0.0, 0.0)),
+        )
 
 
 def start(model: rd.RobotModel) -> tuple[np.ndarray, np.ndarray]:
@@ -36,17 +39,23 @@ def start(model: rd.RobotModel) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     floating = model.nq - model.nv
     v = rng.uniform(-1.0, 1.0, model.nv) * (2.0 if floating else 0.3)
-    q = rd.integrate(model, model.neutral(), rng.uniform(-2.0, 2.0, model.nv) * (0.0 if floating else 1.0))
+    q = rd.integrate(
+        model, model.neutral(), rng.uniform(-2.0, 2.0, model.nv) * (0.0 if floating else 1.0)
+    )
     if floating:  # its mass centre rests
         v[3:6] -= rd.centroidal_momentum(model, q, v)[3:] / model.total_mass
     return q, v
 
 
-def drift(model: rd.RobotModel, steps: int, dt: float, integrator: str = "moreau") -> dict[str, float]:
+def drift(
+    model: rd.RobotModel, steps: int, dt: float, integrator: str = "moreau"
+) -> dict[str, float]:
     """Rise of the fitted line, oscillation within the first window, and how far momentum moved; over the largest kinetic energy
     and the largest momentum."""
     q0, v0 = start(model)
-    plant = Plant(model, dt, integrator=integrator, friction=False, stops=None, limiter=False, q0=q0, v0=v0)
+    plant = Plant(
+        model, dt, integrator=integrator, friction=False, stops=None, limiter=False, q0=q0, v0=v0
+    )
     begin, means, oscillation, kinetic = sum(plant.energy()), [], 0.0, 0.0
     for window in range(WINDOWS):
         path = plant.run(np.zeros(model.nv), steps // WINDOWS)
@@ -66,7 +75,9 @@ def drift(model: rd.RobotModel, steps: int, dt: float, integrator: str = "moreau
         "oscillation": oscillation / kinetic,
     }
     if model.nq > model.nv:
-        before, after = (rd.centroidal_momentum(model, q, v) for q, v in ((q0, v0), (plant.q, plant.v)))
+        before, after = (
+            rd.centroidal_momentum(model, q, v) for q, v in ((q0, v0), (plant.q, plant.v))
+        )
         result["momentum"] = float(np.abs(after - before).max() / np.abs(before).max())
     return result
 
@@ -83,7 +94,8 @@ def main() -> int:
         row = rows[name] = drift(model, options.steps, options.dt, options.integrator)
         cells = [f"{value:.1e}" for value in row.values()]
         print(
-            f"{name:26}{cells[0]:>12}{cells[1]:>12}{cells[2]:>14}{cells[3] if len(cells) > 3 else '':>12}", flush=True
+            f"{name:26}{cells[0]:>12}{cells[1]:>12}{cells[2]:>14}{cells[3] if len(cells) > 3 else '':>12}",
+            flush=True,
         )
     write("energy", {"steps": options.steps, "dt, s": options.dt, "robots": rows})
     return 0

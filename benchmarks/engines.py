@@ -33,7 +33,11 @@ def robots() -> dict[str, rd.RobotModel]:
     """Three of our own, three of other people's (from example-robot-data, where installed)."""
     found = {name: rd.load_robot(name) for name in ("six_axis", "seven_axis", "two_arm_torso")}
     try:
-        files = [Path(str(f.locate())) for f in metadata.files("example-robot-data") or [] if f.suffix == ".urdf"]
+        files = [
+            Path(str(f.locate()))
+            for f in metadata.files("example-robot-data") or []
+            if f.suffix == ".urdf"
+        ]
     except metadata.PackageNotFoundError:
         files = []
     for name, file in LOADED.items():
@@ -48,7 +52,9 @@ def robots() -> dict[str, rd.RobotModel]:
 def lively(model: rd.RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """A start that bends every joint."""
     q = rd.Plant(model, DT).q
-    return q, np.where(np.isfinite(model.velocity_limit), 0.2 * model.velocity_limit, 0.3) * np.cos(np.arange(model.nv))
+    return q, np.where(np.isfinite(model.velocity_limit), 0.2 * model.velocity_limit, 0.3) * np.cos(
+        np.arange(model.nv)
+    )
 
 
 def pair(model: rd.RobotModel, method: str, **options: object) -> tuple[rd.Plant, rd.MujocoPlant]:
@@ -129,7 +135,9 @@ def main() -> int:
             f"{name:16}{model.nv:7} | {a:13.1e}{w:10.1e} | {close:10.1e}{default:14.1e}{finer:14.1e} | {ours:10.1f}{theirs:10.1f}",
             flush=True,
         )
-    times = {name: row["MujocoPlant, µs a step"] / row["Plant, µs a step"] for name, row in found.items()}
+    times = {
+        name: row["MujocoPlant, µs a step"] / row["Plant, µs a step"] for name, row in found.items()
+    }
     keep("engines", {f"{name}, a step: times MujocoPlant": ratio for name, ratio in times.items()})
     write("engines", {"robots": found})
     print(

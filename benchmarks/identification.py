@@ -60,13 +60,18 @@ def without_hand(path: Path, gravity: float = 9.81) -> rd.RobotModel:
             root.remove(element)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return rd.load_urdf(ElementTree.tostring(root, encoding="unicode"), gravity=(0.0, 0.0, -gravity))
+        return rd.load_urdf(
+            ElementTree.tostring(root, encoding="unicode"), gravity=(0.0, 0.0, -gravity)
+        )
 
 
 def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Times (n,), positions, velocities and efforts (n, 7)."""
     t = np.loadtxt(folder / LOG.format("time"))
-    q, v, effort = (np.loadtxt(folder / LOG.format(x)).reshape(-1, 7) for x in ("positions", "velocity", "torques"))
+    q, v, effort = (
+        np.loadtxt(folder / LOG.format(x)).reshape(-1, 7)
+        for x in ("positions", "velocity", "torques")
+    )
     return t, q, v, effort
 
 
@@ -83,7 +88,9 @@ def expression(path: Path, q: np.ndarray) -> np.ndarray:
             raise SystemExit(f"{path}: not a plain expression: {value[:60]}")
         vector = value.startswith("[")
         code = f"({value[1:-1].replace(';', ',')},)" if vector else value
-        known[name] = eval(code, {"__builtins__": {}}, known)  # checked above: numbers, names, operators
+        known[name] = eval(
+            code, {"__builtins__": {}}, known
+        )  # checked above: numbers, names, operators
         if vector:
             return np.stack([np.broadcast_to(x, len(q)) for x in known[name]], axis=1)
     raise SystemExit(f"{path}: holds no vector")
@@ -98,7 +105,10 @@ class PublishedModel:
     def __init__(self, folder: Path, arm: rd.RobotModel) -> None:
         self.arm = arm
         self.friction = self._friction(folder / MODEL.format("FrictionTorque"))
-        self.mass, self.gravity = folder / MODEL.format("MassMatrix"), folder / MODEL.format("GravityVector")
+        self.mass, self.gravity = (
+            folder / MODEL.format("MassMatrix"),
+            folder / MODEL.format("GravityVector"),
+        )
         rng = np.random.default_rng(0)
         q = rng.uniform(arm.lower, arm.upper, (400, 7))
         a = rng.normal(size=q.shape) * 3.0
@@ -130,19 +140,28 @@ class PublishedModel:
         return self._rigid(q, a) + velocity + sigmoid(v) - sigmoid(0.0 * v)
 
 
-def filtered(t: np.ndarray, q: np.ndarray, effort: np.ndarray, v: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+def filtered(
+    t: np.ndarray, q: np.ndarray, effort: np.ndarray, v: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
     """Position, velocity, acceleration and effort on a grid of 1 ms, low-passed."""
     grid = np.arange(t[0], t[-1], STEP)
     b, a = butter(4, 2.0 * CUTOFF * STEP)
 
     def smooth(x: np.ndarray, late: float = 0.0) -> np.ndarray:
-        return filtfilt(b, a, np.stack([np.interp(grid + late, t, x[:, i]) for i in range(x.shape[1])], axis=1), axis=0)
+        return filtfilt(
+            b,
+            a,
+            np.stack([np.interp(grid + late, t, x[:, i]) for i in range(x.shape[1])], axis=1),
+            axis=0,
+        )
 
     position = smooth(q)
     velocity = np.gradient(position, STEP, axis=0)
     if v is not None:
         read, training = smooth(v), slice(round(EDGE / STEP), int(SHARE * len(grid)))
-        rate, missing = (x[training].ravel() for x in (np.gradient(read, STEP, axis=0), velocity - read))
+        rate, missing = (
+            x[training].ravel() for x in (np.gradient(read, STEP, axis=0), velocity - read)
+        )
         velocity = smooth(v, late=float(rate @ missing / (rate @ rate)))
     return position, velocity, np.gradient(velocity, STEP, axis=0), smooth(effort)
 
@@ -179,9 +198,16 @@ def plain_least_squares(
 def row(name: str, left: np.ndarray, more: str = "") -> dict[str, list[float]]:
     """One line of rms per joint and in all, one of peaks; the same returned.  NaN does not count."""
     rms, peak = np.sqrt(np.nanmean(left**2, axis=0)), np.nanmax(np.abs(left), axis=0)
-    print(f"{name:<26}" + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.nanmean(left**2)))) + f"  {more}")
+    print(
+        f"{name:<26}"
+        + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.nanmean(left**2))))
+        + f"  {more}"
+    )
     print(f"{'  peak':<26}" + "".join(f"{x:7.2f}" for x in peak), flush=True)
-    return {"rms, N m": [*rms.tolist(), float(np.sqrt(np.nanmean(left**2)))], "largest, N m": peak.tolist()}
+    return {
+        "rms, N m": [*rms.tolist(), float(np.sqrt(np.nanmean(left**2)))],
+        "largest, N m": peak.tolist(),
+    }
 
 
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.M)
@@ -198,7 +224,11 @@ def memory() -> float:
     """Largest memory of this process since :func:`forget_peak`, MB."""
     status = Path("/proc/self/status")
     found = PEAK.search(status.read_text()) if status.exists() else None
-    return float(found.group(1)) / 1024.0 if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    return (
+        float(found.group(1)) / 1024.0
+        if found
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    )
 
 
 def compare(
@@ -226,17 +256,27 @@ def compare(
         "`identify`": found.predict(qt, vt, at) - measured,
         "published model": published.efforts(qt, vt, at) - measured,
         "plain least squares": (plain_least_squares(arm, rows, training) - rows[3])[test],
-        "the same with rotors": (plain_least_squares(arm, rows, training, rotors=True) - rows[3])[test],
+        "the same with rotors": (plain_least_squares(arm, rows, training, rotors=True) - rows[3])[
+            test
+        ],
     }
     more = {"`identify`": f"{took:.1f} s, {used:.0f} MB"}
-    return last, {name: row(name, difference, more.get(name, "")) for name, difference in left.items()}
+    return last, {
+        name: row(name, difference, more.get(name, "")) for name, difference in left.items()
+    }
 
 
 def main() -> int:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", help="clone of marcocognetti/FrankaEmikaPandaDynModel")
-    parser.add_argument("--urdf", type=Path, default=None, help="URDF of the Panda (default: example-robot-data's)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="clone of marcocognetti/FrankaEmikaPandaDynModel"
+    )
+    parser.add_argument(
+        "--urdf", type=Path, default=None, help="URDF of the Panda (default: example-robot-data's)"
+    )
     options = parser.parse_args()
     if options.folder is None:
         print("left out: needs the folder of a recording, see the docstring")
@@ -246,7 +286,9 @@ def main() -> int:
     t, q, v, effort = recorded(options.folder)
     published = PublishedModel(options.folder, without_hand(path, 9.80665))
     before = memory()
-    print(f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; {before:.0f} MB before\n")
+    print(
+        f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; {before:.0f} MB before\n"
+    )
     print("times as recorded")
     (qt, vt, at, measured), as_recorded = compare(arm, published, t, q, effort)
     print("\ntimes as recorded, with the recorded velocities")
@@ -255,7 +297,11 @@ def main() -> int:
     repaired = Recording.of(arm, t, q, None, effort)
     print(f"\ntimes repaired ({time.perf_counter() - clock:.1f} s): {'; '.join(repaired.notes)}")
     _, on_repaired = compare(arm, published, repaired.t, repaired.q, repaired.effort)
-    figures = {"times as recorded": as_recorded, "with velocities": with_velocities, "times repaired": on_repaired}
+    figures = {
+        "times as recorded": as_recorded,
+        "with velocities": with_velocities,
+        "times repaired": on_repaired,
+    }
     write("identification", figures)
     print("\npoor data: the first seconds alone, what they do not show kept from the URDF")
     for seconds in (0.8, 1.5, 3.0, 6.0):

@@ -53,7 +53,10 @@ def ur10e(folder: Path, name: str) -> tuple[np.ndarray, ...]:
 def tx40(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times (n,), positions and torques (n, 6): of every fifth row of 5 kHz."""
     data = folder / "examples" / "staubli_TX40" / "data"
-    q, effort = (np.genfromtxt(data / f"{x}_data.csv", delimiter=",", skip_header=1) for x in ("pos_read", "curr"))
+    q, effort = (
+        np.genfromtxt(data / f"{x}_data.csv", delimiter=",", skip_header=1)
+        for x in ("pos_read", "curr")
+    )
     motors, torques = np.diag(RATIOS), np.diag(RATIOS)
     motors[5, 4] = torques[4, 5] = RATIOS[5]
     q = q @ np.linalg.inv(motors).T + np.array([0.0, -0.5, 0.5, 0.0, 0.0, 0.0]) * np.pi
@@ -82,17 +85,24 @@ def compare(
         MotionSamples.of_recordings(arm, [recording]).earlier(found.delay)
         for recording in (*recordings, Recording.of(arm, *test))  # type: ignore[arg-type]
     ]
-    rows = tuple(np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort"))
+    rows = tuple(
+        np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort")
+    )
     last = motions[-1]
     count, slow = len(last.t), 0.2 * EffortParameters(arm).smoothing
     use = blocks(found.parameters, last, slow=slow).use
-    plain = plain_least_squares(arm, rows, slice(0, -count), rotors=True, use=np.abs(rows[1]) > slow)[-count:]
+    plain = plain_least_squares(
+        arm, rows, slice(0, -count), rotors=True, use=np.abs(rows[1]) > slow
+    )[-count:]
     predictions = {
         "URDF": rd.inverse_dynamics(arm, last.q, last.v, last.a) / constants,
         "`identify`": found.predict(last.q, last.v, last.a) / constants,
         "plain least squares with rotors": plain,
     }
-    left = {name: np.where(use, last.mean((x - last.effort) * unit, 0.05), np.nan) for name, x in predictions.items()}
+    left = {
+        name: np.where(use, last.mean((x - last.effort) * unit, 0.05), np.nan)
+        for name, x in predictions.items()
+    }
     for note in found.notes:
         print(f"  {note}")
     more = {"`identify`": f"{took:.1f} s of processor time"}
@@ -101,7 +111,9 @@ def compare(
 
 def main() -> int:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ur10e", type=Path, help="clone of shamilmamedov/dynamic_calibration")
     parser.add_argument("--tx40", type=Path, help="clone of thanhndv212/figaroh-examples")
     options = parser.parse_args()
@@ -120,7 +132,9 @@ def main() -> int:
         arm = loaded(options.tx40 / "examples" / "staubli_TX40" / "urdf" / "tx40_mdh_modified.urdf")
         t, q, effort = tx40(options.tx40)
         n = int(0.7 * len(t))
-        figures["TX40"] = compare(arm, [(t[:n], q[:n], None, effort[:n])], (t[n:], q[n:], None, effort[n:]))
+        figures["TX40"] = compare(
+            arm, [(t[:n], q[:n], None, effort[:n])], (t[n:], q[n:], None, effort[n:])
+        )
     if figures:
         write("identification_of_arms", figures)
     else:

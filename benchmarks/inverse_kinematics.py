@@ -34,7 +34,9 @@ def arm(name: str) -> rd.RobotModel:
     """The robot of that name: one of ours, or an example of the package example-robot-data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return rd.load_robot(name) if name.endswith("_axis") else rd.load_urdf(example(f"{name}.urdf"))
+        return (
+            rd.load_robot(name) if name.endswith("_axis") else rd.load_urdf(example(f"{name}.urdf"))
+        )
 
 
 class Peer:
@@ -61,9 +63,9 @@ class Peer:
             for _ in range(100):
                 if np.linalg.norm(error) < TOLERANCE:
                     return True
-                J = pin.Jlog6(pin.SE3(target).actInv(self.data.oMf[self.frame])) @ pin.computeFrameJacobian(
-                    self.model, self.data, q, self.frame
-                )
+                J = pin.Jlog6(
+                    pin.SE3(target).actInv(self.data.oMf[self.frame])
+                ) @ pin.computeFrameJacobian(self.model, self.data, q, self.frame)
                 step = J.T @ np.linalg.solve(J @ J.T + damping * np.eye(6), error)
                 ahead = np.clip(q + step, self.lower, self.upper)
                 new = self.error(ahead, target)
@@ -97,13 +99,19 @@ def measure(name: str, count: int) -> dict[str, float]:
             reached += search(pose)
             times.append(1e3 * (time.perf_counter() - begin))
         middle, slow = np.percentile(times, [50, 99])
-        figures |= {f"median{word}": middle, f"99 %{word}": slow, f"found{word}": reached / len(times)}
+        figures |= {
+            f"median{word}": middle,
+            f"99 %{word}": slow,
+            f"found{word}": reached / len(times),
+        }
     return figures
 
 
 def main() -> None:
     """Print and write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default=",".join(ARMS), help="arms, separated by commas")
     parser.add_argument("--targets", type=int, default=1000)
     arguments = parser.parse_args()
@@ -111,7 +119,9 @@ def main() -> None:
     print(f"{'arm':12} median, ms  99 %, ms  found | Pinocchio: median, ms  99 %, ms  found")
     for name in arguments.only.split(","):
         figures[name] = f = measure(name, arguments.targets)
-        ours, theirs = ([f[f"{x}{word}"] for x in ("median", "99 %", "found")] for word in ("", ", Pinocchio"))
+        ours, theirs = (
+            [f[f"{x}{word}"] for x in ("median", "99 %", "found")] for word in ("", ", Pinocchio")
+        )
         print(
             f"{name:12} {ours[0]:10.3f} {ours[1]:9.2f} {ours[2]:6.3f} | {theirs[0]:21.3f} {theirs[1]:9.2f} {theirs[2]:6.3f}"
         )

@@ -66,7 +66,9 @@ class ByTopic:
         from rclpy.qos import QoSProfile
         from trajectory_msgs.msg import JointTrajectory
 
-        self._publisher = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", QoSProfile(depth=1))
+        self._publisher = node.create_publisher(
+            JointTrajectory, f"{CONTROLLER}/joint_trajectory", QoSProfile(depth=1)
+        )
 
     def prepared(self, message: Any) -> tuple[Callable[[], object], int]:
         """What hands the message to the middleware, and its size in bytes."""
@@ -84,7 +86,9 @@ class ByAction:
         from rclpy.action import ActionClient
 
         self._goal = FollowJointTrajectory.Goal
-        self._client = ActionClient(node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
+        self._client = ActionClient(
+            node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory"
+        )
         if not self._client.wait_for_server(60.0):
             raise SystemExit("no action server")
 
@@ -108,7 +112,9 @@ class Published:
         from robot_dynamics_ros.ros.transport.apart import Nobody
 
         quality = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self._subscription = node.create_subscription(kind, topic, lambda _: None, quality, raw=True)
+        self._subscription = node.create_subscription(
+            kind, topic, lambda _: None, quality, raw=True
+        )
         self._subscription.callback_group = Nobody()
 
     def taken(self) -> list[tuple[int, int]]:
@@ -124,7 +130,8 @@ class Published:
         times = [
             later - earlier
             for (first, earlier), (second, later) in itertools.pairwise(messages)
-            if begin <= 1e-9 * later <= end and second == first + 1  # one that was lost on the way is no pause
+            if begin <= 1e-9 * later <= end
+            and second == first + 1  # one that was lost on the way is no pause
         ]
         return 1e-6 * max(times)
 
@@ -147,7 +154,14 @@ def measure(sizes: list[int], rate: float, turns: int, extra: list[str], action:
 
     keep_to_this_machine()
     config = share_directory() / "config" / f"{ROBOT}.yaml"
-    common = ["--ros-args", "--params-file", str(config), "-p", f"robot_description_file:={ROBOT}", *extra]
+    common = [
+        "--ros-args",
+        "--params-file",
+        str(config),
+        "-p",
+        f"robot_description_file:={ROBOT}",
+        *extra,
+    ]
     given = [*common, "-p", f"update_rate:={rate}", "-p", "holding_brakes:=true"]
     rows: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -160,20 +174,40 @@ def measure(sizes: list[int], rate: float, turns: int, extra: list[str], action:
             try:
                 for node in (SIMULATOR, CONTROLLER):
                     listener.wait_for(node, "cycles", 60.0)
-                print(f"{ROBOT}, {rate:g} Hz, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
-                print(f"{'longest, ms, median and 90 %:':>29}{'between joint states':>25}{'between commands':>32}")
-                print(f"{'points':>8}{'MB':>6}{'accepted':>10}" + f"{'nothing':>16}{'arriving':>16}" * 2)
-                arrivals = Arrivals(listener.node, controller, (ByAction if action else ByTopic)(listener.node))
+                print(
+                    f"{ROBOT}, {rate:g} Hz, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+                )
+                print(
+                    f"{'longest, ms, median and 90 %:':>29}{'between joint states':>25}{'between commands':>32}"
+                )
+                print(
+                    f"{'points':>8}{'MB':>6}{'accepted':>10}"
+                    + f"{'nothing':>16}{'arriving':>16}" * 2
+                )
+                arrivals = Arrivals(
+                    listener.node, controller, (ByAction if action else ByTopic)(listener.node)
+                )
                 for n in sizes:
                     rows[str(n)] = row = arrivals.row(n, turns)
                     told = [
-                        f"{row[f'{topic}, {what}, median, ms']:.2f} {row[f'{topic}, {what}, 90 %, ms']:6.2f}".rjust(16)
+                        f"{row[f'{topic}, {what}, median, ms']:.2f} {row[f'{topic}, {what}, 90 %, ms']:6.2f}".rjust(
+                            16
+                        )
                         for topic in ("joint states", "commands")
                         for what in ("nothing", "arriving")
                     ]
-                    print(f"{n:8}{row['MB']:6.1f}{row['accepted, s']:8.3f} s" + "".join(told), flush=True)
+                    print(
+                        f"{n:8}{row['MB']:6.1f}{row['accepted, s']:8.3f} s" + "".join(told),
+                        flush=True,
+                    )
                 newest = listener.newest(CONTROLLER)
-                print(", ".join(f"{key} {value}" for key, value in newest.items() if key.startswith("count ")))
+                print(
+                    ", ".join(
+                        f"{key} {value}"
+                        for key, value in newest.items()
+                        if key.startswith("count ")
+                    )
+                )
             finally:
                 listener.close()
     period = 1e3 / rate
@@ -181,7 +215,8 @@ def measure(sizes: list[int], rate: float, turns: int, extra: list[str], action:
     met = all(row["accepted, s"] <= ACCEPTED and arriving[n] <= LATEST for n, row in rows.items())
     print("bars met" if met else "bars not met")
     ratios = {
-        f"{n} points, time until accepted over {ACCEPTED} s (less is better)": row["accepted, s"] / ACCEPTED
+        f"{n} points, time until accepted over {ACCEPTED} s (less is better)": row["accepted, s"]
+        / ACCEPTED
         for n, row in rows.items()
     }
     ratios |= {
@@ -222,9 +257,14 @@ class Arrivals:
 
     def row(self, n: int, turns: int) -> dict[str, float]:
         """Medians, and what nine in ten windows keep."""
-        message = trajectory(list(self._model.joint_names), self._model.initial_configuration(), n, MOTION)
+        message = trajectory(
+            list(self._model.joint_names), self._model.initial_configuration(), n, MOTION
+        )
         send, size = self._way.prepared(message)
-        accepted, found = [], {(topic, what): [] for topic in self._topics for what in ("nothing", "arriving")}
+        accepted, found = (
+            [],
+            {(topic, what): [] for topic in self._topics for what in ("nothing", "arriving")},
+        )
         for _ in range(turns):
             for what in ("nothing", "arriving"):
                 for published in self._topics.values():
@@ -249,22 +289,36 @@ class Arrivals:
         deadline = time.monotonic() + 30.0
         while self._controller.output().count("trajectory done: goal reached") < self._sent:
             if time.monotonic() > deadline:
-                raise SystemExit(f"a trajectory has not come to its goal:\n{self._controller.output()}")
+                raise SystemExit(
+                    f"a trajectory has not come to its goal:\n{self._controller.output()}"
+                )
             time.sleep(0.1)
 
 
 def main() -> int:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.long_trajectory", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.long_trajectory", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--points", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--rate", type=float, default=500.0, help="joint states a second")
     parser.add_argument("--turns", type=int, default=20, help="windows of either kind")
-    parser.add_argument("--action", action="store_true", help="send goals of FollowJointTrajectory: needs control_msgs")
+    parser.add_argument(
+        "--action",
+        action="store_true",
+        help="send goals of FollowJointTrajectory: needs control_msgs",
+    )
     add_parameters(parser)
     args = parser.parse_args()
     if ros_missing():
         return 0
-    measure(args.points, args.rate, args.turns, [word for pair in args.set for word in pair], args.action)
+    measure(
+        args.points,
+        args.rate,
+        args.turns,
+        [word for pair in args.set for word in pair],
+        args.action,
+    )
     return 0
 
 

@@ -49,7 +49,11 @@ def messages() -> None:
     def by_object() -> None:
         found = deserialize_message(raw, JointState)
         rows = [order[name] for name in found.name]
-        state[0][rows], state[1][rows], state[2][rows] = found.position, found.velocity, found.effort
+        state[0][rows], state[1][rows], state[2][rows] = (
+            found.position,
+            found.velocity,
+            found.effort,
+        )
         if not np.isfinite(state).all():
             raise ValueError
 
@@ -96,7 +100,8 @@ def executors(seconds: float) -> None:
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     publishers = {
-        name: node.create_publisher(JointState, f"/{name}/joint_states", QoSProfile(depth=1)) for name in names
+        name: node.create_publisher(JointState, f"/{name}/joint_states", QoSProfile(depth=1))
+        for name in names
     }
     state = JointState(
         name=list(model.joint_names),
@@ -134,7 +139,11 @@ def executors(seconds: float) -> None:
                     answered[name] += 1
 
                 node.create_subscription(
-                    Float64MultiArray, f"/{name}/effort_controller/commands", count, QoSProfile(depth=50), raw=True
+                    Float64MultiArray,
+                    f"/{name}/effort_controller/commands",
+                    count,
+                    QoSProfile(depth=50),
+                    raw=True,
                 )
 
             def play(duration: float) -> int:
@@ -155,14 +164,18 @@ def executors(seconds: float) -> None:
                 raise SystemExit("a controller does not answer")
             before = {name: used(processes[name].pid) for name in names}
             sent = play(seconds)
-            figures = {name: (used(processes[name].pid) - before[name]) / sent * 1e6 for name in names}
+            figures = {
+                name: (used(processes[name].pid) - before[name]) / sent * 1e6 for name in names
+            }
         finally:
             for process in processes.values():
                 process.stop()
     executor.shutdown()
     node.destroy_node()
     context.try_shutdown()
-    print(f"\n{'µs of processor a state at 500 Hz':36}{'focused':>10}{'single-threaded':>18}{'saved':>10}")
+    print(
+        f"\n{'µs of processor a state at 500 Hz':36}{'focused':>10}{'single-threaded':>18}{'saved':>10}"
+    )
     own, other = figures["focused"], figures["single_threaded"]
     print(f"{'controller, six axes':36}{own:10.0f}{other:18.0f}{other - own:10.0f}")
 
@@ -172,7 +185,9 @@ def loops() -> None:
     import robot_dynamics_ros as rd
 
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp()
-    print(f"\n{'forward dynamics':20}{'loops: compile':>16}{'a call':>10}{'straight: compile':>20}{'a call':>10}")
+    print(
+        f"\n{'forward dynamics':20}{'loops: compile':>16}{'a call':>10}{'straight: compile':>20}{'a call':>10}"
+    )
     for n in (5, 10, 20, 40):
         cells = []
         for backend in ("loops", "native"):
@@ -182,8 +197,14 @@ def loops() -> None:
             start = time.perf_counter()
             run = rd.kernel(model, "forward_dynamics")
             run(q, v, tau, out)
-            cells += [f"{time.perf_counter() - start:.2f} s", f"{_least(lambda: run(q, v, tau, out), 500):.2f} µs"]  # noqa: B023
-        print(f"{f'chain of {n}':20}{cells[0]:>16}{cells[1]:>10}{cells[2]:>20}{cells[3]:>10}", flush=True)
+            cells += [
+                f"{time.perf_counter() - start:.2f} s",
+                f"{_least(lambda: run(q, v, tau, out), 500):.2f} µs",
+            ]  # noqa: B023
+        print(
+            f"{f'chain of {n}':20}{cells[0]:>16}{cells[1]:>10}{cells[2]:>20}{cells[3]:>10}",
+            flush=True,
+        )
 
 
 def main() -> int:

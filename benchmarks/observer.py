@@ -51,7 +51,9 @@ def observed(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, externa
     controller.want_wrenches = False
     plant = rd.Plant(truth, 1e-3, q0=motion.at(0.0))
     end = None
-    for t, q, _, _ in closed_loop(controller, plant, sensors=SENSORS, external=external, measured_effort=True):
+    for t, q, _, _ in closed_loop(
+        controller, plant, sensors=SENSORS, external=external, measured_effort=True
+    ):
         stamp = round(t * 1e9) + 1_000_000_000
         if end is None or t >= end:
             path = motion.trajectory(1, rate=20.0)
@@ -63,7 +65,9 @@ def observed(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, externa
             return
 
 
-def silence(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, thresholds: list[np.ndarray]) -> Silence:
+def silence(
+    model: rd.RobotModel, truth: rd.RobotModel, minutes: float, thresholds: list[np.ndarray]
+) -> Silence:
     """Nobody touches the arm."""
     largest = np.zeros(model.nv)
     flags = [rd.CollisionMonitor(model, threshold, delay=0.005) for threshold in thresholds]
@@ -75,7 +79,9 @@ def silence(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, threshol
     return Silence(largest, alarms, minutes)
 
 
-def pushes(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, threshold: np.ndarray, force: float):
+def pushes(
+    model: rd.RobotModel, truth: rd.RobotModel, minutes: float, threshold: np.ndarray, force: float
+):
     """Forces of one size and random direction at the flange; (errors N, whether near a singular pose, delays s, flags
     s).
 
@@ -89,7 +95,11 @@ def pushes(model: rd.RobotModel, truth: rd.RobotModel, minutes: float, threshold
 
     def pushed(t: float):
         k, phase = divmod(t - SETTLED, EVERY)
-        return {LINK: np.r_[0.0, 0.0, 0.0, ways[int(k)]]} if t >= SETTLED and phase < PUSH and k < count else None
+        return (
+            {LINK: np.r_[0.0, 0.0, 0.0, ways[int(k)]]}
+            if t >= SETTLED and phase < PUSH and k < count
+            else None
+        )
 
     errors, near, delays, flags = [], [], [], []
     flag = rd.CollisionMonitor(model, threshold, delay=0.005)
@@ -169,17 +179,25 @@ def main() -> int:
                 "share that raises the flag": len(flag) / len(error),
                 "delay of the flag, ms": 1e3 * float(np.median(flag)) if len(flag) else None,
             }
-            ratios[f"{name}, {force:g} N: median error over the force (less is better)"] = np.median(far) / force
-            ratios[f"{name}, {force:g} N: share that raises the flag (more is better)"] = len(flag) / len(error)
+            ratios[f"{name}, {force:g} N: median error over the force (less is better)"] = (
+                np.median(far) / force
+            )
+            ratios[f"{name}, {force:g} N: share that raises the flag (more is better)"] = len(
+                flag
+            ) / len(error)
             print(
                 f"{len(error)} pushes of {force:g} N at {LINK}: error median {np.median(far):.2g} N, 95 % below "
                 f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular poses (up to "
                 f"{error.max():.2g} N); delay to 63 % median {1e3 * np.median(delay):.0f} ms; flag at 10 % raised by "
-                f"{len(flag) / len(error):.0%}" + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
+                f"{len(flag) / len(error):.0%}"
+                + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
                 flush=True,
             )
     keep("observer", ratios)
-    write("observer", {"minutes": minutes, "a step, µs": step, "its function, µs": function, "models": figures})
+    write(
+        "observer",
+        {"minutes": minutes, "a step, µs": step, "its function, µs": function, "models": figures},
+    )
     return int(false > 0)
 
 

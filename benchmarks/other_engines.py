@@ -45,7 +45,9 @@ def sdf(joints: int) -> str:
         small = k == 0
         mass, moments = (1.0, (1.0, 1.0, 1.0)) if small else (MASS, MOMENTS)
         com = (0.0, 0.0, 0.0) if small else COM
-        pose = "<pose>0 0 0 0 0 0</pose>" if small else f"<pose relative_to='j{k}'>0 0 0 0 0 0</pose>"
+        pose = (
+            "<pose>0 0 0 0 0 0</pose>" if small else f"<pose relative_to='j{k}'>0 0 0 0 0 0</pose>"
+        )
         text += (
             f"<link name='l{k}'>{pose}<inertial><pose>{' '.join(map(str, com))} 0 0 0</pose><mass>{mass}</mass><inertia>"
             f"<ixx>{moments[0]}</ixx><iyy>{moments[1]}</iyy><izz>{moments[2]}</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
@@ -84,7 +86,9 @@ def mjx(joints: int) -> Callable[..., Any]:
     from mujoco import mjx as engine
 
     model = mujoco.MjModel.from_xml_string(urdf(joints))
-    model.opt.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    model.opt.disableflags = int(
+        mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    )
     placed, data = engine.put_model(model), engine.make_data(model)
 
     def forward(q: Any, v: Any, tau: Any) -> Any:
@@ -104,7 +108,9 @@ def states(joints: int, batch: int) -> list[Any]:
     return [jnp.asarray(rng.uniform(-1.0, 1.0, (*lead, joints))) for _ in range(3)]
 
 
-def timed(function: Callable[..., Any], arguments: list[Any], budget: float = 2.0) -> tuple[float, float, Any]:
+def timed(
+    function: Callable[..., Any], arguments: list[Any], budget: float = 2.0
+) -> tuple[float, float, Any]:
     """Seconds until the first result, least seconds of later ones, and the result."""
     import jax
 
@@ -135,7 +141,10 @@ def compare(joints: int, batches: list[int], peers: list[str]) -> list[dict[str,
             arguments = states(joints, batch)
             first, best, result = timed(jax.vmap(forward) if batch else forward, arguments)
             expected = ours(joints)(*arguments)
-            error = float(np.abs(np.asarray(result) - np.asarray(expected)).max() / np.abs(np.asarray(expected)).max())
+            error = float(
+                np.abs(np.asarray(result) - np.asarray(expected)).max()
+                / np.abs(np.asarray(expected)).max()
+            )
             rows.append({"engine": name, "joints": joints, "batch": max(batch, 1), "first_s": first,
                          "us_per_state": best * 1e6 / max(batch, 1), "difference": error})  # fmt: skip
             print("  {engine:8} {joints:3} joints, batch {batch:5}: first result {first_s:7.2f} s, "
@@ -166,15 +175,33 @@ def large(joints: int) -> list[dict[str, Any]]:
         request = make_request(model, name, {}, where="jax")
         first, best, _ = timed(f[name], [known[word] for word, _ in request.inputs], 0.3)
         rows.append(
-            {"function": name, "form": form_of(model, request), "joints": joints, "first_s": first, "us": best * 1e6}
+            {
+                "function": name,
+                "form": form_of(model, request),
+                "joints": joints,
+                "first_s": first,
+                "us": best * 1e6,
+            }
         )
-        print(f"  {name:30} {rows[-1]['form']:9} first result {first:6.2f} s, {best * 1e6:9.1f} µs", flush=True)
+        print(
+            f"  {name:30} {rows[-1]['form']:9} first result {first:6.2f} s, {best * 1e6:9.1f} µs",
+            flush=True,
+        )
     gradient = jax.grad(lambda *x: f.forward_dynamics(*x).sum(), (0, 1, 2))
     first, best, _ = timed(gradient, [q, v, tau], 0.3)
     rows.append(
-        {"function": "gradient of forward_dynamics", "form": "", "joints": joints, "first_s": first, "us": best * 1e6}
+        {
+            "function": "gradient of forward_dynamics",
+            "form": "",
+            "joints": joints,
+            "first_s": first,
+            "us": best * 1e6,
+        }
     )
-    print(f"  gradient of forward_dynamics             first result {first:6.2f} s, {best * 1e6:9.1f} µs", flush=True)
+    print(
+        f"  gradient of forward_dynamics             first result {first:6.2f} s, {best * 1e6:9.1f} µs",
+        flush=True,
+    )
     return rows
 
 
@@ -193,9 +220,15 @@ def precision(robot: str, count: int = 200) -> list[dict[str, Any]]:
     known = {"q": rng.uniform(-np.pi, np.pi, (count, model.nq))}
     known |= {word: rng.uniform(-3.0, 3.0, (count, model.nv)) for word in ("v", "a")}
     known["tau"] = rng.uniform(-30.0, 30.0, (count, model.nv))
-    known |= {"friction": np.array([1.0, 0.5, 0.1]), "stops": np.array([100.0, 0.5]), "step": np.array([1e-3])}
+    known |= {
+        "friction": np.array([1.0, 0.5, 0.1]),
+        "stops": np.array([100.0, 0.5]),
+        "step": np.array([1e-3]),
+    }
     known["point"] = np.zeros(3)
-    print(f"| function | worst relative error of float32 ({robot}, {count} random states) |\n|---|---|")
+    print(
+        f"| function | worst relative error of float32 ({robot}, {count} random states) |\n|---|---|"
+    )
     for name, entry in TABLE.items():
         if [word for word, _ in entry.inputs] == ["q", "external"]:
             continue  # zero without wrenches
@@ -211,7 +244,10 @@ def precision(robot: str, count: int = 200) -> list[dict[str, Any]]:
         worst = 0.0
         for x, y in pairs:
             x, y = np.asarray(x, float).reshape(count, -1), np.asarray(y).reshape(count, -1)
-            worst = max(worst, float((np.abs(x - y).max(axis=1) / np.maximum(np.abs(y).max(axis=1), 1e-12)).max()))
+            worst = max(
+                worst,
+                float((np.abs(x - y).max(axis=1) / np.maximum(np.abs(y).max(axis=1), 1e-12)).max()),
+            )
         rows.append({"function": name, "float32": worst})
         print(f"| `{name}` | {worst:.1e} |", flush=True)
     return rows
@@ -222,8 +258,12 @@ def main() -> int:
     parser.add_argument("--joints", type=int, default=7)
     parser.add_argument("--batch", type=int, nargs="*", default=[0, 128, 4096])
     parser.add_argument("--peers", nargs="*", choices=("jaxsim", "mjx"), default=["jaxsim", "mjx"])
-    parser.add_argument("--large", type=int, default=0, help="joints of a long chain whose functions are compiled")
-    parser.add_argument("--precision", default="", help="robot whose functions' float32 is measured")
+    parser.add_argument(
+        "--large", type=int, default=0, help="joints of a long chain whose functions are compiled"
+    )
+    parser.add_argument(
+        "--precision", default="", help="robot whose functions' float32 is measured"
+    )
     parser.add_argument("--json", default="")
     arguments = parser.parse_args()
     try:

@@ -31,7 +31,11 @@ from benchmarks.differing_robots.arms import ARMS, Arm, home, load_arm
 NAMES = ("ur5", "panda", "xarm7", "z1")
 ENGINES = ("plant", "MuJoCo")
 CASES = {"exact": 0.0, "3 % off": 0.03, "identified": 0.15}
-GIVEN: dict[str, tuple[float | None, ...]] = {"exact": (0.0, None), "3 % off": (0.03, None), "identified": (None,)}
+GIVEN: dict[str, tuple[float | None, ...]] = {
+    "exact": (0.0, None),
+    "3 % off": (0.03, None),
+    "identified": (None,),
+}
 """``arm_error`` of each case; nothing stands for the covariance where the arm was identified."""
 STEP, EVERY = 1e-3, 4  # s, and steps of a row of the recording
 COULOMB, VISCOUS = 0.02, 0.01  # of the effort limit, at any speed and at the largest speed
@@ -56,7 +60,9 @@ def described(name: str) -> rd.RobotModel:
         else j
         for j in model.description.joints
     )
-    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+    return model.replace(
+        description=dataclasses.replace(model.description, joints=joints, source="")
+    )
 
 
 @cache
@@ -71,7 +77,9 @@ def drawn_payload(arm: Arm, rng: np.random.Generator) -> rd.Payload:
     """A solid ellipsoid of a third of the nominal payload to all of it."""
     mass, radii = arm.payload * rng.uniform(1 / 3, 1.0), rng.uniform(0.03, 0.08, 3)
     inertia = 0.2 * mass * np.diag(np.sum(radii**2) - radii**2)
-    return rd.Payload(arm.flange, mass, np.r_[rng.uniform(-0.05, 0.05, 2), rng.uniform(0.03, 0.12)], inertia)
+    return rd.Payload(
+        arm.flange, mass, np.r_[rng.uniform(-0.05, 0.05, 2), rng.uniform(0.03, 0.12)], inertia
+    )
 
 
 def record(
@@ -89,14 +97,18 @@ def record(
     kp, kd = 2500.0 * gain, 100.0 * gain
     ahead = rd.inverse_dynamics(prior, q, v, a) + rd.Friction.of(prior).effort(v)
     if engine == "plant":
-        plant = rd.Plant(truth, STEP, springs=rd.JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0])
+        plant = rd.Plant(
+            truth, STEP, springs=rd.JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0]
+        )
         path = plant.run(ahead + kp * q + kd * v)
         states, speeds = np.concatenate([q[:1], path.q]), np.concatenate([v[:1], path.v])
         # springs act during the step: these are their mean efforts
         middle, speed = 0.5 * (states[:-1] + states[1:]), 0.5 * (speeds[:-1] + speeds[1:])
         states, effort = states[:-1], ahead + kp * (q - middle) + kd * (v - speed)
     else:
-        twin = rd.MujocoPlant(truth, STEP, geometry="none", stops=None, limiter=False, q0=q[0], v0=v[0])
+        twin = rd.MujocoPlant(
+            truth, STEP, geometry="none", stops=None, limiter=False, q0=q[0], v0=v[0]
+        )
         states, effort = np.empty(q.shape), np.empty(q.shape)
         for k in range(len(t)):
             states[k] = twin.q
@@ -123,11 +135,15 @@ def one(task: tuple[str, str, int]) -> list[tuple[str, str, list[float], list[fl
     name, case, seed = task
     rng = np.random.default_rng([seed, NAMES.index(name), list(CASES).index(case)])
     prior, arm, off, engine = described(name), ARMS[name], CASES[case], ENGINES[seed % 2]
-    truth = rd.random_model_error(prior, rng, mass=off, com=off, inertia=off, damping=0.1, friction=0.1)
+    truth = rd.random_model_error(
+        prior, rng, mass=off, com=off, inertia=off, damping=0.1, friction=0.1
+    )
     known, covariance = prior, None
     if case == "identified":
         t, q, effort = record(prior, truth, fast_motion(name), engine, rng, 1)
-        settings = rd.IdentificationSettings(friction="simple", unseen="keep", plausibility="accept")
+        settings = rd.IdentificationSettings(
+            friction="simple", unseen="keep", plausibility="accept"
+        )
         found = rd.identify(prior, t, q, effort, settings)
         known, covariance = found.model, found.body_covariance
     payload = drawn_payload(arm, rng)
@@ -140,15 +156,25 @@ def one(task: tuple[str, str, int]) -> list[tuple[str, str, list[float], list[fl
         z = [(estimate.payload.mass - payload.mass) / estimate.mass_error]
         z += ((estimate.payload.com - payload.com) / estimate.com_error).tolist()
         width = [estimate.mass_error / payload.mass, *estimate.com_error.tolist()]
-        words = "covariance" if covariance is not None else "from the data" if given is None else f"{given:g}"
+        words = (
+            "covariance"
+            if covariance is not None
+            else "from the data"
+            if given is None
+            else f"{given:g}"
+        )
         out.append((case, words, z, width))
     return out
 
 
 def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=16, help="arms and payloads drawn for each arm and case")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=16, help="arms and payloads drawn for each arm and case"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
@@ -161,9 +187,16 @@ def main() -> int:
     with ProcessPoolExecutor(options.processes) as pool:
         results = list(pool.map(one, tasks))
     rows: dict[str, dict[str, float]] = {}
-    print(f"{'arm':<14}{'case':<12}{'arm_error':<15}{'mass':>7}{'centre':>8}{'error':>7}{'± kg/kg':>9}{'± mm':>7}")
+    print(
+        f"{'arm':<14}{'case':<12}{'arm_error':<15}{'mass':>7}{'centre':>8}{'error':>7}{'± kg/kg':>9}{'± mm':>7}"
+    )
     for name in (*NAMES, "all"):
-        some = [r for task, result in zip(tasks, results, strict=True) if name in (task[0], "all") for r in result]
+        some = [
+            r
+            for task, result in zip(tasks, results, strict=True)
+            if name in (task[0], "all")
+            for r in result
+        ]
         for case, words in dict.fromkeys((case, words) for case, words, _, _ in some):
             z, width = (np.array([r[k] for r in some if r[:2] == (case, words)]) for k in (2, 3))
             held = np.abs(z) < NORMAL

@@ -56,7 +56,9 @@ int main(int argc, char **argv) {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long to look (default: 20)")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="how long to look (default: 20)"
+    )
     parser.add_argument("--listen", action="store_true", help=argparse.SUPPRESS)
     add_parameters(parser)
     options = parser.parse_args()
@@ -66,7 +68,9 @@ def main() -> int:
         return listen_to_wrenches()
     keep_to_this_machine()
     with tempfile.TemporaryDirectory() as place:
-        return _measure(options.seconds, Path(place), [word for pair in options.set for word in pair])
+        return _measure(
+            options.seconds, Path(place), [word for pair in options.set for word in pair]
+        )
 
 
 def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
@@ -78,7 +82,9 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
               "-p", f"robot_description_file:={ROBOT}",
               *parameters]  # fmt: skip
     simulator = NodeProcess(
-        "simulator", [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"], place / "simulator.log"
+        "simulator",
+        [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"],
+        place / "simulator.log",
     )
     with simulator, NodeProcess("controller", common, place / "controller.log") as controller:
         listener = DiagnosticsListener()
@@ -91,10 +97,15 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
             bare = start_bare_loop(place, seconds)
             listener.listen(seconds)
             last, took = listener.newest("robot_simulator"), time.monotonic() - began
-            shares = {node.name: (_cpu(node.pid) - ticks[node.name]) / took for node in (simulator, controller)}
+            shares = {
+                node.name: (_cpu(node.pid) - ticks[node.name]) / took
+                for node in (simulator, controller)
+            }
             follower = listener.newest("computed_torque_controller")
             with subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.realtime", "--listen"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-m", "benchmarks.realtime", "--listen"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
             ) as reader:
                 assert reader.stdout is not None
                 reader.stdout.readline()  # it has subscribed
@@ -104,9 +115,14 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
         finally:
             listener.close()
     found = _report(first, last, follower, shares)
-    for key, what in (("compute", "computing"), ("sending", "publishing the command, a part of it")):
+    for key, what in (
+        ("compute", "computing"),
+        ("sending", "publishing the command, a part of it"),
+    ):
         found[f"controller: median of {what}, ms"] = float(follower[f"{key} median [ms]"])
-        found[f"controller: median of {what}, all wrenches published, ms"] = float(heard[f"{key} median [ms]"])
+        found[f"controller: median of {what}, all wrenches published, ms"] = float(
+            heard[f"{key} median [ms]"]
+        )
     print(
         f"             of it the middleware      {follower['sending median [ms]']}; all wrenches published: compute "
         f"{heard['compute median [ms]']}, p99 {heard['compute p99 [ms]']}, of it the middleware {heard['sending median [ms]']}"
@@ -115,8 +131,12 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
         print("C loop       none: there is no C compiler here")
     else:
         share = found["C loop: share of regular periods"] = float(bare.communicate(timeout=30.0)[0])
-        print(f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same time")
-        regular = float(last["cycles within 10 % of the period"]) - float(first["cycles within 10 % of the period"])
+        print(
+            f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same time"
+        )
+        regular = float(last["cycles within 10 % of the period"]) - float(
+            first["cycles within 10 % of the period"]
+        )
         regular /= float(last["cycles"]) - float(first["cycles"])
         compute = float(follower["compute median [ms]"]) / float(follower["period median [ms]"])
         keep(
@@ -157,7 +177,9 @@ def listen_to_wrenches() -> int:
     return 0
 
 
-def start_bare_loop(place: Path, seconds: float, rate: float = RATE) -> subprocess.Popen[str] | None:
+def start_bare_loop(
+    place: Path, seconds: float, rate: float = RATE
+) -> subprocess.Popen[str] | None:
     """The loop in C, running beside the nodes; ``None`` without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -195,7 +217,9 @@ def _report(
         f"simulator    cycles within 1 ± 0.1 ms  {grown('cycles within 10 % of the period') / cycles:7.2%} of {cycles:.0f}"
     )
     for who, values in (("simulator", last), ("controller", follower)):
-        shown = ", ".join(f"{label} {values[f'period {label} [ms]']}" for label in ("median", "p99", "max"))
+        shown = ", ".join(
+            f"{label} {values[f'period {label} [ms]']}" for label in ("median", "p99", "max")
+        )
         print(f"{who:12} period, last 2048 [ms]    {shown}; processor {shares[who]:.0%} of one")
     print(
         f"drift        simulated less real time  {1e3 * drift:.1f} ms (resolution 1 ms); given up after halts {1e3 * lost:.1f} ms"

@@ -23,7 +23,14 @@ from benchmarks._ros import keep_to_this_machine, ros_missing
 
 BAR = 1.0
 GIVEN = {
-    "simulator": ["-p", "update_rate:=500.0", "-p", "holding_brakes:=true", "-p", "command_timeout:=0.1"],
+    "simulator": [
+        "-p",
+        "update_rate:=500.0",
+        "-p",
+        "holding_brakes:=true",
+        "-p",
+        "command_timeout:=0.1",
+    ],
     "controller": ["-p", "state_timeout:=0.1"],
 }
 
@@ -47,14 +54,21 @@ class Watch:
         self._gravity = rd.gravity_forces
         self._context = Context()
         rclpy.init(args=[], context=self._context)
-        self.node = Node("watch", context=self._context, enable_rosout=False, start_parameter_services=False)
+        self.node = Node(
+            "watch", context=self._context, enable_rosout=False, start_parameter_services=False
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.state: Any = None
         self.first_state = self.first_command = self.largest = 0.0
-        self.node.create_subscription(JointState, "joint_states", self._on_state, qos_profile_sensor_data)
         self.node.create_subscription(
-            Float64MultiArray, "effort_controller/commands", self._on_command, qos_profile_sensor_data
+            JointState, "joint_states", self._on_state, qos_profile_sensor_data
+        )
+        self.node.create_subscription(
+            Float64MultiArray,
+            "effort_controller/commands",
+            self._on_command,
+            qos_profile_sensor_data,
         )
         self._trajectories = self.node.create_publisher(
             JointTrajectory, "computed_torque_controller/joint_trajectory", 1
@@ -67,7 +81,9 @@ class Watch:
     def _on_command(self, message: Any) -> None:
         if np.any(message.data):
             self.first_command = self.first_command or time.monotonic()
-        self.largest = max(self.largest, float(np.max(np.abs(np.array(message.data) / self.model.effort_limit))))
+        self.largest = max(
+            self.largest, float(np.max(np.abs(np.array(message.data) / self.model.effort_limit)))
+        )
 
     def forget(self) -> None:
         """What was heard so far."""
@@ -88,7 +104,8 @@ class Watch:
         weight = self._gravity(self.model, np.array(self.state.position))
         near = 0.02 * self.model.effort_limit
         return bool(
-            (np.abs(np.array(self.state.effort) - weight) < near).all() and np.abs(self.state.velocity).max() < 0.02
+            (np.abs(np.array(self.state.effort) - weight) < near).all()
+            and np.abs(self.state.velocity).max() < 0.02
         )
 
     def move(self) -> None:
@@ -103,7 +120,9 @@ class Watch:
         point = JointTrajectoryPoint(
             positions=goal.tolist(), velocities=[0.0] * len(goal), time_from_start=Duration(sec=3)
         )
-        self._trajectories.publish(JointTrajectory(joint_names=list(self.model.joint_names), points=[point]))
+        self._trajectories.publish(
+            JointTrajectory(joint_names=list(self.model.joint_names), points=[point])
+        )
         self.wait(lambda: np.abs(self.state.velocity).max() > 0.15, "the arm to move")
 
     def close(self) -> None:
@@ -114,7 +133,9 @@ class Watch:
 
 def main() -> int:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.restart", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.restart", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--times", type=int, default=5, help="how often each node is killed")
     parser.add_argument("--robot", default="two_link", help="a robot that ships with the package")
     args = parser.parse_args()
@@ -123,7 +144,9 @@ def main() -> int:
     from robot_dynamics_ros.cli.processes import NodeProcess
 
     keep_to_this_machine()
-    print(f"{args.robot}, {args.times} times each, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+    print(
+        f"{args.robot}, {args.times} times each, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+    )
     print(f"{'killed':12}{'start to first message':>26}{'then held':>22}{'largest effort':>18}")
     late = False
     with tempfile.TemporaryDirectory() as folder:

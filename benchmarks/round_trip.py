@@ -40,7 +40,9 @@ def echo() -> None:
 
     rclpy.init()
     node = Node("echo", namespace="echo")
-    publisher = node.create_publisher(Float64MultiArray, "effort_controller/commands", QoSProfile(depth=1))
+    publisher = node.create_publisher(
+        Float64MultiArray, "effort_controller/commands", QoSProfile(depth=1)
+    )
     node.create_subscription(
         JointState,
         "joint_states",
@@ -76,9 +78,15 @@ def measure(robot: str, cycles: int, names: Sequence[str] = NAMES) -> dict[str, 
         def note(_raw: bytes, name: str = name) -> None:
             arrived[name] = time.perf_counter_ns()
 
-        publishers[name] = node.create_publisher(JointState, f"/{name}/joint_states", QoSProfile(depth=1))
+        publishers[name] = node.create_publisher(
+            JointState, f"/{name}/joint_states", QoSProfile(depth=1)
+        )
         node.create_subscription(
-            Float64MultiArray, f"/{name}/effort_controller/commands", note, qos_profile_sensor_data, raw=True
+            Float64MultiArray,
+            f"/{name}/effort_controller/commands",
+            note,
+            qos_profile_sensor_data,
+            raw=True,
         )
     state = JointState(
         name=list(model.joint_names),
@@ -123,7 +131,9 @@ def main() -> int:
         prog="python -m benchmarks.round_trip", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--cycles", type=int, default=3000)
-    parser.add_argument("--runs", type=int, default=1, help="each with new processes; their mean is written")
+    parser.add_argument(
+        "--runs", type=int, default=1, help="each with new processes; their mean is written"
+    )
     parser.add_argument("--robot", default="six_axis", help="a robot that ships with the package")
     parser.add_argument("--echo", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -151,10 +161,16 @@ def main() -> int:
             },
         },
     )
-    own = {label: float(np.median([own / other for own, other in pairs])) for label, pairs in table.items()}
+    own = {
+        label: float(np.median([own / other for own, other in pairs]))
+        for label, pairs in table.items()
+    }
     keep(
         "round_trip",
-        {f"{args.robot}, controller over an empty node, {what} (less is better)": x for what, x in own.items()},
+        {
+            f"{args.robot}, controller over an empty node, {what} (less is better)": x
+            for what, x in own.items()
+        },
     )
     return 0
 
@@ -172,7 +188,10 @@ def one_run(robot: str, cycles: int) -> dict[str, tuple[float, float]]:
         "-p",
         "state_timeout:=30.0",
     ]
-    with tempfile.TemporaryDirectory() as folder, NodeProcess("controller", arguments, Path(folder) / "controller.log"):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        NodeProcess("controller", arguments, Path(folder) / "controller.log"),
+    ):
         empty = subprocess.Popen([sys.executable, "-m", "benchmarks.round_trip", "--echo"])
         try:
             times = measure(robot, cycles)

@@ -31,7 +31,10 @@ MANY = 200
 def robots() -> dict[str, rd.RobotModel]:
     """6, 7 and 30 degrees of freedom, all with friction."""
     chain = straight_chain(30)
-    joints = tuple(dataclasses.replace(j, damping=5.0, friction=0.5, armature=0.3) for j in chain.description.joints)
+    joints = tuple(
+        dataclasses.replace(j, damping=5.0, friction=0.5, armature=0.3)
+        for j in chain.description.joints
+    )
     return {
         "six_axis": rd.load_urdf(robot_path("six_axis"), armature=_rotors("six_axis", 0.1)),
         "seven_axis": rd.load_urdf(robot_path("seven_axis"), armature=_rotors("seven_axis", 0.1)),
@@ -54,7 +57,9 @@ def contestants(model: rd.RobotModel) -> dict[str, tuple[Call, int]]:
     weight = rd.gravity_forces(model, q0)
     efforts = np.ascontiguousarray(weight + wave)
     calls: dict[str, tuple[Call, int]] = {}
-    ways: dict[str, dict[str, Any]] = {name: {"integrator": name} for name in ("moreau", "semi_implicit_euler", "rk4")}
+    ways: dict[str, dict[str, Any]] = {
+        name: {"integrator": name} for name in ("moreau", "semi_implicit_euler", "rk4")
+    }
     ways["moreau, compiled=False"] = {"compiled": False}
     for name, options in ways.items():
         plant = Plant(model, DT, **options)
@@ -106,7 +111,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args()
     rounds = 4 if options.quick else 12
-    print("thousand steps of 1 ms in a second; in brackets MuJoCo's time a step over ours, called alike\n")
+    print(
+        "thousand steps of 1 ms in a second; in brackets MuJoCo's time a step over ours, called alike\n"
+    )
     print(f"{'':22}" + "".join(f"{name:>22}" for name in robots()))
     rows: dict[str, list[str]] = {}
     ratios: dict[str, float] = {}
@@ -130,7 +137,9 @@ def main() -> int:
         "\n'mj_step' has soft friction and soft stops."
     )
     keep("simulation", ratios)
-    write("simulation", {"thousand steps a second": rates, "million steps a second": _batch(rounds)})
+    write(
+        "simulation", {"thousand steps a second": rates, "million steps a second": _batch(rounds)}
+    )
     return 0
 
 
@@ -140,9 +149,13 @@ def _batch(rounds: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     q = rng.uniform(-0.5, 0.5, (512, 7)) + Plant(model, DT).q
     v = rng.uniform(-0.5, 0.5, (512, 7))
-    call: dict[str, Any] = {"batch": lambda: rd.rollout(model, q, v, dt=DT, steps=100, stop_stiffness=1e4)}
+    call: dict[str, Any] = {
+        "batch": lambda: rd.rollout(model, q, v, dt=DT, steps=100, stop_stiffness=1e4)
+    }
     found = {"512 arms in one rollout": 512 * 100 / least(call, 0.05, rounds)["batch"]}
-    print(f"\n512 seven-axis arms in one rollout: {found['512 arms in one rollout']:.2f} million steps a second")
+    print(
+        f"\n512 seven-axis arms in one rollout: {found['512 arms in one rollout']:.2f} million steps a second"
+    )
     plants = [Plant(rd.random_model_error(model, k, friction=0.2), DT) for k in range(8)]
     commands = np.zeros((8, 2000, 7))
     for count in (1, None):
@@ -151,7 +164,9 @@ def _batch(rounds: int) -> dict[str, float]:
         rate = 8 * 2000 / least(side, 0.05, rounds)["plants"]
         said = "one thread" if count == 1 else "all processors"
         found[f"8 plants side by side, {said}"] = rate
-        print(f"8 different seven-axis plants side by side, {said}: {rate:.2f} million steps a second")
+        print(
+            f"8 different seven-axis plants side by side, {said}: {rate:.2f} million steps a second"
+        )
     print(f"load {os.getloadavg()[0]:.1f}")
     return found
 

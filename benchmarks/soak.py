@@ -49,9 +49,15 @@ class Use:
         self.rows: list[tuple[float, float, int, int]] = []
 
     def read(self, now: float) -> None:
-        status = dict(line.split(":", 1) for line in (self._folder / "status").read_text().splitlines() if ":" in line)
+        status = dict(
+            line.split(":", 1)
+            for line in (self._folder / "status").read_text().splitlines()
+            if ":" in line
+        )
         memory = int(status["VmRSS"].split()[0]) / 1024
-        self.rows.append((now, memory, int(status["Threads"]), len(list((self._folder / "fd").iterdir()))))
+        self.rows.append(
+            (now, memory, int(status["Threads"]), len(list((self._folder / "fd").iterdir())))
+        )
 
     def processor_time(self) -> float:
         """Used so far, s."""
@@ -80,7 +86,10 @@ class Periods:
     def _take(self, message: Any) -> None:
         for status in message.status:
             values = {value.key: value.value for value in status.values}
-            row = [float(values.get(f"period {label} [ms]") or math.nan) for label in ("median", "p99", "max")]
+            row = [
+                float(values.get(f"period {label} [ms]") or math.nan)
+                for label in ("median", "p99", "max")
+            ]
             if all(math.isfinite(x) for x in row):
                 name = status.name.split(":")[0].split("/")[-1]
                 undisturbed = time.monotonic() > self.standstill + REMEMBERED
@@ -96,7 +105,9 @@ class Periods:
                 "median": float(np.median(median)),
                 "p99": float(np.median(p99)),
                 "longest": float(longest.max()),
-                "longest without a provoked standstill": float(calm.max()) if len(calm) else math.nan,
+                "longest without a provoked standstill": float(calm.max())
+                if len(calm)
+                else math.nan,
                 "windows without a provoked standstill": len(calm),
             }
         return found
@@ -144,7 +155,9 @@ class Trouble:
                 (SetBool, f"{SIMULATOR}/set_pause"),
             )
         }
-        self._faults = [getattr(self, name) for name in sorted(vars(type(self))) if not name.startswith("_")]
+        self._faults = [
+            getattr(self, name) for name in sorted(vars(type(self))) if not name.startswith("_")
+        ]
 
     def _odd(self) -> float:
         return self.dice.choice([math.nan, math.inf, -math.inf, 1e300, 1e10, 0.0, -3.0, 0.4])
@@ -179,13 +192,20 @@ class Trouble:
 
     def bad_state(self) -> None:
         n = len(self.names) - self.dice.choice([0, 0, 1])
-        self._send("JointState", name=self.names, position=self._some(n), velocity=self._some(len(self.names)))
+        self._send(
+            "JointState",
+            name=self.names,
+            position=self._some(n),
+            velocity=self._some(len(self.names)),
+        )
 
     def state_of_another_robot(self) -> None:
         self._send("JointState", name=["left", "right"], position=[0.0, 1.0])
 
     def bytes_for_a_state(self) -> None:
-        next(p for t, p in self._out.items() if t.__name__ == "JointState").publish(self.dice.randbytes(80))
+        next(p for t, p in self._out.items() if t.__name__ == "JointState").publish(
+            self.dice.randbytes(80)
+        )
 
     def motion(self) -> None:
         from builtin_interfaces.msg import Duration
@@ -203,7 +223,9 @@ class Trouble:
         points = []
         for k in range(1, 3001):
             point = JointTrajectoryPoint(positions=(self.home + 0.2 * math.sin(k / 500)).tolist())
-            point.time_from_start.sec, point.time_from_start.nanosec = divmod(k * 2_000_000 + 10**9, 10**9)
+            point.time_from_start.sec, point.time_from_start.nanosec = divmod(
+                k * 2_000_000 + 10**9, 10**9
+            )
             points.append(point)
         self._send("JointTrajectory", joint_names=self.names, points=points)
 
@@ -212,10 +234,16 @@ class Trouble:
 
         n = self.dice.choice([0, 1, len(self.names)])
         point = JointTrajectoryPoint(positions=self._some(n), velocities=self._some(n))
-        self._send("JointTrajectory", joint_names=self.dice.choice([self.names, [], ["nobody"]]), points=[point])
+        self._send(
+            "JointTrajectory",
+            joint_names=self.dice.choice([self.names, [], ["nobody"]]),
+            points=[point],
+        )
 
     def set_point(self) -> None:
-        self._send("JointTrajectoryPoint", positions=self._some(self.dice.choice([0, 1, len(self.names)])))
+        self._send(
+            "JointTrajectoryPoint", positions=self._some(self.dice.choice([0, 1, len(self.names)]))
+        )
 
     def wrench(self) -> None:
         from geometry_msgs.msg import WrenchStamped
@@ -264,8 +292,12 @@ class Trouble:
 
         name = f"{CONTROLLER}/change_state"
         self._call(name, transition=Transition(id=self.dice.choice([1, 2, 3, 4, 99])))
-        self._after(0.5, lambda: self._call(name, transition=Transition(id=Transition.TRANSITION_CONFIGURE)))
-        self._after(1.0, lambda: self._call(name, transition=Transition(id=Transition.TRANSITION_ACTIVATE)))
+        self._after(
+            0.5, lambda: self._call(name, transition=Transition(id=Transition.TRANSITION_CONFIGURE))
+        )
+        self._after(
+            1.0, lambda: self._call(name, transition=Transition(id=Transition.TRANSITION_ACTIVATE))
+        )
 
     def parameters(self) -> None:
         from rcl_interfaces.msg import Parameter, ParameterValue
@@ -274,12 +306,16 @@ class Trouble:
         self._call(f"{SIMULATOR}/list_parameters")
         gain = self.dice.choice([80.0, 100.0, 120.0, self._odd()])
         value = ParameterValue(type=3, double_value=gain if not 1.0 < abs(gain) < 50.0 else 100.0)
-        self._call(f"{CONTROLLER}/set_parameters", parameters=[Parameter(name=f"gains.{self.names[1]}.p", value=value)])
+        self._call(
+            f"{CONTROLLER}/set_parameters",
+            parameters=[Parameter(name=f"gains.{self.names[1]}.p", value=value)],
+        )
         back = ParameterValue(type=3, double_value=100.0)
         self._after(
             0.4,
             lambda: self._call(
-                f"{CONTROLLER}/set_parameters", parameters=[Parameter(name=f"gains.{self.names[1]}.p", value=back)]
+                f"{CONTROLLER}/set_parameters",
+                parameters=[Parameter(name=f"gains.{self.names[1]}.p", value=back)],
             ),
         )
 
@@ -335,7 +371,8 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
     ended = []
     with tempfile.TemporaryDirectory() as folder:
         nodes = {
-            name: NodeProcess(name, [*given, *extra], Path(folder) / f"{name}.log") for name, extra in more.items()
+            name: NodeProcess(name, [*given, *extra], Path(folder) / f"{name}.log")
+            for name, extra in more.items()
         }
         trouble = Trouble(node, model, nodes, seed)
         use = {name: Use(process.pid) for name, process in nodes.items()}
@@ -380,10 +417,15 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
         "nodes": {},
         "period, ms": periods.figures(),
     }
-    print(f"{rate:g} Hz, {seconds / 60:.1f} min, {figures['faults']} faults of {len(trouble.done)} kinds", end="")
+    print(
+        f"{rate:g} Hz, {seconds / 60:.1f} min, {figures['faults']} faults of {len(trouble.done)} kinds",
+        end="",
+    )
     print(f", load average {np.mean(loads):.1f}, at most {max(loads):.1f}")
     print(f"  states {heard['states']}, with an effort {heard['states with effort']}", end="")
-    print(f", efforts not finite or beyond the limit {wrong}, tracebacks {tracebacks}, ended early {ended or 'none'}")
+    print(
+        f", efforts not finite or beyond the limit {wrong}, tracebacks {tracebacks}, ended early {ended or 'none'}"
+    )
     for name, one in use.items():
         memory, threads, handles = one.grown()
         last = one.rows[-1]
@@ -405,7 +447,10 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
             "exit code": codes[name],
         }
     for name, row in figures["period, ms"].items():
-        print(f"  {name}: time between cycles, ms: " + ", ".join(f"{key} {value:.4g}" for key, value in row.items()))
+        print(
+            f"  {name}: time between cycles, ms: "
+            + ", ".join(f"{key} {value:.4g}" for key, value in row.items())
+        )
     figures["held"] = good
     _results.write(f"soak_{rate:g}", figures)
     print("  held" if good else "  DID NOT HOLD", flush=True)
@@ -417,7 +462,14 @@ def together(rates: list[float], seconds: float, seed: int) -> list[bool]:
     first = int(os.environ["ROS_DOMAIN_ID"])
     runs = [
         subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.soak", f"--seconds={seconds}", f"--rate={rate:g}", f"--seed={seed}"],
+            [
+                sys.executable,
+                "-m",
+                "benchmarks.soak",
+                f"--seconds={seconds}",
+                f"--rate={rate:g}",
+                f"--seed={seed}",
+            ],
             env={**os.environ, "ROS_DOMAIN_ID": str(first + k)},
         )
         for k, rate in enumerate(rates)
@@ -427,11 +479,19 @@ def together(rates: list[float], seconds: float, seed: int) -> list[bool]:
 
 def main() -> int:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60.0, help="length of the run at each rate")
-    parser.add_argument("--rate", type=float, nargs="+", default=[500.0], help="joint states a second")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.soak", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="length of the run at each rate"
+    )
+    parser.add_argument(
+        "--rate", type=float, nargs="+", default=[500.0], help="joint states a second"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
-    parser.add_argument("--together", action="store_true", help="all rates at the same time, instead of one by one")
+    parser.add_argument(
+        "--together", action="store_true", help="all rates at the same time, instead of one by one"
+    )
     args = parser.parse_args()
     if ros_missing():
         return 0

@@ -27,7 +27,11 @@ from benchmarks._results import write
 from benchmarks._ros import keep_to_this_machine, ros_missing
 
 PERIOD = 0.01
-BARS = {"six_axis, warm": ("seconds", 0.8), "six_axis, cold": ("seconds", 2.0), "chain of 20, cold": ("processor", 2.0)}
+BARS = {
+    "six_axis, warm": ("seconds", 0.8),
+    "six_axis, cold": ("seconds", 2.0),
+    "chain of 20, cold": ("processor", 2.0),
+}
 ECHO = [sys.executable, "-c", "from benchmarks.round_trip import echo; echo()"]
 EMPTY = "empty rclpy node"
 
@@ -47,14 +51,23 @@ class Robot:
         self._context = Context()
         rclpy.init(args=[], context=self._context)
         self._node = Node(
-            "robot", namespace=namespace, context=self._context, enable_rosout=False, start_parameter_services=False
+            "robot",
+            namespace=namespace,
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._publisher = self._node.create_publisher(JointState, "joint_states", qos_profile_sensor_data)
+        self._publisher = self._node.create_publisher(
+            JointState, "joint_states", qos_profile_sensor_data
+        )
         self._heard = 0.0
         self._node.create_subscription(
-            Float64MultiArray, "effort_controller/commands", self._on_command, qos_profile_sensor_data
+            Float64MultiArray,
+            "effort_controller/commands",
+            self._on_command,
+            qos_profile_sensor_data,
         )
         zeros = [0.0] * len(joints)
         self._state = JointState(name=list(joints), position=zeros, velocity=zeros, effort=zeros)
@@ -62,7 +75,9 @@ class Robot:
     def _on_command(self, _message: Any) -> None:
         self._heard = self._heard or time.monotonic()
 
-    def first_command(self, start: Callable[[], subprocess.Popen[bytes]], timeout: float = 60.0) -> tuple[float, float]:
+    def first_command(
+        self, start: Callable[[], subprocess.Popen[bytes]], timeout: float = 60.0
+    ) -> tuple[float, float]:
         """Seconds from the start of a process to its first command, and the processor's seconds that it took."""
         self._heard = 0.0
         begin = time.monotonic()
@@ -86,7 +101,9 @@ class Robot:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            last = time.monotonic() + 0.5  # a node that ends has a last command, which is not the next one's first
+            last = (
+                time.monotonic() + 0.5
+            )  # a node that ends has a last command, which is not the next one's first
             while time.monotonic() < last:
                 self._executor.spin_once(timeout_sec=0.1)
 
@@ -110,7 +127,11 @@ def rows(times: int) -> dict[str, dict[str, float]]:
     quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
 
     def measure(robot: Robot, command: list[str], cache: Path) -> tuple[float, float]:
-        environment = {**os.environ, "ROBOT_DYNAMICS_CACHE": str(cache), "PYTHONPYCACHEPREFIX": str(folder / "python")}
+        environment = {
+            **os.environ,
+            "ROBOT_DYNAMICS_CACHE": str(cache),
+            "PYTHONPYCACHEPREFIX": str(folder / "python"),
+        }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return robot.first_command(lambda: subprocess.Popen(command, env=environment, **quiet))
 
@@ -128,7 +149,9 @@ def rows(times: int) -> dict[str, dict[str, float]]:
             measure(robot, command, folder / f"{name} before")
             for k in range(times):
                 for state in ("cold", "warm"):
-                    found.setdefault(f"{name}, {state}", []).append(measure(robot, command, folder / f"{name} {k}"))
+                    found.setdefault(f"{name}, {state}", []).append(
+                        measure(robot, command, folder / f"{name} {k}")
+                    )
                 found.setdefault(EMPTY, []).append(measure(empty, ECHO, folder))
             robot.close()
         empty.close()
@@ -140,7 +163,9 @@ def rows(times: int) -> dict[str, dict[str, float]]:
 
 def main() -> int:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.start", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--times", type=int, default=5, help="how often each is started")
     options = parser.parse_args()
     if ros_missing():
@@ -155,7 +180,9 @@ def main() -> int:
         if name in BARS:
             of, most = BARS[name]
             bar = f"   {of} at most {most:g}: {'yes' if row[of] <= most else 'missed'}"
-        print(f"{name:20}{row['seconds']:8.2f}{row['processor']:18.2f}{row['seconds'] / empty['seconds']:16.2f}{bar}")
+        print(
+            f"{name:20}{row['seconds']:8.2f}{row['processor']:18.2f}{row['seconds'] / empty['seconds']:16.2f}{bar}"
+        )
     ratios = {
         f"{name}, {of}: over an empty rclpy node": row[of] / empty[of]
         for name, row in table.items()

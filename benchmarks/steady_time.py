@@ -77,7 +77,10 @@ def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any
     common += chosen.parameters
     processes = []
     for k, (name, more) in enumerate(
-        (("simulator", ["-p", f"update_rate:={rate}", "-p", "holding_brakes:=true"]), ("controller", []))
+        (
+            ("simulator", ["-p", f"update_rate:={rate}", "-p", "holding_brakes:=true"]),
+            ("controller", []),
+        )
     ):
         own = ["-p", f"cpu_affinity:=[{k}]"] if chosen.pinned else []
         words = [sys.executable, "-m", "robot_dynamics_ros.ros.main", name, *common, *more, *own]
@@ -113,15 +116,25 @@ def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any
     states, answered = (grown(who, CYCLES) / grown(who, STAMP) for who in (SIMULATOR, CONTROLLER))
     found = {
         "periods within 10 %": grown(SIMULATOR, REGULAR) / grown(SIMULATOR, CYCLES),
-        "C loop, periods within 10 %": None if bare is None else float(bare.communicate(timeout=60.0)[0]),
+        "C loop, periods within 10 %": None
+        if bare is None
+        else float(bare.communicate(timeout=60.0)[0]),
         "99th percentile of the simulator's period, ms": float(last[SIMULATOR]["period p99 [ms]"]),
-        "99th percentile of the controller's period, ms": float(last[CONTROLLER]["period p99 [ms]"]),
-        "longest of the controller's last 2048 periods, ms": float(last[CONTROLLER]["period max [ms]"]),
+        "99th percentile of the controller's period, ms": float(
+            last[CONTROLLER]["period p99 [ms]"]
+        ),
+        "longest of the controller's last 2048 periods, ms": float(
+            last[CONTROLLER]["period max [ms]"]
+        ),
         "median of computing, ms": float(last[CONTROLLER]["compute median [ms]"]),
         "states unanswered": max(0.0, 1.0 - answered / states),
         "load": round(os.getloadavg()[0], 1),
     }
-    refused = [line for line in (place / "controller.log").read_text().splitlines() if "; continuing with" in line]
+    refused = [
+        line
+        for line in (place / "controller.log").read_text().splitlines()
+        if "; continuing with" in line
+    ]
     if refused:
         found["refused"] = refused[0].split("]: ", 1)[-1]
     return found
@@ -134,14 +147,19 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="of each row")
     parser.add_argument("--rate", type=float, default=1000.0, help="joint states a second")
-    parser.add_argument("--competitors", type=int, default=0, help="processes that only compute, beside the nodes")
+    parser.add_argument(
+        "--competitors", type=int, default=0, help="processes that only compute, beside the nodes"
+    )
     parser.add_argument("--rows", nargs="+", choices=[*ROWS, *MIDDLEWARE], metavar="NAME")
     parser.add_argument("--name", default="steady_time", choices=SETS, help="of the result file")
     args = parser.parse_args()
     if ros_missing():
         return 0
     keep_to_this_machine()
-    competitors = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.competitors)]
+    competitors = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(args.competitors)
+    ]
     rows = {}
     try:
         print(
@@ -163,7 +181,10 @@ def main() -> int:
         for competitor in competitors:
             competitor.kill()
             competitor.wait()
-    write(args.name, {"seconds": args.seconds, "rate": args.rate, "competitors": args.competitors, "rows": rows})
+    write(
+        args.name,
+        {"seconds": args.seconds, "rate": args.rate, "competitors": args.competitors, "rows": rows},
+    )
     return 0
 
 

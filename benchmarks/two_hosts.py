@@ -92,7 +92,11 @@ class Host:
         def start() -> subprocess.Popen[bytes]:
             with open(log, "wb") as output:
                 return subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=self.environment
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=self.environment,
                 )
 
         return self._thread.submit(start).result()
@@ -139,12 +143,20 @@ class Network(threading.Thread):
                 self.carried += 1
                 count += 1
                 heapq.heappush(
-                    waiting, (time.monotonic() + self._random.uniform(*self.delay), count, self._ends[end], packet)
+                    waiting,
+                    (
+                        time.monotonic() + self._random.uniform(*self.delay),
+                        count,
+                        self._ends[end],
+                        packet,
+                    ),
                 )
 
     @staticmethod
     def _write(end: int, packet: bytes) -> None:
-        with contextlib.suppress(OSError):  # the interface's queue is full: as on any network, the packet is lost
+        with contextlib.suppress(
+            OSError
+        ):  # the interface's queue is full: as on any network, the packet is lost
             os.write(end, packet)
 
     def end(self) -> None:
@@ -194,7 +206,9 @@ def move(node: Any, seconds: float) -> None:
 
     model = rd.load_robot(ROBOT)
     home = model.initial_configuration()
-    publisher = node.create_publisher(JointTrajectory, "computed_torque_controller/joint_trajectory", 1)
+    publisher = node.create_publisher(
+        JointTrajectory, "computed_torque_controller/joint_trajectory", 1
+    )
     target = [0.0]
 
     def go() -> None:
@@ -214,13 +228,23 @@ def move(node: Any, seconds: float) -> None:
 # -- the measurement -----------------------------------------------------------------------------------------------------
 
 
-def measure(hosts: dict[str, Host], network: Network, args: argparse.Namespace, folder: Path, cut: bool) -> None:
+def measure(
+    hosts: dict[str, Host], network: Network, args: argparse.Namespace, folder: Path, cut: bool
+) -> None:
     """Run both nodes for a while and print what came of it."""
     python = [sys.executable, "-m"]
     node = [*python, "robot_dynamics_ros.ros.main"]
     given = ["--ros-args", "-p", f"robot_description_file:={ROBOT}"]
     robot, other = hosts["robot"], hosts["controller"]
-    simulator = [*node, "simulator", *given, "-p", f"update_rate:={args.rate}", "-p", "holding_brakes:=true"]
+    simulator = [
+        *node,
+        "simulator",
+        *given,
+        "-p",
+        f"update_rate:={args.rate}",
+        "-p",
+        "holding_brakes:=true",
+    ]
     nodes = [
         robot.run(simulator, folder / "simulator.log"),
         other.run([*node, "controller", *given], folder / "controller.log"),
@@ -230,8 +254,19 @@ def measure(hosts: dict[str, Host], network: Network, args: argparse.Namespace, 
     try:
         time.sleep(args.settle)
         for host in (robot, other):
-            command = [*python, "benchmarks.two_hosts", "--watch", host.name, "--seconds", str(args.seconds)]
-            watchers.append(host.run([*command, "--out", str(folder / host.name)], folder / f"watch_{host.name}.log"))
+            command = [
+                *python,
+                "benchmarks.two_hosts",
+                "--watch",
+                host.name,
+                "--seconds",
+                str(args.seconds),
+            ]
+            watchers.append(
+                host.run(
+                    [*command, "--out", str(folder / host.name)], folder / f"watch_{host.name}.log"
+                )
+            )
         time.sleep(args.seconds / 2)
         if cut:
             began, network.cut = time.time(), True
@@ -267,11 +302,15 @@ def report(folder: Path, began: float, ended: float) -> None:
         f"  tracking error: root mean square {np.sqrt((size[steady] ** 2).mean()):.5f} rad, largest "
         f"{size[steady].max():.5f} rad ({steady.sum()} samples)"
     )
-    print(f"  state to reference topic: median {np.median(age):.1f} ms, 99 % {np.percentile(age, 99):.1f} ms")
+    print(
+        f"  state to reference topic: median {np.median(age):.1f} ms, 99 % {np.percentile(age, 99):.1f} ms"
+    )
     acting = np.array([t for t, _, e in efforts if np.abs(e).max() > 1e-9])
     idle = np.array([t for t, _, e in efforts if np.abs(e).max() <= 1e-9])
     stopped = idle[idle > began][:1] if ended else idle
-    meanwhile = np.array([np.abs(e).max() <= 1e-9 for t, _, e in efforts if len(acting) and t > acting[0]])
+    meanwhile = np.array(
+        [np.abs(e).max() <= 1e-9 for t, _, e in efforts if len(acting) and t > acting[0]]
+    )
     gaps = [sum(1 for _ in run) for no_effort, run in itertools.groupby(meanwhile) if no_effort]
     print(
         f"  once held, states without effort: {meanwhile.sum()} of {len(meanwhile)}, at most {max(gaps, default=0)} in a row"
@@ -282,27 +321,42 @@ def report(folder: Path, began: float, ended: float) -> None:
         after = when > ended
         held = when[after & (size < HELD)]
         print(
-            f"  effort zero {(stopped[0] - began) * 1e3:.0f} ms after the cut began" if len(stopped) else "  never zero"
+            f"  effort zero {(stopped[0] - began) * 1e3:.0f} ms after the cut began"
+            if len(stopped)
+            else "  never zero"
         )
         print(
-            f"  first effort {(back[0] - ended) * 1e3:.0f} ms after it ended" if len(back) else "  no effort any more"
+            f"  first effort {(back[0] - ended) * 1e3:.0f} ms after it ended"
+            if len(back)
+            else "  no effort any more"
         )
         print(
-            f"  held within {HELD} rad {(held[0] - ended) * 1e3:.0f} ms after" if len(held) else "  not held any more"
+            f"  held within {HELD} rad {(held[0] - ended) * 1e3:.0f} ms after"
+            if len(held)
+            else "  not held any more"
         )
         print(f"  largest error after it {size[after].max():.4f} rad" if after.any() else "")
 
 
 def main() -> int:
     """Print the figures of three runs."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.two_hosts", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--loss", type=float, default=0.1, help="share of the packets that are lost")
-    parser.add_argument("--delay", type=float, nargs=2, default=(0.0, 0.01), help="shortest and longest delay, s")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.two_hosts", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--loss", type=float, default=0.1, help="share of the packets that are lost"
+    )
+    parser.add_argument(
+        "--delay", type=float, nargs=2, default=(0.0, 0.01), help="shortest and longest delay, s"
+    )
     parser.add_argument("--cut", type=float, default=2.0, help="how long nothing gets through, s")
     parser.add_argument("--rate", type=float, default=250.0, help="joint states a second")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of each run")
     parser.add_argument(
-        "--settle", type=float, default=10.0, help="before each run, for the nodes to find each other, s"
+        "--settle",
+        type=float,
+        default=10.0,
+        help="before each run, for the nodes to find each other, s",
     )
     parser.add_argument("--watch", choices=tuple(ADDRESSES), help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
@@ -323,7 +377,12 @@ def main() -> int:
         low, high = args.delay
         for title, loss, delay, cut in (
             ("a good network", 0.0, (0.0, 0.0), False),
-            (f"{args.loss:.0%} lost, {low * 1e3:g} to {high * 1e3:g} ms delay", args.loss, args.delay, False),
+            (
+                f"{args.loss:.0%} lost, {low * 1e3:g} to {high * 1e3:g} ms delay",
+                args.loss,
+                args.delay,
+                False,
+            ),
             (f"the same, and nothing at all for {args.cut:g} s", args.loss, args.delay, True),
         ):
             network.loss, network.delay, network.carried, network.lost = loss, tuple(delay), 0, 0

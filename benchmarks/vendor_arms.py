@@ -28,7 +28,9 @@ def demo(profile: ArmProfile, checkouts: Path) -> dict[str, object]:
     folder = checkouts / source.repository.rpartition("/")[2]
     if not folder.is_dir():
         return {"arrived": None, "reason": f"no checkout of {source.repository}"}
-    description = with_arguments(package_directory(source.package, folder) / source.file, source.arguments)
+    description = with_arguments(
+        package_directory(source.package, folder) / source.file, source.arguments
+    )
     with tempfile.TemporaryDirectory() as output:
         done = subprocess.run(
             [sys.executable, "-m", "robot_dynamics_ros.cli.main", "demo", description, "--arm", profile.name, "--no-picture",
@@ -52,7 +54,9 @@ def main() -> int:
         prog="python -m benchmarks.vendor_arms", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("folder", type=Path, help="checkouts of the vendors' repositories")
-    parser.add_argument("arms", nargs="*", metavar="ARM", help="profiles; all that take efforts by default")
+    parser.add_argument(
+        "arms", nargs="*", metavar="ARM", help="profiles; all that take efforts by default"
+    )
     options = parser.parse_args()
     if ros_missing():
         return 0

@@ -40,7 +40,12 @@ from benchmarks.round_trip import measure
 from benchmarks.soak import GROWTH, Use
 
 BAR_MEDIAN, BAR_99, BAR_PICTURES = 1.05, 1.15, 24.0
-SECOND, VIEWER, PAGE, BROWSER = "a second subscriber", "the viewer", "the viewer, one page", "the viewer, a browser"
+SECOND, VIEWER, PAGE, BROWSER = (
+    "a second subscriber",
+    "the viewer",
+    "the viewer, one page",
+    "the viewer, a browser",
+)
 WAYS = ("alone", SECOND, VIEWER, PAGE, BROWSER)
 KEPT = ("median, µs", "99th percentile, µs", "processor time of the controller a state, µs")
 SETTLE = 2.0
@@ -54,7 +59,10 @@ def page(address: str) -> None:
     from websockets.sync.client import connect
 
     with connect(
-        address.replace("http", "ws", 1), subprotocols=[f"viser-v{viser.__version__}"], max_size=None, proxy=None
+        address.replace("http", "ws", 1),
+        subprotocols=[f"viser-v{viser.__version__}"],
+        max_size=None,
+        proxy=None,
     ) as socket:
         camera = {
             "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0, "near": 0.1, "far": 100.0,
@@ -125,7 +133,13 @@ class Watching:
     def __init__(self, namespace: str, folder: str, by: str = "page") -> None:
         from robot_dynamics_ros.cli.processes import NodeProcess
 
-        arguments = ["--ros-args", "-p", f"robots:=[{namespace}]", "-p", "robot_description_file:=six_axis"]
+        arguments = [
+            "--ros-args",
+            "-p",
+            f"robots:=[{namespace}]",
+            "-p",
+            "robot_description_file:=six_axis",
+        ]
         with ExitStack() as begun:
             self.node = begun.enter_context(
                 NodeProcess("viewer", [*arguments, "-p", "port:=0"], Path(folder) / "viewer.log")
@@ -133,7 +147,9 @@ class Watching:
             if not self.node.wait_for_output("in a browser", 60.0):
                 raise SystemExit(self.node.output())
             if by:
-                begun.enter_context(Beside(by, "http" + self.node.output().split("open http", 1)[1].split()[0]))
+                begun.enter_context(
+                    Beside(by, "http" + self.node.output().split("open http", 1)[1].split()[0])
+                )
             self._close = begun.pop_all()
 
     def __enter__(self) -> Watching:
@@ -162,7 +178,9 @@ def processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def round_trip(cycles: int, blocks: int, ways: Sequence[str]) -> dict[str, tuple[np.ndarray, float]]:
+def round_trip(
+    cycles: int, blocks: int, ways: Sequence[str]
+) -> dict[str, tuple[np.ndarray, float]]:
     """Way → µs of round trips, and µs of the controller's processor time per state."""
     from robot_dynamics_ros.cli.processes import NodeProcess
 
@@ -208,12 +226,20 @@ def report(trips: dict[str, tuple[np.ndarray, float]]) -> dict[str, dict[str, fl
     print(
         f"round trip, {next(iter(trips.values()))[0].size} each, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
     )
-    print(f"{'':24}{'median':>10}{'to alone':>10}{'99 %':>10}{'to alone':>10}{'to second':>11}{'controller':>12}")
+    print(
+        f"{'':24}{'median':>10}{'to alone':>10}{'99 %':>10}{'to alone':>10}{'to second':>11}{'controller':>12}"
+    )
     for way, row in rows.items():
         median, late = row["median, µs"], row["99th percentile, µs"]
-        ratios = median / alone["median, µs"], late / alone["99th percentile, µs"], late / second["99th percentile, µs"]
+        ratios = (
+            median / alone["median, µs"],
+            late / alone["99th percentile, µs"],
+            late / second["99th percentile, µs"],
+        )
         met = ratios[0] <= BAR_MEDIAN and min(ratios[1:]) <= BAR_99
-        verdict = "" if way in ("alone", SECOND, BROWSER) else "  bars met" if met else "  bars missed"
+        verdict = (
+            "" if way in ("alone", SECOND, BROWSER) else "  bars met" if met else "  bars missed"
+        )
         print(
             f"{way:24}{median:7.0f} µs{ratios[0]:10.2f}{late:7.0f} µs{ratios[1]:10.2f}{ratios[2]:11.2f}"
             f"{row['processor time of the controller a state, µs']:9.0f} µs{verdict}"
@@ -288,7 +314,9 @@ def memory(minutes: float) -> dict[str, Any]:
         while (now := time.monotonic()) < begin + 60.0 * minutes:
             t = now - begin
             q, v = 0.5 * np.sin(t + np.arange(6)), 0.5 * np.cos(t + np.arange(6))
-            state = JointState(name=names, position=q.tolist(), velocity=v.tolist(), effort=v.tolist())
+            state = JointState(
+                name=names, position=q.tolist(), velocity=v.tolist(), effort=v.tolist()
+            )
             state.header.stamp = node.get_clock().now().to_msg()
             publisher.publish(state)
             if now >= sample:
@@ -317,13 +345,18 @@ def memory(minutes: float) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.viewer", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.viewer", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--cycles", type=int, default=1500, help="round trips in a block")
     parser.add_argument("--blocks", type=int, default=3)
-    parser.add_argument("--pictures", type=int, default=1500, help="0: round trips only, nothing written")
+    parser.add_argument(
+        "--pictures", type=int, default=1500, help="0: round trips only, nothing written"
+    )
     parser.add_argument("--minutes", type=float, default=0.0, help="of memory, measured alone")
     parser.add_argument(
-        "--ways", help="parts of the names of what is measured beside 'alone', with commas; all if not given"
+        "--ways",
+        help="parts of the names of what is measured beside 'alone', with commas; all if not given",
     )
     jobs = {"page": page, "browser": browser, "subscriber": second_subscriber}
     for job in jobs:
@@ -354,7 +387,8 @@ def main() -> int:
         keep(
             "viewer",
             {
-                f"{what} with the viewer over {way} (less is better)": rows[PAGE][what] / rows[base][what]
+                f"{what} with the viewer over {way} (less is better)": rows[PAGE][what]
+                / rows[base][what]
                 for way, base in (("without", "alone"), ("with a second subscriber", SECOND))
                 if base in rows
                 for what in KEPT

@@ -47,11 +47,25 @@ def measure(model: rd.RobotModel) -> tuple[list[float], list[float]]:
     efforts = rd.kernel(model, "inverse_dynamics")
     both = rd.kernel(model, "inverse_dynamics_wrenches")
     world = rd.kernel(model, "joint_wrenches", joints_of=links, axes=-1, about="joint")
-    single = compare([lambda: efforts(q, v, a, tau), lambda: both(q, v, a, tau, rows), lambda: world(q, v, a, every)])
+    single = compare(
+        [
+            lambda: efforts(q, v, a, tau),
+            lambda: both(q, v, a, tau, rows),
+            lambda: world(q, v, a, every),
+        ]
+    )
     many = [np.ascontiguousarray(x) for x in rng.normal(size=(3, 1000, model.nv))]
-    taus, tables, everies = np.empty((1000, *tau.shape)), np.empty((1000, *rows.shape)), np.empty((1000, *every.shape))
+    taus, tables, everies = (
+        np.empty((1000, *tau.shape)),
+        np.empty((1000, *rows.shape)),
+        np.empty((1000, *every.shape)),
+    )
     batch = compare(
-        [lambda: efforts(*many, taus), lambda: both(*many, taus, tables), lambda: world(*many, everies)],
+        [
+            lambda: efforts(*many, taus),
+            lambda: both(*many, taus, tables),
+            lambda: world(*many, everies),
+        ],
         rounds=60,
         calls=5,
     )
@@ -64,7 +78,9 @@ def main() -> int:
     print(
         f"{'robot':<16}{'':<8}{'efforts':>10}{'+ wrenches':>12}{'ratio':>8}{'all joints, world axes':>25}{'ratio':>8}"
     )
-    robots = [rd.load_robot(name) for name in ("six_axis", "seven_axis", "two_arm_torso")] + [rd.chain(20)]
+    robots = [rd.load_robot(name) for name in ("six_axis", "seven_axis", "two_arm_torso")] + [
+        rd.chain(20)
+    ]
     for model in robots:
         for what, (efforts, both, world) in zip(("call", "batch"), measure(model), strict=True):
             print(
@@ -76,10 +92,12 @@ def main() -> int:
                 "with wrenches, ns": both,
                 "all, world axes, ns": world,
             }
-            ratios[f"{model.name}, {what}: efforts with wrenches over efforts alone (less is better)"] = both / efforts
-            ratios[f"{model.name}, {what}: all joints in world axes over efforts alone (less is better)"] = (
-                world / efforts
-            )
+            ratios[
+                f"{model.name}, {what}: efforts with wrenches over efforts alone (less is better)"
+            ] = both / efforts
+            ratios[
+                f"{model.name}, {what}: all joints in world axes over efforts alone (less is better)"
+            ] = world / efforts
             worst = max(worst, both / efforts) if what == "call" else worst
     keep("wrenches", ratios)
     write("wrenches", {"robots": found})

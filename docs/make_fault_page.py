@@ -15,7 +15,9 @@ def main() -> int:
     page = Path(__file__).parent / "reference" / "faults.md"
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}{HEAD}" + "\n".join(rows) + f"\n\n{END}{after}", encoding="utf-8")
+    page.write_text(
+        f"{before}{BEGIN}{HEAD}" + "\n".join(rows) + f"\n\n{END}{after}", encoding="utf-8"
+    )
     print(f"{page}: {len(rows)} faults")
     return 0
 

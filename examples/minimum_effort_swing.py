@@ -52,7 +52,9 @@ def plan(model: rd.RobotModel, start: np.ndarray, goal: np.ndarray) -> Plan:
     problem.subject_to(problem.bounded(-1, ca.vec(u), 1))
     for k in range(n):
         problem.subject_to(problem.bounded(model.lower[k], q[k, :], model.upper[k]))
-        problem.subject_to(problem.bounded(-model.velocity_limit[k], v[k, :], model.velocity_limit[k]))
+        problem.subject_to(
+            problem.bounded(-model.velocity_limit[k], v[k, :], model.velocity_limit[k])
+        )
     for column, (position, speed) in ((0, (start, 0)), (NODES - 1, (goal, 0))):
         problem.subject_to(q[:, column] == position)
         problem.subject_to(v[:, column] == speed)
@@ -60,12 +62,16 @@ def plan(model: rd.RobotModel, start: np.ndarray, goal: np.ndarray) -> Plan:
     problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "max_iter": 500})
     found = problem.solve()
     t = np.linspace(0.0, DURATION, NODES)
-    return Plan(t, found.value(q).T, found.value(v).T, found.value(u).T * LIMITS, float(found.value(cost)))
+    return Plan(
+        t, found.value(q).T, found.value(v).T, found.value(u).T * LIMITS, float(found.value(cost))
+    )
 
 
 def follow(model: rd.RobotModel, planned: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Deviation from the goal at the end, and the largest efforts on the way."""
-    controller = rd.JointController(model, rd.ComputedTorque(kp=400.0, kd=40.0, friction=rd.Friction.of(model)))
+    controller = rd.JointController(
+        model, rd.ComputedTorque(kp=400.0, kd=40.0, friction=rd.Friction.of(model))
+    )
     controller.activate(0, planned.q[0], planned.v[0])
     t, q, v, tau, _ = planned
     free = tau - np.asarray(model.damping) * v
@@ -73,7 +79,11 @@ def follow(model: rd.RobotModel, planned: Plan) -> tuple[np.ndarray, np.ndarray]
     swing = rd.Trajectory.from_waypoints(model.joint_names, t, q, v, a)
     goal = controller.accept_trajectory(swing, 0)
     run = rd.simulate(
-        model, controller.control, q0=planned.q[0], duration=DURATION + 0.5, integrator="semi_implicit_euler"
+        model,
+        controller.control,
+        q0=planned.q[0],
+        duration=DURATION + 0.5,
+        integrator="semi_implicit_euler",
     )
     print(f"trajectory {goal.status.name.lower()}")
     return run.q[-1] - q[-1], np.abs(run.tau).max(axis=0)
@@ -87,7 +97,9 @@ def main() -> tuple[Plan, np.ndarray, np.ndarray]:
     left, efforts = follow(model, planned)
     print(f"plan: {DURATION:g} s, ∫ |τ / limit|² dt = {planned.cost:.3f} s, "
           f"largest efforts {np.round(np.abs(planned.tau).max(axis=0), 2)} of {LIMITS} N m")  # fmt: skip
-    print(f"followed with {np.round(efforts, 2)} N m; off the goal at the end by {np.abs(left).max():.1e} rad")
+    print(
+        f"followed with {np.round(efforts, 2)} N m; off the goal at the end by {np.abs(left).max():.1e} rad"
+    )
     return planned, left, efforts
 
 

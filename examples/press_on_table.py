@@ -20,7 +20,13 @@ from robot_dynamics_ros.figures import STYLE, XYZ, pyplot, save
 DT = 1e-3
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.785])
 LINK = "flange"
-WAYPOINTS = {0.0: (0.0, 0.02), 1.0: (0.0, 0.02), 2.0: (0.0, -0.04), 3.5: (0.12, -0.04), 4.5: (0.12, 0.02)}
+WAYPOINTS = {
+    0.0: (0.0, 0.02),
+    1.0: (0.0, 0.02),
+    2.0: (0.0, -0.04),
+    3.5: (0.12, -0.04),
+    4.5: (0.12, 0.02),
+}
 """s → m forwards from the start, and above the table; below it the impedance presses."""
 
 
@@ -37,7 +43,9 @@ def plan(model: rd.RobotModel) -> rd.Trajectory:
         q = found.q
         rows.append(q)
     times = [time + 0.05 for time in WAYPOINTS]
-    return rd.Trajectory.from_waypoints(model.joint_names, times, rows, np.zeros_like(rows), np.zeros_like(rows))
+    return rd.Trajectory.from_waypoints(
+        model.joint_names, times, rows, np.zeros_like(rows), np.zeros_like(rows)
+    )
 
 
 def run(duration: float = 5.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -45,14 +53,20 @@ def run(duration: float = 5.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     model = rd.load_robot("seven_axis")
     x, y, z = rd.link_pose(model, START, LINK)[:3, 3]
     tip, thick = 0.02, 0.04
-    table = rd.WorldShape("table", "box", (0.8, 0.8, thick), (x, y, z - 0.02 - tip - thick / 2), friction=0.3)
+    table = rd.WorldShape(
+        "table", "box", (0.8, 0.8, thick), (x, y, z - 0.02 - tip - thick / 2), friction=0.3
+    )
     ball = rd.WorldShape("tip", "sphere", (tip,), link=LINK, friction=0.3)
-    viscous = rd.JointFriction(coulomb=0.0)  # dry friction hides forces from an observer: leave it out here
+    viscous = rd.JointFriction(
+        coulomb=0.0
+    )  # dry friction hides forces from an observer: leave it out here
     plant = rd.MujocoPlant(model, DT, shapes=[table, ball], q0=START, friction=viscous)
 
     known = rd.Friction.of(model, viscous=model.damping, coulomb=0.0, breakaway=0.0)
     contact = rd.ContactEstimate(model, LINK)
-    law = rd.CartesianImpedance(link=LINK, stiffness=(60.0, 60.0, 60.0, 800.0, 800.0, 800.0), friction=known)
+    law = rd.CartesianImpedance(
+        link=LINK, stiffness=(60.0, 60.0, 60.0, 800.0, 800.0, 800.0), friction=known
+    )
     observer = rd.MomentumObserver(model, gain=50.0, friction=known)
     controller = rd.JointController(model, law, observer=observer, contact=contact)
     controller.activate(0, plant.q, plant.v)
@@ -78,12 +92,18 @@ def draw(t: np.ndarray, estimated: np.ndarray, true: np.ndarray, path: Path) -> 
         )
         for axis, name in enumerate("xyz"):
             colour = XYZ[axis]["color"]
-            forces.plot(t, true[:, axis], color=colour, linewidth=4.0, alpha=0.3, label=f"{name}, MuJoCo")
-            forces.plot(t, estimated[:, axis], linewidth=1.2, label=f"{name}, estimated", **XYZ[axis])
+            forces.plot(
+                t, true[:, axis], color=colour, linewidth=4.0, alpha=0.3, label=f"{name}, MuJoCo"
+            )
+            forces.plot(
+                t, estimated[:, axis], linewidth=1.2, label=f"{name}, estimated", **XYZ[axis]
+            )
             error.plot(t, estimated[:, axis] - true[:, axis], linewidth=1.0, **XYZ[axis])
         forces.set_title("Force of the table on the flange, world axes")
         forces.set_ylabel("N")
-        figure.legend(*forces.get_legend_handles_labels(), ncols=3, loc="outside lower center", frameon=False)
+        figure.legend(
+            *forces.get_legend_handles_labels(), ncols=3, loc="outside lower center", frameon=False
+        )
         error.set_title("Estimate less truth")
         error.set_ylabel("N")
         error.set_xlabel("time [s]")

@@ -52,7 +52,9 @@ class _Stack:
     def __init__(self, namespace: str, sim_time: bool) -> None:
         self.namespace, self.sim_time = namespace, sim_time
         self.folder = Path(tempfile.mkdtemp(prefix="robot_dynamics_ros_"))
-        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # a slow node may read its file late
+        atexit.register(
+            shutil.rmtree, self.folder, ignore_errors=True
+        )  # a slow node may read its file late
         self._files = 0
 
     def file(self, values: Mapping[str, object], *, of_all_nodes: bool = True) -> str:
@@ -60,13 +62,22 @@ class _Stack:
         path = self.folder / f"{self._files}.yaml"
         self._files += 1
         path.write_text(
-            yaml.safe_dump({"/**": {"ros__parameters": dict(values)}} if of_all_nodes else dict(values)), "utf-8"
+            yaml.safe_dump(
+                {"/**": {"ros__parameters": dict(values)}} if of_all_nodes else dict(values)
+            ),
+            "utf-8",
         )
         return str(path)
 
-    def node(self, package: str, executable: str, *files: str, output: str = "screen", **more: Any) -> Node:
+    def node(
+        self, package: str, executable: str, *files: str, output: str = "screen", **more: Any
+    ) -> Node:
         """A node with parameter files."""
-        where: dict[str, Any] = {"namespace": self.namespace, "output": output, "parameters": list(files) or None}
+        where: dict[str, Any] = {
+            "namespace": self.namespace,
+            "output": output,
+            "parameters": list(files) or None,
+        }
         return Node(package=package, executable=executable, **where, **more)
 
 
@@ -87,7 +98,9 @@ def _refuse_unknown_arguments(command_line: Sequence[str]) -> None:
     if any(Path(word).name == Path(__file__).name for word in command_line):
         for name, assigned, _ in (word.partition(":=") for word in command_line):
             if assigned and name not in _ARGUMENTS:
-                raise UnknownNameError("launch argument", name, list(_ARGUMENTS), where=Path(__file__).name)
+                raise UnknownNameError(
+                    "launch argument", name, list(_ARGUMENTS), where=Path(__file__).name
+                )
 
 
 _SWITCH, _AUTO = ("true", "false"), ("auto", "true", "false")
@@ -140,14 +153,20 @@ _ARGUMENTS: dict[str, tuple[str, Sequence[str], str]] = {
         "foxglove_bridge, to which Foxglove connects at ws://localhost:8765",
     ),
     "rviz": ("false", _SWITCH, "start RViz"),
-    "use_sim_time": ("false", _SWITCH, "time from /clock; with robot:=sim the simulator publishes it"),
+    "use_sim_time": (
+        "false",
+        _SWITCH,
+        "time from /clock; with robot:=sim the simulator publishes it",
+    ),
 }
 """Name → default, choices, description."""
 
 
 def _arguments() -> list[DeclareLaunchArgument]:
     return [
-        DeclareLaunchArgument(name, default_value=default, choices=choices or None, description=text)
+        DeclareLaunchArgument(
+            name, default_value=default, choices=choices or None, description=text
+        )
         for name, (default, choices, text) in _ARGUMENTS.items()
     ]
 
@@ -163,7 +182,9 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     robot = argument("robot")
     arm = load_arm_profile(argument("arm")) if argument("arm") else None
     arm_files = (
-        arm_parameters.write_parameter_files(arm, stack.folder, simulated=robot == "sim") if arm is not None else {}
+        arm_parameters.write_parameter_files(arm, stack.folder, simulated=robot == "sim")
+        if arm is not None
+        else {}
     )
     description = argument("description")
     arguments_alone = not description or ":=" in description.split(maxsplit=1)[0]
@@ -178,7 +199,9 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     viewer = argument("viewer")
     rviz = argument("rviz") == "true" or viewer == "rviz"
     watched = rviz or viewer == "foxglove_bridge"
-    wanted = {"true": True, "false": False, "auto": watched or robot == "ros2_control"}[argument("state_publisher")]
+    wanted = {"true": True, "false": False, "auto": watched or robot == "ros2_control"}[
+        argument("state_publisher")
+    ]
     publisher = wanted and path is not None and _installed("robot_state_publisher")
     if robot == "ros2_control" and path is not None and wanted and not publisher:
         raise RobotDynamicsError(
@@ -201,8 +224,14 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
         entities += _foxglove(stack)
     if robot == "sim":
         files = _files("simulator", path, arm_files, argument("simulator_params"))
-        values = {"robot_description_file": named, "inertia_check": policy, "publish_description": not publisher}
-        entities += _needed(_ours("simulator", stack, files, {**values, "publish_clock": stack.sim_time}))
+        values = {
+            "robot_description_file": named,
+            "inertia_check": policy,
+            "publish_description": not publisher,
+        }
+        entities += _needed(
+            _ours("simulator", stack, files, {**values, "publish_clock": stack.sim_time})
+        )
     elif robot == "ros2_control":
         entities += _ros2_control(model, text, arm, stack)
     common: dict[str, object] = {"inertia_check": policy}
@@ -214,9 +243,13 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     gate_files = _files("gate", None, {}, argument("gate_params"))
     controller_files = _files("controller", path, arm_files, argument("controller_params"))
     if gated:
-        entities.append(LogInfo(msg="effort_gate is between controller and robot; gate:=false leaves it out"))
+        entities.append(
+            LogInfo(msg="effort_gate is between controller and robot; gate:=false leaves it out")
+        )
         joints = stack.file({"joints": joints}) if (joints := _joints(controller_files)) else None
-        entities += _needed(_ours("effort_gate", stack, [joints, *gate_files] if joints else gate_files, common))
+        entities += _needed(
+            _ours("effort_gate", stack, [joints, *gate_files] if joints else gate_files, common)
+        )
     elsewhere = [(topic, "effort_gate/commands") for topic in COMMAND_TOPICS] if gated else []
     return entities + _needed(_ours("controller", stack, controller_files, common, elsewhere))
 
@@ -227,7 +260,10 @@ def _description(description: str, robot: str, arm: ArmProfile | None) -> tuple[
         return None, ""
     path, arguments = find_robot(description or "six_axis")
     if arm is not None and path.suffix == ".xacro":
-        arguments = {**arm.description.xacro_arguments(with_hardware=robot == "ros2_control"), **arguments}
+        arguments = {
+            **arm.description.xacro_arguments(with_hardware=robot == "ros2_control"),
+            **arguments,
+        }
     return path, with_arguments(path, arguments)
 
 
@@ -254,7 +290,10 @@ def _joints(files: Sequence[str]) -> list[str]:
     def look(tree: object, name: str) -> None:
         if not isinstance(tree, dict):
             return
-        if isinstance(parameters := tree.get("ros__parameters"), dict) and name in ("**", CONTROLLER):
+        if isinstance(parameters := tree.get("ros__parameters"), dict) and name in (
+            "**",
+            CONTROLLER,
+        ):
             joints[:] = parameters.get("joints") or joints
         for key, value in tree.items():
             look(value, str(key).rpartition("/")[2])
@@ -299,7 +338,11 @@ def _rviz(model: RobotModel | None, stack: _Stack) -> list[LaunchDescriptionEnti
         return [LogInfo(msg="RViz is not started: it is not installed")]
     config = share_directory() / "config" / "robot.rviz"
     if model is not None:  # one with a display for the wrench of every joint
-        config = next(path for path in write_layouts(model, stack.folder, stack.namespace) if path.suffix == ".rviz")
+        config = next(
+            path
+            for path in write_layouts(model, stack.folder, stack.namespace)
+            if path.suffix == ".rviz"
+        )
     clock = stack.file({"use_sim_time": stack.sim_time})
     return [stack.node("rviz2", "rviz2", clock, output="log", arguments=["-d", str(config)])]
 
@@ -325,9 +368,14 @@ def _ros2_control(
     """controller_manager with a joint state broadcaster and an effort controller for all joints, or those of the arm."""
     where = "launch argument robot:=ros2_control"
     if arm is not None and arm.driver.interface != "ros2_control":
-        text, remedy = "its driver takes no efforts by ros2_control", f"{arm.driver.nearest} Then use robot:=none."
+        text, remedy = (
+            "its driver takes no efforts by ros2_control",
+            f"{arm.driver.nearest} Then use robot:=none.",
+        )
         raise RobotDynamicsError(text, where=f"arm {arm.name!r}", remedy=remedy)
-    forwarding = "forward_command_controller" if arm is None else arm.driver.controller.partition("/")[0]
+    forwarding = (
+        "forward_command_controller" if arm is None else arm.driver.controller.partition("/")[0]
+    )
     for package in ("controller_manager", "joint_state_broadcaster", forwarding):
         if not _installed(package):
             remedy = "Install ros2_control and ros2_controllers, or choose another robot."
@@ -337,7 +385,9 @@ def _ros2_control(
         raise RobotDynamicsError("is empty", where="launch argument description", remedy=remedy)
     if "<ros2_control" not in text:
         remedy = "Add one, or use robot:=sim or robot:=none."
-        raise RobotDynamicsError("has no <ros2_control> element", where=f"robot {model.name!r}", remedy=remedy)
+        raise RobotDynamicsError(
+            "has no <ros2_control> element", where=f"robot {model.name!r}", remedy=remedy
+        )
     settings = arm_parameters.controller_manager_parameters(arm, model.joint_names)
     file = stack.file({"/**": settings} if stack.namespace else settings, of_all_nodes=False)
     described = stack.file({"robot_description": text, "use_sim_time": stack.sim_time})

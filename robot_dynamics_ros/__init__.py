@@ -44,7 +44,10 @@ PARTS = {
 }
 """Packages whose public names are names of this package, too, and their titles: those first that most people need, as in
 each ``__all__``."""
-_FOLDERS = ("commissioning", "view")  # the first keeps its names to itself, the second can be called
+_FOLDERS = (
+    "commissioning",
+    "view",
+)  # the first keeps its names to itself, the second can be called
 
 
 def _names_of(part: str) -> list[str]:
@@ -76,7 +79,9 @@ class _Package(_ModuleType):
     def __doc__(self) -> str:  # type: ignore[override]
         from textwrap import fill
 
-        groups = (f"{title}:\n" + fill(", ".join(_names_of(part)), 110) for part, title in PARTS.items())
+        groups = (
+            f"{title}:\n" + fill(", ".join(_names_of(part)), 110) for part, title in PARTS.items()
+        )
         return "\n\n".join([vars(self)["__doc__"].rstrip(), *groups]) + "\n"
 
 

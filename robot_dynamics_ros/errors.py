@@ -58,7 +58,9 @@ class RobotDynamicsError(Exception):
             text = f"{text}\n{remedy}" if "\n" in text else f"{text.rstrip('.')}. {remedy}"
         super().__init__(text)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # subclasses ask for arguments of their own; workers send errors back
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # subclasses ask for arguments of their own; workers send errors back
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 

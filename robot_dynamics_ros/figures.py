@@ -66,7 +66,10 @@ def pyplot() -> ModuleType:
 
 def curve(number: int) -> dict[str, object]:
     """Colour and dashes of the curve of the joint with this number; twenty-four are all different."""
-    return {"color": SERIES[number % len(SERIES)], "linestyle": _DASHES[number // len(SERIES) % len(_DASHES)]}
+    return {
+        "color": SERIES[number % len(SERIES)],
+        "linestyle": _DASHES[number // len(SERIES) % len(_DASHES)],
+    }
 
 
 def joint_kinds(model: RobotModel) -> dict[str, list[int]]:
@@ -76,7 +79,9 @@ def joint_kinds(model: RobotModel) -> dict[str, list[int]]:
     for number, name in enumerate(model.joint_names):
         joint = model.joint(name)
         if joint.type.nq == 1:
-            kinds.setdefault("length" if joint.type is JointType.PRISMATIC else "angle", []).append(number)
+            kinds.setdefault("length" if joint.type is JointType.PRISMATIC else "angle", []).append(
+                number
+            )
     return dict(sorted(kinds.items()))
 
 
@@ -86,7 +91,9 @@ def unit_of(quantity: str, kind: str) -> tuple[str, float]:
     if quantity in ("effort", "force", "moment"):
         return "N m" if quantity == "moment" or (quantity == "effort" and angle) else "N", 1.0
     unit, factor = ("°", math.degrees(1.0)) if angle else ("mm", 1e3)
-    return {"position": unit, "error": unit, "velocity": f"{unit}/s", "acceleration": f"{unit}/s²"}[quantity], factor
+    return {"position": unit, "error": unit, "velocity": f"{unit}/s", "acceleration": f"{unit}/s²"}[
+        quantity
+    ], factor
 
 
 def without_noise(table: Array, largest: float | None = None) -> Array:
@@ -108,14 +115,22 @@ def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if handles:
-        where = {"loc": "outside lower center", "ncols": len(handles)} if below else {"loc": "outside right upper"}
+        where = (
+            {"loc": "outside lower center", "ncols": len(handles)}
+            if below
+            else {"loc": "outside right upper"}
+        )
         figure.legend(handles.values(), handles.keys(), frameon=False, **where)
 
 
 def html_page(title: str, body: Iterable[str]) -> str:
     """A report as a page that needs no other file; classes ``good``, ``fair`` and ``poor`` colour its findings."""
     head = f'<head><meta charset="utf-8"><title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style></head>'
-    lines = (f'<!doctype html><html lang="en">{head}<body><h1>{html.escape(title)}</h1>', *body, "</body></html>")
+    lines = (
+        f'<!doctype html><html lang="en">{head}<body><h1>{html.escape(title)}</h1>',
+        *body,
+        "</body></html>",
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -13,10 +13,14 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
 
-def expect(good: bool, kind: str, value: object, where: str, remedy: str = "Correct the setting.") -> None:
+def expect(
+    good: bool, kind: str, value: object, where: str, remedy: str = "Correct the setting."
+) -> None:
     """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is ``good``."""
     if not good:
-        raise ArgumentError(f"expected {kind}, got {value!r}", where=where, got=value, remedy=remedy)
+        raise ArgumentError(
+            f"expected {kind}, got {value!r}", where=where, got=value, remedy=remedy
+        )
 
 
 _S = TypeVar("_S")
@@ -49,7 +53,9 @@ def non_negative(
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
     good = good and not np.isnan(array).any() and bool(signed or (array >= 0.0).all())
     good = good and (array.all() or not positive) and (infinite or not np.isinf(array).any())
-    kind = ("" if infinite else "finite ") + ("positive " if positive else "" if signed else "non-negative ")
+    kind = ("" if infinite else "finite ") + (
+        "positive " if positive else "" if signed else "non-negative "
+    )
     several = f"{size} of them" if size is not None else "one for each joint"
     remedy = remedy or "Give one value a joint, in model order and SI units."
     expect(bool(good), f"one {kind}number or {several}", value, where, remedy)
@@ -58,19 +64,36 @@ def non_negative(
 
 
 def per_joint(
-    value: ArrayLike, n: int, where: str, *, positive: bool = False, infinite: bool = False, remedy: str = ""
+    value: ArrayLike,
+    n: int,
+    where: str,
+    *,
+    positive: bool = False,
+    infinite: bool = False,
+    remedy: str = "",
 ) -> Array:
     """(n,) read-only array from one non-negative number or n of them; the rest as for :func:`non_negative`."""
     array = np.array(
-        np.broadcast_to(non_negative(value, where, size=n, positive=positive, infinite=infinite, remedy=remedy), (n,))
+        np.broadcast_to(
+            non_negative(value, where, size=n, positive=positive, infinite=infinite, remedy=remedy),
+            (n,),
+        )
     )
     array.setflags(write=False)
     return array
 
 
-def vector(values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = "") -> Array:
+def vector(
+    values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = ""
+) -> Array:
     """(n,) array of finite numbers; errors name the joints, or the remedy where the values do not belong to joints."""
     array = real_array_or_nan(values)
     good = array.shape == (n,) and bool(np.isfinite(array).all())
-    expect(good, f"{n} finite numbers", values, where, remedy or f"Give one value for each of {', '.join(joints)}.")
+    expect(
+        good,
+        f"{n} finite numbers",
+        values,
+        where,
+        remedy or f"Give one value for each of {', '.join(joints)}.",
+    )
     return array

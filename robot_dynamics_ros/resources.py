@@ -21,8 +21,12 @@ PACKAGE = "robot_dynamics_ros"
 def _candidates() -> Iterator[Path]:
     """Directories that may hold the shared files, nearest to the running code first."""
     here = Path(__file__).resolve()
-    yield here.parents[1]  # a source checkout, also seen through an editable or symlinked installation
-    for parent in here.parents[1:6]:  # <prefix>/lib/pythonX.Y/site-packages and its distribution-specific variants
+    yield here.parents[
+        1
+    ]  # a source checkout, also seen through an editable or symlinked installation
+    for parent in here.parents[
+        1:6
+    ]:  # <prefix>/lib/pythonX.Y/site-packages and its distribution-specific variants
         yield parent / "share" / PACKAGE
     for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
         if prefix:
@@ -44,5 +48,7 @@ def share_directory() -> Path:
             return directory
         looked.append(str(directory))
     problem = "the files that ship with the package (urdf/, config/, launch/) were not found"
-    remedy = f"Reinstall the package with pip or colcon; looked in {', '.join(dict.fromkeys(looked))}."
+    remedy = (
+        f"Reinstall the package with pip or colcon; looked in {', '.join(dict.fromkeys(looked))}."
+    )
     raise RobotDynamicsError(problem, where="share directory", got=looked, remedy=remedy)

@@ -117,7 +117,9 @@ class Vec3:
         return self.x * o.x + self.y * o.y + self.z * o.z
 
     def cross(self, o: Vec3) -> Vec3:
-        return Vec3(self.y * o.z - self.z * o.y, self.z * o.x - self.x * o.z, self.x * o.y - self.y * o.x)
+        return Vec3(
+            self.y * o.z - self.z * o.y, self.z * o.x - self.x * o.z, self.x * o.y - self.y * o.x
+        )
 
 
 class Mat3:
@@ -185,7 +187,9 @@ class Mat3:
         """Mᵀ x."""
         a, b, c = self.a, self.b, self.c
         return Vec3(
-            a.x * x.x + b.x * x.y + c.x * x.z, a.y * x.x + b.y * x.y + c.y * x.z, a.z * x.x + b.z * x.y + c.z * x.z
+            a.x * x.x + b.x * x.y + c.x * x.z,
+            a.y * x.x + b.y * x.y + c.y * x.z,
+            a.z * x.x + b.z * x.y + c.z * x.z,
         )
 
     def matmul(self, o: Mat3) -> Mat3:
@@ -197,7 +201,9 @@ class Mat3:
         t = self.T
         u, v, w = t.a, t.b, t.c
         q = p.T
-        return Mat3.symmetric(u.dot(q.a), u.dot(q.b), u.dot(q.c), v.dot(q.b), v.dot(q.c), w.dot(q.c))
+        return Mat3.symmetric(
+            u.dot(q.a), u.dot(q.b), u.dot(q.c), v.dot(q.b), v.dot(q.c), w.dot(q.c)
+        )
 
 
 def rotation_about_z(angle: Scalar) -> Mat3:
@@ -334,7 +340,9 @@ class ArticulatedInertia:
     @staticmethod
     def of(values: Sequence[Scalar]) -> ArticulatedInertia:
         v = list(values)
-        return ArticulatedInertia(Mat3.symmetric(*v[:6]), Mat3.of([v[6:9], v[9:12], v[12:15]]), Mat3.symmetric(*v[15:]))
+        return ArticulatedInertia(
+            Mat3.symmetric(*v[:6]), Mat3.of([v[6:9], v[9:12], v[12:15]]), Mat3.symmetric(*v[15:])
+        )
 
     def parts(self) -> list[Scalar]:
         return self.I.upper() + self.H.parts() + self.M.upper()
@@ -349,7 +357,9 @@ class ArticulatedInertia:
         """Self − u wᵀ, for u ∥ w so that the result stays symmetric."""
         I, M = self.I - Mat3.outer(u.ang, w.ang), self.M - Mat3.outer(u.lin, w.lin)  # noqa: E741 - the book's name
         return ArticulatedInertia(
-            Mat3.symmetric(*I.upper()), self.H - Mat3.outer(u.ang, w.lin), Mat3.symmetric(*M.upper())
+            Mat3.symmetric(*I.upper()),
+            self.H - Mat3.outer(u.ang, w.lin),
+            Mat3.symmetric(*M.upper()),
         )
 
 

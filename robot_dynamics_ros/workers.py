@@ -61,7 +61,9 @@ def run_tasks(
     while workers is not None and len(results) < len(tasks):
         before = len(results)
         with nullcontext(workers) if isinstance(workers, Executor) else workers() as executor:
-            why = _round(executor, work, {k: t for k, t in enumerate(tasks) if k not in results}, done)
+            why = _round(
+                executor, work, {k: t for k, t in enumerate(tasks) if k not in results}, done
+            )
         if why is None:
             continue
         lost = lost + 1 if len(results) == before else 1
@@ -73,7 +75,10 @@ def run_tasks(
 
 
 def _round(
-    executor: Executor, work: Callable[[_T], _R], tasks: dict[int, _T], done: Callable[[int, _R], None]
+    executor: Executor,
+    work: Callable[[_T], _R],
+    tasks: dict[int, _T],
+    done: Callable[[int, _R], None],
 ) -> BaseException | None:
     """Give all tasks to an executor; what ended it, if its workers were lost."""
     why: BaseException | None = None
@@ -88,7 +93,9 @@ def _round(
             failure = future.exception()
             if failure is None:
                 done(futures[future], future.result())
-            elif isinstance(failure, BrokenExecutor) or type(failure).__name__ == "KilledWorker":  # of Dask
+            elif (
+                isinstance(failure, BrokenExecutor) or type(failure).__name__ == "KilledWorker"
+            ):  # of Dask
                 why = failure
             else:
                 raise failure
@@ -104,7 +111,9 @@ def on_processes(count: int) -> Callable[[], AbstractContextManager[Executor]]:
     return partial(ProcessPoolExecutor, count, mp_context=get_context("spawn"))
 
 
-def on_cluster(scheduler: str, *, timeout: float = 20.0) -> Callable[[], AbstractContextManager[Executor]]:
+def on_cluster(
+    scheduler: str, *, timeout: float = 20.0
+) -> Callable[[], AbstractContextManager[Executor]]:
     """Workers of a Dask cluster; they need this package, of the same version.
 
     Args:
@@ -122,7 +131,10 @@ def on_cluster(scheduler: str, *, timeout: float = 20.0) -> Callable[[], Abstrac
         try:
             client: Any = distributed.Client(scheduler, timeout=timeout, set_as_default=False)
         except (OSError, ValueError) as error:
-            problem, remedy = f"no scheduler answers: {error}", "Check the address: dask scheduler prints it."
+            problem, remedy = (
+                f"no scheduler answers: {error}",
+                "Check the address: dask scheduler prints it.",
+            )
             raise BackendError(problem, where=scheduler, remedy=remedy) from None
         try:
             with client.get_executor(pure=False, retries=_TRIES) as executor:

@@ -63,7 +63,9 @@ class Wrench(Rebuilt):
             object.__setattr__(self, name, _three(getattr(self, name), name))
 
     @classmethod
-    def from_vector(cls, vector: ArrayLike, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world") -> Wrench:
+    def from_vector(
+        cls, vector: ArrayLike, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world"
+    ) -> Wrench:
         """From a spatial vector [moment; force], as the dynamics functions return it."""
         six = frozen_array(vector, (6,))
         return cls(force=six[3:], moment=six[:3], point=np.asarray(point, dtype=float), frame=frame)
@@ -76,9 +78,13 @@ class Wrench(Rebuilt):
     def translate(self, point: Sequence[float]) -> Wrench:
         """The same wrench reduced to another point of its frame: the moment changes by r × F, r from the new point."""
         to = _three(point, "point")
-        return Wrench(self.force, self.moment + np.cross(self.point - to, self.force), to, self.frame)
+        return Wrench(
+            self.force, self.moment + np.cross(self.point - to, self.force), to, self.frame
+        )
 
-    def express(self, frame: str, placement: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Wrench:
+    def express(
+        self, frame: str, placement: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> Wrench:
         """The same wrench, about the same point, in the coordinates of another frame.
 
         Args:
@@ -90,7 +96,10 @@ class Wrench(Rebuilt):
         Raises:
             ArgumentError: neither or both are given, or it is no placement.
         """
-        one, remedy = (placement is None) != (rotation is None), "Give that of the wrench's frame in the frame wanted."
+        one, remedy = (
+            (placement is None) != (rotation is None),
+            "Give that of the wrench's frame in the frame wanted.",
+        )
         expect(one, "either a placement or a rotation", placement, "express", remedy)
         pose = Pose.of(placement if rotation is None else Pose(frozen_array(rotation, (3, 3))))
         R = pose.rotation
@@ -137,7 +146,8 @@ class Wrench(Rebuilt):
             return False
         pairs = ((self.force, other.force), (self.moment, other.moment))
         return all(
-            bool(np.abs(x - y).max() <= atol + rtol * max(np.linalg.norm(x), np.linalg.norm(y))) for x, y in pairs
+            bool(np.abs(x - y).max() <= atol + rtol * max(np.linalg.norm(x), np.linalg.norm(y)))
+            for x, y in pairs
         )
 
     def __eq__(self, other: object) -> bool:

@@ -67,7 +67,10 @@ def offenders(offence) -> dict[str, object]:
 
 def test_only_the_ros_folder_imports_ros():
     assert not offenders(
-        lambda path: part(path) != "ros" and {name for name in imports(path) if name.partition(".")[0] in ROS}
+        lambda path: (
+            part(path) != "ros"
+            and {name for name in imports(path) if name.partition(".")[0] in ROS}
+        )
     )
 
 
@@ -81,7 +84,11 @@ def test_a_layer_imports_only_what_stands_below_it():
         module: above
         for module in layers.FILES
         if (own := layers.layer_of(module)) is not None
-        and (above := {name for name in layers.imported(module) if (layers.layer_of(name) or 0) > own})
+        and (
+            above := {
+                name for name in layers.imported(module) if (layers.layer_of(name) or 0) > own
+            }
+        )
     }
     assert not wrong
 
@@ -127,7 +134,11 @@ def run_without(blocked: list[str], code: str) -> str:
         "sys.meta_path.insert(0, Blocked())\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", guard + code], capture_output=True, text=True, timeout=120, cwd=PACKAGE.parent
+        [sys.executable, "-c", guard + code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=PACKAGE.parent,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -155,7 +166,9 @@ def test_importing_the_package_is_cheap():
 
 
 def test_a_controller_loads_no_scipy():
-    out = run_without([], "import robot_dynamics_ros.control.controller, sys\nprint('scipy' in sys.modules)\n")
+    out = run_without(
+        [], "import robot_dynamics_ros.control.controller, sys\nprint('scipy' in sys.modules)\n"
+    )
     assert out.strip() == "False"
 
 

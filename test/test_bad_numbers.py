@@ -23,7 +23,9 @@ SPACE = np.linalg.inv(rd.link_pose(MODEL, Q, MODEL.root_link)) @ rd.link_pose(MO
 WRENCH = [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]
 X3, T = [0.1, 0.2, 0.3], np.arange(400) * 0.01
 MOVED = np.column_stack([np.sin(T), np.cos(T)])
-FLOATING = rd.load_urdf(rd.robot_path("two_link"), floating_base=True, inertia_check="repair").with_backend("numpy")
+FLOATING = rd.load_urdf(
+    rd.robot_path("two_link"), floating_base=True, inertia_check="repair"
+).with_backend("numpy")
 FLIGHT = np.column_stack([MOVED, np.zeros((400, 4)), np.ones(400), MOVED])
 PLATE = ExternalWrench(TIP, T, np.ones((400, 6)))
 TRIANGLES = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
@@ -173,7 +175,9 @@ def spoiled(value, how):
         "words": lambda: np.full(array.shape, "a").tolist(),
         "dates": lambda: np.full(array.shape, "2020-01-01", dtype="datetime64[D]"),
         "objects": lambda: [object()] * max(1, array.size),
-        "shape": lambda: np.concatenate([array, array[..., :1]], axis=-1) if array.ndim else np.ones(7),
+        "shape": lambda: (
+            np.concatenate([array, array[..., :1]], axis=-1) if array.ndim else np.ones(7)
+        ),
     }[how]()
 
 
@@ -234,7 +238,11 @@ RECORDING = Recording.of(MODEL, T, MOVED)
     ("call", "word", "kind"),
     [
         (lambda s: rd.identify(MODEL, T, MOVED, MOVED, s), "settings", "IdentificationSettings"),
-        (lambda s: rd.identify_recordings(MODEL, RECORDING, s), "settings", "IdentificationSettings"),
+        (
+            lambda s: rd.identify_recordings(MODEL, RECORDING, s),
+            "settings",
+            "IdentificationSettings",
+        ),
         (lambda s: rd.design_excitation(MODEL, s), "settings", "DesignSettings"),
         (lambda s: compute(MODEL, RECORDING, s), "settings", "Settings"),
         (lambda s: rd.Guards(MODEL, s), "settings", "GuardSettings"),
@@ -244,5 +252,7 @@ RECORDING = Recording.of(MODEL, T, MOVED)
     ],
 )
 def test_what_is_no_settings_is_refused_by_name(call, word, kind, wrong):
-    with pytest.raises(rd.ArgumentError, match=rf"^{word}.*expected {kind} or None, got.*{word}={kind}\(…\)"):
+    with pytest.raises(
+        rd.ArgumentError, match=rf"^{word}.*expected {kind} or None, got.*{word}={kind}\(…\)"
+    ):
         call(wrong)

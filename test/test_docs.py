@@ -15,7 +15,10 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="not a source checkout")
 
 
-ELSEWHERE = {"architecture.md": "a process of its own, see below", "from_joint_trajectory_controller.md": "MoveIt"}
+ELSEWHERE = {
+    "architecture.md": "a process of its own, see below",
+    "from_joint_trajectory_controller.md": "MoveIt",
+}
 """Pages whose Python needs something that is not here, and what."""
 
 GIVEN = """
@@ -54,13 +57,17 @@ PAGES = {p.name: p for p in sorted((ROOT / "docs").rglob("*.md"))}
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", ["README.md", *(name for name, path in PAGES.items() if path.parent.name != "tutorials")]
+    "page",
+    ["README.md", *(name for name, path in PAGES.items() if path.parent.name != "tutorials")],
 )
 def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
     """The blocks of a page one after the other, in one namespace, in an empty folder."""
     path = PAGES.get(page, ROOT / page)
     text = path.read_text(encoding="utf-8")
-    blocks = [(text[: m.start()].count("\n") + 2, m[1]) for m in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
+    blocks = [
+        (text[: m.start()].count("\n") + 2, m[1])
+        for m in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)
+    ]
     if not blocks:
         return
     if page in ELSEWHERE:
@@ -81,14 +88,20 @@ def test_the_algorithm_of_the_architecture_page_runs():
     """In a process of its own: it declares a function."""
     text = PAGES["architecture.md"].read_text(encoding="utf-8")
     (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "@function" in b)
-    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", block], capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_the_algorithm_quoted_on_the_architecture_page_is_the_one_that_runs():
     text = PAGES["architecture.md"].read_text(encoding="utf-8")
-    (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def newton_euler" in b)
-    source = (ROOT / "robot_dynamics_ros/dynamics/algorithms/inverse_dynamics.py").read_text(encoding="utf-8")
+    (block,) = (
+        b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def newton_euler" in b
+    )
+    source = (ROOT / "robot_dynamics_ros/dynamics/algorithms/inverse_dynamics.py").read_text(
+        encoding="utf-8"
+    )
     for line in block.splitlines()[1:]:
         assert line in source.splitlines(), line
 
@@ -101,14 +114,15 @@ def test_links_lead_somewhere():
             path = (page.parent / target).resolve()
             if (
                 "://" not in target
-                and f"- {path.relative_to(ROOT / 'docs') if ROOT / 'docs' in path.parents else path}\n" not in nav
+                and f"- {path.relative_to(ROOT / 'docs') if ROOT / 'docs' in path.parents else path}\n"
+                not in nav
             ):
                 assert path.exists(), f"{page.name}: {target}"
 
 
 def test_the_launch_arguments_of_the_readme_exist():
     launch_file = (ROOT / "launch" / "bringup.launch.py").read_text(encoding="utf-8")
-    for argument in set(re.findall(r"\b(\w+):=", (ROOT / "README.md").read_text(encoding="utf-8"))) - {
-        "robot_description_file"
-    }:
+    for argument in set(
+        re.findall(r"\b(\w+):=", (ROOT / "README.md").read_text(encoding="utf-8"))
+    ) - {"robot_description_file"}:
         assert f'"{argument}"' in launch_file, argument

@@ -15,7 +15,8 @@ ROOT = Path(robot_dynamics_ros.__file__).parent
 OURS = {
     name
     for name in errors.__all__
-    if issubclass(getattr(errors, name), errors.RobotDynamicsError) and name != "UnknownNameError"  # has its own remedy
+    if issubclass(getattr(errors, name), errors.RobotDynamicsError)
+    and name != "UnknownNameError"  # has its own remedy
 }
 #: A sentence that says what would have been right needs no second one.
 SAYS_WHAT_IS_RIGHT = re.compile(r"\b(expected|must|needs?|has to be|give either)\b")
@@ -25,7 +26,12 @@ def errors_made(path: Path) -> list[tuple[int, str, set[str]]]:
     """Line, problem and keywords of each error that is made with its parts written out."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OURS and node.args:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in OURS
+            and node.args
+        ):
             words = {keyword.arg or "**" for keyword in node.keywords}
             if "**" not in words:
                 found.append((node.lineno, ast.unparse(node.args[0]), words))
@@ -33,7 +39,12 @@ def errors_made(path: Path) -> list[tuple[int, str, set[str]]]:
 
 
 @pytest.mark.parametrize(
-    "folder", sorted(path.name for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file())
+    "folder",
+    sorted(
+        path.name
+        for path in ROOT.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    ),
 )
 def test_every_error_has_a_place_and_a_remedy(folder):
     files = [ROOT / folder] if folder.endswith(".py") else sorted((ROOT / folder).rglob("*.py"))

@@ -41,7 +41,8 @@ def test_functions_plants_and_batches_on_threads(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "words", [["info", "six_axis"], ["simulate", "two_link", "--duration", "0.1"], ["wrenches", "--help"]]
+    "words",
+    [["info", "six_axis"], ["simulate", "two_link", "--duration", "0.1"], ["wrenches", "--help"]],
 )
 def test_commands(words):
     assert run("-m", "robot_dynamics_ros", *words)

@@ -28,14 +28,22 @@ def test_every_name_of_a_part_is_a_name_of_the_package(home):
 
 
 def test_only_public_names_are_shown_in_groups():
-    names = {name for part in rd.PARTS for name in importlib.import_module(f"robot_dynamics_ros.{part}").__all__}
+    names = {
+        name
+        for part in rd.PARTS
+        for name in importlib.import_module(f"robot_dynamics_ros.{part}").__all__
+    }
     assert set(dir(rd)) == set(rd.__all__) == names | {"commissioning", "view"}
     shown: dict[str, object] = {}
     exec("from robot_dynamics_ros import *", shown)
     assert shown.keys() - {"__builtins__"} == names | {"commissioning", "view"}
-    groups = dict(group.split(":\n") for group in rd.__doc__.rstrip().split("\n\n")[-len(rd.PARTS) :])
+    groups = dict(
+        group.split(":\n") for group in rd.__doc__.rstrip().split("\n\n")[-len(rd.PARTS) :]
+    )
     assert list(groups) == list(rd.PARTS.values())
-    assert {name for group in groups.values() for name in group.replace("\n", " ").split(", ")} == names
+    assert {
+        name for group in groups.values() for name in group.replace("\n", " ").split(", ")
+    } == names
 
 
 def test_recordings_are_one_documented_module():
@@ -59,7 +67,9 @@ BAD = {
     "a sample time that is none": lambda: rd.discretize(np.eye(2), np.eye(2), "x"),
     "a contact of words": lambda: rd.contact_wrench(MODEL, Q, "tip", "a"),
     "a contact of too many efforts": lambda: rd.contact_wrench(MODEL, Q, "tip", [1, 2, 3]),
-    "a path that no memory holds": lambda: rd.rollout(MODEL, Q, Q, dt=1e-3, steps=10**15, path=True),
+    "a path that no memory holds": lambda: rd.rollout(
+        MODEL, Q, Q, dt=1e-3, steps=10**15, path=True
+    ),
     "steps that are none": lambda: rd.rollout(MODEL, Q, Q, dt=1e-3, steps="many"),
     "equations of words": lambda: rd.symbolic(MODEL).function("D")("ab"),
     "a plane that is none": lambda: rd.limb(2, plane="diagonal"),
@@ -79,7 +89,9 @@ def test_a_long_rollout_can_be_interrupted():
 
     limb = rd.limb(1)
     rd.rollout(limb, [0.0], [0.0], dt=1e-3, steps=1)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # jobs in the background ignore it
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     try:
@@ -96,7 +108,9 @@ def test_a_rollout_in_pieces_is_the_same(monkeypatch):
     model = random_model(1, 4)
     q, v = rd.random_configuration(model, np.random.default_rng(1)), np.ones(model.nv)
     whole = rd.rollout(model, q, v, dt=1e-4, steps=500)
-    monkeypatch.setattr(__import__("sys").modules["robot_dynamics_ros.dynamics.rollout"], "SLICE", 7)
+    monkeypatch.setattr(
+        __import__("sys").modules["robot_dynamics_ros.dynamics.rollout"], "SLICE", 7
+    )
     pieces = rd.rollout(model, q, v, dt=1e-4, steps=500)
     assert callable(module)
     for one, other in zip(whole, pieces, strict=True):
@@ -107,7 +121,9 @@ def test_a_vertical_limb_feels_its_weight():
     flat, upright = rd.limb(2), rd.limb(2, plane="vertical")
     assert_allclose(rd.gravity_forces(flat, [0.3, 0.4]), 0.0, atol=1e-12)
     same = rd.limb(2, gravity=(0.0, -9.81, 0.0))
-    assert_allclose(rd.gravity_forces(upright, [0.3, 0.4]), rd.gravity_forces(same, [0.3, 0.4]), rtol=1e-12)
+    assert_allclose(
+        rd.gravity_forces(upright, [0.3, 0.4]), rd.gravity_forces(same, [0.3, 0.4]), rtol=1e-12
+    )
     assert_allclose(rd.link_pose(upright, [0, 0], "tip")[:3, 3], [0, 0, 0.6], atol=1e-12)
 
 
@@ -136,5 +152,12 @@ def test_help_describes_every_argument_that_functions_share():
             assert len(lines) == 1, f"{name}({parameter}): {lines}"
             counted += 1
     assert counted > 200
-    for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "link_pose", "joint_wrenches"):
+    for name in (
+        "inverse_dynamics",
+        "forward_dynamics",
+        "mass_matrix",
+        "jacobian",
+        "link_pose",
+        "joint_wrenches",
+    ):
         assert ">>>" in inspect.getdoc(getattr(rd, name))

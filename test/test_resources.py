@@ -21,7 +21,12 @@ ROOT = Path(__file__).parents[1]
 
 def test_the_share_directory_has_everything():
     share = share_directory()
-    for name in ("urdf/six_axis.urdf", "config/controller.yaml", "launch/bringup.launch.py", "package.xml"):
+    for name in (
+        "urdf/six_axis.urdf",
+        "config/controller.yaml",
+        "launch/bringup.launch.py",
+        "package.xml",
+    ):
         assert (share / name).is_file(), name
 
 
@@ -42,7 +47,9 @@ def can_build() -> bool:
 
 def run(*words, **options):
     """A Python module as a program; its output."""
-    done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=240, **options)
+    done = subprocess.run(
+        [sys.executable, *map(str, words)], capture_output=True, text=True, timeout=240, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -54,7 +61,11 @@ def test_a_released_wheel_installs_with_its_files(tmp_path):
     """Source archive, wheel made from the archive, pip install of the wheel; the checkout is out of reach."""
     copy = tmp_path / "checkout"
     shutil.copytree(
-        ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "demo_output", "*.egg-info", "__pycache__", "test")
+        ROOT,
+        copy,
+        ignore=shutil.ignore_patterns(
+            ".*", "build", "demo_output", "*.egg-info", "__pycache__", "test"
+        ),
     )
     run("-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", copy)
     shutil.rmtree(copy)
@@ -64,7 +75,9 @@ def test_a_released_wheel_installs_with_its_files(tmp_path):
     target = tmp_path / "target"
     run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", target, wheel)
     share = target / "share" / "robot_dynamics_ros"
-    for path in [path for folder in ("launch", "config", "urdf") for path in (ROOT / folder).rglob("*")]:
+    for path in [
+        path for folder in ("launch", "config", "urdf") for path in (ROOT / folder).rglob("*")
+    ]:
         if path.is_file() and "__pycache__" not in path.parts:
             assert (share / path.relative_to(ROOT)).is_file(), path
     found = run(
@@ -97,6 +110,8 @@ def test_the_manifest_names_every_package_that_the_nodes_import():
     used = set()
     for path in (ROOT / "robot_dynamics_ros" / "ros").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module.endswith((".msg", ".srv", ".action")):
+            if isinstance(node, ast.ImportFrom) and node.module.endswith(
+                (".msg", ".srv", ".action")
+            ):
                 used.add(node.module.partition(".")[0])
     assert used <= named

@@ -28,7 +28,16 @@ def site(tmp_path_factory):
     pytest.importorskip("material")
     pytest.importorskip("mkdocstrings")
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -42,8 +51,12 @@ def test_nothing_is_fetched_from_elsewhere(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         used = re.findall(r'<(?:script|img|iframe|source)[^>]* src="([^"]+)"', text)
-        used += re.findall(r'<link[^>]*rel="(?:stylesheet|icon|preload|preconnect)"[^>]*href="([^"]+)"', text)
-        used += re.findall(r'<link[^>]*href="([^"]+)"[^>]*rel="(?:stylesheet|icon|preload|preconnect)"', text)
+        used += re.findall(
+            r'<link[^>]*rel="(?:stylesheet|icon|preload|preconnect)"[^>]*href="([^"]+)"', text
+        )
+        used += re.findall(
+            r'<link[^>]*href="([^"]+)"[^>]*rel="(?:stylesheet|icon|preload|preconnect)"', text
+        )
         assert used
         assert not [address for address in used if "//" in address], page.name
 
@@ -63,9 +76,17 @@ def test_every_parameter_is_in_the_reference(site):
     from robot_dynamics_ros.ros.viewer import VIEWER_PARAMETERS
 
     text = html.unescape(re.sub(r"<[^>]+>", "", read(site, "reference/parameters.html")))
-    declared = (CONTROLLER_PARAMETERS, JOINT_PARAMETERS, GATE_PARAMETERS, SIMULATOR_PARAMETERS, VIEWER_PARAMETERS)
+    declared = (
+        CONTROLLER_PARAMETERS,
+        JOINT_PARAMETERS,
+        GATE_PARAMETERS,
+        SIMULATOR_PARAMETERS,
+        VIEWER_PARAMETERS,
+    )
     for param in (param for table in declared for param in table):
-        assert param.name in text and param.description.replace("*", "") in text.replace("*", ""), param.name
+        assert param.name in text and param.description.replace("*", "") in text.replace("*", ""), (
+            param.name
+        )
 
 
 def test_every_cause_in_the_diagnostics_is_explained(monkeypatch):
@@ -85,7 +106,9 @@ def test_every_topic_and_service_is_documented():
     names = set()
     for path in (ROOT / "robot_dynamics_ros" / "ros").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        names |= set(re.findall(r'create_(?:publisher|subscription|service)\([^()]*?"([~/\w]+)"', text))
+        names |= set(
+            re.findall(r'create_(?:publisher|subscription|service)\([^()]*?"([~/\w]+)"', text)
+        )
     assert len(names) > 12
     missing = [name for name in sorted(names) if not any(name in page for page in pages)]
     assert not missing, missing
@@ -97,7 +120,9 @@ def test_the_tables_of_figures_are_those_of_the_result_files(monkeypatch):
 
     for page in figures.PAGES:
         text = page.read_text(encoding="utf-8")
-        assert figures.renewed(text) == text, f"{page.name}: python -m docs.generate.figures writes it anew"
+        assert figures.renewed(text) == text, (
+            f"{page.name}: python -m docs.generate.figures writes it anew"
+        )
 
 
 def test_the_readme_is_short():
@@ -109,6 +134,8 @@ def test_every_picture_is_drawn_by_the_one_script(monkeypatch):
     from docs.images.all_pictures import COMMANDS
 
     pictures = {
-        path.name for path in (ROOT / "docs" / "images").iterdir() if path.suffix in (".svg", ".png", ".gif", ".jpg")
+        path.name
+        for path in (ROOT / "docs" / "images").iterdir()
+        if path.suffix in (".svg", ".png", ".gif", ".jpg")
     }
     assert {name for names in COMMANDS for name in names.split()} == pictures

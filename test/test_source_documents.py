@@ -18,7 +18,9 @@ pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="not a source checkou
 def rows():
     if not PAGE.is_file():
         return []
-    table = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    table = [
+        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")
+    ]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     return [row for row in cells if row[0] != "section"]
 

@@ -28,9 +28,15 @@ def tutorials(monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_every_step_of_a_tutorial_works_with_no_more_than_its_install_line(page, tmp_path):
     """Blocks in ``sh`` and ``python`` are run, blocks with a title are files; ``bash`` needs ROS and a robot."""
-    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "test")])}
+    environment = {
+        **os.environ,
+        "MPLBACKEND": "Agg",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "test")]),
+    }
     command = [sys.executable, "-m", "support.tutorial_run", str(page), str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
     if done.returncode == tutorial_run.NO_COMPILER:
         pytest.skip(done.stdout)
     assert done.returncode == 0, done.stderr
@@ -57,7 +63,11 @@ def test_the_notebooks_hold_every_step_of_their_pages(tutorials):
         text = notebooks.notebook(name)
         assert text == notebooks.notebook(name), "two builds differ"
         cells = nbformat.reads(text, as_version=4).cells
-        steps = [code for block in tutorials.blocks(page_text(name)) if (code := notebooks.code_of(block))]
+        steps = [
+            code
+            for block in tutorials.blocks(page_text(name))
+            if (code := notebooks.code_of(block))
+        ]
         assert [cell.source for cell in cells if cell.cell_type == "code"] == steps
         assert "../images" not in "".join(cell.source for cell in cells), name
         drawn = [cell for cell in cells if cell.cell_type == "code" and "savefig(" in cell.source]
@@ -91,6 +101,11 @@ def test_the_node_of_the_tutorial_on_lockstep_plays_the_same_run_twice(tmp_path,
     with private_domain() as domain:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [sys.executable, "lockstep.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240
+            [sys.executable, "lockstep.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=240,
         )
     assert done.returncode == 0 and "equal bit by bit" in done.stdout, done.stdout + done.stderr

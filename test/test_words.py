@@ -40,7 +40,11 @@ TWO_NUMBERS = re.compile(r"^\|.*\|\s*[\d.]+[^|\d]{0,6}[/;,(] ?[\d.]+[^|\d]{0,6}\
 """A row of a table with two numbers in one cell."""
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.rst"]
-SOURCES = [path for folder in ("robot_dynamics_ros", "launch") for path in sorted((ROOT / folder).rglob("*.py"))]
+SOURCES = [
+    path
+    for folder in ("robot_dynamics_ros", "launch")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
 
 
 @cache
@@ -54,10 +58,16 @@ def prose_of(path: Path) -> list[tuple[int, str]]:
     """(line, text) of a page without its code, or of the docstrings and messages of a source file."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
-        text = re.sub(r"```.*?```", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL)
+        text = re.sub(
+            r"```.*?```", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL
+        )
         text = re.sub(r"`[^`\n]*`", "", text)
         return list(enumerate(text.splitlines(), 1))
-    strings = [node for node in nodes_of(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    strings = [
+        node
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     return [(node.lineno, node.value) for node in strings if " " in node.value.strip()]
 
 
@@ -77,7 +87,9 @@ def test_no_docstring_starts_with_what():
     found = []
     for path in SOURCES:
         for node in nodes_of(path):
-            documented = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            documented = isinstance(
+                node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            )
             if documented and (ast.get_docstring(node) or "").startswith("What "):
                 found.append(f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'the module')}")
     assert not found, "\n".join(found)

@@ -37,7 +37,9 @@ def test_the_power_does_not_depend_on_point_or_frame(seed):
     turned = w.express("world", pose)
     R = pose.rotation
     twist = twist_at(w.point)
-    assert turned.power(np.concatenate([R @ twist[:3], R @ twist[3:]])) == pytest.approx(power, abs=1e-10)
+    assert turned.power(np.concatenate([R @ twist[:3], R @ twist[3:]])) == pytest.approx(
+        power, abs=1e-10
+    )
     assert np.allclose(turned.point, R @ w.point + pose.position)
 
 
@@ -47,7 +49,9 @@ def test_there_and_back(seed):
     w, pose = some_wrench(rng), random_pose(rng)
     assert w.translate(rng.normal(size=3)).translate(w.point) == w
     assert w.express("world", pose).express("tool0", pose.inverse()) == w
-    assert w.express("turned", rotation=pose.rotation).express("tool0", rotation=pose.rotation.T) == w
+    assert (
+        w.express("turned", rotation=pose.rotation).express("tool0", rotation=pose.rotation.T) == w
+    )
 
 
 def test_moment_of_a_force():

@@ -37,9 +37,13 @@ def judge(arm: MistakenArm, poses: np.ndarray) -> dict:
     named, wrong = set(), []
     for finding in look(arm, poses):
         fits = [
-            k for k, (kind, joints) in enumerate(right_names) if finding.kind == kind and joints <= set(finding.joints)
+            k
+            for k, (kind, joints) in enumerate(right_names)
+            if finding.kind == kind and joints <= set(finding.joints)
         ]
-        fits = [k for k in fits if not right_names[k][1] or right_names[k][1] == set(finding.joints)]
+        fits = [
+            k for k in fits if not right_names[k][1] or right_names[k][1] == set(finding.joints)
+        ]
         named.update(fits)
         if not fits:
             wrong.append(f"{finding.kind} {' '.join(finding.joints)}".strip())
@@ -103,7 +107,8 @@ def _apart(one: Mistake, other: Mistake) -> bool:
     """Whether two mistakes are two: not the same kind, and no other robot with mistakes in its bodies."""
     bodies = {"wrong_robot", "link_mass", "payload", "gravity_compensated_by_driver"}
     return one.kind != other.kind and not (
-        "wrong_robot" in (one.kind, other.kind) and {one.kind, other.kind} & bodies != {"wrong_robot"}
+        "wrong_robot" in (one.kind, other.kind)
+        and {one.kind, other.kind} & bodies != {"wrong_robot"}
     )
 
 
@@ -131,27 +136,44 @@ def main() -> int:
         prog="python -m benchmarks.commissioning", description=(__doc__ or "").splitlines()[0]
     )
     every = ["healthy", *KINDS, "pair"]
-    parser.add_argument("--kind", nargs="*", default=every, choices=every, help="kinds of cases (default: all)")
-    parser.add_argument("--robot", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="arms (default: all)")
+    parser.add_argument(
+        "--kind", nargs="*", default=every, choices=every, help="kinds of cases (default: all)"
+    )
+    parser.add_argument(
+        "--robot", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="arms (default: all)"
+    )
     parser.add_argument("--healthy", type=int, default=100, help="healthy arms (default: 100)")
     parser.add_argument("--pairs", type=int, default=60, help="pairs (default: 60)")
-    parser.add_argument("--each", type=int, default=0, help="cases of each single mistake (default: one for each arm)")
+    parser.add_argument(
+        "--each",
+        type=int,
+        default=0,
+        help="cases of each single mistake (default: one for each arm)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of everything (default: 0)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default: 1)")
     options = parser.parse_args()
     every_case, turns = [], []
     for kind in options.kind:
-        count = {"healthy": options.healthy, "pair": options.pairs}.get(kind, options.each or len(options.robot))
+        count = {"healthy": options.healthy, "pair": options.pairs}.get(
+            kind, options.each or len(options.robot)
+        )
         for k in range(count):
             engine = ("own", "mujoco")[(k + k // len(options.robot) + every.index(kind)) % 2]
             seed = 10_000 * options.seed + 100 * every.index(kind) + k + 1
-            first = 5 * every.index(kind)  # fewer cases than arms begin with another arm in each kind
+            first = 5 * every.index(
+                kind
+            )  # fewer cases than arms begin with another arm in each kind
             every_case.append((kind, options.robot[(first + k) % len(options.robot)], engine, seed))
             turns.append((k + 0.5) / count)
-    every_case = [every_case[k] for k in np.argsort(turns, kind="stable")]  # a part of them has some of every kind
+    every_case = [
+        every_case[k] for k in np.argsort(turns, kind="stable")
+    ]  # a part of them has some of every kind
     cases = [case for case in _cases_before(options.seed) if case["kind"] not in options.kind]
     began = time.monotonic()
-    with ProcessPoolExecutor(options.workers, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
+    with ProcessPoolExecutor(
+        options.workers, initializer=warnings.simplefilter, initargs=("ignore",)
+    ) as pool:
         for case in pool.map(run, *zip(*every_case, strict=True)):
             cases.append(case)
             if not case["right"] or case["wrong"]:
@@ -175,14 +197,22 @@ def _write(cases: list[dict], seed: int) -> None:
     floated = [case for case in cases if "fastest" in case]
     summary = {
         "single": [sum(c["right"] for c in singles), len(singles)],
-        "single that can show": [sum(c["right"] for c in singles if c["shows"]), sum(c["shows"] for c in singles)],
+        "single that can show": [
+            sum(c["right"] for c in singles if c["shows"]),
+            sum(c["shows"] for c in singles),
+        ],
         "pairs": [sum(c["right"] for c in pairs), len(pairs)],
         "pairs at once": [sum(c["at once"] for c in pairs), len(pairs)],
         "healthy accused": [sum(bool(c["wrong"]) for c in healthy), len(healthy)],
-        "too fast": [sum(c["fastest"] > 0.1 or c["farthest"] > 0.16 for c in floated), len(floated)],
+        "too fast": [
+            sum(c["fastest"] > 0.1 or c["farthest"] > 0.16 for c in floated),
+            len(floated),
+        ],
     }
     print(summary)
-    write("commissioning", {"seed": seed, "summary": summary, "table": table(cases), "cases": cases})
+    write(
+        "commissioning", {"seed": seed, "summary": summary, "table": table(cases), "cases": cases}
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,10 @@ __all__ = ["ROBOTS", "Mistake", "MistakenArm", "make_arm", "robot"]
 ROBOTS = (
     "six_axis", "seven_axis", "panda", "ur5", "ur10", "j2s6s200", "xarm7", "z1", "tiago", "tiago_pro", "baxter", "talos",
 )  # fmt: skip
-OWN = {"six_axis": (0.0, -1.3, 1.5, -0.4, 0.8, 0.3), "seven_axis": (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8)}
+OWN = {
+    "six_axis": (0.0, -1.3, 1.5, -0.4, 0.8, 0.3),
+    "seven_axis": (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8),
+}
 """Configurations amid the workspace of the robots that ship with the package."""
 PERIOD = 2e-3  # s, of the driver
 BRAKES = 50  # periods without a command after which brakes hold
@@ -71,7 +74,12 @@ def described(name: str) -> tuple[rd.RobotModel, np.ndarray]:
     model, q0 = robot(name)
     rng = np.random.default_rng(ROBOTS.index(name))
     limit = np.where(np.isfinite(model.effort_limit), model.effort_limit, 50.0)
-    return claiming(model, limit * rng.uniform(0.02, 0.06, model.nv), 0.02 * limit, 0.5 * rotor_size(model) + 0.01), q0
+    return claiming(
+        model,
+        limit * rng.uniform(0.02, 0.06, model.nv),
+        0.02 * limit,
+        0.5 * rotor_size(model) + 0.01,
+    ), q0
 
 
 @cache
@@ -82,7 +90,11 @@ def asked_poses(name: str, count: int) -> np.ndarray:
 
 def _flange(model: rd.RobotModel) -> str:
     """The last link of the last body."""
-    return [name for name in model.link_names if model.link_body[model.link_index(name)] == len(model.parent) - 1][-1]
+    return [
+        name
+        for name in model.link_names
+        if model.link_body[model.link_index(name)] == len(model.parent) - 1
+    ][-1]
 
 
 def _other_robot(model: rd.RobotModel, rng: np.random.Generator) -> rd.RobotModel:
@@ -93,7 +105,8 @@ def _other_robot(model: rd.RobotModel, rng: np.random.Generator) -> rd.RobotMode
         dataclasses.replace(
             j,
             origin=Pose(j.origin.rotation, size * rng.uniform(0.9, 1.1) * j.origin.position),
-            limits=j.limits and dataclasses.replace(j.limits, effort=max(1.0, size**2.5) * j.limits.effort),
+            limits=j.limits
+            and dataclasses.replace(j.limits, effort=max(1.0, size**2.5) * j.limits.effort),
         )
         for j in d.joints
     )
@@ -112,7 +125,11 @@ def _other_robot(model: rd.RobotModel, rng: np.random.Generator) -> rd.RobotMode
 
 
 def _truth(
-    claim: rd.RobotModel, mistakes: Sequence[Mistake], rng: np.random.Generator, *, usual: bool = True
+    claim: rd.RobotModel,
+    mistakes: Sequence[Mistake],
+    rng: np.random.Generator,
+    *,
+    usual: bool = True,
 ) -> rd.RobotModel:
     """The robot as it is: with its mistakes, and the errors that descriptions usually have."""
     n, links = claim.nv, len(claim.description.links)
@@ -131,7 +148,9 @@ def _truth(
             dry = dry * np.where((m.joint < 0) | (np.arange(n) == m.joint), m.number, 1.0)
         elif m.kind == "mounting":
             c, s = np.cos(m.number), np.sin(m.number)
-            truth = truth.replace(gravity=tuple(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ claim.gravity))
+            truth = truth.replace(
+                gravity=tuple(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ claim.gravity)
+            )
     return claiming(truth, dry, truth.damping, truth.armature)
 
 
@@ -171,12 +190,22 @@ class MistakenArm:
         seed: int = 0,
     ) -> None:
         n = claim.nv
-        self.claim, self.truth, self.mistakes, self.nominal, self.name = claim, truth, tuple(mistakes), truth, ""
+        self.claim, self.truth, self.mistakes, self.nominal, self.name = (
+            claim,
+            truth,
+            tuple(mistakes),
+            truth,
+            "",
+        )
         self.known = truth
         self._rng = rng = np.random.default_rng(seed)
         self.limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
         loose = [claim.joint_names[m.joint] for m in mistakes if m.kind == "brake"]
-        options = {"q0": q0, "brake_effort": {x: np.inf for x in claim.joint_names if x not in loose}, "stops": "rigid"}
+        options = {
+            "q0": q0,
+            "brake_effort": {x: np.inf for x in claim.joint_names if x not in loose},
+            "stops": "rigid",
+        }
         if engine == "mujoco":
             self.plant = MujocoPlant(truth, PERIOD, geometry="none", substeps=4, **options)
         else:
@@ -184,7 +213,9 @@ class MistakenArm:
         self.declared_rate = 1.0 / PERIOD
         self._every = max(1, round(self.declared_rate / self._number("rate", self.declared_rate)))
         self._corner = self._number("velocity_filter", 50.0)
-        self._late: deque[np.ndarray | None] = deque([None] * round(self._number("delay", 0.0) / PERIOD))
+        self._late: deque[np.ndarray | None] = deque(
+            [None] * round(self._number("delay", 0.0) / PERIOD)
+        )
         self._command, self._silent = np.zeros(n), BRAKES
         self._compensates = any(m.kind == "gravity_compensated_by_driver" for m in mistakes)
         self.sign = {"position": np.ones(n), "effort": np.ones(n)}
@@ -192,7 +223,10 @@ class MistakenArm:
         self.unit, self._zero, self._play = np.ones(n), np.zeros(n), np.zeros(n)
         for m in mistakes:
             self._configure(m)
-        self._scale, self._bias = rng.uniform(0.95, 1.05, n), 0.004 * self.limit * rng.uniform(-1.0, 1.0, n)
+        self._scale, self._bias = (
+            rng.uniform(0.95, 1.05, n),
+            0.004 * self.limit * rng.uniform(-1.0, 1.0, n),
+        )
         self._goal = self.plant.q
         self._v, self._loose_q, self._tick, self._frozen = np.zeros(n), self.plant.q, 0, None
         self._reading, self.floated = self._publish(), False
@@ -202,7 +236,9 @@ class MistakenArm:
         return next((m.number for m in self.mistakes if m.kind == kind), otherwise)
 
     def _configure(self, m: Mistake) -> None:
-        fields = ("position", "effort") if m.what == "both" else (m.what or m.kind.partition("_")[0],)
+        fields = (
+            ("position", "effort") if m.what == "both" else (m.what or m.kind.partition("_")[0],)
+        )
         if m.kind in ("effort_sign", "position_sign"):
             for field in fields:
                 self.sign[field][m.joint] *= -1.0
@@ -231,7 +267,9 @@ class MistakenArm:
         """Command efforts (n,) as a controller does, in the conventions of the driver."""
         true = np.asarray(effort, dtype=float) / self.unit
         self._command, self._silent = np.empty_like(true), 0
-        self._command[self.order["effort"]] = self.sign["effort"] * true  # the inverse of what readings go through
+        self._command[self.order["effort"]] = (
+            self.sign["effort"] * true
+        )  # the inverse of what readings go through
 
     def hold(self) -> None:
         """Commands end: brakes hold the arm, where it has any."""
@@ -250,7 +288,9 @@ class MistakenArm:
                 tau = tau + rd.gravity_forces(self.known, self.plant.q)
             self._advance(tau)
             speeds = np.abs(self.plant.v) / self.claim.velocity_limit
-            self.fastest = max(self.fastest, float(np.max(speeds[np.isfinite(speeds)], initial=0.0)))
+            self.fastest = max(
+                self.fastest, float(np.max(speeds[np.isfinite(speeds)], initial=0.0))
+            )
             self.farthest = np.maximum(self.farthest, np.abs(self.plant.q - self.start))
             if self._reading is not before:
                 return self._reading
@@ -354,7 +394,9 @@ class MistakenArm:
         return ArmState(self.t + self._number("clock", 0.0), position, velocity, effort, arrival)
 
 
-def make_arm(name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0) -> MistakenArm:
+def make_arm(
+    name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0
+) -> MistakenArm:
     """A stand-in for a robot of :data:`ROBOTS`: it differs from its description as arms do, and has these mistakes."""
     claim, q0 = described(name)
     rng = np.random.default_rng(seed)

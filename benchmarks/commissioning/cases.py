@@ -30,7 +30,9 @@ def draw(kind: str, n: int, rng: np.random.Generator) -> Mistake:
         return Mistake(kind, j)
     if kind == "joints_exchanged":
         i, k = (int(x) for x in rng.choice(n, 2, replace=False))
-        return Mistake(kind, min(i, k), other=max(i, k), what=str(rng.choice(["effort", "position", "both"])))
+        return Mistake(
+            kind, min(i, k), other=max(i, k), what=str(rng.choice(["effort", "position", "both"]))
+        )
     if kind == "effort_unit":
         return Mistake(kind, -1, float(rng.choice([1e3, 100.0, 10.0, 0.1, 0.01])))
     if kind == "effort_unit of one joint":
@@ -83,15 +85,28 @@ def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
     if mistake.kind == "brake":
         weight = np.abs(rd.gravity_forces(arm.truth, arm.plant.q))
         return bool(weight[mistake.joint] > 1.3 * arm.truth.friction[mistake.joint])
-    if mistake.kind in ("velocity_filter", "frozen_joint", "clock", "rate", "friction", "delay", "play"):
+    if mistake.kind in (
+        "velocity_filter",
+        "frozen_joint",
+        "clock",
+        "rate",
+        "friction",
+        "delay",
+        "play",
+    ):
         return True
     return distance(arm, poses) >= DISTANCE
 
 
 def distance(arm: MistakenArm, poses: np.ndarray) -> float:
     """Squared distance of noise-free readings from those of arms within usual errors of the description, in terms of these."""
-    claim, compensated = arm.claim, any(m.kind == "gravity_compensated_by_driver" for m in arm.mistakes)
-    tau = rd.gravity_forces(arm.nominal, np.array([arm.unseen(p) for p in poses])) * (not compensated)
+    claim, compensated = (
+        arm.claim,
+        any(m.kind == "gravity_compensated_by_driver" for m in arm.mistakes),
+    )
+    tau = rd.gravity_forces(arm.nominal, np.array([arm.unseen(p) for p in poses])) * (
+        not compensated
+    )
     effort = arm.unit * arm.sign["effort"] * tau[:, arm.order["effort"]]
     weighing = Weighing(claim, Readings(poses, effort, None, np.zeros(claim.nv)))
     return float(weighing.fit(Explanation.as_described(claim)).misfit * effort.size)

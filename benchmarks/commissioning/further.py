@@ -48,7 +48,11 @@ def run(kind: str, name: str, engine: str, seed: int) -> dict:
     """Push one arm, let it float, and twitch one of its joints."""
     rng, mistake = np.random.default_rng(seed), KINDS[kind]
     chosen = draw(mistake, described(name)[0].nv, rng) if isinstance(mistake, str) else mistake
-    mistakes = [*([chosen] if chosen else []), Mistake("friction", -1, 0.1), Mistake("delay", -1, 0.02)]
+    mistakes = [
+        *([chosen] if chosen else []),
+        Mistake("friction", -1, 0.1),
+        Mistake("delay", -1, 0.02),
+    ]
     arm = make_arm(name, mistakes, engine=engine, seed=seed)
     calm = arm.unseen(rd.commissioning.calm_pose(arm.claim, arm.seen(arm.plant.q)))
     arm.place(np.clip(calm, arm.truth.lower + 0.01, arm.truth.upper - 0.01))
@@ -56,7 +60,9 @@ def run(kind: str, name: str, engine: str, seed: int) -> dict:
     runner = rd.commissioning.StepRunner(arm, arm.claim)
     try:
         report, pushes = rd.commissioning.probe(runner)
-    except rd.RobotDynamicsError as error:  # it does not stand where it was led to: positions are wrong
+    except (
+        rd.RobotDynamicsError
+    ) as error:  # it does not stand where it was led to: positions are wrong
         report, pushes = rd.commissioning.StepReport("float", enough=False, notes=(str(error),)), {}
     reports = [report]
     if not report.findings and report.enough:
@@ -83,11 +89,15 @@ def links(name: str) -> list[dict]:
     cases = []
     for body in range(described(name)[0].nv):
         for factor in (0.7, 1.3, 1.0):
-            arm = make_arm(name, [Mistake("link_mass", body, factor)] if factor != 1.0 else [], seed=100 * body)
+            arm = make_arm(
+                name, [Mistake("link_mass", body, factor)] if factor != 1.0 else [], seed=100 * body
+            )
             poses, noise = reachable_poses(arm), np.random.default_rng(body)
             tau = arm.read_exactly(np.array([arm.unseen(pose) for pose in poses]))
             rub = arm.truth.friction * noise.uniform(0.95, 1.05, tau.shape)
-            efforts = np.stack([tau + rub, tau - rub], axis=1) + 3e-4 * arm.limit * noise.normal(size=(len(tau), 2, 1))
+            efforts = np.stack([tau + rub, tau - rub], axis=1) + 3e-4 * arm.limit * noise.normal(
+                size=(len(tau), 2, 1)
+            )
             report = rd.commissioning.weigh(arm.claim, poses, efforts)
             link = f"link {arm.claim.joint(arm.claim.moving_joint_names[body]).child} "
             hints = [note for note in report.notes if note.startswith("perhaps link")]
@@ -97,8 +107,12 @@ def links(name: str) -> list[dict]:
                     "link": link if factor != 1.0 else "",
                     "factor": factor,
                     "shows": factor != 1.0 and distance(arm, poses) > SEEN,
-                    "named": any(f.kind == "link_mass" and link in f.sentence for f in report.findings),
-                    "wrongly named": any(f.kind != "link_mass" or link not in f.sentence for f in report.findings),
+                    "named": any(
+                        f.kind == "link_mass" and link in f.sentence for f in report.findings
+                    ),
+                    "wrongly named": any(
+                        f.kind != "link_mass" or link not in f.sentence for f in report.findings
+                    ),
                     "mentioned": any(link in note for note in hints),
                     "another is mentioned": bool(hints) and not any(link in note for note in hints),
                 }
@@ -110,8 +124,12 @@ def tour(name: str, engine: str) -> dict:
     """The tour with the default settings and after commissioning, of an arm whose description lacks friction and rotors."""
     bare, home = robot(name)
 
-    def standing(model: rd.RobotModel, settings: ArmSettings, q: np.ndarray) -> rd.commissioning.StepRunner:
-        arm = make_arm(name, [Mistake("delay", -1, 0.004), Mistake("rate", -1, 250.0)], engine=engine, seed=7)
+    def standing(
+        model: rd.RobotModel, settings: ArmSettings, q: np.ndarray
+    ) -> rd.commissioning.StepRunner:
+        arm = make_arm(
+            name, [Mistake("delay", -1, 0.004), Mistake("rate", -1, 250.0)], engine=engine, seed=7
+        )
         arm.place(q)
         arm.release()
         return rd.commissioning.StepRunner(arm, settings.model(model), settings.options)
@@ -122,7 +140,10 @@ def tour(name: str, engine: str) -> dict:
     known = ArmSettings().learned(bare.joint_names, twitched.numbers)
     runner = rd.commissioning.StepRunner(runner.arm, known.model(bare), known.options)
     tuned, chosen = rd.commissioning.tune(runner, known)
-    truth, exact = runner.arm.truth, dataclasses.replace(chosen, delay=0.004, friction={}, armature={}, damping={})
+    truth, exact = (
+        runner.arm.truth,
+        dataclasses.replace(chosen, delay=0.004, friction={}, armature={}, damping={}),
+    )
     exact.friction.update(zip(bare.joint_names, truth.friction.tolist(), strict=True))
     plan, errors = plan_motion(bare, home), {}
     moved, final = rd.commissioning.move(standing(bare, chosen, home), chosen, plan)
@@ -132,8 +153,14 @@ def tour(name: str, engine: str) -> dict:
         ("without the slow tour", bare, chosen),
         ("known exactly, chosen bandwidth", truth, exact),
     ):
-        report, _ = rd.commissioning.move(standing(model, settings, home), settings, plan, slowly=1.0)
-        errors[label] = float(np.linalg.norm(report.numbers["rms error, full speed"])) if report.enough else math.nan
+        report, _ = rd.commissioning.move(
+            standing(model, settings, home), settings, plan, slowly=1.0
+        )
+        errors[label] = (
+            float(np.linalg.norm(report.numbers["rms error, full speed"]))
+            if report.enough
+            else math.nan
+        )
     return {
         "robot": name,
         "engine": engine,
@@ -155,7 +182,9 @@ def of_kinds(cases: list[dict]) -> list[dict]:
             "arms": len(own),
             "largest share of a speed limit": max(case["fastest"] for case in own),
             "farthest": max(case["farthest"] for case in own),
-            "something is named": sum(any(word != "delay " for word in case["named"]) for case in own),
+            "something is named": sum(
+                any(word != "delay " for word in case["named"]) for case in own
+            ),
             "not released": sum(case["fastest"] < 1e-5 for case in own),
         }
         for kind in dict.fromkeys(case["kind"] for case in cases)
@@ -172,7 +201,8 @@ def of_links(cases: list[dict]) -> list[dict]:
     }
     keys = ("named", "wrongly named", "mentioned", "another is mentioned")
     return [
-        {"link": name, "cases": len(own), **{k: sum(c[k] for c in own) for k in keys}} for name, own in groups.items()
+        {"link": name, "cases": len(own), **{k: sum(c[k] for c in own) for k in keys}}
+        for name, own in groups.items()
     ]
 
 
@@ -180,8 +210,16 @@ def main() -> int:
     """Run one part, and write its table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=("unweighed", "links", "tours"))
-    parser.add_argument("--kind", nargs="*", default=list(KINDS), choices=list(KINDS), help="mistakes (default: all)")
-    parser.add_argument("--robot", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="arms (default: all)")
+    parser.add_argument(
+        "--kind",
+        nargs="*",
+        default=list(KINDS),
+        choices=list(KINDS),
+        help="mistakes (default: all)",
+    )
+    parser.add_argument(
+        "--robot", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="arms (default: all)"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     cases: list[dict] = []
@@ -193,10 +231,18 @@ def main() -> int:
             cases += links(name)
         else:
             for kind in options.kind:
-                cases.append(run(kind, name, engine, 100 * list(KINDS).index(kind) + ROBOTS.index(name)))
+                cases.append(
+                    run(kind, name, engine, 100 * list(KINDS).index(kind) + ROBOTS.index(name))
+                )
                 print(*(f"{key}={value}" for key, value in cases[-1].items()), flush=True)
         print(f"{name}: {time.monotonic() - began:.0f} s", cases[-1], flush=True)
-    table = of_kinds(cases) if options.part == "unweighed" else of_links(cases) if options.part == "links" else cases
+    table = (
+        of_kinds(cases)
+        if options.part == "unweighed"
+        else of_links(cases)
+        if options.part == "links"
+        else cases
+    )
     print(*table, sep="\n")
     write(f"commissioning_{options.part}", {"table": table, "cases": cases})
     return 0

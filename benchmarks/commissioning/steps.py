@@ -40,7 +40,9 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
         floating = rd.commissioning.probe(runner)[0].findings
         if not floating:
             floating = rd.commissioning.float_arm(runner, FLOATS).findings
-        findings += [f for f in floating if f.kind != "drift" or not findings]  # it shows a mistake that has its name
+        findings += [
+            f for f in floating if f.kind != "drift" or not findings
+        ]  # it shows a mistake that has its name
     return list({(f.kind, f.joints): f for f in findings}.values())
 
 
@@ -65,18 +67,34 @@ def reachable_poses(arm: MistakenArm, count: int = 12, still: Sequence[str] = ()
     low, high = arm.truth.lower + 2.0 * _BACK, arm.truth.upper - 2.0 * _BACK
     poses = []
     here = arm.seen(arm.plant.q)
-    for pose in weighing_poses(arm.claim, count, around=here, still=still) if still else asked_poses(arm.name, count):
+    for pose in (
+        weighing_poses(arm.claim, count, around=here, still=still)
+        if still
+        else asked_poses(arm.name, count)
+    ):
         true = np.clip(arm.unseen(pose), low, high)
         for _ in range(20):  # a heavier arm does not get there
-            if np.max((np.abs(rd.gravity_forces(arm.truth, true)) + arm.truth.friction) / arm.truth.effort_limit) < 0.9:
+            if (
+                np.max(
+                    (np.abs(rd.gravity_forces(arm.truth, true)) + arm.truth.friction)
+                    / arm.truth.effort_limit
+                )
+                < 0.9
+            ):
                 break
-            true = true + 0.3 * (arm.plant.q - true) + np.random.default_rng(len(poses)).normal(0.0, 0.1, len(true))
+            true = (
+                true
+                + 0.3 * (arm.plant.q - true)
+                + np.random.default_rng(len(poses)).normal(0.0, 0.1, len(true))
+            )
             true = np.clip(true, low, high)
         poses.append(arm.seen(true))
     return np.array(poses)
 
 
-def efforts_at_rest(arm: MistakenArm, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def efforts_at_rest(
+    arm: MistakenArm, poses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(k, n) positions, (k, 2, n) efforts while poses (k, n) are passed slowly in both directions, (k, n) motion at rest."""
     q, tau, moved = [], [], []
     for pose in poses:
@@ -85,7 +103,9 @@ def efforts_at_rest(arm: MistakenArm, poses: np.ndarray) -> tuple[np.ndarray, np
             readings: list[ArmState] = []
             arm.place(arm.unseen(pose + side * _BACK))
             arm.pass_through(arm.unseen(pose - side * 0.3 * _BACK), _SPEED, readings)
-            near = [r for r in readings if np.max(np.abs(r.q - pose)) < 0.3 * _BACK] or readings[-50:]
+            near = [r for r in readings if np.max(np.abs(r.q - pose)) < 0.3 * _BACK] or readings[
+                -50:
+            ]
             positions.append(np.mean([r.q for r in near], axis=0))
             efforts.append(np.mean([r.effort for r in near], axis=0))
         arm.rest(0.15, readings := [])

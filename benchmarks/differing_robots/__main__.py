@@ -31,7 +31,9 @@ HEAD = (
 )  # fmt: skip
 
 
-def compare(name: str, runs: int, seed: int, arms: list[str], kind: type[Robot] | None = None) -> list[dict]:
+def compare(
+    name: str, runs: int, seed: int, arms: list[str], kind: type[Robot] | None = None
+) -> list[dict]:
     """The figures of one law on every robot; of a ``kind`` of robots without the push."""
     out = []
     for arm_name in arms:
@@ -39,11 +41,21 @@ def compare(name: str, runs: int, seed: int, arms: list[str], kind: type[Robot] 
         model = load_arm(arm)
         for k in range(runs):
             difference, move = draw(arm, model, seed + 1000 * list(ARMS).index(arm_name) + k)
-            figures, _, law = run(LAWS[name], difference, move, arm.flange, push=kind is None, robot_type=kind or Robot)
+            figures, _, law = run(
+                LAWS[name],
+                difference,
+                move,
+                arm.flange,
+                push=kind is None,
+                robot_type=kind or Robot,
+            )
             if hasattr(law, "controller"):
                 figures["gaps"] = len(law.controller.description_gaps())
                 figures["faults"] = sorted(law.controller.counts)
-            out.append({"arm": arm_name, "run": k, "rate": difference.rate, "delay": difference.delay} | figures)
+            out.append(
+                {"arm": arm_name, "run": k, "rate": difference.rate, "delay": difference.delay}
+                | figures
+            )
     return out
 
 
@@ -52,7 +64,9 @@ def summary(name: str, results: list[dict]) -> dict:
     goal, way = (np.array([r[key] for r in results]) for key in ("goal", "way"))
 
     def values(key: str) -> np.ndarray:
-        return np.array([r[key] for r in results if math.isfinite(r.get(key, math.inf))] or [math.inf])
+        return np.array(
+            [r[key] for r in results if math.isfinite(r.get(key, math.inf))] or [math.inf]
+        )
 
     def quantile(x: np.ndarray, share: float) -> float:
         return float(np.quantile(x, share, method="higher"))
@@ -87,8 +101,19 @@ def show_rows(folder: Path, names: list[str]) -> list[dict]:
         for kind, robots in (("description only", rows), ("known within 30 %", known_rows)):
             for title, difference, move, flange in robots(folder):
                 figures, _, _ = run(LAWS[name], difference, move, flange, push=False)
-                out.append({"law": name, "robot": title, "told": kind, "goal": figures["goal"], "way": figures["way"]})
-                print(f"{name:22}{kind:20}{title:60}{figures['goal']:8.1f}{figures['way']:8.1f}", flush=True)
+                out.append(
+                    {
+                        "law": name,
+                        "robot": title,
+                        "told": kind,
+                        "goal": figures["goal"],
+                        "way": figures["way"],
+                    }
+                )
+                print(
+                    f"{name:22}{kind:20}{title:60}{figures['goal']:8.1f}{figures['way']:8.1f}",
+                    flush=True,
+                )
     return out
 
 
@@ -97,21 +122,35 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.differing_robots", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("--law", nargs="*", default=list(LAWS), choices=list(LAWS), help="laws (default: all)")
-    parser.add_argument("--arm", nargs="*", default=list(ARMS), choices=list(ARMS), help="arms (default: all)")
-    parser.add_argument("--runs", type=int, default=50, help="differences of each arm (default: 50)")
+    parser.add_argument(
+        "--law", nargs="*", default=list(LAWS), choices=list(LAWS), help="laws (default: all)"
+    )
+    parser.add_argument(
+        "--arm", nargs="*", default=list(ARMS), choices=list(ARMS), help="arms (default: all)"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=50, help="differences of each arm (default: 50)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the differences (default: 0)")
     parser.add_argument(
-        "--measurements", action="store_true", help="the first law with measurements that a driver spoils"
+        "--measurements",
+        action="store_true",
+        help="the first law with measurements that a driver spoils",
     )
     parser.add_argument("--gears", action="store_true", help="the first law with elastic gears")
-    parser.add_argument("--rows", type=Path, help="folder with fr3.urdf, ur10e.urdf, iiwa7.urdf, for the five rows")
+    parser.add_argument(
+        "--rows", type=Path, help="folder with fr3.urdf, ur10e.urdf, iiwa7.urdf, for the five rows"
+    )
     parser.add_argument("--picture", type=Path, help="file for the picture")
     options = parser.parse_args()
     if options.measurements or options.gears:
         for name, kind in (MEASUREMENTS if options.measurements else GEARS).items():
-            row = summary(name, compare(options.law[0], options.runs, options.seed, options.arm, kind))
-            print(f"{name:44}", "  ".join(f"{key}: {cell(row[key])}" for key in HEAD[1:9]), flush=True)
+            row = summary(
+                name, compare(options.law[0], options.runs, options.seed, options.arm, kind)
+            )
+            print(
+                f"{name:44}", "  ".join(f"{key}: {cell(row[key])}" for key in HEAD[1:9]), flush=True
+            )
         return 0
     results: dict[str, list[dict]] = {}
     table = []
@@ -120,15 +159,25 @@ def main() -> int:
         began = time.monotonic()
         results[name] = compare(name, options.runs, options.seed, options.arm)
         table.append(summary(name, results[name]))
-        print("  ".join(cell(table[-1][key]) for key in HEAD), f"  ({time.monotonic() - began:.0f} s)", flush=True)
+        print(
+            "  ".join(cell(table[-1][key]) for key in HEAD),
+            f"  ({time.monotonic() - began:.0f} s)",
+            flush=True,
+        )
     single = show_rows(options.rows, options.law) if options.rows else []
     if options.picture:
         draw_picture(results, options.picture)
     kept = (
         "arm", "run", "rate", "delay", "goal", "way", "stable", "overshoot", "built_up", "chatter", "gaps", "faults",
     )  # fmt: skip
-    each = {name: [{key: row.get(key) for key in kept} for row in found] for name, found in results.items()}
-    write("differing_robots", {"runs": options.runs, "seed": options.seed, "laws": table, "rows": single, "each": each})
+    each = {
+        name: [{key: row.get(key) for key in kept} for row in found]
+        for name, found in results.items()
+    }
+    write(
+        "differing_robots",
+        {"runs": options.runs, "seed": options.seed, "laws": table, "rows": single, "each": each},
+    )
     return 0
 
 

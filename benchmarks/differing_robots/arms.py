@@ -78,7 +78,11 @@ def load_arm(arm: Arm) -> rd.RobotModel:
 def home(arm: Arm, model: rd.RobotModel) -> np.ndarray:
     """(n,) configuration amid the workspace, at least 0.9 rad from the limits where the range allows it."""
     bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
-    middle = np.where(bounded, 0.5 * (np.where(bounded, model.lower, 0.0) + np.where(bounded, model.upper, 0.0)), 0.0)
+    middle = np.where(
+        bounded,
+        0.5 * (np.where(bounded, model.lower, 0.0) + np.where(bounded, model.upper, 0.0)),
+        0.0,
+    )
     q = np.array(arm.home) if arm.home else middle
     room = np.minimum(0.9, 0.45 * np.where(bounded, model.upper - model.lower, 10.0))
     return np.where(bounded, np.clip(q, model.lower + room, model.upper - room), q)

@@ -78,7 +78,9 @@ def rotor_size(model: rd.RobotModel) -> np.ndarray:
     return 0.2 * np.sqrt(np.minimum(model.effort_limit, 100.0) / 100.0)
 
 
-def exact(claim: rd.RobotModel, truth: rd.RobotModel | None = None, **numbers: object) -> Difference:
+def exact(
+    claim: rd.RobotModel, truth: rd.RobotModel | None = None, **numbers: object
+) -> Difference:
     """A robot with ideal sensors and actuators, the friction of ``truth`` (``claim`` if not given), and what else is given."""
     truth = claim if truth is None else truth
     zero = np.zeros(claim.nv)
@@ -89,12 +91,16 @@ def exact(claim: rd.RobotModel, truth: rd.RobotModel | None = None, **numbers: o
     return Difference(**{**values, **numbers})  # type: ignore[arg-type]
 
 
-def changed(model: rd.RobotModel, masses: np.ndarray, shifts: np.ndarray, rotors: np.ndarray) -> rd.RobotModel:
+def changed(
+    model: rd.RobotModel, masses: np.ndarray, shifts: np.ndarray, rotors: np.ndarray
+) -> rd.RobotModel:
     """The robot with link masses times ``masses``, centres moved by ``shifts`` (links, 3), and rotors (n,) added."""
     links = tuple(
         dataclasses.replace(
             link,
-            inertia=Inertia(m * link.inertia.mass, link.inertia.com + shift, m * link.inertia.rotational)
+            inertia=Inertia(
+                m * link.inertia.mass, link.inertia.com + shift, m * link.inertia.rotational
+            )
             if link.inertia.mass > 0.05
             else link.inertia,
         )
@@ -105,7 +111,9 @@ def changed(model: rd.RobotModel, masses: np.ndarray, shifts: np.ndarray, rotors
         dataclasses.replace(joint, armature=joint.armature + by_name.get(joint.name, 0.0))
         for joint in model.description.joints
     )
-    return model.replace(description=dataclasses.replace(model.description, links=links, joints=joints, source=""))
+    return model.replace(
+        description=dataclasses.replace(model.description, links=links, joints=joints, source="")
+    )
 
 
 def claiming(
@@ -113,7 +121,9 @@ def claiming(
 ) -> rd.RobotModel:
     """The description with this friction (n,), and rotors (n,), in it."""
     armature = model.armature if rotors is None else rotors
-    by_name = [dict(zip(model.joint_names, map(float, x), strict=True)) for x in (armature, dry, viscous)]
+    by_name = [
+        dict(zip(model.joint_names, map(float, x), strict=True)) for x in (armature, dry, viscous)
+    ]
     return model.replace(description=model.description.with_joints(*by_name))
 
 
@@ -135,7 +145,10 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
     middle = home(arm, model)
     if rng.uniform() < 0.2:
         i = rng.integers(n)
-        spring[i], neutral[i] = rng.uniform(0.02, 0.1) * limit[i], middle[i] + rng.uniform(-0.5, 0.5)
+        spring[i], neutral[i] = (
+            rng.uniform(0.02, 0.1) * limit[i],
+            middle[i] + rng.uniform(-0.5, 0.5),
+        )
     truth = changed(model, masses, shifts, rotors)
     loaded = _with_payload(truth, arm, payload, offset)
     numbers = {

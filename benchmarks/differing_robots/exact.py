@@ -27,13 +27,19 @@ def main() -> int:
                 for k in range(2):
                     _, move = draw(arm, model, 1000 * number + k)
                     robot = exact(
-                        claiming(model, zero, zero, share * rotor_size(model)), rate=rate, delay=delay, seed=k
+                        claiming(model, zero, zero, share * rotor_size(model)),
+                        rate=rate,
+                        delay=delay,
+                        seed=k,
                     )
                     rows.append(run(Default, robot, move, arm.flange, push=False)[0])
             goal, way = (np.array([row[name] for row in rows]) for name in ("goal", "way"))
             errors = f"goal {np.median(goal):.3g}/{goal.max():.3g}, way {np.median(way):.3g}/{way.max():.3g}"
             good = sum(row["stable"] for row in rows)
-            print(f"{rotors:18}{rate:5} Hz, delay {delay}: {errors}, at rest {good} of {len(rows)}", flush=True)
+            print(
+                f"{rotors:18}{rate:5} Hz, delay {delay}: {errors}, at rest {good} of {len(rows)}",
+                flush=True,
+            )
     return 0
 
 

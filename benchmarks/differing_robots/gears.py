@@ -38,7 +38,9 @@ class Elastic(Robot):
         m.jnt_stiffness[:] = 0.0
         self.rotor = np.maximum(d.truth.armature, 0.05 * rotor_size(d.claim))
         if self.geared:
-            self.rotor = np.maximum(self.rotor, rng.uniform(0.3, 1.0, len(limit)) * np.diag(rd.mass_matrix(d.claim, q)))
+            self.rotor = np.maximum(
+                self.rotor, rng.uniform(0.3, 1.0, len(limit)) * np.diag(rd.mass_matrix(d.claim, q))
+            )
         self.stiffness = limit * rng.uniform(80.0, 200.0, len(limit))
         self.damping = 0.06 * np.sqrt(self.stiffness * self.rotor * own / (self.rotor + own))
         mujoco.mj_forward(m, self._data)

@@ -42,10 +42,18 @@ class BenchLaw:
 
     def __init__(self, model: rd.RobotModel, knows: Knowledge, move: Move) -> None:
         n = model.nv
-        self.model, self.knows, self.move, self.n, self.limit = model, knows, move, n, model.effort_limit
+        self.model, self.knows, self.move, self.n, self.limit = (
+            model,
+            knows,
+            move,
+            n,
+            model.effort_limit,
+        )
         self.friction = rd.Friction.of(model)
         self._tau, self._inertia, self._g = np.zeros(n), np.zeros((n, n)), np.zeros(n)
-        self._kernels = [kernel(model, name) for name in ("inverse_dynamics", "mass_matrix", "gravity_forces")]
+        self._kernels = [
+            kernel(model, name) for name in ("inverse_dynamics", "mass_matrix", "gravity_forces")
+        ]
 
     def start(self, q: np.ndarray, v: np.ndarray) -> None:
         """Take the first state."""
@@ -76,7 +84,9 @@ class Default(BenchLaw):
 
     def start(self, q, v):
         robustness = Robustness(delay=self.knows.delay)
-        self.controller = rd.JointController(self.model, options=rd.ControllerOptions(robustness=robustness))
+        self.controller = rd.JointController(
+            self.model, options=rd.ControllerOptions(robustness=robustness)
+        )
         self.controller.want_wrenches = self.controller.want_efforts = False
         self.controller.activate(START - 1, q, v)
         self.cycle, self.sent = 0, False
@@ -84,9 +94,15 @@ class Default(BenchLaw):
     def step(self, q, v, reference):
         stamp = START + round(self.cycle * self.knows.period * 1e9)
         self.cycle += 1
-        if not self.sent and not self.controller.fault and stamp >= START + round(self.knows.hold * 1e9):
+        if (
+            not self.sent
+            and not self.controller.fault
+            and stamp >= START + round(self.knows.hold * 1e9)
+        ):
             move, rest = self.move, np.zeros(self.n)
-            way = rd.Trajectory.from_waypoints(self.model.joint_names, [move.duration], [move.goal], [rest], [rest])
+            way = rd.Trajectory.from_waypoints(
+                self.model.joint_names, [move.duration], [move.goal], [rest], [rest]
+            )
             self.controller.accept_trajectory(way, stamp)
             self.sent = True
         return self.controller.update(stamp, q, v).copy()
@@ -97,7 +113,9 @@ class ComputedTorque(BenchLaw):
 
     def step(self, q, v, reference):
         qd, vd, ad = reference
-        return self.inverse_dynamics(q, v, ad + 100.0 * (qd - q) + 20.0 * (vd - v)) + self.friction.effort(vd)
+        return self.inverse_dynamics(
+            q, v, ad + 100.0 * (qd - q) + 20.0 * (vd - v)
+        ) + self.friction.effort(vd)
 
 
 class SoldPD(BenchLaw):
@@ -122,7 +140,11 @@ class TrajectoryPID(SoldPD):
 
     def step(self, q, v, reference):
         qd, vd, _ = reference
-        self.z = np.clip(self.z + 2.0 * self.K * (qd - q) * self.knows.period, -0.5 * self.limit, 0.5 * self.limit)
+        self.z = np.clip(
+            self.z + 2.0 * self.K * (qd - q) * self.knows.period,
+            -0.5 * self.limit,
+            0.5 * self.limit,
+        )
         return self.z + self.K * (qd - q) + self.D * (vd - v)
 
 
@@ -139,7 +161,9 @@ class InertiaFloor(BenchLaw):
     def step(self, q, v, reference):
         a = self.feedback(q, v, reference) + self.integral * self.omega**3 * self.z
         tau = self.inverse_dynamics(q, v, a) + 0.1 * a + self.friction.effort(reference[1])
-        self.z = self.z + np.where(np.abs(tau) < self.limit, (reference[0] - q) * self.knows.period, 0.0)
+        self.z = self.z + np.where(
+            np.abs(tau) < self.limit, (reference[0] - q) * self.knows.period, 0.0
+        )
         return tau
 
 
@@ -166,7 +190,11 @@ class DisturbanceObserver(InertiaFloor):
     def step(self, q, v, reference):
         seen = self.observer.update(self.kernels, q, v, self.applied, self.knows.period)
         a = self.feedback(q, v, reference)
-        tau = self.inverse_dynamics(q, v, a) + 0.1 * a - np.clip(seen, -0.4 * self.limit, 0.4 * self.limit)
+        tau = (
+            self.inverse_dynamics(q, v, a)
+            + 0.1 * a
+            - np.clip(seen, -0.4 * self.limit, 0.4 * self.limit)
+        )
         self.applied = np.clip(tau, -self.limit, self.limit)
         return tau
 
@@ -204,7 +232,11 @@ class TimeDelay(InertiaFloor):
         T = self.knows.period
         share = 1.0 - np.exp(-2.0 * np.pi * 20.0 * T)
         M = self.inertia(q) + 0.1 * np.eye(self.n)
-        rest = self.applied - self.inverse_dynamics(q, v, np.zeros(self.n)) - M @ ((v - self.before) / T)
+        rest = (
+            self.applied
+            - self.inverse_dynamics(q, v, np.zeros(self.n))
+            - M @ ((v - self.before) / T)
+        )
         self.unknown = self.unknown + share * (rest - self.unknown)
         a = self.feedback(q, v, reference)
         self.before = v.copy()

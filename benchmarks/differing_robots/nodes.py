@@ -27,7 +27,9 @@ PACE = 0.5
 """Simulated seconds a second."""
 
 
-def run_row(difference: Difference, move: Move, place: Path) -> tuple[float, float, tuple[str, ...]]:
+def run_row(
+    difference: Difference, move: Move, place: Path
+) -> tuple[float, float, tuple[str, ...]]:
     """Largest errors at the goal and on the way, mrad, and what the controller says of the description."""
     from robot_dynamics_ros.cli.processes import NodeProcess
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
@@ -49,11 +51,15 @@ def run_row(difference: Difference, move: Move, place: Path) -> tuple[float, flo
         place / "simulator.log",
     )  # fmt: skip
     controller = NodeProcess(
-        "controller", ["--ros-args", "-p", f"robot_description_file:={claim}"], place / "controller.log"
+        "controller",
+        ["--ros-args", "-p", f"robot_description_file:={claim}"],
+        place / "controller.log",
     )
     with simulator, controller, DemoClient(model) as client:
         if not client.spin_until(client.ready, 60.0):
-            raise SystemExit(f"the nodes do not come up: {controller.log.read_text()} {simulator.log.read_text()}")
+            raise SystemExit(
+                f"the nodes do not come up: {controller.log.read_text()} {simulator.log.read_text()}"
+            )
         held = client.state.stamp + 1_000_000_000
         client.spin_until(lambda: client.state.stamp >= held, 120.0)
         begin = client.state.stamp + AHEAD
@@ -67,15 +73,23 @@ def run_row(difference: Difference, move: Move, place: Path) -> tuple[float, flo
         recording, gaps = client.recording(begin), client.gaps
     seen = np.count_nonzero(recording.t >= 0.0) / (RATE * (move.duration + SETTLE))
     if seen < 0.95:
-        raise SystemExit(f"only {seen:.0%} of the joint states were seen here: other processes take the machine")
+        raise SystemExit(
+            f"only {seen:.0%} of the joint states were seen here: other processes take the machine"
+        )
     error = 1e3 * np.abs(recording.q - np.array([move.at(t)[0] for t in recording.t])).max(1)
     end_of_move = move.duration + SETTLE - 0.2
-    return float(error[recording.t >= end_of_move].max()), float(error[recording.t >= 0.0].max()), gaps
+    return (
+        float(error[recording.t >= end_of_move].max()),
+        float(error[recording.t >= 0.0].max()),
+        gaps,
+    )
 
 
 def main() -> int:
     """Print one line a robot."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.differing_robots.nodes", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.differing_robots.nodes", description=__doc__
+    )
     parser.add_argument("folder", type=Path, help="folder with fr3.urdf, ur10e.urdf and iiwa7.urdf")
     folder = parser.parse_args().folder
     if ros_missing():

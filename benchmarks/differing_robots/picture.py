@@ -24,7 +24,9 @@ def draw_picture(results: dict[str, list[dict]], path: Path) -> None:
         for name, found in results.items():
             errors = np.sort([min(row[key], 1e4) for row in found])
             share = 100.0 * np.arange(1, len(errors) + 1) / len(errors)
-            panel.step(errors, share, where="post", label=name, lw=2.4 if name == "default" else 1.2)
+            panel.step(
+                errors, share, where="post", label=name, lw=2.4 if name == "default" else 1.2
+            )
         for bar in BARS[key]:
             panel.axvline(bar, color="0.7", lw=0.8)
         panel.set(xscale="log", xlim=(0.3, 3e3), ylim=(0.0, 100.0), xlabel=f"{TITLES[key]}, mrad")

@@ -96,7 +96,9 @@ class Robot:
         q = q + d.position_noise * self._rng.standard_normal(n)
         if d.quantum:
             q = d.quantum * np.round(q / d.quantum)
-        self._v_filtered += self._share * (v + d.velocity_noise * self._rng.standard_normal(n) - self._v_filtered)
+        self._v_filtered += self._share * (
+            v + d.velocity_noise * self._rng.standard_normal(n) - self._v_filtered
+        )
         return q, self._v_filtered.copy()
 
     def step(self, command: np.ndarray) -> None:
@@ -107,7 +109,9 @@ class Robot:
         self._waiting.append(command.copy())
         limit = self._limit
         self.tau = d.effort_scale * np.minimum(np.maximum(self._waiting.popleft(), -limit), limit)
-        load = (1.0 - d.load_share) + d.load_share * np.minimum(np.abs(self.tau) / (0.3 * limit), 2.0)
+        load = (1.0 - d.load_share) + d.load_share * np.minimum(
+            np.abs(self.tau) / (0.3 * limit), 2.0
+        )
         applied = data.qfrc_applied
         for _ in range(self.substeps):
             if self.force.any():

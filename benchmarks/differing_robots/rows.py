@@ -32,7 +32,10 @@ _FR3 = {
 
 
 def _robot(
-    claim: rd.RobotModel, rotors: float | np.ndarray, dry: float | np.ndarray, viscous: float | np.ndarray
+    claim: rd.RobotModel,
+    rotors: float | np.ndarray,
+    dry: float | np.ndarray,
+    viscous: float | np.ndarray,
 ) -> rd.RobotModel:
     n, links = claim.nv, len(claim.description.links)
     truth = changed(claim, np.ones(links), np.zeros((links, 3)), np.zeros(n) + rotors)
@@ -50,9 +53,21 @@ def rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
     for name, title, numbers in (
         ("fr3", "rotors and friction of MuJoCo Menagerie", _FR3),
         ("fr3", "no friction, 0.2 N m claimed", {"rotors": 0.0, "dry": 0.0, "viscous": 0.0}),
-        ("ur10e", "rotors 0.1 kg m², friction 0.5 N m, damping 0.2", {"rotors": 0.1, "dry": 0.5, "viscous": 0.2}),
-        ("iiwa7", "rotors 0.1 kg m², friction 0.5 N m, damping 0.2", {"rotors": 0.1, "dry": 0.5, "viscous": 0.2}),
-        ("iiwa7", "no friction, no damping, both claimed", {"rotors": 0.0, "dry": 0.0, "viscous": 0.0}),
+        (
+            "ur10e",
+            "rotors 0.1 kg m², friction 0.5 N m, damping 0.2",
+            {"rotors": 0.1, "dry": 0.5, "viscous": 0.2},
+        ),
+        (
+            "iiwa7",
+            "rotors 0.1 kg m², friction 0.5 N m, damping 0.2",
+            {"rotors": 0.1, "dry": 0.5, "viscous": 0.2},
+        ),
+        (
+            "iiwa7",
+            "no friction, no damping, both claimed",
+            {"rotors": 0.0, "dry": 0.0, "viscous": 0.0},
+        ),
     ):
         path = folder / f"{name}.urdf"
         if path.is_file():
@@ -71,5 +86,10 @@ def known_rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
     for title, difference, move, flange in rows(folder):
         truth, claim = difference.truth, difference.claim
         factors = 1.0 + KNOWN * rng.uniform(-1.0, 1.0, (3, claim.nv))
-        known = claiming(claim, factors[0] * truth.friction, factors[1] * truth.damping, factors[2] * truth.armature)
+        known = claiming(
+            claim,
+            factors[0] * truth.friction,
+            factors[1] * truth.damping,
+            factors[2] * truth.armature,
+        )
         yield title, exact(known, truth, rate=RATE), move, flange

@@ -21,10 +21,17 @@ Made from the profiles in `config/arms`. Each fact has its source. [Find your ar
 
 def table() -> str:
     """The table in which a reader finds an arm, as Markdown."""
-    lines = ["| arm | `arm:=` | efforts through | gravity by | measured efforts |", "|---|---|---|---|---|"]
-    for profile in sorted(map(load_arm_profile, arm_names()), key=lambda p: (p.vendor.lower(), p.title)):
+    lines = [
+        "| arm | `arm:=` | efforts through | gravity by | measured efforts |",
+        "|---|---|---|---|---|",
+    ]
+    for profile in sorted(
+        map(load_arm_profile, arm_names()), key=lambda p: (p.vendor.lower(), p.title)
+    ):
         way, meaning = WAYS[profile.driver.interface], MEANINGS[profile.efforts.measured]
-        lines.append(f"| {profile.title} | `{profile.name}` | {way} | {profile.efforts.gravity} | {meaning} |")
+        lines.append(
+            f"| {profile.title} | `{profile.name}` | {way} | {profile.efforts.gravity} | {meaning} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -39,14 +46,24 @@ def _section(profile: ArmProfile) -> str:
     facts = [
         ("gravity", f"compensated by the {efforts.gravity}"),
         ("coriolis", f"compensated by the {efforts.coriolis}"),
-        ("friction", f"compensated by {'both' if efforts.friction == 'both' else 'the ' + efforts.friction}"),
+        (
+            "friction",
+            f"compensated by {'both' if efforts.friction == 'both' else 'the ' + efforts.friction}",
+        ),
         ("measured", MEANINGS[efforts.measured]),
         ("rate", f"{driver.rate:g} Hz"),
         (
             "command",
-            f"`{driver.command_interface}`, `{driver.controller}`" if driver.controller else WAYS[driver.interface],
+            f"`{driver.command_interface}`, `{driver.controller}`"
+            if driver.controller
+            else WAYS[driver.interface],
         ),
-        ("silence", {"hold": "goes on with the last effort", "zero": "no effort", "stop": "stops"}[driver.on_silence]),
+        (
+            "silence",
+            {"hold": "goes on with the last effort", "zero": "no effort", "stop": "stops"}[
+                driver.on_silence
+            ],
+        ),
         ("limits", _limits(profile)),
         ("armature", _armature(profile)),
         ("stamps", f"by the {driver.stamps}"),
@@ -67,7 +84,9 @@ def _section(profile: ArmProfile) -> str:
     if efforts.switchable:
         lines += [f"**What can be switched.** {efforts.switchable}", ""]
     lines += ["| fact | value | source |", "|---|---|---|"]
-    lines += [f"| {name} | {_cell(value)} | {_cell(profile.sources[name])} |" for name, value in facts]
+    lines += [
+        f"| {name} | {_cell(value)} | {_cell(profile.sources[name])} |" for name, value in facts
+    ]
     return "\n".join([*lines, ""])
 
 

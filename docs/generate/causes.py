@@ -34,9 +34,13 @@ def causes() -> set[str]:
                 match node:
                     case ast.Call(func=ast.Attribute(attr="report" | "count"), args=[first, *_]):
                         found.update(strings(first))
-                    case ast.Call(func=ast.Attribute(attr="stop" | "_violation"), args=[_, second, _, *_]):
+                    case ast.Call(
+                        func=ast.Attribute(attr="stop" | "_violation"), args=[_, second, _, *_]
+                    ):
                         found.update(strings(second))  # the gate's: time, cause, reason
-                    case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in REFUSALS or name == "report":
+                    case ast.Call(func=ast.Name(id=name), args=[first, *_]) if (
+                        name in REFUSALS or name == "report"
+                    ):
                         found.update(strings(first))
                     case ast.Subscript(value=ast.Attribute(attr="counts"), slice=key):
                         found.update(strings(key))

@@ -14,7 +14,11 @@ from griffe import Alias, Extension, Object
 from docs.generate.library import PARTS, public_names
 from robot_dynamics_ros.model.published import completed
 
-HOME = {name: f"robot_dynamics_ros.{part}.{name}" for part in reversed(PARTS) for name in public_names(part)}
+HOME = {
+    name: f"robot_dynamics_ros.{part}.{name}"
+    for part in reversed(PARTS)
+    for name in public_names(part)
+}
 """Public name → its identifier in the site."""
 
 ROLE = re.compile(r":(?:func|class|data|meth|mod|attr):`~?([^`]+)`")
@@ -40,7 +44,10 @@ class PlainRoles(Extension):
             return
         value = obj.docstring.value
         public = (
-            obj.name in HOME and (obj.is_function or obj.is_class) and obj.parent is not None and obj.parent.is_module
+            obj.name in HOME
+            and (obj.is_function or obj.is_class)
+            and obj.parent is not None
+            and obj.parent.is_module
         )
         if public:
             value = completed(obj.name, value, [parameter.name for parameter in obj.parameters])

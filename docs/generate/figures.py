@@ -25,7 +25,11 @@ ROBOTS = {
     "chain100": "chain, 100 joints",
 }
 FUNCTIONS = {"inverse": "inverse dynamics", "forward": "forward dynamics", "mass": "mass matrix"}
-BY_LINK = {"jacobian": "`rd.jacobian`", "link_pose": "`rd.link_pose`", "joint_wrenches": "`rd.joint_wrenches`"}
+BY_LINK = {
+    "jacobian": "`rd.jacobian`",
+    "link_pose": "`rd.link_pose`",
+    "joint_wrenches": "`rd.joint_wrenches`",
+}
 
 
 def results(name: str) -> dict[str, Any]:
@@ -115,7 +119,14 @@ def batches_on_threads() -> str:
         for what, sizes in results("batches")["batches"].items()
         for size, row in sizes.items()
     ]
-    head = ("states", "results in", "one thread, M/s", "two threads, M/s", "two over one", "two processes over one")
+    head = (
+        "states",
+        "results in",
+        "one thread, M/s",
+        "two threads, M/s",
+        "two over one",
+        "two processes over one",
+    )
     return with_source(table(head, rows), "batches")
 
 
@@ -126,7 +137,12 @@ def derivatives() -> str:
         cells = [robot.replace("_", " ")]
         for what in ("inverse", "forward"):
             ours, theirs = row[what], row[f"{what}, Pinocchio"]
-            cells += [number(ours), number(theirs), f"{theirs / ours:.1f}", f"{row[f'{what}, first call, s']:.2f}"]
+            cells += [
+                number(ours),
+                number(theirs),
+                f"{theirs / ours:.1f}",
+                f"{row[f'{what}, first call, s']:.2f}",
+            ]
         rows.append(cells)
     head = ["robot"]
     for what in ("inverse", "forward"):
@@ -137,13 +153,21 @@ def derivatives() -> str:
 def long_trajectories() -> str:
     """How soon long trajectories are accepted, and what the commands feel of it."""
     windows = [
-        (f"{topic}, {what}, {share}, ms", f"{topic}, {words}{', nine in ten' if share == '90 %' else ''}, ms")
+        (
+            f"{topic}, {what}, {share}, ms",
+            f"{topic}, {words}{', nine in ten' if share == '90 %' else ''}, ms",
+        )
         for topic in ("joint states", "commands")
         for what, words in (("nothing", "nothing arrives"), ("arriving", "a trajectory arrives"))
         for share in (("median", "90 %") if topic == "commands" else ("median",))
     ]
     rows = [
-        [points, f"{row['MB']:.1f}", f"{row['accepted, s']:.3f}", *(f"{row[key]:.1f}" for key, _ in windows)]
+        [
+            points,
+            f"{row['MB']:.1f}",
+            f"{row['accepted, s']:.3f}",
+            *(f"{row[key]:.1f}" for key, _ in windows),
+        ]
         for points, row in results("long_trajectory")["points"].items()
     ]
     head = ["points", "size, MB", "accepted after, s", *(words for _, words in windows)]
@@ -153,7 +177,10 @@ def long_trajectories() -> str:
 def start() -> str:
     """From the start of the process to the first command."""
     found = results("start")
-    rows = [[name, f"{row['seconds']:.2f}", f"{row['processor']:.2f}"] for name, row in found["rows"].items()]
+    rows = [
+        [name, f"{row['seconds']:.2f}", f"{row['processor']:.2f}"]
+        for name, row in found["rows"].items()
+    ]
     head = (f"medians of {found['times']} starts", "to the first command, s", "processor, s")
     return with_source(table(head, rows), "start")
 
@@ -199,7 +226,8 @@ def simulation_speed() -> str:
     """Thousand steps a second."""
     rates = results("simulation")["thousand steps a second"]
     rows = [
-        [name, *(number(rates[robot][name]) for robot in SIMULATED)] for name in (*PEERS, *sorted(set(PEERS.values())))
+        [name, *(number(rates[robot][name]) for robot in SIMULATED)]
+        for name in (*PEERS, *sorted(set(PEERS.values())))
     ]
     return with_source(table(("", *SIMULATED.values()), rows), "simulation")
 
@@ -219,10 +247,14 @@ def energy_drift() -> str:
     rows = []
     for name, row in results("energy_drift")["integrators"].items():
         late = (
-            power(row["after 200 s"]) if row["diverged at, s"] is None else f"diverged at {row['diverged at, s']:.0f} s"
+            power(row["after 200 s"])
+            if row["diverged at, s"] is None
+            else f"diverged at {row['diverged at, s']:.0f} s"
         )
         rows.append([f"`{name}`", power(row["after 10 s"]), late])
-    return with_source(table(("integrator", "error after 10 s", "error after 200 s"), rows), "energy_drift")
+    return with_source(
+        table(("integrator", "error after 10 s", "error after 200 s"), rows), "energy_drift"
+    )
 
 
 def energy() -> str:
@@ -238,7 +270,12 @@ def engines() -> str:
     """Plant beside MujocoPlant."""
     columns = ("accelerations", "joint wrenches", "1 s, both rk4", "1 s, both default")
     rows = [
-        [name, str(row["joints"]), *(power(row[key]) for key in columns[:3]), short(row[columns[3]])]
+        [
+            name,
+            str(row["joints"]),
+            *(power(row[key]) for key in columns[:3]),
+            short(row[columns[3]]),
+        ]
         + [number(row[key]) for key in ("Plant, µs a step", "MujocoPlant, µs a step")]
         for name, row in results("engines")["robots"].items()
     ]
@@ -259,16 +296,25 @@ def comparison_of_simulators() -> str:
     found = results("comparison")["largest difference from rk4, rad"]
     names = ("MuJoCo", "Exudyn", "this package, moreau")
     rows = [[title, *(power(row.get(name)) for name in names)] for title, row in found.items()]
-    return with_source(table(("motion", "MuJoCo RK4", "Exudyn RK44", "`moreau` of this package"), rows), "comparison")
+    return with_source(
+        table(("motion", "MuJoCo RK4", "Exudyn RK44", "`moreau` of this package"), rows),
+        "comparison",
+    )
 
 
 def real_time() -> str:
     """The node at 1 kHz."""
     found = results("realtime")
     rows = [
-        ["simulator, periods within 1 ± 0.1 ms", share(found["simulator: share of regular periods"])],
+        [
+            "simulator, periods within 1 ± 0.1 ms",
+            share(found["simulator: share of regular periods"]),
+        ],
         ["simulator, median period", f"{found['simulator: median period, ms']:.3f} ms"],
-        ["simulator, 99th percentile of the period", f"{found['simulator: 99th percentile of the period, ms']:.2g} ms"],
+        [
+            "simulator, 99th percentile of the period",
+            f"{found['simulator: 99th percentile of the period, ms']:.2g} ms",
+        ],
         ["simulated less real time at the end", f"{found['simulated less real time, ms']:.0f} ms"],
         ["given up after halts of more than 0.1 s", f"{found['given up after halts, ms']:.0f} ms"],
         ["processor time of the simulator", share(found["simulator: share of a processor"])],
@@ -312,7 +358,9 @@ def closed_loop_500() -> str:
 
 def middleware() -> str:
     """The cycle's computing time under settings of the middleware."""
-    return _rows_of("middleware", ["median of computing, ms", "99th percentile of the controller's period, ms"])
+    return _rows_of(
+        "middleware", ["median of computing, ms", "99th percentile of the controller's period, ms"]
+    )
 
 
 def _rows_of(name: str, keys: list[str]) -> str:
@@ -324,10 +372,21 @@ def _rows_of(name: str, keys: list[str]) -> str:
             return "–"
         if key == "states unanswered":
             return f"{100.0 * value:.2f} %"
-        return f"{100.0 * value:.1f} %" if "within" in key else f"{value:.3f}" if "computing" in key else f"{value:.3g}"
+        return (
+            f"{100.0 * value:.1f} %"
+            if "within" in key
+            else f"{value:.3f}"
+            if "computing" in key
+            else f"{value:.3g}"
+        )
 
-    head = (f"{found['rate']:.0f} Hz, {found['seconds']:.0f} s each", *(STEADY[key] for key in keys))
-    rows = [[row, *(shown(key, values[key]) for key in keys)] for row, values in found["rows"].items()]
+    head = (
+        f"{found['rate']:.0f} Hz, {found['seconds']:.0f} s each",
+        *(STEADY[key] for key in keys),
+    )
+    rows = [
+        [row, *(shown(key, values[key]) for key in keys)] for row, values in found["rows"].items()
+    ]
     return with_source(table(head, rows), name)
 
 
@@ -356,11 +415,17 @@ def viewer_cost() -> str:
         [f"memory after {found['pictures']} states, MB", f"{found['memory after, MB']:.0f}"],
     ]
     parts = [_beside_the_controller(found["round trip"])] if "round trip" in found else []
-    return "\n\n".join([*parts, with_source(table(("the viewer alone, six_axis", ""), pictures), "viewer")])
+    return "\n\n".join(
+        [*parts, with_source(table(("the viewer alone, six_axis", ""), pictures), "viewer")]
+    )
 
 
 def _beside_the_controller(trips: Mapping[str, Mapping[str, float]]) -> str:
-    median, late, spent = "median, µs", "99th percentile, µs", "processor time of the controller a state, µs"
+    median, late, spent = (
+        "median, µs",
+        "99th percentile, µs",
+        "processor time of the controller a state, µs",
+    )
     bases = {"alone": "to alone", "a second subscriber": "to a second subscriber"}
     bases = {way: head for way, head in bases.items() if way in trips}
     rows = [
@@ -408,7 +473,9 @@ def gate_cost() -> str:
         [label, f"{row['without, ms']:.2f}", f"{row['with, ms']:.2f}"]
         for label, row in results("effort_gate")["round trip"].items()
     ]
-    return with_source(table(("round trip", "without the gate, ms", "with the gate, ms"), rows), "effort_gate")
+    return with_source(
+        table(("round trip", "without the gate, ms", "with the gate, ms"), rows), "effort_gate"
+    )
 
 
 def cycle() -> str:
@@ -417,7 +484,9 @@ def cycle() -> str:
     for name, row in results("cycle")["cycles"].items():
         compiled, as_python = row["compiled, µs"], row["as written, µs"]
         rows.append([name, number(compiled), number(as_python), number(as_python / compiled)])
-    return with_source(table(("robot and law", "compiled, µs", "run as Python, µs", "ratio"), rows), "cycle")
+    return with_source(
+        table(("robot and law", "compiled, µs", "run as Python, µs", "ratio"), rows), "cycle"
+    )
 
 
 def wrench_cost() -> str:
@@ -427,9 +496,21 @@ def wrench_cost() -> str:
         one = row["call"]
         efforts, both = one["efforts, ns"], one["with wrenches, ns"]
         rows.append(
-            [name, f"{efforts:.0f}", f"{both:.0f}", f"{both / efforts:.2f}", f"{one['all, world axes, ns']:.0f}"]
+            [
+                name,
+                f"{efforts:.0f}",
+                f"{both:.0f}",
+                f"{both / efforts:.2f}",
+                f"{one['all, world axes, ns']:.0f}",
+            ]
         )
-    head = ("robot", "efforts, ns", "efforts and joint wrenches, ns", "ratio", "every joint, world axes, ns")
+    head = (
+        "robot",
+        "efforts, ns",
+        "efforts and joint wrenches, ns",
+        "ratio",
+        "every joint, world axes, ns",
+    )
     return with_source(table(head, rows), "wrenches")
 
 
@@ -440,7 +521,8 @@ def constraint_cost() -> str:
         for name, row in results("constraints")["mechanisms"].items()
     ]
     return with_source(
-        table(("mechanism", "this package, µs", "Pinocchio's `constraintDynamics`, µs"), rows), "constraints"
+        table(("mechanism", "this package, µs", "Pinocchio's `constraintDynamics`, µs"), rows),
+        "constraints",
     )
 
 
@@ -454,7 +536,10 @@ def tracking(robot: str, which: int) -> str:
     """Root mean square (0) or largest (1) error of each law in each case."""
     found = results("control_laws")[ERRORS][robot]
     cases = list(next(iter(found.values())))
-    text = table(("law", *cases), [[law, *(short(row[case][which]) for case in cases)] for law, row in found.items()])
+    text = table(
+        ("law", *cases),
+        [[law, *(short(row[case][which]) for case in cases)] for law, row in found.items()],
+    )
     return with_source(text, "control_laws") if (robot, which) == ("six_axis", 0) else text
 
 
@@ -472,9 +557,19 @@ def by_rate(part: str, which: int, form: str) -> str:
 
 PUSHES = (
     ("push of 10 N at the flange, median error", "pushes of 10 N", "median error, N", "N"),
-    ("push of 10 N, 95th percentile of the error", "pushes of 10 N", "95th percentile of the error, N", "N"),
+    (
+        "push of 10 N, 95th percentile of the error",
+        "pushes of 10 N",
+        "95th percentile of the error, N",
+        "N",
+    ),
     ("push of 30 N, median error", "pushes of 30 N", "median error, N", "N"),
-    ("push of 30 N, 95th percentile of the error", "pushes of 30 N", "95th percentile of the error, N", "N"),
+    (
+        "push of 30 N, 95th percentile of the error",
+        "pushes of 30 N",
+        "95th percentile of the error, N",
+        "N",
+    ),
     ("delay to 63 % of a push of 30 N", "pushes of 30 N", "delay to 63 %, ms", "ms"),
     ("delay of the flag", "pushes of 30 N", "delay of the flag, ms", "ms"),
 )
@@ -492,15 +587,21 @@ def observer() -> str:
         ]
     ]
     rows += [
-        [what, *(f"{short(row[size][key])} {unit}" for row in models.values())] for what, size, key, unit in PUSHES
+        [what, *(f"{short(row[size][key])} {unit}" for row in models.values())]
+        for what, size, key, unit in PUSHES
     ]
     rows.append(
         [
             "pushes of 30 N that raise the flag, threshold 10 %",
-            *(share(row["pushes of 30 N"]["share that raises the flag"]) for row in models.values()),
+            *(
+                share(row["pushes of 30 N"]["share that raises the flag"])
+                for row in models.values()
+            ),
         ]
     )
-    rows.append(["pushes of each size", *(str(row["pushes of 30 N"]["number"]) for row in models.values())])
+    rows.append(
+        ["pushes of each size", *(str(row["pushes of 30 N"]["number"]) for row in models.values())]
+    )
     rows.append(
         [
             "of these near a singular pose",
@@ -514,7 +615,9 @@ def observer_largest() -> str:
     """Largest estimate without contact."""
     models = results("observer")["models"]
     columns = [row["largest estimate, N m"] for row in models.values()]
-    rows = [[str(k + 1), *(f"{column[k]:.1f}" for column in columns)] for k in range(len(columns[0]))]
+    rows = [
+        [str(k + 1), *(f"{column[k]:.1f}" for column in columns)] for k in range(len(columns[0]))
+    ]
     return table(("joint", *models), rows)
 
 
@@ -524,7 +627,9 @@ def all_robots() -> str:
     for row in results("all_robots")["robots"]:
         figures = [short(row[key]) for key in ("seconds", "largest error", "left")]
         joints = "–" if row["joints"] is None else str(row["joints"])
-        alike.setdefault((joints, *figures, row["outcome"].replace("|", "/")), []).append(row["robot"])
+        alike.setdefault((joints, *figures, row["outcome"].replace("|", "/")), []).append(
+            row["robot"]
+        )
     rows = [[", ".join(dict.fromkeys(names)), *cells] for cells, names in alike.items()]
     head = ("robot", "joints", "motion, s", "largest error", "error at the end", "outcome")
     return with_source(table(head, rows), "all_robots")
@@ -536,7 +641,14 @@ def all_robots_count() -> str:
     arrived = [row["arrived"] for row in rows]
     return table(
         ("files", "arrived", "ended with a reason", "not tried: nothing moves"),
-        [[str(len(rows)), str(arrived.count(True)), str(arrived.count(False)), str(arrived.count(None))]],
+        [
+            [
+                str(len(rows)),
+                str(arrived.count(True)),
+                str(arrived.count(False)),
+                str(arrived.count(None)),
+            ]
+        ],
     )
 
 
@@ -561,13 +673,21 @@ def real_arm(times: str, what: str) -> str:
     digits = 3 if what.startswith("rms") else 2
     columns = len(next(iter(found.values()))[what])
     head = ("model", *(f"J{k + 1}" for k in range(7)), "all")[: columns + 1]
-    text = table(head, [[name, *(f"{x:.{digits}f}" for x in row[what])] for name, row in found.items()])
-    return with_source(text, "identification") if (times, what) == ("times as recorded", "rms, N m") else text
+    text = table(
+        head, [[name, *(f"{x:.{digits}f}" for x in row[what])] for name, row in found.items()]
+    )
+    return (
+        with_source(text, "identification")
+        if (times, what) == ("times as recorded", "rms, N m")
+        else text
+    )
 
 
 def other_arms() -> str:
     """The efforts of two more real arms, predicted by three models."""
-    arms = {name: rows for name, rows in results("identification_of_arms").items() if name != "measured"}
+    arms = {
+        name: rows for name, rows in results("identification_of_arms").items() if name != "measured"
+    }
     rows = [
         [f"{arm}: {model}", *(f"{x:.3f}" for x in row["rms, N m"])]
         for arm, found in arms.items()
@@ -602,9 +722,20 @@ def differing_robots() -> str:
         ]
         for row in results("differing_robots")["laws"]
     ]
-    errors = [f"{what}, {share}, mrad" for what in ("goal error", "path error") for share in ("median", "98 %")]
+    errors = [
+        f"{what}, {share}, mrad"
+        for what in ("goal error", "path error")
+        for share in ("median", "98 %")
+    ]
     within = [f"within {bars} mrad, %" for bars in ("5 and 20", "15 and 60")]
-    head = ("law", "robots", *within, "at rest at the end, %", *errors, "swing when let go, 90 %, % of the push")
+    head = (
+        "law",
+        "robots",
+        *within,
+        "at rest at the end, %",
+        *errors,
+        "swing when let go, 90 %, % of the push",
+    )
     return with_source(table(head, rows).replace(" inf ", " – "), "differing_robots")
 
 
@@ -616,9 +747,12 @@ def _or_lost(values: Iterable[float | None]) -> Iterable[float]:
 def vendor_arms() -> str:
     """The demo of each arm with its vendor's description."""
     rows = [
-        [f"`{name}`", f"{row['goal']:.2g}", f"{row['way']:.3g}"] for name, row in results("vendor_arms")["arms"].items()
+        [f"`{name}`", f"{row['goal']:.2g}", f"{row['way']:.3g}"]
+        for name, row in results("vendor_arms")["arms"].items()
     ]
-    return with_source(table(("arm", "goal error, mrad or mm", "path error, mrad or mm"), rows), "vendor_arms")
+    return with_source(
+        table(("arm", "goal error, mrad or mm", "path error, mrad or mm"), rows), "vendor_arms"
+    )
 
 
 def commissioning() -> str:
@@ -645,7 +779,9 @@ def commissioning_bars() -> str:
         "too fast": "floated: faster than a tenth of a speed limit, or more than 0.16 rad or m away",
     }
     summary = results("commissioning")["summary"]
-    rows = [[text, *map(str, reversed(summary[key]))] for key, text in names.items() if key in summary]
+    rows = [
+        [text, *map(str, reversed(summary[key]))] for key, text in names.items() if key in summary
+    ]
     return table(("cases", "number", "of these"), rows)
 
 
@@ -653,7 +789,10 @@ def commissioning_further(part: str) -> str:
     """Arms that cannot be weighed; tours."""
     rows = results(f"commissioning_{part}")["table"]
     if part == "tours":
-        rows = [{key: value for key, value in row.items() if key not in ("named", "notes")} for row in rows]
+        rows = [
+            {key: value for key, value in row.items() if key not in ("named", "notes")}
+            for row in rows
+        ]
     cells = [[number(x) if isinstance(x, float) else str(x) for x in row.values()] for row in rows]
     return with_source(table(rows[0], cells), f"commissioning_{part}")
 

@@ -13,7 +13,14 @@ from docs.generate import arms, library, messages, notebooks, parameters, source
 NAME_IN_TABLE = re.compile(r"(?<=<td>)<code>[^<]*</code>")
 IMAGE = re.compile(r'<img [^>]*src="([^"]+)"[^>]*>')
 
-MAKERS = (arms.pages, library.pages, messages.pages, notebooks.pages, parameters.pages, sources.pages)
+MAKERS = (
+    arms.pages,
+    library.pages,
+    messages.pages,
+    notebooks.pages,
+    parameters.pages,
+    sources.pages,
+)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -33,7 +33,10 @@ def page(part: str) -> str:
     for name, home in public_names(part).items():
         known = home if home.startswith("robot_dynamics_ros.") else module.__name__
         groups.setdefault(known, []).append(name)
-    prefix = {"recordings": "robot_dynamics_ros.recordings", "commissioning": "rd.commissioning"}.get(part, "rd")
+    prefix = {
+        "recordings": "robot_dynamics_ros.recordings",
+        "commissioning": "rd.commissioning",
+    }.get(part, "rd")
     lines = [f"# {TITLES[part]}", "", f"`robot_dynamics_ros.{part}`; in code `{prefix}.NAME`.", ""]
     lines += [
         f"::: robot_dynamics_ros.{part}",

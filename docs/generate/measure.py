@@ -64,9 +64,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m docs.generate.measure", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("names", nargs="*", help="parts of the names of result files (default: all but the slow ones)")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        help="parts of the names of result files (default: all but the slow ones)",
+    )
     parser.add_argument("--all", action="store_true", help=f"also {', '.join(sorted(SLOW))}")
-    parser.add_argument("--panda", type=Path, help="recording of a real arm; without it identification is left out")
+    parser.add_argument(
+        "--panda", type=Path, help="recording of a real arm; without it identification is left out"
+    )
     options = parser.parse_args()
     environment = {**os.environ, WRITE_TO: str(figures.RESULTS)}
     failed = []

@@ -57,7 +57,9 @@ def placeholder(node: ast.expr) -> str:
     match node:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="type"), args=[given]), attr="__name__"):
             return f"‹type of {ast.unparse(given)}›"
-        case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[ast.Name(id=name)]):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Constant(), attr="join"), args=[ast.Name(id=name)]
+        ):
             return f"‹{name.lower().replace('_', ' ')}›"
         case ast.Call(func=ast.Name(id="str" | "repr" | "len" | "sorted" | "list"), args=[given]):
             return placeholder(given)
@@ -133,7 +135,10 @@ def page() -> str:
         rows = [m for m in found if m.part == part]
         if rows:
             lines += [f"\n## {title}\n", "| message | remedy | class |", "|---|---|---|"]
-            lines += [f"| {cell(m.text)} | {cell(m.remedy or implied(m.text)) or SAID} | `{m.kind}` |" for m in rows]
+            lines += [
+                f"| {cell(m.text)} | {cell(m.remedy or implied(m.text)) or SAID} | `{m.kind}` |"
+                for m in rows
+            ]
     return "\n".join(lines) + "\n"
 
 

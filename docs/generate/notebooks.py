@@ -76,7 +76,12 @@ def notebook(name: str) -> str:
             continue
         text = block.body if not block.language else f"```{block.language}\n{block.body}```"
         drawn = IMAGE.match(text)
-        if drawn and cells and cells[-1].cell_type == "code" and f'savefig("{Path(drawn[2]).name}"' in cells[-1].source:
+        if (
+            drawn
+            and cells
+            and cells[-1].cell_type == "code"
+            and f'savefig("{Path(drawn[2]).name}"' in cells[-1].source
+        ):
             cells[-1].outputs = [new_output("display_data", data=picture(page.parent / drawn[2]))]
             text = text[drawn.end() :].strip("\n")
         if text:
@@ -84,7 +89,9 @@ def notebook(name: str) -> str:
     cells[0].source += f"\n\n{NEEDS}"
     for k, cell in enumerate(cells):
         cell["id"] = f"{name.replace('_', '-')}-{k}"  # the same in every build
-    found = new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    found = new_notebook(
+        cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
     nbformat.validate(found)
     return str(nbformat.writes(found))
 

@@ -8,9 +8,13 @@ from typing import Any
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.commissioning import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS
-from robot_dynamics_ros.ros.controller.parameters import JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS
+from robot_dynamics_ros.ros.controller.parameters import (
+    JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS,
+)
 from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
-from robot_dynamics_ros.ros.payload_identification import PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS
+from robot_dynamics_ros.ros.payload_identification import (
+    PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS,
+)
 from robot_dynamics_ros.ros.simulator.parameters import (
     JOINT_PARAMETERS,
     SIMULATOR_PARAMETERS,
@@ -38,10 +42,18 @@ NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
         SIMULATOR_PARAMETERS,
         (*initial_position_parameters(MODEL), *JOINT_PARAMETERS, ARMATURE),
     ),
-    "effort_gate": ("Effort gate", GATE_PARAMETERS, (*limit_parameters(MODEL, MODEL.joint_names), ARMATURE)),
+    "effort_gate": (
+        "Effort gate",
+        GATE_PARAMETERS,
+        (*limit_parameters(MODEL, MODEL.joint_names), ARMATURE),
+    ),
     "viewer": ("Viewer", VIEWER_PARAMETERS, ()),
     "commissioning": ("Commissioning", COMMISSIONING_PARAMETERS, (MEASURED_EFFORT_FACTOR,)),
-    "payload_identification": ("Payload identification", PAYLOAD_PARAMETERS, (MEASURED_EFFORT_FACTOR,)),
+    "payload_identification": (
+        "Payload identification",
+        PAYLOAD_PARAMETERS,
+        (MEASURED_EFFORT_FACTOR,),
+    ),
 }
 """Executable → title, parameters of the node, parameters of each joint."""
 

@@ -50,11 +50,18 @@ def page() -> str:
         shown = f"`rd.{short}`" if short in public else f"`{name}`"
         for part in text.split(";"):
             book = next((title for key, title in BOOKS.items() if key in part), OTHERS)
-            entries[book].append(f"| {part.strip().rstrip('.').replace('|', chr(92) + '|')} | {shown} |")
+            entries[book].append(
+                f"| {part.strip().rstrip('.').replace('|', chr(92) + '|')} | {shown} |"
+            )
     lines = [HEAD]
     for title, rows in entries.items():
         if rows:
-            lines += [f"\n## {title}\n", "| where | implemented by |", "|---|---|", *sorted(set(rows))]
+            lines += [
+                f"\n## {title}\n",
+                "| where | implemented by |",
+                "|---|---|",
+                *sorted(set(rows)),
+            ]
     return "\n".join(lines) + "\n"
 
 

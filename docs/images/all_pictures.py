@@ -16,7 +16,9 @@ ROOT = HERE.parents[1]
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "layers.svg": ("docs/images/layers.py",),
-    "joint_wrench.svg life_of_a_urdf.svg life_of_a_joint_state.svg": ("docs/images/convention_figures.py",),
+    "joint_wrench.svg life_of_a_urdf.svg life_of_a_joint_state.svg": (
+        "docs/images/convention_figures.py",
+    ),
     "energy_drift.svg stick_slip.svg": ("-m", "docs.images.simulation_figures"),
     "comparison.png": ("-m", "docs.images.comparison_figures"),
     "limb_parts.png limb_paths.png": ("docs/images/wrench_figures.py",),
@@ -30,7 +32,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "every_robot.jpg": ("-m", "docs.images.every_robot"),
     "three_link_in_c.png": ("examples/three_link_in_c/run.py", "{folder}"),
-    "demo.png": ("-m", "robot_dynamics_ros", "demo", "six_axis", "--no-view", "--output", "{folder}"),
+    "demo.png": (
+        "-m",
+        "robot_dynamics_ros",
+        "demo",
+        "six_axis",
+        "--no-view",
+        "--output",
+        "{folder}",
+    ),
     "press_on_table.png": ("examples/press_on_table.py", "{folder}/press_on_table.png"),
     "differing_robots.svg": (
         *("-m", "benchmarks.differing_robots", "--runs", "6"),
@@ -53,7 +63,9 @@ def main() -> int:
             subprocess.run([sys.executable, *words], cwd=ROOT, check=True)
             for name in names.split():
                 drawn = (
-                    next(Path(folder).rglob(f"*{Path(name).suffix}"), None) if "{folder}" in " ".join(command) else None
+                    next(Path(folder).rglob(f"*{Path(name).suffix}"), None)
+                    if "{folder}" in " ".join(command)
+                    else None
                 )
                 if drawn is not None:
                     shutil.copyfile(drawn, HERE / name)

@@ -29,16 +29,27 @@ def with_joints(model: rd.RobotModel, **values: float) -> rd.RobotModel:
     """The robot with other friction at all joints, without limits and rotors."""
     free = {"lower": -np.inf, "upper": np.inf}
     joints = tuple(
-        dataclasses.replace(j, armature=0.0, limits=dataclasses.replace(j.limits, **free), **values) if j.type.nv else j
+        dataclasses.replace(j, armature=0.0, limits=dataclasses.replace(j.limits, **free), **values)
+        if j.type.nv
+        else j
         for j in model.description.joints
     )
     return model.replace(description=dataclasses.replace(model.description, joints=joints))
 
 
-def ours(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, integrator: str, p: float) -> np.ndarray:
+def ours(
+    model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, integrator: str, p: float
+) -> np.ndarray:
     springs = JointPD(p=p) if p else None
     plant = Plant(
-        model, DT, integrator=integrator, stops=None, limiter=False, q0=np.zeros(model.nq), v0=v0, springs=springs
+        model,
+        DT,
+        integrator=integrator,
+        stops=None,
+        limiter=False,
+        q0=np.zeros(model.nq),
+        v0=v0,
+        springs=springs,
     )
     rows = [plant.q]
     for k in range(round(DURATION / DT)):
@@ -49,7 +60,9 @@ def ours(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, integrator: str,
 
 
 def mujocos(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, p: float) -> np.ndarray:
-    peer = rd.MujocoPlant(model, DT, geometry="none", integrator="rk4", substeps=1, stops=None, q0=np.zeros(model.nq))
+    peer = rd.MujocoPlant(
+        model, DT, geometry="none", integrator="rk4", substeps=1, stops=None, q0=np.zeros(model.nq)
+    )
     m, d = peer.m, peer.data
     m.jnt_stiffness[:] = p
     index = peer.map.v_at
@@ -70,7 +83,11 @@ def motions() -> dict[str, dict[str, Any]]:
         "chain: 7 joints falling": {"model": with_joints(arm, **smooth), "v0": 0.5},
         "tree: 11 joints falling": {"model": with_joints(torso, **smooth), "v0": 0.5},
         "springs of 20 N m/rad": {"model": with_joints(arm, **smooth), "v0": 1.0, "p": 20.0},
-        "dry friction of 1 N m": {"model": with_joints(arm, damping=0.5, friction=1.0), "v0": 2.0, "exudyn": False},
+        "dry friction of 1 N m": {
+            "model": with_joints(arm, damping=0.5, friction=1.0),
+            "v0": 2.0,
+            "exudyn": False,
+        },
     }
 
 
@@ -82,7 +99,10 @@ def main() -> None:
         model, p = motion["model"], motion.get("p", 0.0)
         v0, tau = np.full(model.nv, motion["v0"]), np.zeros(model.nv)
         q = ours(model, v0, tau, "rk4", p)
-        others = {"MuJoCo": mujocos(model, v0, tau, p), "this package, moreau": ours(model, v0, tau, "moreau", p)}
+        others = {
+            "MuJoCo": mujocos(model, v0, tau, p),
+            "this package, moreau": ours(model, v0, tau, "moreau", p),
+        }
         if motion.get("exudyn", True):
             stiffness = np.full(model.nv, p)
             others["Exudyn"] = exudyn_motion(
@@ -98,13 +118,17 @@ def main() -> None:
             look = {"linewidth": 3.5, "alpha": 0.5} if name == "MuJoCo" else {"linewidth": 1.0}
             below.semilogy(t[: len(gap)], np.maximum(gap, 1e-16), label=name, **look)
             found.setdefault(title, {})[name] = gap.max()
-            print(f"{title:26} {name:22} largest difference {gap.max():.1e} rad, of {np.abs(q).max():.1f}")
+            print(
+                f"{title:26} {name:22} largest difference {gap.max():.1e} rad, of {np.abs(q).max():.1f}"
+            )
         below.set_xlabel("time [s]")
         below.set_ylim(1e-16, 1e1)
         below.grid(alpha=0.3)
     axes[0, 0].set_ylabel("position [rad]\nlines: rk4, dots: MuJoCo")
     axes[1, 0].set_ylabel("difference from rk4 [rad]")
-    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(
+        *axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
     figure.savefig(HERE / "comparison.png", dpi=90)
     write("comparison", {"largest difference from rk4, rad": found})
 

@@ -16,10 +16,17 @@ ORANGE, BLUE, GREY = "#d9731f", "#3b5bdb", "#8a8f98"
 
 def arrow(axes, start, along, colour, label="", width=0.012, where=1.08):
     """An arrow with a label beyond its tip."""
-    axes.arrow(*start, *along, color=colour, width=width, length_includes_head=True, head_width=4 * width)
+    axes.arrow(
+        *start, *along, color=colour, width=width, length_includes_head=True, head_width=4 * width
+    )
     if label:
         axes.text(
-            *(np.add(start, np.multiply(where, along))), label, color=colour, fontsize=11, ha="center", va="center"
+            *(np.add(start, np.multiply(where, along))),
+            label,
+            color=colour,
+            fontsize=11,
+            ha="center",
+            va="center",
         )
 
 
@@ -37,8 +44,13 @@ def joint_wrench() -> None:
     shoulder, angles, lengths = np.zeros(2), (0.55, 0.15), (0.9, 0.8)
     elbow = shoulder + lengths[0] * np.array([np.cos(angles[0]), np.sin(angles[0])])
     tip = elbow + lengths[1] * np.array([np.cos(angles[1]), np.sin(angles[1])])
-    for start, end, name in ((shoulder, elbow, "upper arm (parent)"), (elbow, tip, "forearm (child)")):
-        axes.plot(*zip(start, end, strict=True), color="#c8ccd2", lw=16, solid_capstyle="round", zorder=0)
+    for start, end, name in (
+        (shoulder, elbow, "upper arm (parent)"),
+        (elbow, tip, "forearm (child)"),
+    ):
+        axes.plot(
+            *zip(start, end, strict=True), color="#c8ccd2", lw=16, solid_capstyle="round", zorder=0
+        )
         middle = (start + end) / 2
         axes.text(middle[0] + 0.06, middle[1] - 0.16, name, fontsize=10, ha="left")
     for at, angle, name in ((shoulder, angles[0], "joint 1"), (elbow, angles[1], "joint 2")):
@@ -47,7 +59,13 @@ def joint_wrench() -> None:
     arrow(axes, elbow, np.array([0.05, 0.42]), ORANGE, "force")
     turn = np.linspace(0.4, 1.5 * np.pi, 60)
     axes.plot(elbow[0] + 0.14 * np.cos(turn), elbow[1] + 0.14 * np.sin(turn), color=BLUE, lw=2)
-    axes.plot(elbow[0] + 0.14 * np.cos(turn[-1]), elbow[1] + 0.14 * np.sin(turn[-1]), ">", color=BLUE, ms=8)
+    axes.plot(
+        elbow[0] + 0.14 * np.cos(turn[-1]),
+        elbow[1] + 0.14 * np.sin(turn[-1]),
+        ">",
+        color=BLUE,
+        ms=8,
+    )
     axes.text(elbow[0] - 0.22, elbow[1] + 0.1, "moment", color=BLUE, fontsize=11, ha="right")
     centre = elbow + 0.55 * (tip - elbow)
     arrow(axes, centre, np.array([0.0, -0.34]), GREY, "m g", where=1.15)
@@ -66,16 +84,26 @@ def boxes(name: str, steps: list[tuple[str, str]], columns: int) -> None:
     for k, (title, text) in enumerate(steps):
         row, column = divmod(k, columns)
         x, y = 3.0 * column, -1.4 * row
-        axes.add_patch(plt.Rectangle((x, y), 2.4, 0.95, fill=True, facecolor="#eef1fb", edgecolor=BLUE, lw=1.2))
+        axes.add_patch(
+            plt.Rectangle((x, y), 2.4, 0.95, fill=True, facecolor="#eef1fb", edgecolor=BLUE, lw=1.2)
+        )
         axes.text(x + 1.2, y + 0.62, title, ha="center", va="center", fontsize=10, weight="bold")
         axes.text(x + 1.2, y + 0.27, text, ha="center", va="center", fontsize=8)
         if k + 1 < len(steps):
             below = (k + 1) % columns == 0
             if below:
-                axes.annotate("", (1.2, y - 0.45), (x + 1.2, y), arrowprops={"arrowstyle": "->", "color": GREY})
+                axes.annotate(
+                    "",
+                    (1.2, y - 0.45),
+                    (x + 1.2, y),
+                    arrowprops={"arrowstyle": "->", "color": GREY},
+                )
             else:
                 axes.annotate(
-                    "", (x + 3.0, y + 0.5), (x + 2.4, y + 0.5), arrowprops={"arrowstyle": "->", "color": GREY}
+                    "",
+                    (x + 3.0, y + 0.5),
+                    (x + 2.4, y + 0.5),
+                    arrowprops={"arrowstyle": "->", "color": GREY},
                 )
     axes.set_xlim(-0.1, 3.0 * columns - 0.4)
     axes.set_ylim(-1.4 * (rows - 1) - 0.1, 1.1)

@@ -27,7 +27,11 @@ WIDTH, HEIGHT, TITLE, COLUMNS = 200, 150, 14, 8
 def robots(part: str) -> list[Path]:
     """URDFs of the package, by name; a file that a link leads to is taken once."""
     files = metadata.files("example-robot-data") or []
-    paths = {Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf" and part in file.name}
+    paths = {
+        Path(str(file.locate())).resolve()
+        for file in files
+        if file.suffix == ".urdf" and part in file.name
+    }
     return sorted(paths, key=lambda path: (path.name, str(path)))
 
 
@@ -84,7 +88,11 @@ def main(target: str = str(HERE / "every_robot.jpg"), part: str = "") -> int:
         for path in robots(part):
             try:
                 image, fault = look(path, browser)
-            except (RobotDynamicsError, TimeoutError, RuntimeError) as error:  # the last: the page is gone
+            except (
+                RobotDynamicsError,
+                TimeoutError,
+                RuntimeError,
+            ) as error:  # the last: the page is gone
                 image, fault = Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
             print(f"{path.name:45} {fault or ('drawn' if image else 'no robot')}", flush=True)
             if fault:

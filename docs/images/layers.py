@@ -41,7 +41,11 @@ def picture() -> str:
     for module in layers.FILES:
         own = layers.layer_of(module)
         if own is not None:
-            uses[own] |= {k for name in layers.imported(module) if (k := layers.layer_of(name)) is not None and k < own}
+            uses[own] |= {
+                k
+                for name in layers.imported(module)
+                if (k := layers.layer_of(name)) is not None and k < own
+            }
     height = TOP + n * ROW + 10
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif">',
@@ -63,7 +67,9 @@ def picture() -> str:
         for below in range(k):
             size, colour = (5, "#2b4a78") if below in uses[k] else (1, "#a0a8b4")
             middle = EDGE + COLUMN * below + 14
-            out.append(f'<circle cx="{middle}" cy="{y + ROW // 2 - 3}" r="{size}" fill="{colour}"/>')
+            out.append(
+                f'<circle cx="{middle}" cy="{y + ROW // 2 - 3}" r="{size}" fill="{colour}"/>'
+            )
     return "\n".join([*filter(None, out), "</svg>", ""])
 
 

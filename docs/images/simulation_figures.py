@@ -39,10 +39,20 @@ def energy_drift() -> None:
             if k % 100 == 99:
                 error[k // 100], worst = worst, 0.0
         axes.semilogy(np.arange(1, 201), np.maximum(error, 1e-16), label=name, linewidth=0.8)
-        print(f"energy error {name:22} after 10 s {error[:10].max():.1e}   after 200 s {error[-10:].max():.1e}")
-        found[name] = {"after 10 s": error[:10].max(), "after 200 s": error[-10:].max(), "diverged at, s": diverged}
+        print(
+            f"energy error {name:22} after 10 s {error[:10].max():.1e}   after 200 s {error[-10:].max():.1e}"
+        )
+        found[name] = {
+            "after 10 s": error[:10].max(),
+            "after 200 s": error[-10:].max(),
+            "diverged at, s": diverged,
+        }
     write("energy_drift", {"integrators": found})
-    axes.set(xlabel="time [s]", ylabel="energy error / energy of swing", title="Two-link arm, 10 ms steps, no friction")
+    axes.set(
+        xlabel="time [s]",
+        ylabel="energy error / energy of swing",
+        title="Two-link arm, 10 ms steps, no friction",
+    )
     axes.legend(loc="center right")
     axes.grid(alpha=0.3)
     figure.savefig(HERE / "energy_drift.svg")
@@ -68,7 +78,9 @@ def stick_slip() -> None:
             q.append(plant.q[0])
         axes.plot(t, q, label=label)
     axes.set(
-        xlabel="time [s]", ylabel="position [rad]", title="Stick-slip: a joint dragged through a spring at 0.2 rad/s"
+        xlabel="time [s]",
+        ylabel="position [rad]",
+        title="Stick-slip: a joint dragged through a spring at 0.2 rad/s",
     )
     axes.legend()
     axes.grid(alpha=0.3)

@@ -18,7 +18,11 @@ from robot_dynamics_ros.view.source import ShownMotion
 HERE = Path(__file__).parent
 START = np.array([0.65, -0.8, 1.0, -0.5, -1.2, 0.0])  # across the picture
 READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.0]
-WINDOWS = {"view_panda.png": (1600, 1000), "view_panda_small.png": (800, 600), "view_panda_phone.png": (400, 800)}
+WINDOWS = {
+    "view_panda.png": (1600, 1000),
+    "view_panda_small.png": (800, 600),
+    "view_panda_phone.png": (400, 800),
+}
 _NOTE = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
 
 
@@ -40,7 +44,9 @@ def six_axis() -> None:
     with rd.view(arm, START, port=0) as viewer:
         viewer.picture(HERE / "view_six_axis.png", 960, 640)
     t = np.linspace(0.0, 4.0, 401)[:320]
-    swing = np.array([0.25, 0.2, 0.3, 0.5, 0.6, 0.0]) * np.sin(np.pi * t[:, None] / 2.0 * np.array([1, 1, 2, 1, 2, 1]))
+    swing = np.array([0.25, 0.2, 0.3, 0.5, 0.6, 0.0]) * np.sin(
+        np.pi * t[:, None] / 2.0 * np.array([1, 1, 2, 1, 2, 1])
+    )
     motion = ShownMotion.of(arm, (t, START + swing))
     write_video(motion, HERE / "view_six_axis.gif", rate=8.0, width=720, height=544, paths=False)
 

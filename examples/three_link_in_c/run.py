@@ -26,13 +26,18 @@ HERE = Path(__file__).parent
 
 def simulate_in_c(model: rd.RobotModel, directory: Path) -> np.ndarray:
     """(N, 4) time and joint positions, from the compiled program."""
-    rd.export_code(model, ["inverse_dynamics", "mass_matrix", "step"], prefix="three_link").write(directory)
+    rd.export_code(model, ["inverse_dynamics", "mass_matrix", "step"], prefix="three_link").write(
+        directory
+    )
     compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
     if compiler is None:
         raise SystemExit("no C compiler (cc, gcc, clang) is installed")
     program = directory / "simulate"
     sources = [str(HERE / "simulate.c"), str(directory / "three_link.c")]
-    subprocess.run([compiler, "-std=c99", "-O2", f"-I{directory}", *sources, "-o", str(program), "-lm"], check=True)
+    subprocess.run(
+        [compiler, "-std=c99", "-O2", f"-I{directory}", *sources, "-o", str(program), "-lm"],
+        check=True,
+    )
     printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     return np.array([[float(x) for x in line.split()] for line in printed.splitlines()])
 
@@ -59,8 +64,17 @@ def draw(path: Path, in_c: np.ndarray, t: np.ndarray, q: np.ndarray) -> None:
 
     figure, axes = plt.subplots(figsize=(7.0, 3.6), constrained_layout=True)
     for k, colour in enumerate(("tab:blue", "tab:orange", "tab:green")):
-        axes.plot(t, q[:, k], color=colour, linewidth=4.0, alpha=0.35, label=f"joint{k + 1}, simulator")
-        axes.plot(in_c[:, 0], in_c[:, k + 1], "--", color=colour, linewidth=1.2, label=f"joint{k + 1}, exported C")
+        axes.plot(
+            t, q[:, k], color=colour, linewidth=4.0, alpha=0.35, label=f"joint{k + 1}, simulator"
+        )
+        axes.plot(
+            in_c[:, 0],
+            in_c[:, k + 1],
+            "--",
+            color=colour,
+            linewidth=1.2,
+            label=f"joint{k + 1}, exported C",
+        )
     axes.set(xlabel="time, s", ylabel="position, rad", title="Three-link arm")
     figure.legend(ncols=3, fontsize=7, loc="outside lower center")
     axes.grid(alpha=0.3)

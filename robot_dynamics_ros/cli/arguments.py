@@ -59,7 +59,12 @@ def settings_of(kind: Callable[..., _S], options: argparse.Namespace, **more: An
     """Settings (a dataclass) made of the options of the same names, and of those given by name."""
     names = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
     return kind(
-        **{name: getattr(options, name) for name in names if hasattr(options, name) and name not in more}, **more
+        **{
+            name: getattr(options, name)
+            for name in names
+            if hasattr(options, name) and name not in more
+        },
+        **more,
     )
 
 
@@ -80,7 +85,9 @@ def pairs(texts: Iterable[str], form: str, where: str, remedy: str) -> dict[str,
     for text in texts:
         name, _, value = text.rpartition("=")
         if not name or not value or name in found:
-            problem = f"{name} is named twice" if name in found else f"expected {form}, got {text[:80]!r}"
+            problem = (
+                f"{name} is named twice" if name in found else f"expected {form}, got {text[:80]!r}"
+            )
             raise ArgumentError(problem, where=where, remedy=remedy)
         found[name] = value
     return found
@@ -97,14 +104,18 @@ def numbers(text: str, *counts: int) -> list[float]:
 def check_count(count: float, things: str, where: str, least: int = 1) -> None:
     """Refuse too few of something, and more than can be computed."""
     if not least <= count <= MOST:
-        raise ArgumentError(f"{count:.3g} {things}", where=where, remedy=f"Give {least} to {MOST} in all.")
+        raise ArgumentError(
+            f"{count:.3g} {things}", where=where, remedy=f"Give {least} to {MOST} in all."
+        )
 
 
 def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
     """Refuse what an earlier run has written, unless it may be replaced."""
     for path in paths:
         if path.exists() and not overwrite:
-            raise ArgumentError(f"{path} exists", where="--output", remedy="Name another, or pass --overwrite.")
+            raise ArgumentError(
+                f"{path} exists", where="--output", remedy="Name another, or pass --overwrite."
+            )
 
 
 def finite(text: str) -> float:
@@ -116,13 +127,19 @@ def finite(text: str) -> float:
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a finite number, got {_shown(text)}")
     if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
-        raise argparse.ArgumentTypeError(f"expected 0 or a size from {SMALLEST:g} to {LARGEST:g}, got {_shown(text)}")
+        raise argparse.ArgumentTypeError(
+            f"expected 0 or a size from {SMALLEST:g} to {LARGEST:g}, got {_shown(text)}"
+        )
     return value
 
 
 def coordinate_or_name(text: str) -> float | str:
     """One number of a configuration, or the name of one."""
-    return text if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity") else finite(text)
+    return (
+        text
+        if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity")
+        else finite(text)
+    )
 
 
 def coordinates_or_name(text: str) -> list[float | str]:
@@ -141,7 +158,9 @@ def whole(text: str) -> int:
     return value
 
 
-def _checked(read: Callable[[str], _N], good: Callable[[_N], bool], expected: str) -> Callable[[str], _N]:
+def _checked(
+    read: Callable[[str], _N], good: Callable[[_N], bool], expected: str
+) -> Callable[[str], _N]:
     """As ``read``, for numbers that are good."""
 
     def check(text: str) -> _N:
@@ -168,7 +187,9 @@ def output_file(text: str) -> Path:
             raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
         if not path.parent.is_dir():
             problem = "is no directory" if path.parent.exists() else "does not exist; make it first"
-            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(path.parent))} {problem}")
+            raise argparse.ArgumentTypeError(
+                f"{_shown(text)}: {_shown(str(path.parent))} {problem}"
+            )
         _check_permission(path if path.exists() else path.parent)
     return path
 
@@ -178,7 +199,9 @@ def output_directory(text: str) -> Path:
     with _writable(text) as path:
         existing = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not existing.is_dir():
-            raise argparse.ArgumentTypeError(f"{_shown(text)}: {_shown(str(existing))} is no directory")
+            raise argparse.ArgumentTypeError(
+                f"{_shown(text)}: {_shown(str(existing))} is no directory"
+            )
         _check_permission(existing)
     return path
 
@@ -187,7 +210,9 @@ def new_directory(text: str) -> Path:
     """As :func:`output_directory`, for one that is not there yet."""
     path = output_directory(text)
     if path.exists():
-        raise argparse.ArgumentTypeError(f"{_shown(text)} is there already; remove it, or name another")
+        raise argparse.ArgumentTypeError(
+            f"{_shown(text)} is there already; remove it, or name another"
+        )
     return path
 
 

@@ -15,7 +15,14 @@ from robot_dynamics_ros.cli.arguments import option, output_directory
 from robot_dynamics_ros.cli.output import remark, result, table
 from robot_dynamics_ros.cli.robots import add_robot, load_named, without_other_joints
 from robot_dynamics_ros.cli.signals import handled
-from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, Arm, ArmSettings, Commissioning, StandIn
+from robot_dynamics_ros.commissioning import (
+    ANNOUNCED,
+    STEPS,
+    Arm,
+    ArmSettings,
+    Commissioning,
+    StandIn,
+)
 from robot_dynamics_ros.commissioning.release import with_rotors
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import bearable_start
@@ -28,12 +35,38 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add = partial(option, parser)
-    add("--arm", str, "profile of the arm, such as franka_fr3 or a file; or give its name as ROBOT", "")
-    add("--live", None, "drive the arm over the middleware; without it the steps are rehearsed in simulation")
-    add("--yes-to", STEPS, f"permit a step ({', '.join(STEPS)}) without being asked", many=True, metavar="STEP")
+    add(
+        "--arm",
+        str,
+        "profile of the arm, such as franka_fr3 or a file; or give its name as ROBOT",
+        "",
+    )
+    add(
+        "--live",
+        None,
+        "drive the arm over the middleware; without it the steps are rehearsed in simulation",
+    )
+    add(
+        "--yes-to",
+        STEPS,
+        f"permit a step ({', '.join(STEPS)}) without being asked",
+        many=True,
+        metavar="STEP",
+    )
     add("--only", STEPS, "do this step only", many=True, metavar="STEP")
-    add("--output", output_directory, "folder for report and parameter file", Path("commissioning"), metavar="FOLDER")
-    add("--command-format", ("multi_array", "joint_state"), "with --live: type of commands", "multi_array")
+    add(
+        "--output",
+        output_directory,
+        "folder for report and parameter file",
+        Path("commissioning"),
+        metavar="FOLDER",
+    )
+    add(
+        "--command-format",
+        ("multi_array", "joint_state"),
+        "with --live: type of commands",
+        "multi_array",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +104,9 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
 
         options.robot = vendor_description(profile)
     model = load_named(options).model
-    return check_controllable(model if profile is None else without_other_joints(model, profile)), profile
+    return check_controllable(
+        model if profile is None else without_other_joints(model, profile)
+    ), profile
 
 
 @contextmanager
@@ -96,7 +131,9 @@ def _arm(
     yield StandIn(with_rotors(described), profile, start), lambda: False, lambda session: None
 
 
-def _steps(options: argparse.Namespace, session: Commissioning, interrupted: threading.Event) -> None:
+def _steps(
+    options: argparse.Namespace, session: Commissioning, interrupted: threading.Event
+) -> None:
     for step in STEPS:
         if options.only and step not in options.only:
             continue
@@ -105,7 +142,9 @@ def _steps(options: argparse.Namespace, session: Commissioning, interrupted: thr
             remark(f"{step}: left out")
             continue
         try:
-            with handled(lambda *_: interrupted.set()):  # the arm comes to a stop before the process ends
+            with handled(
+                lambda *_: interrupted.set()
+            ):  # the arm comes to a stop before the process ends
                 report = session.run(step)
         except ArgumentError as error:
             if not session.reports:
@@ -124,4 +163,6 @@ def _permitted(step: str) -> bool:
     if not sys.stdin.isatty():
         why = "there is no terminal on which to ask for permission"
         raise ArgumentError(why, where=f"step {step}", remedy=f"Add --yes-to {step}.")
-    return input(f"{step}: go on? Keep a hand on the emergency stop. [yes/no] ").strip().lower() in ("y", "yes")
+    return input(
+        f"{step}: go on? Keep a hand on the emergency stop. [yes/no] "
+    ).strip().lower() in ("y", "yes")

@@ -23,7 +23,12 @@ from robot_dynamics_ros.cli.processes import NodeProcess
 from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, try_robots
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
-from robot_dynamics_ros.control.reference.planning import PlannedMotion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import (
+    PlannedMotion,
+    bearable_start,
+    plan_motion,
+    standing_joints,
+)
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
@@ -47,7 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", output_directory, "directory for the picture and logs", Path("demo_output"))
     text = "duration of the motion in s (default: the shortest that the limits of the robot allow)"
     add("--duration", not_negative, text, 0.0)
-    add("--tolerance", not_negative, "largest position error at the end that counts as arrived, rad or m", 0.01)
+    add(
+        "--tolerance",
+        not_negative,
+        "largest position error at the end that counts as arrived, rad or m",
+        0.01,
+    )
     add("--seed", seed, "number that the random waypoints are drawn from", 7)
     add(
         "--all",
@@ -81,7 +91,10 @@ def run(options: argparse.Namespace) -> int:
     standing_at: list[str] = []
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
-        path, places = options.output / "start.yaml", dict(zip(model.joint_names, start.tolist(), strict=True))
+        path, places = (
+            options.output / "start.yaml",
+            dict(zip(model.joint_names, start.tolist(), strict=True)),
+        )
         arm_parameters.write_parameters(path, {"initial_positions": places})
         standing_at = ["--params-file", str(path)]
     # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
@@ -96,13 +109,16 @@ def run(options: argparse.Namespace) -> int:
 
         def launch(node: str, *words: str) -> NodeProcess:
             files = (
-                ("--params-file", str(file)) for file in arm_parameters.parameter_files(node, robot.path, arm_files)
+                ("--params-file", str(file))
+                for file in arm_parameters.parameter_files(node, robot.path, arm_files)
             )
             arguments = ["--ros-args", *chain.from_iterable(files), *words, *loading]
             return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
 
         described = ("-p", f"robot_description_file:={named}")
-        simulator = launch("simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}")
+        simulator = launch(
+            "simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}"
+        )
         controller = launch("controller", "-p", f"state_timeout:={_PATIENCE}")
         nodes = (simulator, controller)
         client = stack.enter_context(DemoClient(model))
@@ -110,7 +126,9 @@ def run(options: argparse.Namespace) -> int:
         if not options.no_view and find_spec("viser") is None:
             print(f"view        none: {_INSTALL}")
         elif not options.no_view:
-            view = stack.enter_context(LiveView(named, options.output / "viewer.log", options.view, robot.named))
+            view = stack.enter_context(
+                LiveView(named, options.output / "viewer.log", options.view, robot.named)
+            )
         print(
             f"processes   simulator {simulator.pid}, controller {controller.pid}; "
             f"ROS domain {os.environ['ROS_DOMAIN_ID']}"
@@ -131,7 +149,9 @@ def run(options: argparse.Namespace) -> int:
         _draw(_as_run(model, recording), motion, options.output)
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
-        print(f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr)
+        print(
+            f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr
+        )
     return 0 if arrived and not unclean else 1
 
 
@@ -140,10 +160,16 @@ def _all(options: argparse.Namespace) -> int:
     robots = all_robots()
     with Progress("robots", len(robots)) as bar:
         tried = count()
-        how = {name: getattr(options, name) for name in ("inertia_check", "duration", "tolerance", "seed")}
+        how = {
+            name: getattr(options, name)
+            for name in ("inertia_check", "duration", "tolerance", "seed")
+        }
         rows = try_robots(robots, progress=lambda name: bar.update(next(tried), name), **how)
     shown = [[row[key] for key in HEAD] for row in rows]
-    cells = [["-" if x is None else f"{x:.2g}" if isinstance(x, float) else str(x) for x in row] for row in shown]
+    cells = [
+        ["-" if x is None else f"{x:.2g}" if isinstance(x, float) else str(x) for x in row]
+        for row in shown
+    ]
     arrived = sum(row["arrived"] is True for row in rows)
     failed = [row["robot"] for row in rows if row["arrived"] is False]
     text = f"{table(HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, {len(rows) - arrived - len(failed)} not tried"
@@ -169,8 +195,12 @@ def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[st
 def _alive(nodes: tuple[NodeProcess, ...]) -> bool:
     for node in nodes:
         if node.exit_code is not None:
-            text = f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}"
-            raise RobotDynamicsError(text, where="demo", remedy=f"Its whole output is in {node.log}.")
+            text = (
+                f"the {node.name} ended with exit code {node.exit_code}:\n{node.output()[-2000:]}"
+            )
+            raise RobotDynamicsError(
+                text, where="demo", remedy=f"Its whole output is in {node.log}."
+            )
     return True
 
 
@@ -182,16 +212,25 @@ def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
 
     up = client.spin_until(ready, 3.0)
     if not up:
-        print("waiting     for simulator and controller, which compile the equations of this robot", flush=True)
+        print(
+            "waiting     for simulator and controller, which compile the equations of this robot",
+            flush=True,
+        )
     if not up and not client.spin_until(ready, 60.0):
         logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
         remedy = "The middleware may be unable to use this machine's network interfaces."
-        raise RobotDynamicsError(f"the nodes did not come up within 63 s\n{logs}", where="demo", remedy=remedy)
+        raise RobotDynamicsError(
+            f"the nodes did not come up within 63 s\n{logs}", where="demo", remedy=remedy
+        )
     print(f"ready       after {time.monotonic() - started:.1f} s, the robot holds its position")
 
 
 def _follow(
-    client, model: RobotModel, options: argparse.Namespace, nodes: tuple[NodeProcess, ...], view: LiveView | None
+    client,
+    model: RobotModel,
+    options: argparse.Namespace,
+    nodes: tuple[NodeProcess, ...],
+    view: LiveView | None,
 ):
     """Plan from where the robot stands, send, listen until it has arrived or time is up."""
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
@@ -200,14 +239,22 @@ def _follow(
         return float(np.abs(client.state.velocity).max()) < 0.05
 
     if not client.spin_until(lambda: _alive(nodes) and still(), 30.0):
-        raise RobotDynamicsError("the robot does not come to rest", where="demo", remedy="See the logs.")
-    motion = plan_motion(model, client.state.position.copy(), duration=options.duration, seed=options.seed)
+        raise RobotDynamicsError(
+            "the robot does not come to rest", where="demo", remedy="See the logs."
+        )
+    motion = plan_motion(
+        model, client.state.position.copy(), duration=options.duration, seed=options.seed
+    )
     for why, names in by_reason(standing_joints(model, motion)).items():
         print(f"stands      {', '.join(names)}: {why}")
     client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
     start, times = client.state.stamp + round(_LEAD * 1e9), motion.times
     speeds, accelerations = (motion.at(times, order) for order in (1, 2))
-    client.send(trajectory_message(motion.joint_names, times, motion.waypoints, speeds, accelerations, start))
+    client.send(
+        trajectory_message(
+            motion.joint_names, times, motion.waypoints, speeds, accelerations, start
+        )
+    )
     print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
     worst = 0.0
 
@@ -233,10 +280,14 @@ def _follow(
     return motion, start, good
 
 
-def _report(options: argparse.Namespace, model: RobotModel, motion: PlannedMotion, recording, arrived: bool) -> None:
+def _report(
+    options: argparse.Namespace, model: RobotModel, motion: PlannedMotion, recording, arrived: bool
+) -> None:
     during = (recording.t >= 0.0) & (recording.t <= motion.duration)
     if not during.any():
-        raise ArgumentError("no joint states were received during the motion", where="demo", remedy="See the logs.")
+        raise ArgumentError(
+            "no joint states were received during the motion", where="demo", remedy="See the logs."
+        )
     error = motion.at(recording.t[during]) - recording.q[during]
     effort = recording.effort[during]
     rows = []
@@ -250,8 +301,25 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: PlannedMotio
             row.append(Figure.of(largest, form, unit=unit))
         rows.append(row)
     print()
-    head = ["joint", "rms error", "largest", "", "rms effort", "", "largest force", "largest moment"]
-    keys = ["joint", "rms error", "largest", "unit of errors", "rms effort", "unit of effort", *head[-2:]]
+    head = [
+        "joint",
+        "rms error",
+        "largest",
+        "",
+        "rms effort",
+        "",
+        "largest force",
+        "largest moment",
+    ]
+    keys = [
+        "joint",
+        "rms error",
+        "largest",
+        "unit of errors",
+        "rms effort",
+        "unit of effort",
+        *head[-2:],
+    ]
     data = {
         "name": model.name,
         "duration": motion.duration,
@@ -266,15 +334,22 @@ def _report(options: argparse.Namespace, model: RobotModel, motion: PlannedMotio
 def _as_run(model: RobotModel, recording) -> SimulationResult:
     """The recording as a run, for pictures and pages: wrenches at the times of the joint states."""
     good = np.concatenate([[True], np.diff(recording.t) > 0.0])
-    t, q, v, effort = (table[good] for table in (recording.t, recording.q, recording.v, recording.effort))
+    t, q, v, effort = (
+        table[good] for table in (recording.t, recording.q, recording.v, recording.effort)
+    )
     wrenches = None
     if all(map(len, recording.wrench_t)):
         heard = zip(recording.wrench_t, recording.wrenches, strict=True)
-        wrenches = np.array([[np.interp(t, times, part) for part in rows.T] for times, rows in heard]).transpose(
-            2, 0, 1
-        )
-    kinetic, potential = np.asarray(kinetic_energy(model, q, v)), np.asarray(potential_energy(model, q))
-    return SimulationResult(t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model))
+        wrenches = np.array(
+            [[np.interp(t, times, part) for part in rows.T] for times, rows in heard]
+        ).transpose(2, 0, 1)
+    kinetic, potential = (
+        np.asarray(kinetic_energy(model, q, v)),
+        np.asarray(potential_energy(model, q)),
+    )
+    return SimulationResult(
+        t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model)
+    )
 
 
 class LiveView:
@@ -286,14 +361,24 @@ class LiveView:
             arguments += ["-p", f"looks_file:={looks}"]
         if open_browser:
             arguments += ["-p", "open_browser:=true"]
-        self._process, self._announced, self._due = NodeProcess("viewer", arguments, log), False, 0.0
+        self._process, self._announced, self._due = (
+            NodeProcess("viewer", arguments, log),
+            False,
+            0.0,
+        )
 
     def announce(self) -> None:
         """Print the address, once it is known; a viewer that takes long is announced later, by :meth:`look`."""
         if not self._process.wait_for_output("in a browser", 3.0):
-            print("view        waiting for the viewer, which starts and compiles what it needs", flush=True)
+            print(
+                "view        waiting for the viewer, which starts and compiles what it needs",
+                flush=True,
+            )
             if not self._process.wait_for_output("in a browser", 60.0):
-                print("view        not ready yet: the robot moves now, the address is printed later", flush=True)
+                print(
+                    "view        not ready yet: the robot moves now, the address is printed later",
+                    flush=True,
+                )
         self.look()
 
     def look(self) -> None:

@@ -10,7 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, digits, option, output_file, pairs
+from robot_dynamics_ros.cli.arguments import (
+    at_least_one,
+    chosen,
+    digits,
+    option,
+    output_file,
+    pairs,
+)
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
@@ -20,7 +27,14 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.equations.formulas import Formulas
     from robot_dynamics_ros.model import DCMotor
 
-FORMATS = {".txt": "text", ".tex": "tex", ".html": "html", ".htm": "html", ".c": "c", ".py": "python"}
+FORMATS = {
+    ".txt": "text",
+    ".tex": "tex",
+    ".html": "html",
+    ".htm": "html",
+    ".c": "c",
+    ".py": "python",
+}
 _MOTOR_WORDS = {
     "R": "resistance",
     "L": "inductance",
@@ -43,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--coordinates", "LETTER", "letter of the coordinates (theta, say)", "q")
     add("--motor", "JOINT:R=..,kt=..", "a DC motor: R, kt, and optionally ke, L, N, J", many=True)
     add("--only", "PARTS", "comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof")
-    more = parser.add_argument_group("more quantities in symbols", "each is printed after the equations of motion")
+    more = parser.add_argument_group(
+        "more quantities in symbols", "each is printed after the equations of motion"
+    )
     ask = partial(option, more)
     ask("--joint-wrench", "JOINT", "the wrench of a joint", many=True)
     ask("--balance", "LINK", "a link's wrenches as the observer sees them", many=True)
@@ -79,7 +95,10 @@ def run(options: argparse.Namespace) -> int:
         from robot_dynamics_ros.equations.parameters import parameters_of
 
         known = parameters_of(model).items()
-        rows = [[parameter, f"{value:.6g}", unit, meaning] for parameter, (meaning, unit, value) in known]
+        rows = [
+            [parameter, f"{value:.6g}", unit, meaning]
+            for parameter, (meaning, unit, value) in known
+        ]
         print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
         return 0
     from robot_dynamics_ros.equations import symbolic
@@ -92,7 +111,9 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.equations.render_text import render_data, render_text
 
     symbols = given_symbols(options)
-    only = chosen(options.only, PARTS, "--only") if options.only else []  # before anything is derived
+    only = (
+        chosen(options.only, PARTS, "--only") if options.only else []
+    )  # before anything is derived
     equations = symbolic(
         model,
         symbols,
@@ -117,7 +138,12 @@ def run(options: argparse.Namespace) -> int:
             document = document_of_formulas(formulas, options.digits)
         else:
             document = document_of(equations, parts, options.digits, formulas)
-        render = {"text": render_text, "latex": render_latex, "tex": render_tex, "html": render_html}[kind]
+        render = {
+            "text": render_text,
+            "latex": render_latex,
+            "tex": render_tex,
+            "html": render_html,
+        }[kind]
         text = render(document)
         data = render_data(document)
     if options.output:
@@ -134,9 +160,14 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
     observer: Any = (link, joint) if separator else link
     axes, point = options.expressed_in, options.reduced_at
     seen = {"observer": observer, "expressed_in": axes or "observer", "reduced_at": point}
-    formulas = [equations.joint_wrench(n, expressed_in=axes or "child", reduced_at=point) for n in options.joint_wrench]
+    formulas = [
+        equations.joint_wrench(n, expressed_in=axes or "child", reduced_at=point)
+        for n in options.joint_wrench
+    ]
     formulas += [equations.wrench_balance(name, **seen) for name in options.balance]
-    formulas += [equations.motion(name, relative_to=observer, expressed_in=axes) for name in options.motion]
+    formulas += [
+        equations.motion(name, relative_to=observer, expressed_in=axes) for name in options.motion
+    ]
     formulas += [equations.jacobian(name) for name in options.jacobian]
     formulas += [equations.external_efforts(name) for name in options.tip_force]
     if options.friction:
@@ -152,7 +183,13 @@ def _motion(pairs: Iterable[str]) -> dict[str, Any]:
     import sympy
 
     coordinates: dict[str, Any] = {}
-    names = {"t": sympy.Symbol("t", real=True), "pi": sympy.pi, "sin": sympy.sin, "cos": sympy.cos, "exp": sympy.exp}
+    names = {
+        "t": sympy.Symbol("t", real=True),
+        "pi": sympy.pi,
+        "sin": sympy.sin,
+        "cos": sympy.cos,
+        "exp": sympy.exp,
+    }
     for text in pairs:
         name, equals, expression = text.partition("=")
         words = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\d+\.?\d*[eE][+-]?\d+", "0", expression)))
@@ -176,7 +213,9 @@ def _code(formulas: list[Formulas], kind: str) -> str:
     for f in formulas:
         if not f.traced:
             remedy = "Leave out --along and --friction."
-            raise ArgumentError(f"there is no code for {f.title.lower()}", where=f"--format {kind}", remedy=remedy)
+            raise ArgumentError(
+                f"there is no code for {f.title.lower()}", where=f"--format {kind}", remedy=remedy
+            )
         name = identifier_of(f.title.lower())
         functions.append(f.c(name) if kind == "c" else f.python(name))
     if not functions:
@@ -216,9 +255,13 @@ def parse_motors(pairs: Iterable[str]) -> dict[str, DCMotor] | None:
         for key in ("R", "kt"):
             if _MOTOR_WORDS[key] not in values:
                 remedy = f"Add {key}=VALUE."
-                raise ArgumentError(f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=remedy)
+                raise ArgumentError(
+                    f"the motor of {joint!r} needs {key}", where="--motor", got=text, remedy=remedy
+                )
         if joint in motors:
             remedy = "Give each joint one motor."
-            raise ArgumentError(f"joint {joint!r} has two motors", where="--motor", got=text, remedy=remedy)
+            raise ArgumentError(
+                f"joint {joint!r} has two motors", where="--motor", got=text, remedy=remedy
+            )
         motors[joint] = DCMotor(**values)
     return motors or None

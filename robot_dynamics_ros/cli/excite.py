@@ -22,7 +22,13 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add = partial(option, parser)
-    add("--output", take.output_directory, "writes NAME.csv and NAME.yaml", "excitation", metavar="NAME")
+    add(
+        "--output",
+        take.output_directory,
+        "writes NAME.csv and NAME.yaml",
+        "excitation",
+        metavar="NAME",
+    )
     add("--overwrite", None, "replace what an earlier run has written there")
     add("--period", take.positive, "s", 20.0)
     add("--periods", take.at_least_one, "how often it is repeated", 3)
@@ -63,11 +69,28 @@ def run(options: argparse.Namespace) -> int:
     t = np.linspace(0.0, motion.period, 2000)
     q, v, a = (motion.at(t, k) for k in range(3))
     effort = motion.effort if motion.effort is not None else np.zeros(model.nv)
-    columns = (q.min(axis=0), q.max(axis=0), np.abs(v).max(axis=0), np.abs(a).max(axis=0), effort, q[0])
+    columns = (
+        q.min(axis=0),
+        q.max(axis=0),
+        np.abs(v).max(axis=0),
+        np.abs(a).max(axis=0),
+        effort,
+        q[0],
+    )
     forms = (".3f", ".3f", ".3f", ".3f", ".1f", ".4f")
-    rows = [[name, *map(Figure.of, figures, forms)] for name, *figures in zip(model.joint_names, *columns, strict=True)]
+    rows = [
+        [name, *map(Figure.of, figures, forms)]
+        for name, *figures in zip(model.joint_names, *columns, strict=True)
+    ]
     head = ["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"]
-    print_table(options, head, rows, condition=motion.condition, period=motion.period, files=[str(p) for p in paths])
+    print_table(
+        options,
+        head,
+        rows,
+        condition=motion.condition,
+        period=motion.period,
+        files=[str(p) for p in paths],
+    )
     print(
         f"\ncondition number {motion.condition:.1f}; {options.periods} x {motion.period:g} s; no collision was checked: "
         "look at it in simulation, and run it slowly first"
@@ -84,6 +107,8 @@ def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
         try:
             low, high = map(float, numbers)
         except ValueError:
-            raise ArgumentError(f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range") from None
+            raise ArgumentError(
+                f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range"
+            ) from None
         lower[model.v_slice(name)], upper[model.v_slice(name)] = low, high
     return lower, upper

@@ -7,13 +7,26 @@ import dataclasses
 from collections.abc import Sequence
 from functools import partial
 
-from robot_dynamics_ros.cli.arguments import at_least_one, chosen, option, output_directory, pairs, positive
+from robot_dynamics_ros.cli.arguments import (
+    at_least_one,
+    chosen,
+    option,
+    output_directory,
+    pairs,
+    positive,
+)
 from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.package import LANGUAGES, ExportedCode, export_code, report_text
-from robot_dynamics_ros.export.plan import DEFAULT, FRICTIONS, FUNCTIONS, INTEGRATORS, MAX_OPERATIONS
+from robot_dynamics_ros.export.plan import (
+    DEFAULT,
+    FRICTIONS,
+    FUNCTIONS,
+    INTEGRATORS,
+    MAX_OPERATIONS,
+)
 from robot_dynamics_ros.export.ros2_control import export_controller
 from robot_dynamics_ros.friction.file import FrictionFile
 
@@ -21,8 +34,18 @@ from robot_dynamics_ros.friction.file import FrictionFile
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add = partial(option, parser)
-    add("--lang", (*LANGUAGES, "ros2_control"), "language (default: c99); ros2_control: a controller package", "c99")
-    add("--output -o", output_directory, "where the files go; needed unless --report alone", metavar="DIRECTORY")
+    add(
+        "--lang",
+        (*LANGUAGES, "ros2_control"),
+        "language (default: c99); ros2_control: a controller package",
+        "c99",
+    )
+    add(
+        "--output -o",
+        output_directory,
+        "where the files go; needed unless --report alone",
+        metavar="DIRECTORY",
+    )
     text = f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})"
     add("--functions", "NAMES", text)
     add("--prefix", str, "of all names, and the files' name (default: the robot's name)")
@@ -30,31 +53,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--link", "NAME", "a link for jacobian and link_pose", many=True)
     add("--external", "LINK", "a link on which a known wrench acts", many=True)
     add("--symbols", ("auto",), "auto: every mass, length and inertia can be changed at run time")
-    add("--symbol", "PARAMETER=NAME", "one number to be changed at run time, e.g. mass:forearm=m2", many=True)
-    add("--motor", "JOINT:R=..,kt=..", "a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax", many=True)
+    add(
+        "--symbol",
+        "PARAMETER=NAME",
+        "one number to be changed at run time, e.g. mass:forearm=m2",
+        many=True,
+    )
+    add(
+        "--motor",
+        "JOINT:R=..,kt=..",
+        "a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax",
+        many=True,
+    )
     add("--integrator", INTEGRATORS, "of the step", "rk4")
     add("--friction", FRICTIONS, "at the joints, in the step", "viscous")
-    add("--smooth-velocity", positive, "over which --friction smooth rounds dry friction", 1e-3, metavar="SPEED")
-    add("--rename", "NAME=IDENTIFIER", "identifier of a joint or link whose name clashes", many=True)
+    add(
+        "--smooth-velocity",
+        positive,
+        "over which --friction smooth rounds dry friction",
+        1e-3,
+        metavar="SPEED",
+    )
+    add(
+        "--rename", "NAME=IDENTIFIER", "identifier of a joint or link whose name clashes", many=True
+    )
     add("--max-operations", at_least_one, "refuse functions that take more", MAX_OPERATIONS)
     text = "with ros2_control: a link that may carry a payload; default: the last links"
     add("--payload-link", "NAME", text, many=True)
-    add("--friction-file", "FILE", "with ros2_control: friction that is compensated (default: the URDF's)")
-    add("--inverse-dynamics-solver", None, "with ros2_control: add a plugin of the package inverse_dynamics_solver")
+    add(
+        "--friction-file",
+        "FILE",
+        "with ros2_control: friction that is compensated (default: the URDF's)",
+    )
+    add(
+        "--inverse-dynamics-solver",
+        None,
+        "with ros2_control: add a plugin of the package inverse_dynamics_solver",
+    )
     add("--report", None, "print operation counts of each function")
 
 
 def run(options: argparse.Namespace) -> int:
     """Emit the files, print the report."""
     if not options.output and not options.report:
-        raise ArgumentError("no directory is given", where="--output", remedy="Give --output DIRECTORY, or --report.")
+        raise ArgumentError(
+            "no directory is given",
+            where="--output",
+            remedy="Give --output DIRECTORY, or --report.",
+        )
     for name in ("payload_link", "friction_file", "inverse_dynamics_solver"):
         if options.lang != "ros2_control" and getattr(options, name):
             which = f"--{name.replace('_', '-')}"
-            raise ArgumentError("is about the controller package", where=which, remedy="Add --lang ros2_control.")
+            raise ArgumentError(
+                "is about the controller package", where=which, remedy="Add --lang ros2_control."
+            )
     code = _controller(options) if options.lang == "ros2_control" else _functions(options)
     files = [str(path) for path in code.write(options.output)] if options.output else []
-    lines, data = list(files), {"name": code.plan.model.name, "language": options.lang, "files": files}
+    lines, data = (
+        list(files),
+        {"name": code.plan.model.name, "language": options.lang, "files": files},
+    )
     if options.report:
         counts = code.operations()
         lines += [*([""] if files else []), report_text(counts).rstrip()]
@@ -73,7 +131,11 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
         why = "must be double for a controller"
         raise ArgumentError(why, where="--scalar", got=options.scalar, remedy="Leave it out.")
     model = load_model(options)
-    friction = FrictionFile.read(options.friction_file, model).friction(model) if options.friction_file else None
+    friction = (
+        FrictionFile.read(options.friction_file, model).friction(model)
+        if options.friction_file
+        else None
+    )
     return export_controller(
         model,
         prefix=options.prefix,
@@ -87,7 +149,9 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
 
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
-    return pairs(texts, "NAME=IDENTIFIER", "--rename", "For example --rename 'left-hand=left_hand'.")
+    return pairs(
+        texts, "NAME=IDENTIFIER", "--rename", "For example --rename 'left-hand=left_hand'."
+    )
 
 
 def _functions(options: argparse.Namespace) -> ExportedCode:

@@ -32,7 +32,9 @@ FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     add_robot(parser)
-    recorded.add_recordings(parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known")
+    recorded.add_recordings(
+        parser, "t, <joint>.position, <joint>.effort, and <joint>.velocity if known"
+    )
     text = "other bags or tables, whose efforts are to be predicted"
     add("--validate", input_path, text, many=True, nargs="+", metavar="FILE")
     add("--output", take.output_directory, "where to write", "identified", metavar="DIRECTORY")
@@ -55,7 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--friction", str, text, "auto")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
     add("--block", take.positive, "s, averaging", 0.05)
-    add("--slow", take.not_negative, "rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)")
+    add(
+        "--slow",
+        take.not_negative,
+        "rad/s or m/s: slower joints stand (default: 0.1 %% of the velocity limit)",
+    )
     add("--effort-delay", take.finite, "s by which efforts are late (default: found from the data)")
     add("--confidence", take.positive, "of the intervals", 0.95)
     text = "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: found from the data)"
@@ -75,7 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(tables or bags) also instrumental variables and closed-loop output error"
     )
     add("--estimators", input_path, text, nargs="*", metavar="REFERENCE")
-    add("--unseen", ("refuse", "keep"), "what to do with parameters the motion does not show", "refuse")
+    add(
+        "--unseen",
+        ("refuse", "keep"),
+        "what to do with parameters the motion does not show",
+        "refuse",
+    )
     text = "what to do with a recording that does not fit the robot, or a result that no robot has"
     add("--plausibility", ("refuse", "accept"), text, "refuse")
 
@@ -87,13 +98,21 @@ def run(options: argparse.Namespace) -> int:
         identification.IdentificationSettings,
         options,
         terms=identification.FrictionTerms(**{term: term in words for term in TERMS}),
-        friction=options.friction if "," not in options.friction else tuple(options.friction.split(",")),
+        friction=options.friction
+        if "," not in options.friction
+        else tuple(options.friction.split(",")),
         delay=options.effort_delay,
-        currents=None if options.currents is None else _numbers(options.currents, "--currents", "JOINT=CONSTANT"),
+        currents=None
+        if options.currents is None
+        else _numbers(options.currents, "--currents", "JOINT=CONSTANT"),
         known_load=None,
     )
     sources = recorded.given_recordings(options)
-    places = recorded.output_directories(sources, Path(options.output)) if options.each else [Path(options.output)]
+    places = (
+        recorded.output_directories(sources, Path(options.output))
+        if options.each
+        else [Path(options.output)]
+    )
     take.refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
     if options.external:
@@ -107,16 +126,26 @@ def run(options: argparse.Namespace) -> int:
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
             text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
-            raise ArgumentError(text, where="--block", remedy="Give a fraction of a second; 0.05 is the default.")
+            raise ArgumentError(
+                text, where="--block", remedy="Give a fraction of a second; 0.05 is the default."
+            )
     unseen = [recorded.read_recording(path, model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
-    work = partial(identification.identify_recordings, model, recordings, settings, recorded.workers_of(options))
+    work = partial(
+        identification.identify_recordings,
+        model,
+        recordings,
+        settings,
+        recorded.workers_of(options),
+    )
     results = with_progress("identifying", work)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
     rows = [
         [name, *(Figure.of(x, ".4g") for x in (e, p, r))]
-        for name, e, p, r in zip(model.joint_names, results.effort_rms, results.prior_rms, results.rms, strict=True)
+        for name, e, p, r in zip(
+            model.joint_names, results.effort_rms, results.prior_rms, results.rms, strict=True
+        )
     ]
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
     print_table(options, head, rows, files=files, unseen=results.base.unseen)
@@ -147,15 +176,23 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     results = identification.identify_segments(body, t, q, wrenches, **settings)
     rows = [
         [link, *(Figure.of(x, ".4g") for x in (before, mass, error))]
-        for before, (link, (mass, error)) in zip(inertial_parameters(body)[::10], results.masses.items(), strict=True)
+        for before, (link, (mass, error)) in zip(
+            inertial_parameters(body)[::10], results.masses.items(), strict=True
+        )
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(results.urdf(), encoding="utf-8")
-    left = {"before": results.prior_rms, "identified": results.rms, "predicted": results.prediction_rms}
+    left = {
+        "before": results.prior_rms,
+        "identified": results.rms,
+        "predicted": results.prediction_rms,
+    }
     residuals = {name: np.round(x, 4).tolist() for name, x in left.items()}
     head = ["segment", "mass before", "mass", "standard error"]
     print_table(options, head, rows, file=str(file), left=residuals, unseen=results.base.unseen)
-    print("\nremaining moments and forces of the base (N m, N; predicted: of each twelfth from the others):")
+    print(
+        "\nremaining moments and forces of the base (N m, N; predicted: of each twelfth from the others):"
+    )
     for name, values in residuals.items():
         print(f"  {name}: {values}")
     print(f"\nwritten: {file}")
@@ -171,7 +208,9 @@ def _each(
     places: list[Path],
 ) -> int:
     """Every recording by itself; 1 if one was refused."""
-    work = partial(identification.identify_each, models[1], recordings, settings, recorded.workers_of(options))
+    work = partial(
+        identification.identify_each, models[1], recordings, settings, recorded.workers_of(options)
+    )
     results = with_count("identifying", "recordings", work)
     rows, failures = [], {}
     for recording, result, place in zip(recordings, results, places, strict=True):
@@ -181,8 +220,15 @@ def _each(
             continue
         _write(options, models, result, [recording], unseen, place)
         before, after = (float(np.sqrt(np.mean(x**2))) for x in (result.prior_rms, result.rms))
-        rows.append([recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)])
-    print_table(options, ["recording", "URDF leaves", "identified leaves", "written to"], rows, failures=failures)
+        rows.append(
+            [recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)]
+        )
+    print_table(
+        options,
+        ["recording", "URDF leaves", "identified leaves", "written to"],
+        rows,
+        failures=failures,
+    )
     for source, why in failures.items():
         print(f"\n{source}: {why}")
     return 1 if failures else 0
@@ -202,7 +248,9 @@ def _write(
     estimates = None
     if options.estimators is not None:
         references = [recorded.read_recording(path, model, options) for path in options.estimators]
-        estimates = identification.compare_estimators(result, recordings, references, block=options.block)
+        estimates = identification.compare_estimators(
+            result, recordings, references, block=options.block
+        )
         names = [*model.joint_names, "all"]
         rows = [
             [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
@@ -216,18 +264,27 @@ def _write(
     for other, comparison in zip(unseen, checks, strict=True):
         check = comparison.check
         columns = (check.effort, check.prior, check.identified, check.noise)
-        rows = [[name, *(f"{x:.4g}" for x in row)] for name, *row in zip(model.joint_names, *columns, strict=True)]
+        rows = [
+            [name, *(f"{x:.4g}" for x in row)]
+            for name, *row in zip(model.joint_names, *columns, strict=True)
+        ]
         head = ["joint", "effort", "URDF leaves", "identified leaves", "noise"]
-        checked = f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
+        checked = (
+            f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
+        )
         text += f"\n```\n{checked}\n```\n"
         print(checked + "\n")
         if options.plausibility == "refuse":
-            check_prediction(model.joint_names, check.identified, check.prior, check.effort, other.source)
+            check_prediction(
+                model.joint_names, check.identified, check.prior, check.effort, other.source
+            )
     directory.mkdir(parents=True, exist_ok=True)
     robot = result.model if model is whole else released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
     for name, content in zip(
-        FILES[:3], (urdf, text, identification.report_json(result, recordings, checks, estimates)), strict=True
+        FILES[:3],
+        (urdf, text, identification.report_json(result, recordings, checks, estimates)),
+        strict=True,
     ):
         (directory / name).write_text(content, encoding="utf-8")
     identification.friction_file(result).write(directory / "friction.json")
@@ -235,7 +292,9 @@ def _write(
     page.unlink(missing_ok=True)
     if options.page:
         drawn = [identification.compare(result, recordings[0], block=options.block)]
-        about = partial(identification.report_html, result, drawn, checks, recordings, estimates=estimates)
+        about = partial(
+            identification.report_html, result, drawn, checks, recordings, estimates=estimates
+        )
         page.write_text(with_progress("pictures", about), encoding="utf-8")
     return [str(directory / name) for name in FILES if (directory / name).exists()], checks
 
@@ -253,6 +312,10 @@ def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict
 
 
 def _known_load(options: argparse.Namespace, model: RobotModel) -> identification.KnownLoad:
-    ((link, mass),) = _numbers(options.known_load[:1], "--known-load", "LINK=MASS and files").items()
+    ((link, mass),) = _numbers(
+        options.known_load[:1], "--known-load", "LINK=MASS and files"
+    ).items()
     files = [input_path(path) for path in options.known_load[1:]]
-    return identification.KnownLoad(link, mass, tuple(recorded.read_recording(path, model, options) for path in files))
+    return identification.KnownLoad(
+        link, mass, tuple(recorded.read_recording(path, model, options) for path in files)
+    )

@@ -52,7 +52,10 @@ def facts(model: RobotModel) -> dict[str, Any]:
                 "xyz": joint.origin.position,
                 "rpy": joint.origin.rpy(),
                 "axis": joint.axis if joint.type.nv in (1, 3) else None,
-                **{key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")},
+                **{
+                    key: getattr(joint.limits, key)
+                    for key in ("lower", "upper", "velocity", "effort")
+                },
                 "damping": joint.damping,
                 "friction": joint.friction,
                 "armature": joint.armature + joint.rotor_inertia,
@@ -69,7 +72,9 @@ def facts(model: RobotModel) -> dict[str, Any]:
         "base": {"xyz": model.base.position, "rpy": model.base.rpy()},
         "joint_names": model.joint_names,
         "initial_configuration": model.initial_configuration(),
-        "configurations": {name: model.configuration(name) for name in model.description.configurations},
+        "configurations": {
+            name: model.configuration(name) for name in model.description.configurations
+        },
         "links": links,
         "joints": joints,
         "findings": model.description.findings,
@@ -98,7 +103,19 @@ def _vector(values: Iterable[float] | None) -> str:
 
 
 def _joints(joints: list[dict[str, Any]]) -> str:
-    head = ["joint", "type", "parent", "child", "axis", "lower", "upper", "velocity", "effort", "damping", "friction"]
+    head = [
+        "joint",
+        "type",
+        "parent",
+        "child",
+        "axis",
+        "lower",
+        "upper",
+        "velocity",
+        "effort",
+        "damping",
+        "friction",
+    ]
     rows = []
     for joint in joints:
         kind = joint["type"]

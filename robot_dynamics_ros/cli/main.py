@@ -74,11 +74,15 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
         prog="robot_dynamics",
         description="Dynamics, control and simulation of any robot with a URDF. The robot is the first argument of every "
         "command: robot_dynamics COMMAND ROBOT [options].",
-        epilog="exit codes: " + "; ".join(f"{code} {text}" for code, text in EXIT_CODES.items()) + ".",
+        epilog="exit codes: "
+        + "; ".join(f"{code} {text}" for code, text in EXIT_CODES.items())
+        + ".",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"robot_dynamics {__version__}")
-    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True
+    )
     for name, text in COMMANDS.items():
         subparser = subparsers.add_parser(
             name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False
@@ -155,7 +159,11 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     options, unknown = parser.parse_known_args(words)
     if unknown:
         accepted = parser_options(options)
-        hints = [near[0] for word in unknown if (near := difflib.get_close_matches(word.split("=")[0], accepted, n=1))]
+        hints = [
+            near[0]
+            for word in unknown
+            if (near := difflib.get_close_matches(word.split("=")[0], accepted, n=1))
+        ]
         parser.prog = f"robot_dynamics {options.command}"
         parser.error(
             f"unknown to {options.command}: {shlex.join(unknown)}"

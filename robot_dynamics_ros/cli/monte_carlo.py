@@ -15,7 +15,11 @@ from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.cli.sources import add_workers, workers_of
 from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion
 from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo
-from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
+from robot_dynamics_ros.simulation.integrators.methods import (
+    DEFAULT_INTEGRATOR,
+    DEFAULT_STEP,
+    INTEGRATORS,
+)
 from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures
 
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
@@ -27,7 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--runs", take.at_least_one, "robots to draw", 50)
     add("--seed", take.seed, "of the random errors", 0)
     for name in FIGURES:
-        add(f"--{name}", take.not_negative, f"spread of {name}, as a share of the value", 0.1, metavar="SPREAD")
+        add(
+            f"--{name}",
+            take.not_negative,
+            f"spread of {name}, as a share of the value",
+            0.1,
+            metavar="SPREAD",
+        )
     add("--law", LAWS, "control law (default: %(default)s as the node has it)", "computed_torque")
     add(
         "--frequency",
@@ -35,8 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "natural frequency of the law's error, rad/s; computed_torque is then its equation alone "
         "(default of the other laws: 15)",
     )
-    add("--rotors", take.not_negative, "inertia of rotors and gears added at every joint, kg m^2 or kg", 0.0)
-    add("--duration", take.not_negative, "of the motion, s; 0: the shortest that the limits allow", 0.0)
+    add(
+        "--rotors",
+        take.not_negative,
+        "inertia of rotors and gears added at every joint, kg m^2 or kg",
+        0.0,
+    )
+    add(
+        "--duration",
+        take.not_negative,
+        "of the motion, s; 0: the shortest that the limits allow",
+        0.0,
+    )
     add("--dt", take.positive, "control period, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
     add_workers(parser, "robots")
@@ -47,7 +67,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the batch and print the table; 1 if a run failed."""
     model = load_model(options)
     if options.rotors:
-        rotors = {j.name: options.rotors for j in model.description.joints if j.type.nv == 1 and j.mimic is None}
+        rotors = {
+            j.name: options.rotors
+            for j in model.description.joints
+            if j.type.nv == 1 and j.mimic is None
+        }
         model = model.replace(description=model.description.with_joints(rotors))
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
@@ -58,9 +82,15 @@ def run(options: argparse.Namespace) -> int:
     experiment = partial(tracking_figures, model, motion, how)
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
-    print(f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}")
-    batch = partial(monte_carlo, model, experiment, runs=options.runs, seed=options.seed, spread=spread)
-    result = with_count("robots", "robots", lambda tell: batch(executor=workers_of(options), progress=tell))
+    print(
+        f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}"
+    )
+    batch = partial(
+        monte_carlo, model, experiment, runs=options.runs, seed=options.seed, spread=spread
+    )
+    result = with_count(
+        "robots", "robots", lambda tell: batch(executor=workers_of(options), progress=tell)
+    )
     print()
     data = {"runs": len(result), "figures": result.figures, "failures": result.failures}
     output.result(options, data, result.table())
@@ -76,4 +106,10 @@ def _write(result: BatchResult, path: Path) -> None:
         rows = csv.writer(file)
         rows.writerow(["run", *names, "failure"])
         for k in range(len(result)):
-            rows.writerow([k, *(f"{result.figures[name][k]:.9g}" for name in names), result.failures.get(k, "")])
+            rows.writerow(
+                [
+                    k,
+                    *(f"{result.figures[name][k]:.9g}" for name in names),
+                    result.failures.get(k, ""),
+                ]
+            )

@@ -54,9 +54,14 @@ def settings(options: argparse.Namespace) -> Iterator[None]:
 def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as null)."""
     if options.json:
-        from robot_dynamics_ros.arrays import plain  # NumPy must not be imported before Ctrl-C is handled
+        from robot_dynamics_ros.arrays import (
+            plain,
+        )  # NumPy must not be imported before Ctrl-C is handled
 
-        print(json.dumps(plain(data), indent=2, ensure_ascii=False, default=str), file=_stdout or sys.stdout)
+        print(
+            json.dumps(plain(data), indent=2, ensure_ascii=False, default=str),
+            file=_stdout or sys.stdout,
+        )
     else:
         print(text)
 
@@ -79,7 +84,9 @@ class Progress:
             return
         share = min(max(done / self._total, 0.0), 1.0)
         filled = int(share * _WIDTH)
-        self._line = f"{self._label:<11} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}  {note}"
+        self._line = (
+            f"{self._label:<11} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}  {note}"
+        )
         if self._moving:
             now = time.monotonic()
             if now >= self._due:
@@ -131,10 +138,14 @@ class Figure(str):
 def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading left out."""
     keys = [
-        re.sub(r"[^a-z0-9]+", "_", word.lower().replace("±", "error of").replace("%", "percent")).strip("_")
+        re.sub(
+            r"[^a-z0-9]+", "_", word.lower().replace("±", "error of").replace("%", "percent")
+        ).strip("_")
         for word in head
     ]
-    return [{key: _number(cell) for key, cell in zip(keys, row, strict=True) if key} for row in rows]
+    return [
+        {key: _number(cell) for key, cell in zip(keys, row, strict=True) if key} for row in rows
+    ]
 
 
 def failure(options: argparse.Namespace, problem: Exception | str) -> None:
@@ -179,7 +190,9 @@ def _number(cell: Any) -> Any:
     return cell
 
 
-def print_table(options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any) -> None:
+def print_table(
+    options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any
+) -> None:
     """Print one table as the result; ``more`` goes into the JSON document beside its ``rows``."""
     result(options, {**more, "rows": rows_as_data(head, rows)}, table(head, rows))
 
@@ -193,6 +206,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     right = [i > 0 and any(row[i].lstrip("+-.")[:1].isdigit() for row in rows) for i in columns]
 
     def line(row: Sequence[str]) -> str:
-        return "  ".join(row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns).rstrip()
+        return "  ".join(
+            row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns
+        ).rstrip()
 
-    return "\n".join([line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])])
+    return "\n".join(
+        [line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])]
+    )

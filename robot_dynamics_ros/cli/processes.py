@@ -17,7 +17,11 @@ class NodeProcess:
     """One node in a process of its own, its output in a file; ``environment`` is added to that of this process."""
 
     def __init__(
-        self, name: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        arguments: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.name, self.log = name, log
         with held_back(), open(log, "wb") as output:  # once it runs, it is known to us

@@ -12,7 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.reference.planning import PlannedMotion, bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import (
+    PlannedMotion,
+    bearable_start,
+    plan_motion,
+    standing_joints,
+)
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
@@ -47,7 +52,10 @@ class Rehearsal:
     def __post_init__(self) -> None:
         self.error = self.reference - self.run.q
         self.goal_error = np.abs(self.error[-1])
-        near, still = self.goal_error <= self.tolerance, np.abs(self.run.v[-1]).max(initial=0.0) < 0.05
+        near, still = (
+            self.goal_error <= self.tolerance,
+            np.abs(self.run.v[-1]).max(initial=0.0) < 0.05,
+        )
         self.arrived = bool(near.all() and still)
 
     def reason(self) -> str:
@@ -70,9 +78,7 @@ class Rehearsal:
             return f"{name}: friction of {friction:g} holds it, and feedback overcomes {rejected:g}: see robustness.rejected_effort"
         if self.counts.get("velocity_limit"):
             return f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more --duration"
-        return (
-            f"{name}: {self.goal_error[i]:.2g} from the goal; allow it with --tolerance, or give the law more stiffness"
-        )
+        return f"{name}: {self.goal_error[i]:.2g} from the goal; allow it with --tolerance, or give the law more stiffness"
 
 
 def rehearse(
@@ -97,7 +103,9 @@ def rehearse(
             model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, robustness=robustness,
             progress=progress,
         )  # fmt: skip
-        return Rehearsal(run, motion.at(run.t), tolerance, controller.counts, controller.fault, remark)
+        return Rehearsal(
+            run, motion.at(run.t), tolerance, controller.counts, controller.fault, remark
+        )
 
     may_be_rotors = law == "computed_torque" and not model.armature.any()
     try:
@@ -107,7 +115,9 @@ def rehearse(
     except SimulationError:
         if not may_be_rotors:
             raise
-    return attempt(Robustness(rotor_share=0.0), "the description has no rotors: with robustness.rotor_share 0")
+    return attempt(
+        Robustness(rotor_share=0.0), "the description has no rotors: with robustness.rotor_share 0"
+    )
 
 
 def all_robots() -> list[tuple[str, Path]]:
@@ -118,7 +128,10 @@ def all_robots() -> list[tuple[str, Path]]:
     except metadata.PackageNotFoundError:
         files = []
     paths = sorted({Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf"})
-    return [*robots, *((path.stem, path) for path in sorted(paths, key=lambda path: (path.name, str(path))))]
+    return [
+        *robots,
+        *((path.stem, path) for path in sorted(paths, key=lambda path: (path.name, str(path)))),
+    ]
 
 
 def try_robots(
@@ -142,7 +155,9 @@ def try_robots(
         except RobotDynamicsError as error:
             outcome = str(error).splitlines()[0].rstrip(".")
             if error.setting:
-                outcome += f"; goes on with --{error.setting[0].replace('_', '-')} {error.setting[1]}"
+                outcome += (
+                    f"; goes on with --{error.setting[0].replace('_', '-')} {error.setting[1]}"
+                )
             row |= {"arrived": False, "outcome": outcome}
         rows.append(row)
     return rows
@@ -159,18 +174,27 @@ def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
 def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:
     several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
     if several or not model.nv:
-        outcome = f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
+        outcome = (
+            f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
+        )
         return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
     start, moved = bearable_start(model, model.initial_configuration())
     motion = plan_motion(model, start, duration=duration, seed=seed)
     done = rehearse(model, motion, dt=_PERIOD, tolerance=tolerance)
-    remarks = [text for text in (f"starts elsewhere: {moved}" if moved else "", done.remark) if text]
-    remarks += [f"{', '.join(names)} stood: {why}" for why, names in by_reason(standing_joints(model, motion)).items()]
+    remarks = [
+        text for text in (f"starts elsewhere: {moved}" if moved else "", done.remark) if text
+    ]
+    remarks += [
+        f"{', '.join(names)} stood: {why}"
+        for why, names in by_reason(standing_joints(model, motion)).items()
+    ]
     return {
         "joints": model.nv,
         "seconds": round(motion.duration, 2),
         "largest error": float(np.abs(done.error).max()),
         "left": float(done.goal_error.max()),
         "arrived": done.arrived,
-        "outcome": "; ".join(["arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}", *remarks]),
+        "outcome": "; ".join(
+            ["arrived" if done.arrived else f"NOT ARRIVED: {done.reason()}", *remarks]
+        ),
     }

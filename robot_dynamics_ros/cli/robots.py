@@ -29,7 +29,9 @@ from robot_dynamics_ros.model.urdf_source import with_arguments
 TOPIC = "robot_description"
 
 
-def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True) -> None:
+def add_robot(
+    parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True
+) -> None:
     """The argument ``robot``, to be given if it is ``required`` and has no default; and the options about it."""
     robot = parser.add_argument(
         "robot",
@@ -43,14 +45,32 @@ def add_robot(parser: argparse.ArgumentParser, default: str | None = None, *, re
     robot.completer = complete_robot  # type: ignore[attr-defined]
     group = parser.add_argument_group("the robot", "the same for every command")
     add = partial(option, group)
-    add("--gravity", finite, "m/s^2, in the world frame (default: 0 0 -9.81)", nargs=3, metavar=("X", "Y", "Z"))
-    text = "where the root link is mounted in the world, m and rad (default: at its origin, upright)"
+    add(
+        "--gravity",
+        finite,
+        "m/s^2, in the world frame (default: 0 0 -9.81)",
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+    )
+    text = (
+        "where the root link is mounted in the world, m and rad (default: at its origin, upright)"
+    )
     add("--base", finite, text, nargs=6, metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"))
     add("--floating-base", None, "let the root link move freely")
-    add("--payload", "LINK:MASS[:X,Y,Z]", "a mass in kg fixed to a link, at a point of its frame in m", many=True)
+    add(
+        "--payload",
+        "LINK:MASS[:X,Y,Z]",
+        "a mass in kg fixed to a link, at a point of its frame in m",
+        many=True,
+    )
     text = "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame"
     add("--frame", "NAME=LINK:X,Y,Z[,R,P,Y]", text, many=True)
-    add("--srdf", input_path, "named configurations: --start, --to and --q take their names", metavar="FILE")
+    add(
+        "--srdf",
+        input_path,
+        "named configurations: --start, --to and --q take their names",
+        metavar="FILE",
+    )
     text = (
         "physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
         "inertia"
@@ -119,7 +139,10 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
     )
     for payload in options.payload:
         model = _with_payload(model, payload)
-    form, remedy = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]", f"For example tcp={model.link_names[-1]}:0,0,0.1."
+    form, remedy = (
+        "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]",
+        f"For example tcp={model.link_names[-1]}:0,0,0.1.",
+    )
     for name, place in pairs(options.frame, form, "--frame", remedy).items():
         frame = frame_argument(model, place, "--frame")
         link, pose = (frame, None) if isinstance(frame, str) else (frame.link, frame.pose)
@@ -158,7 +181,9 @@ def frame_argument(model: RobotModel, text: str, where: str) -> Any:
     try:
         values = numbers(place, 3, 6)
     except ValueError:
-        raise ArgumentError(f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where) from None
+        raise ArgumentError(
+            f"expected LINK:X,Y,Z or LINK:X,Y,Z,ROLL,PITCH,YAW, got {text!r}", where=where
+        ) from None
     return Frame(name, pose=Pose.from_rpy(values[:3], values[3:] or (0.0, 0.0, 0.0)))
 
 
@@ -183,5 +208,7 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
         raise ArgumentError(problem, where="--payload", remedy=remedy) from None
     names = chain(["payload"], (f"payload_{i}" for i in count(2)))
     return model.attach(
-        link, Inertia(mass, np.array(com)), name=next(name for name in names if name not in model.link_names)
+        link,
+        Inertia(mass, np.array(com)),
+        name=next(name for name in names if name not in model.link_names),
     )

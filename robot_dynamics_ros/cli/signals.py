@@ -12,7 +12,9 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 #: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
 PATIENCE = 1.0
 _raised = -math.inf
@@ -48,7 +50,9 @@ def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[dict
     Without effect outside the main thread.  A SIGHUP that is ignored stays so (``nohup``).
     """
     main = threading.current_thread() is threading.main_thread()
-    numbers = [n for n in _SIGNALS if main and (n in _SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN)]
+    numbers = [
+        n for n in _SIGNALS if main and (n in _SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN)
+    ]
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield before

@@ -21,7 +21,11 @@ from robot_dynamics_ros.dynamics import load_constraints
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP, INTEGRATORS
+from robot_dynamics_ros.simulation.integrators.methods import (
+    DEFAULT_INTEGRATOR,
+    DEFAULT_STEP,
+    INTEGRATORS,
+)
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 from robot_dynamics_ros.simulation.tracking import LAWS
@@ -32,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     text = "configuration at the start: all coordinates, or its name (default: initial)"
     add("--start", coordinate_or_name, text, nargs="+", metavar="Q")
-    add("--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V")
+    add(
+        "--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V"
+    )
     goal = parser.add_mutually_exclusive_group()
     go = partial(option, goal)
     go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")
@@ -46,14 +52,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--duration", take.positive, "s (default: the motion and a second; 2 without a motion)")
     add("--dt", take.positive, "control period and step, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
-    add("--constraints", input_path, "closed loops: YAML, or MJCF with <equality>; without a motion", metavar="FILE")
+    add(
+        "--constraints",
+        input_path,
+        "closed loops: YAML, or MJCF with <equality>; without a motion",
+        metavar="FILE",
+    )
     add("--no-friction", None, "without a law: leave out the friction of the URDF")
     add("--tolerance", take.not_negative, "rad or m that count as arrived", 0.01)
     add("--seed", take.seed, "of the tour", 7)
-    add("--csv", output_file, "write t, positions, velocities, accelerations, efforts", metavar="FILE")
-    add("--bag", take.new_directory, "write a rosbag2 directory (mcap) of joint states", metavar="DIRECTORY")
+    add(
+        "--csv",
+        output_file,
+        "write t, positions, velocities, accelerations, efforts",
+        metavar="FILE",
+    )
+    add(
+        "--bag",
+        take.new_directory,
+        "write a rosbag2 directory (mcap) of joint states",
+        metavar="DIRECTORY",
+    )
     add("--picture", output_file, "draw the run", metavar="FILE")
-    add("--html", output_file, "write a page that replays it in 3-D, without a server", metavar="FILE")
+    add(
+        "--html",
+        output_file,
+        "write a page that replays it in 3-D, without a server",
+        metavar="FILE",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,31 +91,50 @@ def run(options: argparse.Namespace) -> int:
     q0 = _start(model, options)
     v0 = np.array(options.velocity or [0.0] * model.nv)
     if len(v0) != model.nv:
-        raise ArgumentError(f"expected {model.nv} numbers, got {len(v0)}", where="--velocity", got=options.velocity)
+        raise ArgumentError(
+            f"expected {model.nv} numbers, got {len(v0)}", where="--velocity", got=options.velocity
+        )
     motion = _motion(model, options, q0)
     law = options.law or ("none" if motion is None else "computed_torque")
     if (law == "none") != (motion is None):
         remedy = "Give --to, --pose, --tour or --trajectory with a law, and none without."
-        raise ArgumentError("a law needs a motion to follow, and a motion a law", where="--law", got=law, remedy=remedy)
+        raise ArgumentError(
+            "a law needs a motion to follow, and a motion a law",
+            where="--law",
+            got=law,
+            remedy=remedy,
+        )
     if motion is not None and v0.any():
-        raise ArgumentError("a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out.")
+        raise ArgumentError(
+            "a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out."
+        )
     if motion is not None and options.constraints is not None:
         text = "laws that follow a motion do not support closed loops"
-        remedy = "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
-        raise ArgumentError(text, where="--constraints", got=str(options.constraints), remedy=remedy)
+        remedy = (
+            "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
+        )
+        raise ArgumentError(
+            text, where="--constraints", got=str(options.constraints), remedy=remedy
+        )
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
     take.check_count(length / options.dt, "steps", "--duration, --dt")
     arrived, reason, reference = True, "", None
     how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
-        loops = None if options.constraints is None else load_constraints(model, options.constraints)
+        loops = (
+            None if options.constraints is None else load_constraints(model, options.constraints)
+        )
         how |= {"friction": not options.no_friction, "constraints": loops}
-        done = with_progress("simulating", lambda tell: simulate(model, q0=q0, v0=v0, progress=tell, **how))
+        done = with_progress(
+            "simulating", lambda tell: simulate(model, q0=q0, v0=v0, progress=tell, **how)
+        )
         if loops is not None:
             remark(f"{len(loops.names)} constraints: {loops.diagnose(done.q[-1])}")
     else:
         how |= {"law": law, "tolerance": options.tolerance}
-        rehearsed = with_progress("simulating", lambda tell: rehearse(model, motion, progress=tell, **how))
+        rehearsed = with_progress(
+            "simulating", lambda tell: rehearse(model, motion, progress=tell, **how)
+        )
         done, reference = rehearsed.run, rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)
@@ -104,8 +149,12 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
     start = configuration_argument(model, options.start or ["initial"], "--start")
     if options.start is None:
-        unset = [name for name in model.joint_names if name not in model.description.initial_positions]
-        places = {name: start[model.q_slice(name)] for name in unset if model.joint(name).type.nq == 1}
+        unset = [
+            name for name in model.joint_names if name not in model.description.initial_positions
+        ]
+        places = {
+            name: start[model.q_slice(name)] for name in unset if model.joint(name).type.nq == 1
+        }
         away = [f"{name} at {q:.4g}" for name, (q,) in places.items() if q != 0.0]
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
@@ -116,7 +165,9 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
     return start
 
 
-def _motion(model: RobotModel, options: argparse.Namespace, start: Array) -> planning.PlannedMotion | None:
+def _motion(
+    model: RobotModel, options: argparse.Namespace, start: Array
+) -> planning.PlannedMotion | None:
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
     check_controllable(model)
@@ -143,11 +194,17 @@ def _goal(model: RobotModel, pose: list[str], start: Array) -> Array:
     except argparse.ArgumentTypeError as error:
         remedy = "Give LINK X Y Z ROLL PITCH YAW, in m and rad."
         raise ArgumentError(str(error), where="--pose", got=pose, remedy=remedy) from None
-    return planning.configuration_at(model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose")
+    return planning.configuration_at(
+        model, link, Pose.from_rpy(numbers[:3], numbers[3:]), start, where="--pose"
+    )
 
 
 def _report(
-    options: argparse.Namespace, done: SimulationResult, reference: Array | None, arrived: bool, reason: str
+    options: argparse.Namespace,
+    done: SimulationResult,
+    reference: Array | None,
+    arrived: bool,
+    reason: str,
 ) -> None:
     model = done.model
     head = ["joint", "start", "end", "largest speed", "largest effort"]
@@ -157,18 +214,28 @@ def _report(
     for name in model.joint_names:
         kind = model.joint(name).type
         i, k = model.q_slice(name).start, model.v_slice(name)
-        row = [name, *(Figure.of(x, ".4f") if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i]))]
+        row = [
+            name,
+            *(Figure.of(x, ".4f") if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i])),
+        ]
         row += [Figure.of(np.abs(x[:, k]).max(), ".4g") for x in (done.v, done.tau)]
         if reference is not None:
             error = reference[:, i] - done.q[:, i]
-            row += [Figure.of(math.sqrt((error**2).mean()), ".3g"), Figure.of(np.abs(error).max(), ".3g")]
+            row += [
+                Figure.of(math.sqrt((error**2).mean()), ".3g"),
+                Figure.of(np.abs(error).max(), ".3g"),
+            ]
         rows.append(row)
     span, (before, *_, after) = float(done.t[-1] - done.t[0]), done.energy
     text = f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {before:.6g} J to {after:.6g} J"
     if reference is not None:
         text += "\narrived" if arrived else f"\nNOT ARRIVED: {reason}"
     data = {"name": model.name, "duration": span, "energy": [before, after]}
-    data |= {"arrived": None if reference is None else arrived, "reason": reason, "joints": rows_as_data(head, rows)}
+    data |= {
+        "arrived": None if reference is None else arrived,
+        "reason": reason,
+        "joints": rows_as_data(head, rows),
+    }
     result(options, data, f"{text}\n\n{table(head, rows)}")
 
 
@@ -192,7 +259,9 @@ def _write(options: argparse.Namespace, done: SimulationResult, reference: Array
         from robot_dynamics_ros.view.film import write_replay
         from robot_dynamics_ros.view.source import ShownMotion
 
-        _announce_file(write_replay(ShownMotion.of(done.model, done, reference=reference), options.html))
+        _announce_file(
+            write_replay(ShownMotion.of(done.model, done, reference=reference), options.html)
+        )
 
 
 def _announce_file(path: Path) -> None:

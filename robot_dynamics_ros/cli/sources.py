@@ -42,15 +42,27 @@ def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
     add("--topic", str, "topic of the joint states, where a bag has several", "")
     text = "meaning of the recorded efforts (default: torque of the motors at the joints)"
     add("--measured-effort", [meaning for meaning in MEANINGS if meaning != "current"], text)
-    add("--arm", str, "profile of the arm, such as franka_fr3: it says what recorded efforts mean", "")
+    add(
+        "--arm",
+        str,
+        "profile of the arm, such as franka_fr3: it says what recorded efforts mean",
+        "",
+    )
     add("--bad-rows", CHOICES, "what to do with rows that cannot be used", "skip")
-    add("--times", REPAIRS, "what to do with time stamps that jitter and rows written twice", "repair")
+    add(
+        "--times",
+        REPAIRS,
+        "what to do with time stamps that jitter and rows written twice",
+        "repair",
+    )
     add_time_unit(parser)
 
 
 def add_time_unit(parser: argparse.ArgumentParser) -> None:
     """The option ``--time-unit`` of commands that read tables."""
-    text = "of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns"
+    text = (
+        "of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns"
+    )
     option(parser, "--time-unit", TIME_UNITS, text, "auto")
 
 
@@ -58,7 +70,9 @@ def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
     """The paths of ``--bag``, then of ``--csv``, each with whether it is a bag; an error if there is none."""
     sources = [(path, True) for path in options.bag] + [(path, False) for path in options.csv]
     if not sources:
-        raise ArgumentError("there is no recording", where="--bag, --csv", remedy="Give one or several of either.")
+        raise ArgumentError(
+            "there is no recording", where="--bag, --csv", remedy="Give one or several of either."
+        )
     return sources
 
 
@@ -69,7 +83,13 @@ def output_directories(sources: list[tuple[str, bool]], output: Path) -> list[Pa
     names: list[str] = []
     for path, _ in sources:
         stem = Path(path).resolve().stem
-        names.append(next(name for name in chain([stem], (f"{stem}_{k}" for k in count(2))) if name not in names))
+        names.append(
+            next(
+                name
+                for name in chain([stem], (f"{stem}_{k}" for k in count(2)))
+                if name not in names
+            )
+        )
     return [output / name for name in names]
 
 
@@ -94,10 +114,16 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
     return MeasuredEffort(profile.efforts.measured, rows)
 
 
-def read_recording(path: str, model: RobotModel, options: argparse.Namespace, bag: bool | None = None) -> Recording:
+def read_recording(
+    path: str, model: RobotModel, options: argparse.Namespace, bag: bool | None = None
+) -> Recording:
     """Read one, a bag or a table by its name if not said; efforts are the motors', see :func:`meaning_of_efforts`."""
     bag = is_bag(path) if bag is None else bag
-    read, own = (read_bag, {"topic": options.topic}) if bag else (read_csv, {"time_unit": options.time_unit})
+    read, own = (
+        (read_bag, {"topic": options.topic})
+        if bag
+        else (read_csv, {"time_unit": options.time_unit})
+    )
     given = {"on_bad": options.bad_rows, "times": options.times, **own}
     recording = with_progress("reading", lambda tell: read(path, model, progress=tell, **given))
     return with_motor_efforts(recording, model, meaning_of_efforts(model, options))
@@ -112,7 +138,9 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
     return lines
 
 
-def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto") -> ExternalWrench:
+def read_external(
+    text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto"
+) -> ExternalWrench:
     """A wrench recorded beside a recording, ``LINK=[-]SOURCE[@FRAME]``; the time unit is that of tables."""
     link, equals, rest = text.partition("=")
     source, _, frame = rest.partition("@")
@@ -131,8 +159,20 @@ def read_external(text: str, path: str, bag: bool, model: RobotModel, time_unit:
 def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
     """The options ``--processes`` and ``--scheduler``."""
     group = parser.add_mutually_exclusive_group()
-    option(group, "--processes", at_least_one, f"processes to spread the {what} over (default: one, this one)", 1)
-    option(group, "--scheduler", "ADDRESS", f"scheduler of a Dask cluster to spread the {what} over", "")
+    option(
+        group,
+        "--processes",
+        at_least_one,
+        f"processes to spread the {what} over (default: one, this one)",
+        1,
+    )
+    option(
+        group,
+        "--scheduler",
+        "ADDRESS",
+        f"scheduler of a Dask cluster to spread the {what} over",
+        "",
+    )
 
 
 def workers_of(options: argparse.Namespace) -> Workers:

@@ -11,7 +11,13 @@ from functools import partial
 from typing import Any
 
 from robot_dynamics_ros.cli import arguments as take
-from robot_dynamics_ros.cli.arguments import input_path, option, output_directory, output_file, positive
+from robot_dynamics_ros.cli.arguments import (
+    input_path,
+    option,
+    output_directory,
+    output_file,
+    positive,
+)
 from robot_dynamics_ros.cli.output import result, with_progress
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model, load_named
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -24,9 +30,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, required=False)
     source = parser.add_mutually_exclusive_group()
     of = partial(option, source)
-    of("--bag", input_path, "replay joint states from an mcap file or a rosbag2 directory", metavar="FILE")
-    of("--csv", input_path, "replay a table: t, <joint>.position, and .velocity and .effort if known", metavar="FILE")
-    of("--run", input_path, "replay a run saved as .npz with the arrays t and q (and v, a, tau)", metavar="FILE")
+    of(
+        "--bag",
+        input_path,
+        "replay joint states from an mcap file or a rosbag2 directory",
+        metavar="FILE",
+    )
+    of(
+        "--csv",
+        input_path,
+        "replay a table: t, <joint>.position, and .velocity and .effort if known",
+        metavar="FILE",
+    )
+    of(
+        "--run",
+        input_path,
+        "replay a run saved as .npz with the arrays t and q (and v, a, tau)",
+        metavar="FILE",
+    )
     of("--live", None, "show the robot whose joint_states are on the network now")
     add = partial(option, parser)
     add("--namespace", str, "with --live: namespaces of the robots (default: none)", [], nargs="*")
@@ -38,11 +59,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", take.whole, "TCP port; the next free one if taken", 8080)
     add("--open", None, "open the page in this machine's browser")
     add("--picture", output_file, "write a picture and end", metavar="OUT.png")
-    add("--video", output_file, "write a film (mp4 or gif) of the motion and end", metavar="OUT.mp4")
-    add("--layouts", output_directory, "write layouts for RViz, Foxglove and PlotJuggler and end", metavar="DIRECTORY")
-    add("--html", output_file, "write a page that replays the motion offline and end", metavar="OUT.html")
+    add(
+        "--video", output_file, "write a film (mp4 or gif) of the motion and end", metavar="OUT.mp4"
+    )
+    add(
+        "--layouts",
+        output_directory,
+        "write layouts for RViz, Foxglove and PlotJuggler and end",
+        metavar="DIRECTORY",
+    )
+    add(
+        "--html",
+        output_file,
+        "write a page that replays the motion offline and end",
+        metavar="OUT.html",
+    )
     add("--speed", positive, "of the film (default: 1)", 1.0)
-    add("--mesh-up-axis", None, "turn COLLADA meshes so that their own up axis is z, as Gazebo does; RViz ignores it")
+    add(
+        "--mesh-up-axis",
+        None,
+        "turn COLLADA meshes so that their own up axis is z, as Gazebo does; RViz ignores it",
+    )
     add("--seconds", positive, "end after this time, s")
 
 
@@ -51,7 +88,9 @@ def run(options: argparse.Namespace) -> int:
     if options.live:
         return _live(options)
     if options.robot is None:
-        raise ArgumentError("no robot is named", where="view", remedy="robot_dynamics view six_axis, or use --live.")
+        raise ArgumentError(
+            "no robot is named", where="view", remedy="robot_dynamics view six_axis, or use --live."
+        )
     model = load_model(options)
     what = _what(model, options)
     looks = read_looks(model, up_axis=options.mesh_up_axis)
@@ -59,7 +98,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from robot_dynamics_ros.view import open_view
 
-    with open_view(model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open) as viewer:
+    with open_view(
+        model, what, urdf=looks, host=options.host, port=options.port, open_browser=options.open
+    ) as viewer:
         print(f"view        {viewer.address}   (Ctrl-C ends it)", flush=True)
         if not viewer.window.loopback:
             text = "everybody who can reach this address can see the robot, and move a live one"
@@ -125,7 +166,10 @@ def _live(options: argparse.Namespace) -> int:
 
     parameters = [f"robots:={options.namespace}"] if options.namespace else []
     parameters += [f"host:={options.host}", f"port:={options.port}"]
-    parameters += [f"open_browser:={options.open}".lower(), f"mesh_up_axis:={options.mesh_up_axis}".lower()]
+    parameters += [
+        f"open_browser:={options.open}".lower(),
+        f"mesh_up_axis:={options.mesh_up_axis}".lower(),
+    ]
     if options.robot is not None:
         parameters.append(f"robot_description_file:={load_named(options).named}")
     if options.seconds is not None:  # the node ends in order on SIGINT, and on nothing else

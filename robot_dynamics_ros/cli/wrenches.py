@@ -15,23 +15,48 @@ import numpy as np
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
-from robot_dynamics_ros.cli.output import Figure, result, rows_as_data, table, with_count, with_progress
+from robot_dynamics_ros.cli.output import (
+    Figure,
+    result,
+    rows_as_data,
+    table,
+    with_count,
+    with_progress,
+)
 from robot_dynamics_ros.cli.robots import add_robot, frame_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.compute import ACCELERATIONS, Settings, WrenchHistory, compute, compute_each
+from robot_dynamics_ros.recordings.compute import (
+    ACCELERATIONS,
+    Settings,
+    WrenchHistory,
+    compute,
+    compute_each,
+)
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES
-from robot_dynamics_ros.recordings.write import draw_parts, draw_paths, draw_wrenches, write_bag, write_csv
+from robot_dynamics_ros.recordings.write import (
+    draw_parts,
+    draw_paths,
+    draw_wrenches,
+    write_bag,
+    write_csv,
+)
 
-_FILES = {"bag": ("wrenches_bag",), "csv": ("wrenches.csv",), "picture": ("wrenches.png", "paths.png", "parts.png")}
+_FILES = {
+    "bag": ("wrenches_bag",),
+    "csv": ("wrenches.csv",),
+    "picture": ("wrenches.png", "paths.png", "parts.png"),
+}
 FORMATS = tuple(_FILES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    recorded.add_recordings(parser, "t, <joint>.position, and <joint>.velocity and .effort if known")
+    recorded.add_recordings(
+        parser, "t, <joint>.position, and <joint>.velocity and .effort if known"
+    )
     recorded.add_workers(parser, "recordings")
     add = partial(option, parser)
     text = "where to write; of several recordings, each into a directory of its name there"
@@ -39,23 +64,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--overwrite", None, "replace what an earlier run has written there")
     add("--formats", str, "what to write", ",".join(FORMATS))
     add(
-        "--joints", str, "joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones", ""
+        "--joints",
+        str,
+        "joints to write wrenches of, with commas; 'all' with fixed ones; default: the moving ones",
+        "",
     )
-    add("--expressed-in", "FRAME", "axes of wrenches: child, parent, world, a link, or LINK:X,Y,Z[,R,P,Y]", "child")
-    add("--reduced-at", "POINT", "the point that wrenches are about: joint, world, a link, or LINK:X,Y,Z", "joint")
+    add(
+        "--expressed-in",
+        "FRAME",
+        "axes of wrenches: child, parent, world, a link, or LINK:X,Y,Z[,R,P,Y]",
+        "child",
+    )
+    add(
+        "--reduced-at",
+        "POINT",
+        "the point that wrenches are about: joint, world, a link, or LINK:X,Y,Z",
+        "joint",
+    )
     text = (
         "a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column names of the table, "
         "or a table of its own; - where the robot's push on the surroundings was measured; FRAME as above (default: "
         "the messages' frame, the link for columns)"
     )
     add("--external", "LINK=[-]SOURCE[@FRAME]", text, many=True)
-    add("--uncertainty", None, "standard errors of efforts and wrenches, from the recording's noise")
+    add(
+        "--uncertainty", None, "standard errors of efforts and wrenches, from the recording's noise"
+    )
     add("--balance", "JOINT", "write the parts of this joint's wrench, too", "")
     text = "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)"
     add("--observer", "FRAME", text, "")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
     add("--order", take.at_least_one, "order of the local polynomials", ORDER)
-    add("--velocity", VELOCITIES, "where velocities are from (default: recorded ones, if they are better)", "auto")
+    add(
+        "--velocity",
+        VELOCITIES,
+        "where velocities are from (default: recorded ones, if they are better)",
+        "auto",
+    )
     text = "differentiated velocity, or by the model from recorded efforts"
     add("--acceleration", ACCELERATIONS, text, "differentiated")
     add("--friction", None, "add the friction of the URDF to efforts")
@@ -69,24 +114,40 @@ def run(options: argparse.Namespace) -> int:
     model = robot_of_efforts(model, recorded.meaning_of_efforts(model, options))
     if options.observer and not options.balance:
         remedy = "Name the joint whose wrench is split into parts: --balance JOINT."
-        raise ArgumentError("an observer needs a balance", where="--observer", got=options.observer, remedy=remedy)
-    joints = options.joints if options.joints == "all" else tuple(name for name in options.joints.split(",") if name)
+        raise ArgumentError(
+            "an observer needs a balance", where="--observer", got=options.observer, remedy=remedy
+        )
+    joints = (
+        options.joints
+        if options.joints == "all"
+        else tuple(name for name in options.joints.split(",") if name)
+    )
     frames = ("expressed_in", "reduced_at", "observer")
     settings = take.settings_of(
         Settings,
         options,
         joints=joints,
-        friction=FrictionFile.read(options.friction_file, model) if options.friction_file else options.friction,
-        **{name: frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}") for name in frames},
+        friction=FrictionFile.read(options.friction_file, model)
+        if options.friction_file
+        else options.friction,
+        **{
+            name: frame_argument(model, getattr(options, name), f"--{name.replace('_', '-')}")
+            for name in frames
+        },
     )
     sources = recorded.given_recordings(options)
     paths = recorded.output_directories(sources, Path(options.output))
     files = [name for word in formats for name in _FILES[word]]  # what is not written anew stays
     take.refuse_to_replace([path / name for path in paths for name in files], options.overwrite)
     lines = []
-    for (recording, history), directory in zip(_computed(options, model, settings, sources), paths, strict=True):
+    for (recording, history), directory in zip(
+        _computed(options, model, settings, sources), paths, strict=True
+    ):
         if history.bad and options.bad_rows == "refuse":
-            text, remedy = "row {0.number}: {0.why}", "Correct the recording, or have bad rows skipped."
+            text, remedy = (
+                "row {0.number}: {0.why}",
+                "Correct the recording, or have bad rows skipped.",
+            )
             raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
         for old in (directory / name for name in files):
             if old.is_dir():
@@ -99,27 +160,42 @@ def run(options: argparse.Namespace) -> int:
     if len(lines) == 1:
         result(options, *lines[0])
     else:
-        result(options, {"recordings": [data for data, _ in lines]}, "\n\n".join(text for _, text in lines))
+        result(
+            options,
+            {"recordings": [data for data, _ in lines]},
+            "\n\n".join(text for _, text in lines),
+        )
     return 0
 
 
 def _computed(
-    options: argparse.Namespace, model: RobotModel, settings: Settings, sources: list[tuple[str, bool]]
+    options: argparse.Namespace,
+    model: RobotModel,
+    settings: Settings,
+    sources: list[tuple[str, bool]],
 ) -> Iterator[tuple[Recording, WrenchHistory]]:
     """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
 
     def read(path: str, bag: bool) -> Recording:
         recording = recorded.read_recording(path, model, options, bag)
-        external = tuple(recorded.read_external(text, path, bag, model, options.time_unit) for text in options.external)
+        external = tuple(
+            recorded.read_external(text, path, bag, model, options.time_unit)
+            for text in options.external
+        )
         return dataclasses.replace(recording, external=external)
 
     if (workers := recorded.workers_of(options)) is None:
         for source in sources:
             recording = read(*source)
-            yield recording, with_progress("computing", partial(compute, model, recording, settings))
+            yield (
+                recording,
+                with_progress("computing", partial(compute, model, recording, settings)),
+            )
         return
     many = [read(*source) for source in sources]
-    done = with_count("computing", "recordings", partial(compute_each, model, many, settings, workers))
+    done = with_count(
+        "computing", "recordings", partial(compute_each, model, many, settings, workers)
+    )
     yield from zip(many, done, strict=True)
 
 
@@ -135,10 +211,14 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
             draw_parts(history, directory / "parts.png")
 
 
-def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tuple[dict[str, Any], str]:
+def _report(
+    recording: Recording, history: WrenchHistory, directory: Path
+) -> tuple[dict[str, Any], str]:
     """Result, as data and as text."""
     bad = sorted([*recording.bad, *history.bad])
-    lines = [f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"]
+    lines = [
+        f"{len(history.t)} rows over {history.t[-1] - history.t[0]:.6g} s from {recording.source}"
+    ]
     lines += [*recording.notes, *history.notes]
     if recording.other:
         lines.append(f"{recording.other} rows about joints of other robots")
@@ -151,8 +231,17 @@ def _report(recording: Recording, history: WrenchHistory, directory: Path) -> tu
     head += [] if errors is None else ["± force", "± moment"]
     rows = []
     for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
-        row = [name, frame, Figure.of(forces[:, i].max(), ".5g"), Figure.of(moments[:, i].max(), ".5g")]
-        row.append(Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g") if name in own else "-")
+        row = [
+            name,
+            frame,
+            Figure.of(forces[:, i].max(), ".5g"),
+            Figure.of(moments[:, i].max(), ".5g"),
+        ]
+        row.append(
+            Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g")
+            if name in own
+            else "-"
+        )
         if errors is not None:
             moment, force = np.linalg.norm(np.median(errors[:, i], axis=0).reshape(2, 3), axis=1)
             row += [Figure.of(force, ".2g"), Figure.of(moment, ".2g")]

@@ -44,7 +44,10 @@ QUIET = 25  # States at rest after which an arm stands
 BEFORE = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
 FALLEN = 3e-3  # rad, that a joint may move before anything is sent
-GENTLE, PATIENT = 8.0, 0.03  # rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
+GENTLE, PATIENT = (
+    8.0,
+    0.03,
+)  # rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
 LIGHT = 2.0
 """Largest inertia that is assumed of a joint without a known rotor, over that of its links: more would ring if it has none."""
 
@@ -99,7 +102,9 @@ class Bounds:
     effort: Array
 
     @classmethod
-    def around(cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW) -> Bounds:
+    def around(
+        cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW
+    ) -> Bounds:
         """Bounds about a configuration, with all of the effort.
 
         Args:
@@ -169,7 +174,10 @@ class Record:
 
 
 def gentle_controller(
-    model: RobotModel, options: ControllerOptions, q: Array, rotors: Mapping[str, float] | None = None
+    model: RobotModel,
+    options: ControllerOptions,
+    q: Array,
+    rotors: Mapping[str, float] | None = None,
 ) -> JointController:
     """A controller for an arm of which little is known, used at (n,) rad or m: slow, and patient with its delay; ``rotors`` are inertias,
     kg m² or kg, of joints where they have been seen."""
@@ -178,7 +186,9 @@ def gentle_controller(
     assumed = usual_rotors(model)
     light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
     model = model.replace(description=model.description.with_joints({**light, **(rotors or {})}))
-    controller = JointController(model, options=dataclasses.replace(options, robustness=robust, max_state_jump=0.0))
+    controller = JointController(
+        model, options=dataclasses.replace(options, robustness=robust, max_state_jump=0.0)
+    )
     controller.want_wrenches = controller.want_efforts = False
     return controller
 
@@ -256,7 +266,9 @@ class StepRunner:
                 if why := self._beyond(state, bounds):
                     self.record.ran_away = True
                     break
-                self._send(state, np.clip(command.effort, -bounds.effort, bounds.effort), command.hold)
+                self._send(
+                    state, np.clip(command.effort, -bounds.effort, bounds.effort), command.hold
+                )
                 following = self.arm.read()
                 if why := self._unusable(following):
                     break
@@ -300,7 +312,9 @@ class StepRunner:
         q = np.array([state.q for state in states])
         changes = (np.ptp(q, axis=0) > 0.0) | (np.ptp([state.v for state in states], axis=0) > 0.0)
         if changes.any():
-            self.record.frozen = tuple(n for n, x in zip(self.model.joint_names, changes, strict=True) if not x)
+            self.record.frozen = tuple(
+                n for n, x in zip(self.model.joint_names, changes, strict=True) if not x
+            )
         self.period = max((states[-1].t - states[0].t) / (len(states) - 1), 1e-4)
         spread = np.std(q[2:] - q[:-2], axis=0)
         self.position_noise, self._noise = spread / math.sqrt(2.0), 3.0 * spread / self.period
@@ -328,8 +342,12 @@ class StepRunner:
             if len(self._newest) >= back and state.t > (before := self._newest[-back]).t:
                 moved = np.abs(state.q - before.q) / (state.t - before.t)
                 speed = np.maximum(speed, moved - self._noise * (2.0 / back))
-        self.record.worst_reach = max(self.record.worst_reach, float((outside / scale_of(self.model)).max()))
-        self.record.worst_speed = max(self.record.worst_speed, float((speed / speed_limit(self.model)).max()))
+        self.record.worst_reach = max(
+            self.record.worst_reach, float((outside / scale_of(self.model)).max())
+        )
+        self.record.worst_speed = max(
+            self.record.worst_speed, float((speed / speed_limit(self.model)).max())
+        )
         return outside, speed
 
     def _beyond(self, state: ArmState, bounds: Bounds) -> str:
@@ -382,7 +400,9 @@ class StepRunner:
             _, speed = self._note(state, bounds)
             if math.isnan(begun):
                 begun = state.t
-                moving = np.where(np.abs(state.v) > self._still, state.v, 0.0)  # noise is not to be braked
+                moving = np.where(
+                    np.abs(state.v) > self._still, state.v, 0.0
+                )  # noise is not to be braked
                 holding.activate(nanoseconds(state.t), state.q, moving)
             held = np.array(holding.update(nanoseconds(state.t), state.q, state.v))
             effort = np.clip(held, -effort_limit(self.model), effort_limit(self.model))

@@ -23,9 +23,17 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake
 
-MASS, CENTRE, CENTRE_SHARE = 0.035, 0.004, 0.02  # share; m; share of a centre's distance: usual errors of descriptions
+MASS, CENTRE, CENTRE_SHARE = (
+    0.035,
+    0.004,
+    0.02,
+)  # share; m; share of a centre's distance: usual errors of descriptions
 SCALE, OFFSET = 0.035, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
-_FRICTION, _RESOLVED, _MODEL = 0.05, 0.002, 0.01  # of the limit, usual; of the limit, unnoticed; of usual efforts
+_FRICTION, _RESOLVED, _MODEL = (
+    0.05,
+    0.002,
+    0.01,
+)  # of the limit, usual; of the limit, unnoticed; of usual efforts
 _CALMEST = 0.1  # of the spread of friction
 _ODD = 1e-7  # probability that the band of a joint tells nothing
 _HELD = 0.3  # of the limit, that a brake may carry
@@ -89,10 +97,15 @@ class Explanation:
         x = self
         if "positions" in mistake.columns:
             x = dataclasses.replace(
-                x, q_order=x.q_order[order], q_factor=factor * x.q_factor[order], q_shift=factor * x.q_shift[order]
+                x,
+                q_order=x.q_order[order],
+                q_factor=factor * x.q_factor[order],
+                q_shift=factor * x.q_shift[order],
             )
         if "efforts" in mistake.columns:
-            x = dataclasses.replace(x, e_order=x.e_order[order], e_factor=factor * x.e_factor[order])
+            x = dataclasses.replace(
+                x, e_order=x.e_order[order], e_factor=factor * x.e_factor[order]
+            )
         return x
 
     def positions(self, q: Array) -> Array:
@@ -137,12 +150,17 @@ class Weighing:
         self.total_mass = max(float(self.parameters[:, 0].sum()), 1e-6)
         self.g = float(np.linalg.norm(model.gravity)) or 9.81
         self.limit = effort_scale(model)
-        self._along_axes = [self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()]  # 1 m/s² each
+        self._along_axes = [
+            self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()
+        ]  # 1 m/s² each
 
     def columns(self, q: Array, gravity: Array) -> tuple[Array, Array]:
         """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv, nb) as described."""
         still = np.zeros(q.shape)
-        along = (g * joint_torque_regressor(m, q, still, still) for g, m in zip(gravity, self._along_axes, strict=True))
+        along = (
+            g * joint_torque_regressor(m, q, still, still)
+            for g, m in zip(gravity, self._along_axes, strict=True)
+        )
         Y = np.asarray(sum(along, np.zeros(1))).reshape(*q.shape, -1, 10)[..., :4]
         return Y, np.einsum("kjbp,bp->kjb", Y, self.parameters)
 
@@ -154,7 +172,9 @@ class Weighing:
         """(k, nv) efforts against gravity of the bodies as described, and true efforts, at the readings."""
         return self.gravity(x, x.positions(self.readings.q)), x.efforts(self.readings.effort)
 
-    def extra_columns(self, x: Explanation, Y: Array, bodies: Array) -> tuple[list[Array], list[float]]:
+    def extra_columns(
+        self, x: Explanation, Y: Array, bodies: Array
+    ) -> tuple[list[Array], list[float]]:
         """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four of a payload."""
         columns, sizes = [], []
         for kind, body in x.bodies:
@@ -167,7 +187,9 @@ class Weighing:
                 sizes += [mass, *[0.15 * mass] * 3]
         return columns, sizes
 
-    def tolerances(self, x: Explanation, Y: Array, bodies: Array, band: Array) -> tuple[Array, Array]:
+    def tolerances(
+        self, x: Explanation, Y: Array, bodies: Array, band: Array
+    ) -> tuple[Array, Array]:
         """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these parameters are."""
         k, nv, nb, _ = Y.shape
         m, h = np.maximum(self.parameters[:, 0], 0.0), self.parameters[:, 1:]
@@ -178,7 +200,10 @@ class Weighing:
         own[:, range(nv), range(nv, 2 * nv)] = 1.0
         offset = OFFSET * self.limit + 0.3 * band
         offset = np.where(np.isin(np.arange(nv), x.held), _HELD * self.limit, offset)
-        blocks, sizes = [bodies, moments, own], [np.full(nb, MASS), np.repeat(centre, 3), np.full(nv, SCALE), offset]
+        blocks, sizes = (
+            [bodies, moments, own],
+            [np.full(nb, MASS), np.repeat(centre, 3), np.full(nv, SCALE), offset],
+        )
         if x.other_robot:
             size = np.maximum(m, 0.02 * self.total_mass)
             blocks += [Y[..., 0], moments]
@@ -208,9 +233,13 @@ class Weighing:
             size = np.concatenate([likely, size])
         residual = effort - (0.0 if x.compensated else 1.0) * mean
         fit = regress(residual, Z, size, np.sqrt(spread + floor), len(extra))
-        calm = float(np.clip(fit.noise, _CALMEST, 1.0))  # friction of both sides may cancel better than it repeats
+        calm = float(
+            np.clip(fit.noise, _CALMEST, 1.0)
+        )  # friction of both sides may cancel better than it repeats
         fit = regress(residual, Z, size, np.sqrt(calm**2 * spread + floor), len(extra))
-        return dataclasses.replace(fit, score=fit.score + len(r.q) * float(np.log(factor).sum()) + self._braking(x))
+        return dataclasses.replace(
+            fit, score=fit.score + len(r.q) * float(np.log(factor).sum()) + self._braking(x)
+        )
 
     def _braking(self, x: Explanation) -> float:
         """Logarithm of the likelihood of the friction band, given that friction brakes."""
@@ -225,7 +254,9 @@ class Weighing:
         usual = _FRICTION * self.limit
         total = np.hypot(usual, noise)
         density = -0.5 * (band / total) ** 2 - np.log(total / np.abs(factor))
-        return float(np.sum(density + np.logaddexp(log_ndtr(band * usual / (noise * total)), math.log(_ODD))))
+        return float(
+            np.sum(density + np.logaddexp(log_ndtr(band * usual / (noise * total)), math.log(_ODD)))
+        )
 
 
 def regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit:
@@ -240,9 +271,13 @@ def regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit
     variance = np.sum(inverse**2, axis=0)
     rest = b - A @ z
     free = max(len(b) - float(np.sum(1.0 - variance)), 0.2 * len(b))
-    score = -0.5 * square - float(np.log(np.diag(L)).sum()) - len(residual) * float(np.log(noise).sum())
+    score = (
+        -0.5 * square - float(np.log(np.diag(L)).sum()) - len(residual) * float(np.log(noise).sum())
+    )
     error = np.sqrt(variance) * size
-    return Fit(score, (z * size)[:m], error[:m], square / len(b), math.sqrt(float(rest @ rest) / free))
+    return Fit(
+        score, (z * size)[:m], error[:m], square / len(b), math.sqrt(float(rest @ rest) / free)
+    )
 
 
 def without_compiling(model: RobotModel) -> RobotModel:

@@ -148,10 +148,14 @@ class Finding:
         if self.kind not in KINDS:
             raise UnknownNameError("kind of finding", self.kind, KINDS)
         if not 0.0 <= self.certainty <= 1.0:
-            raise ArgumentError("must be from 0 to 1", where="certainty of a finding", got=self.certainty)
+            raise ArgumentError(
+                "must be from 0 to 1", where="certainty of a finding", got=self.certainty
+            )
 
     def __str__(self) -> str:
-        return f"{self.sentence} ({self.certainty:.0%} sure)" + (f" → {self.change}" if self.change else "")
+        return f"{self.sentence} ({self.certainty:.0%} sure)" + (
+            f" → {self.change}" if self.change else ""
+        )
 
 
 def mistake(
@@ -166,7 +170,11 @@ def mistake(
 ) -> Finding:
     """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it."""
     row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
-    change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value) if row.place else None
+    change = (
+        Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value)
+        if row.place
+        else None
+    )
     sure = row.certainty if math.isnan(certainty) else certainty
     return Finding(kind, names, sentence, float(number), row.unit, sure, change)
 
@@ -226,6 +234,11 @@ class StepReport:
             | {"change": f.change and {"place": f.change.place, "line": str(f.change)}}
             for f in self.findings
         ]
-        rest = {"numbers": self.numbers, "enough": self.enough, "next_pose": self.next_pose, "notes": self.notes}
+        rest = {
+            "numbers": self.numbers,
+            "enough": self.enough,
+            "next_pose": self.next_pose,
+            "notes": self.notes,
+        }
         document: dict[str, object] = plain({"step": self.step, "findings": findings, **rest})
         return document

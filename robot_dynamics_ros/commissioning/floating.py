@@ -14,7 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.arm import STILL, ArmState, Bounds, Command, StepMotion, StepRunner
+from robot_dynamics_ros.commissioning.arm import (
+    STILL,
+    ArmState,
+    Bounds,
+    Command,
+    StepMotion,
+    StepRunner,
+)
 from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake
 from robot_dynamics_ros.commissioning.release import (
     effort_limit,
@@ -37,7 +44,9 @@ AHEAD, TWICE = 3.0, 2.0
 """Factor by which the speed of a release may grow in the next one, which is twice as long, and over that of the weight described."""
 SPEED, MOST = 0.045, 0.095
 """Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
-UNIT = 0.4  # Inertia seen over the least that is described, below which commands are in another unit
+UNIT = (
+    0.4  # Inertia seen over the least that is described, below which commands are in another unit
+)
 RISE = 0.06  # 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
 PUSHED, LATE = (0.01, 0.02), 0.02
 """Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
@@ -50,7 +59,10 @@ GEARED = 0.1
 """Least share of the rotor that the controller assumes, of a joint whose description has none.  Without it, wrists are pushed for minutes."""
 PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
 """Largest push: a share of the effort limit and times the friction described, or that share where none is."""
-MOVED, NOISE = 4e-4, 8.0  # rad that count as motion; or times the standard deviation of positions, if that is more
+MOVED, NOISE = (
+    4e-4,
+    8.0,
+)  # rad that count as motion; or times the standard deviation of positions, if that is more
 OTHERS = 10.0, 3.0
 """Times that motion of joints that are not pushed: they may drift or be dragged along; of those of which nothing is proven."""
 ROOM = 5e-3  # rad beside a stop within which a joint is not pushed towards it
@@ -83,11 +95,15 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     model = runner.model
     distance, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
-    fastest = share * float((speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min())
+    fastest = share * float(
+        (speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min()
+    )
     # t, in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
     t = np.geomspace(1e-3, 10.0, 400)
     slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
-    return float(min(RISE * effort_limit(model)[i], 6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3))
+    return float(
+        min(RISE * effort_limit(model)[i], 6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3)
+    )
 
 
 def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
@@ -101,7 +117,9 @@ def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> t
     if len(t) - first < 2:
         return math.nan, math.nan
     slope, start = np.polyfit(t[first:], np.cbrt(displacement[first:]), 1)
-    return (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
+    return (
+        (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,20 +147,29 @@ class _Probe:
     """
 
     def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:
-        self.runner, self.model, self.limit, self.announce = runner, runner.model, speed_limit(runner.model), announce
+        self.runner, self.model, self.limit, self.announce = (
+            runner,
+            runner.model,
+            speed_limit(runner.model),
+            announce,
+        )
         self.findings, self.pushes, self.proven = list[Finding](), dict[int, Pushed](), set[int]()
         self.side, self.carried = np.ones(self.model.nv), 0.0
 
     def motion(self, state: ArmState) -> StepMotion[bool]:
         """Release the arm for ever longer instants, then push one joint after another, the lightest first."""
         model, names, frozen = self.model, self.model.joint_names, self.runner.record.frozen
-        self.bounds = Bounds.around(model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q))))
+        self.bounds = Bounds.around(
+            model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q)))
+        )
         self.damping = GENTLY * damping_of(model, state.q)
         calm, state = yield from self.releases(state)
         if not calm:
             return True
         for name in frozen:
-            sentence = f"the state of {name} does not change at all, those of others do: it is not pushed"
+            sentence = (
+                f"the state of {name} does not change at all, those of others do: it is not pushed"
+            )
             self.findings.append(mistake("frozen_joint", name, sentence, 0.0, certainty=0.7))
         awake = [i for i in range(model.nv) if names[i] not in frozen]
         rises = self.rises(state.q)
@@ -151,7 +178,9 @@ class _Probe:
             if rise < rises[i] and self.largest(i) > PATIENCE * rise:
                 continue
             if (seconds := (model.friction[i] or self.largest(i)) / rise) > LONG:
-                why = "the joint is light for its friction, less so with its rotor in the description"
+                why = (
+                    "the joint is light for its friction, less so with its rotor in the description"
+                )
                 self.announce(f"each push of {names[i]} may take {seconds:.0f} s: {why}")
             finding, self.pushes[i], state = yield from self.signs(i, state, rise)
             self.findings += [finding] if finding is not None else []
@@ -171,7 +200,10 @@ class _Probe:
 
     def held(self, state: ArmState) -> Array:
         """(n,) of the weight, as far as it is commanded, and damping; both with the signs that commands have shown."""
-        return np.asarray(self.carried * self.runner.weight(state.q) - self.damping * state.v) * self.side
+        return (
+            np.asarray(self.carried * self.runner.weight(state.q) - self.damping * state.v)
+            * self.side
+        )
 
     def rest(self, state: ArmState) -> StepMotion[ArmState]:
         """Let what held the arm before hold it, until it stands."""
@@ -192,7 +224,9 @@ class _Probe:
         speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
         for back in (2, 6):
             moved, took = q[back:] - q[:-back], (times[back:] - times[:-back])[1:, None]
-            same = np.sign(moved[1:]) == np.sign(moved[:-1])  # noise does not have the same sign twice
+            same = np.sign(moved[1:]) == np.sign(
+                moved[:-1]
+            )  # noise does not have the same sign twice
             steady = np.minimum(np.abs(moved[1:]), np.abs(moved[:-1])) * same
             seen = steady > 6.0 * runner.position_noise + 1e-5
             speed = np.maximum(speed, np.where(seen, steady / took, 0.0).max(axis=0, initial=0.0))
@@ -224,7 +258,9 @@ class _Probe:
             self.findings.append(mistake("drift", name, why, worst[i]))
         return any(slow), state
 
-    def push(self, i: int, sign: float, rise: float, state: ArmState) -> StepMotion[tuple[Pushed, Array, ArmState]]:
+    def push(
+        self, i: int, sign: float, rise: float, state: ArmState
+    ) -> StepMotion[tuple[Pushed, Array, ArmState]]:
         """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and the state after it."""
         n, q, t, most = self.model.nv, state.q, state.t, self.largest(i)
         push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(self.runner)
@@ -241,15 +277,24 @@ class _Probe:
         times, displacements = np.array(rows).T
         free, seen = breaking_free(times, displacements, rise, 0.2 * enough[i])
         state = yield from self.rest(state)
-        return Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q), moved, state
+        return (
+            Pushed(push, push if math.isnan(free) else min(rise * free, push), seen, q),
+            moved,
+            state,
+        )
 
-    def signs(self, i: int, state: ArmState, rise: float) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
+    def signs(
+        self, i: int, state: ArmState, rise: float
+    ) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
         """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
         runner, model = self.runner, self.model
         name, noise = model.joint_names[i], motion_seen(runner)
         least = FRACTION * float(least_inertia(model, state.q)[i])
         moved, pushed = list[Array](), list[Pushed]()
-        up, down = (abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i] for limit in (model.upper, model.lower))
+        up, down = (
+            abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i]
+            for limit in (model.upper, model.lower)
+        )
         for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
             seen, motion, state = yield from self.push(i, sign, rise, state)
             # NaN is not; friction that falls makes it look smaller, or larger
@@ -266,12 +311,18 @@ class _Probe:
         both, drifts = smaller * (ways[0] == ways[1]) * ways[0], smaller * (ways[0] == -ways[1])
         if max(np.abs(both).max(), 1.0) < drifts.max():
             loose = model.joint_names[int(np.argmax(drifts))]
-            return mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0), shown, state
+            return (
+                mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0),
+                shown,
+                state,
+            )
         if np.abs(both).max() < 0.5:
             described = f"described are {model.friction[i]:.3g} of friction"
             sentence = f"{name} does not move with {largest:.3g} N m or N, {described}"
             return mistake("no_motion", name, sentence, largest), shown, state
-        together = mass_matrix_inverse(model, state.q) / noise[:, None]  # columns: ways of free joints
+        together = (
+            mass_matrix_inverse(model, state.q) / noise[:, None]
+        )  # columns: ways of free joints
         along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
         likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
         other = int(np.argmax(likely))
@@ -280,7 +331,9 @@ class _Probe:
             sentence = f"the command of {name} moves {names[1]}"
             return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
         light = max(shows, default=math.nan) * FRACTION / least
-        if light < UNIT:  # both ways: friction that falls as a joint breaks free makes it look light, too
+        if (
+            light < UNIT
+        ):  # both ways: friction that falls as a joint breaks free makes it look light, too
             text = f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
             return mistake("command_unit", name, text, 1.0 / light), shown, state
         self.proven.add(i)
@@ -307,20 +360,34 @@ def probe(
     pushes = _Probe(runner, announce)
     complete, record = runner.run(pushes.motion), runner.record
     if record.fell:
-        return StepReport("float", (mistake("brake", record.fell, f"{record.stopped}: it is not held", 1.0),)), {}
+        return StepReport(
+            "float", (mistake("brake", record.fell, f"{record.stopped}: it is not held", 1.0),)
+        ), {}
     if not (record.t or runner.stop()):
         remedy = "Start the robot's driver."
-        raise ArgumentError(record.stopped or "no joint states arrive", where="release of the arm", remedy=remedy)
-    exchanged = {name for f in pushes.findings if f.kind == "commands_exchanged" for name in f.joints}
+        raise ArgumentError(
+            record.stopped or "no joint states arrive", where="release of the arm", remedy=remedy
+        )
+    exchanged = {
+        name for f in pushes.findings if f.kind == "commands_exchanged" for name in f.joints
+    }
     findings = [f for f in pushes.findings if f.kind != "no_motion" or f.joints[0] not in exchanged]
     findings.sort(key=lambda f: runner.model.joint_names.index(f.joints[0]))
     if record.ran_away and not findings and not runner.stop():
-        findings.append(mistake("drift", (), f"the arm runs away while it is pushed gently: {record.stopped}", 1.0))
+        findings.append(
+            mistake(
+                "drift", (), f"the arm runs away while it is pushed gently: {record.stopped}", 1.0
+            )
+        )
     notes = [record.stopped] if record.stopped else []
     rest = runner.model.nv - len(pushes.pushes) - len(record.frozen)
     if complete and rest and not any(f.kind == "drift" for f in findings):
-        notes.append(f"{rest} joints were not pushed: a lighter one, whose commands they may get, has not moved")
-    return StepReport("float", tuple(findings), {}, bool(complete or findings), notes=tuple(notes)), pushes.pushes
+        notes.append(
+            f"{rest} joints were not pushed: a lighter one, whose commands they may get, has not moved"
+        )
+    return StepReport(
+        "float", tuple(findings), {}, bool(complete or findings), notes=tuple(notes)
+    ), pushes.pushes
 
 
 def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
@@ -339,7 +406,9 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     """
     t, q = np.asarray(t, dtype=np.float64), np.asarray(q, dtype=np.float64)
     if len(t) < 10 or t[-1] <= t[0]:
-        raise ArgumentError(f"{len(t)} states are too few", where="drift", remedy="Let the arm float for a second.")
+        raise ArgumentError(
+            f"{len(t)} states are too few", where="drift", remedy="Let the arm float for a second."
+        )
     far, when = q[-1] - q[0], t - t[0]
     fit = np.polyfit(when, q, 2)
     speed, acceleration = 2.0 * fit[0] * when.mean() + fit[1], 2.0 * fit[0]
@@ -347,8 +416,12 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     heaviest = np.maximum(np.abs(gravity_forces(model, q)).max(axis=0), 0.1 * effort_limit(model))
     findings, notes = [], []
     weight = gravity_forces(model, q.mean(axis=0))
-    drifting = (np.abs(far) > 0.3 * DRIFTED * scale_of(model)) & (np.abs(weight) > 2.0 * model.friction)
-    share = float(effort[drifting] @ weight[drifting] / max(float(weight[drifting] @ weight[drifting]), 1e-12))
+    drifting = (np.abs(far) > 0.3 * DRIFTED * scale_of(model)) & (
+        np.abs(weight) > 2.0 * model.friction
+    )
+    share = float(
+        effort[drifting] @ weight[drifting] / max(float(weight[drifting] @ weight[drifting]), 1e-12)
+    )
     if drifting.any() and abs(share - 1.0) < LIFTED:
         sentence = f"the arm rises by {share:.2f} times its weight, which is compensated"
         sentence += ": the driver compensates gravity, too"
@@ -363,7 +436,9 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
             findings.append(mistake("drift", name, sentence, effort[i], certainty=0.9, line=line))
         else:
             notes.append(sentence)
-    return StepReport("float", tuple(findings), {"drift": far, "effort": effort}, notes=tuple(notes))
+    return StepReport(
+        "float", tuple(findings), {"drift": far, "effort": effort}, notes=tuple(notes)
+    )
 
 
 def amplitudes(t: Array, x: Array, frequencies: Array) -> tuple[Array, Array]:
@@ -379,12 +454,17 @@ def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) ->
     vibrations of the commands, of these frequencies, rad/s."""
     U, _ = amplitudes(t, command, frequencies)
     E, rest = amplitudes(t, np.nan_to_num(effort), frequencies)
-    noise = np.where(np.isnan(effort).any(axis=0), np.inf, np.std(rest, axis=0) * np.sqrt(2.0 / len(t)))
+    noise = np.where(
+        np.isnan(effort).any(axis=0), np.inf, np.std(rest, axis=0) * np.sqrt(2.0 / len(t))
+    )
     heard = np.linalg.norm(E, axis=0) > HEARD * np.maximum(noise, 1e-12)
     if not heard.any():
         return math.nan
     delays = np.arange(0.0, LONGEST_DELAY, 2.5e-4)
-    turned = np.exp(1j * np.outer(delays, frequencies)) @ (E * U.conj() / np.linalg.norm(U, axis=0) / noise)[:, heard]
+    turned = (
+        np.exp(1j * np.outer(delays, frequencies))
+        @ (E * U.conj() / np.linalg.norm(U, axis=0) / noise)[:, heard]
+    )
     return float(delays[int(np.argmax((turned.real**2).sum(axis=1)))])
 
 
@@ -392,7 +472,9 @@ def late_commands(delay: float, period: float) -> list[Finding]:
     """The finding of a robot's delay, s, if it is more than 1.5 periods."""
     if not (delay > 1.5 * period and delay > 2e-3):
         return []
-    sentence = f"commands act {delay * 1e3:.1f} ms late, {delay / period:.1f} periods of the joint states"
+    sentence = (
+        f"commands act {delay * 1e3:.1f} ms late, {delay / period:.1f} periods of the joint states"
+    )
     return [mistake("delay", (), sentence, delay, round(delay, 4))]
 
 
@@ -418,11 +500,15 @@ def float_arm(runner: StepRunner, seconds: float = 3.0) -> StepReport:
     runner.run(motion, open_to=0.5)
     record = runner.record
     if (record.stopped and not record.ran_away) or len(record.t) < 10:
-        return StepReport("float", (), {}, enough=False, notes=(record.stopped,) if record.stopped else ())
+        return StepReport(
+            "float", (), {}, enough=False, notes=(record.stopped,) if record.stopped else ()
+        )
     t, q, _, u = record.arrays()
     report = drift(model, t, q, damping)
     delay = effort_delay(t - t[0], u, np.array(record.effort), tones) - runner.period
-    report = dataclasses.replace(report, findings=(*report.findings, *late_commands(delay, runner.period)))
+    report = dataclasses.replace(
+        report, findings=(*report.findings, *late_commands(delay, runner.period))
+    )
     if record.stopped and not report.findings:
         finding = mistake("drift", (), f"the arm does not float: {record.stopped}", 1.0)
         return StepReport("float", (finding,), report.numbers)

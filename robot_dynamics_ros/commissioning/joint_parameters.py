@@ -24,7 +24,9 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 BLOCK = 0.02  # s, over which efforts are averaged
-SLIDES = 2.0  # Times the speed over which dry friction is smoothed: a joint that is slower may stick
+SLIDES = (
+    2.0  # Times the speed over which dry friction is smoothed: a joint that is slower may stick
+)
 FEW = 10  # Averages in which a joint slides, below which nothing is learned of it
 NOISE = 0.01  # Share of the effort limit, first guess
 VISCOUS = 0.2  # Share of the effort limit that viscous friction may take at the speed limit
@@ -78,18 +80,27 @@ def joint_parameters(
     model = weighing.model
     parameters = EffortParameters(model, FrictionTerms(offset=False, armature=True))
     new, since = np.r_[True, np.diff(t) > 0.0], t - t[0]  # stamps are large
-    motion = MotionSamples.of(model, since[new], q[new], command[new], window=window).earlier(-delay)
+    motion = MotionSamples.of(model, since[new], q[new], command[new], window=window).earlier(
+        -delay
+    )
     rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
     if gravity_compensated_by == "robot":
         rigid = rigid - gravity_forces(model, motion.q)
     elif gravity_compensated_by == "robot_with_coriolis":
         rigid = rigid - bias_forces(model, motion.q, motion.v)
     columns = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a), BLOCK)
-    slides = motion.mean((np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64), BLOCK) == 0.0
+    slides = (
+        motion.mean((np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64), BLOCK)
+        == 0.0
+    )
     present = parameters.values()[parameters.bodies.stop :].reshape(3, n)
-    residual = motion.mean(motion.effort - rigid, BLOCK) - columns @ np.concatenate([np.zeros(n), *present[1:]])
+    residual = motion.mean(motion.effort - rigid, BLOCK) - columns @ np.concatenate(
+        [np.zeros(n), *present[1:]]
+    )
     described, places = Explanation.as_described(model), motion.mean(motion.q, BLOCK)
-    unknown, usual = weighing.tolerances(described, *weighing.columns(places, described.gravity), np.zeros(n))
+    unknown, usual = weighing.tolerances(
+        described, *weighing.columns(places, described.gravity), np.zeros(n)
+    )
     rate = motion.mean(motion.smoothed(rigid)[1], BLOCK)
     largest, limit = joint_sizes(model)["largest_rotor"], effort_limit(model)
     rotor = np.maximum(largest, present[0])  # one that seems larger than any is wrong by as much
@@ -102,10 +113,20 @@ def joint_parameters(
         own, rest, noise = columns[rows, j, j::n], residual[rows, j], NOISE * limit[j]
         A = np.concatenate([own, rate[rows, j, None], unknown[rows, j]], axis=1)[:, None]
         for _ in range(2):  # the second time with the noise that the first one leaves
-            fit = regress(rest[:, None], A, np.concatenate([likely[:, j], [LATE], usual]), np.array([noise]), 3)
+            fit = regress(
+                rest[:, None],
+                A,
+                np.concatenate([likely[:, j], [LATE], usual]),
+                np.array([noise]),
+                3,
+            )
             noise *= max(fit.noise, 1e-3)
         sure = present[:, j] + fit.extra - SURE * fit.error * np.array([0.0, 1.0, 1.0])
-        least = [LEAST_ROTOR * largest[j], 0.0, 0.0]  # a rotor of 0 would be taken for one that is not described
+        least = [
+            LEAST_ROTOR * largest[j],
+            0.0,
+            0.0,
+        ]  # a rotor of 0 would be taken for one that is not described
         values[:, j] = np.where(fit.error < SEEN * likely[:, j], np.maximum(sure, least), np.nan)
         change = np.nan_to_num(values[:, j] - present[:, j])
         squares += np.sum((np.stack([rest, rest - own @ change]) / limit[j]) ** 2, axis=1)

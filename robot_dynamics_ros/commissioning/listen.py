@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.commissioning.arm import ArmState
-from robot_dynamics_ros.commissioning.findings import Finding, StepReport, mistake, sorted_by_certainty
+from robot_dynamics_ros.commissioning.findings import (
+    Finding,
+    StepReport,
+    mistake,
+    sorted_by_certainty,
+)
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -20,7 +25,11 @@ from robot_dynamics_ros.recordings.damage import unusable_efforts
 
 _FEWEST = 20  # messages
 _RATE, _GAP, _GAPS = 0.1, 2.5, 0.01  # share; periods, and share of messages after such gaps
-_EARLY, _LATE, _DRIFT = 0.002, 0.1, 5e-4  # s before and after arrival, s/s: stamps of the computer's clock stay within
+_EARLY, _LATE, _DRIFT = (
+    0.002,
+    0.1,
+    5e-4,
+)  # s before and after arrival, s/s: stamps of the computer's clock stay within
 _MOVED, _STILL = 0.05, 0.02  # rad or m: moves, and does not
 _TURNS = 4.0 * math.pi  # no position is beyond, in rad
 _UNIT = 1.25  # a factor of velocities beyond that is another unit
@@ -108,11 +117,19 @@ def listen(
         text = f"{len(publishers)} nodes publish joint states of this arm: {', '.join(publishers)}"
         findings.append(mistake("other_publisher", (), text, len(publishers)))
     delay = _delays(log)
-    findings += [*_times(log), *_units(log), *_frozen(log), *_velocities(log, delay), *_missing(log)]
+    findings += [
+        *_times(log),
+        *_units(log),
+        *_frozen(log),
+        *_velocities(log, delay),
+        *_missing(log),
+    ]
     outside = ((log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)).any(axis=0)
     if outside.any() and not any(f.kind == "position_unit" for f in findings):
         which = ", ".join(np.array(model.joint_names)[outside])
-        notes.append(f"positions outside the limits of the description: {which}; weighing tells signs and zeros")
+        notes.append(
+            f"positions outside the limits of the description: {which}; weighing tells signs and zeros"
+        )
     if not still and not log.moves.all():
         which = ", ".join(np.array(model.joint_names)[~log.moves])
         notes.append(f"these joints did not move, their velocities are not judged: {which}")
@@ -152,20 +169,28 @@ def _read(
     def checked(where: str, values: ArrayLike | None, *shape: int) -> Array:
         x = np.full(shape, np.nan) if values is None else real_array_or_nan(values)
         if x.shape != shape or n < _FEWEST or (len(shape) == 1 and not np.isfinite(x).all()):
-            text = f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}"
-            raise ArgumentError(text, where=where, got=x, remedy="Record some seconds, one row for each message.")
+            text = (
+                f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}"
+            )
+            raise ArgumentError(
+                text, where=where, got=x, remedy="Record some seconds, one row for each message."
+            )
         return x
 
     came, stamped = checked("arrival", arrival, n), checked("stamps", stamps, n)
     columns = [checked(where, x, n, m) for where, x in fields.items()]
     if not (np.diff(came) >= 0.0).all() or came[-1] <= came[0]:
         remedy = "Give the messages in the order in which they came, times in s."
-        raise ArgumentError("times of arrival decrease", where="arrival", got=arrival, remedy=remedy)
+        raise ArgumentError(
+            "times of arrival decrease", where="arrival", got=arrival, remedy=remedy
+        )
     notes, findings = list[str](), list[Finding]()
     lost = [name for name in model.joint_names if name not in names]
     other = [name for name in names if name not in model.joint_names]
     if lost:
-        text = f"joint states have no joint {', '.join(lost)}" + (f"; they have {', '.join(other)}" if other else "")
+        text = f"joint states have no joint {', '.join(lost)}" + (
+            f"; they have {', '.join(other)}" if other else ""
+        )
         findings.append(mistake("names", lost, text, len(lost), tuple(other) or None))
     elif [name for name in names if name in model.joint_names] != list(model.joint_names):
         notes.append("joint states have another order than the description; they are read by name")
@@ -217,13 +242,19 @@ def _frozen(log: _Log) -> Iterator[Finding]:
     for j in np.flatnonzero((span == 0.0) & np.isfinite(log.position[0]) & log.moves.any()):
         speed = float(np.nan_to_num(np.abs(log.velocity[:, j])).max())
         text = f"the position of joint {names[j]} is frozen at {log.position[0, j]:.4g}"
-        text += f", although its velocity reaches {speed:.2g}" if speed > 0.0 else ", or nobody moved it"
+        text += (
+            f", although its velocity reaches {speed:.2g}"
+            if speed > 0.0
+            else ", or nobody moved it"
+        )
         yield mistake("frozen_joint", names[j], text, certainty=0.98 if speed > 0.05 else 0.9)
     measured = np.isfinite(log.effort).all(axis=0)
     if measured.any() and log.effort[:, measured].any():
         joints = np.flatnonzero(measured)
         labels = [names[j] for j in joints]
-        bad, _, constant = unusable_efforts(log.t, log.position[:, joints], log.effort[:, joints], labels)
+        bad, _, constant = unusable_efforts(
+            log.t, log.position[:, joints], log.effort[:, joints], labels
+        )
         for k, name in enumerate(labels):
             if name in constant or bad[:, k].mean() > 0.2:
                 text = f"the effort of joint {name} is {'constant' if name in constant else 'frozen or clipped'} while it moves"
@@ -240,7 +271,9 @@ def _missing(log: _Log) -> Iterator[Finding]:
     if empty:
         text = f"joint states have no {' and no '.join(empty)}"
         line = "fields of joint states, or the parameter measured_effort: none"
-        yield mistake("missing_field", (), text, len(empty), line=line if empty == ["effort"] else "")
+        yield mistake(
+            "missing_field", (), text, len(empty), line=line if empty == ["effort"] else ""
+        )
 
 
 def _delays(log: _Log) -> Array:
@@ -258,15 +291,26 @@ def _delays(log: _Log) -> Array:
         displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
         fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
         last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
-        side = np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0)  # of the last motion that is no noise
-        A = np.column_stack([displacement, v, side if np.ptp(side) > 0.0 else 0.0 * v, np.ones(len(t))])
+        side = np.where(
+            last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0
+        )  # of the last motion that is no noise
+        A = np.column_stack(
+            [displacement, v, side if np.ptp(side) > 0.0 else 0.0 * v, np.ones(len(t))]
+        )
         fit = np.linalg.lstsq(A, q, rcond=None)[0]
         a, b, c, _ = fit
         residual = q - A @ fit
         covariance = np.linalg.pinv(A.T @ A) * float(residual @ residual) / len(t) * _CORRELATED**2
         if abs(a) > 1e-9:
             error = np.sqrt(covariance.diagonal())
-            out[j] = 1.0 / a, b / a, -2.0 * c * np.sign(a), error[0] / a**2, error[1] / abs(a), 2.0 * error[2]
+            out[j] = (
+                1.0 / a,
+                b / a,
+                -2.0 * c * np.sign(a),
+                error[0] / a**2,
+                error[1] / abs(a),
+                2.0 * error[2],
+            )
     return out
 
 
@@ -291,7 +335,13 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
         corner = 1.0 / (2.0 * math.pi * typical)
         text = f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: {', '.join(names[slow])}"
         yield mistake("velocity_filter", names[slow].tolist(), text, corner)
-    loose = sure & (size > 1.0 / _UNIT) & (size < _UNIT) & (play > _PLAY) & (play - _SURE * play_error > 0.5 * _PLAY)
+    loose = (
+        sure
+        & (size > 1.0 / _UNIT)
+        & (size < _UNIT)
+        & (play > _PLAY)
+        & (play - _SURE * play_error > 0.5 * _PLAY)
+    )
     for j in np.flatnonzero(loose):
         yield play_of(str(names[j]), float(play[j]))
 
@@ -299,7 +349,9 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
 def play_of(name: str, play: float) -> Finding:
     """The finding of a joint with play, rad or m."""
     sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play"
-    return mistake("play", name, f"{sentence}: its speed shows a displacement that its position does not", play)
+    return mistake(
+        "play", name, f"{sentence}: its speed shows a displacement that its position does not", play
+    )
 
 
 def _resolution(x: Array) -> Array:

@@ -30,13 +30,20 @@ _MARGIN = 0.1  # rad or m from limits
 @lru_cache(8)
 def scale_of(model: RobotModel) -> Array:
     """(n,) 1 for joints that turn, 0.2 for those that slide: m that stand for a rad."""
-    return np.array([0.2 if model.joint(name).type is JointType.PRISMATIC else 1.0 for name in model.joint_names])
+    return np.array(
+        [
+            0.2 if model.joint(name).type is JointType.PRISMATIC else 1.0
+            for name in model.joint_names
+        ]
+    )
 
 
 @lru_cache(8)
 def speed_limit(model: RobotModel) -> Array:
     """(n,) velocity limits, finite."""
-    return np.where(np.isfinite(model.velocity_limit), model.velocity_limit, SPEED * scale_of(model))
+    return np.where(
+        np.isfinite(model.velocity_limit), model.velocity_limit, SPEED * scale_of(model)
+    )
 
 
 def effort_limit(model: RobotModel) -> Array:
@@ -54,7 +61,9 @@ def least_inertia(model: RobotModel, q: Array, rotors: ArrayLike = 0.0) -> Array
     beside those described."""
     inverse = mass_matrix_inverse(model, q)
     # (M + R)⁻¹ = (1 + M⁻¹ R)⁻¹ M⁻¹: a robot with these rotors would have to be compiled
-    return np.asarray(1.0 / np.diagonal(np.linalg.solve(np.eye(model.nv) + inverse * rotors, inverse)))
+    return np.asarray(
+        1.0 / np.diagonal(np.linalg.solve(np.eye(model.nv) + inverse * rotors, inverse))
+    )
 
 
 def with_rotors(model: RobotModel) -> RobotModel:
@@ -115,7 +124,10 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
 
     model, tool = _with_tool(model)
     margin = np.minimum(_MARGIN, 0.25 * (model.upper - model.lower))
-    low, high = np.maximum(model.lower + margin, -math.pi), np.minimum(model.upper - margin, math.pi)
+    low, high = (
+        np.maximum(model.lower + margin, -math.pi),
+        np.minimum(model.upper - margin, math.pi),
+    )
     here = np.clip(np.asarray(around, dtype=np.float64), low, high)
     calm = differential_evolution(
         partial(_exposure, model, tool), np.column_stack([low, high]), x0=here, seed=0, maxiter=_ROUNDS, tol=0.0, polish=False,
@@ -123,7 +135,11 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     ).x  # fmt: skip
     for i in range(model.nv):  # joints that do not matter stay
         other = np.where(np.arange(model.nv) == i, here, calm)
-        calm = other if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm))) else calm
+        calm = (
+            other
+            if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm)))
+            else calm
+        )
     path = calm + np.linspace(1.0, 0.0, 201)[:, None] * (here - calm)
     allowed = _exposure(model, tool, path) <= most
     return path[int(np.flatnonzero(~allowed).max(initial=-1)) + 1] if allowed[-1] else calm

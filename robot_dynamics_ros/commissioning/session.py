@@ -24,7 +24,15 @@ from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.figures import STYLE, as_html, curve, html_finding, html_page, html_table, pyplot
+from robot_dynamics_ros.figures import (
+    STYLE,
+    as_html,
+    curve,
+    html_finding,
+    html_page,
+    html_table,
+    pyplot,
+)
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -39,7 +47,10 @@ UNSAFE = frozenset(KINDS) - {
 }  # fmt: skip
 """Kinds of findings with which the arm is not commanded."""
 LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0  # s; number; s; s
-APART, LEADING = 0.2, 3.0  # rad or m, between poses of a person; s, on the way to where the arm floats
+APART, LEADING = (
+    0.2,
+    3.0,
+)  # rad or m, between poses of a person; s, on the way to where the arm floats
 PATIENCE = 300.0  # s for a person to lead the arm to all poses
 
 
@@ -87,7 +98,10 @@ class Commissioning:
     def status(self) -> tuple[int, str, dict[str, str]]:
         """For ``/diagnostics``: 1 if a mistake was found, else 0; the last sentence; the step under way, and what each has found."""
         reports = dict(self.reports)  # a step in another thread may end now
-        values = {"step": self.step or "none", **{name: str(report) for name, report in reports.items()}}
+        values = {
+            "step": self.step or "none",
+            **{name: str(report) for name, report in reports.items()},
+        }
         return int(any(report.findings for report in reports.values())), self.sentence, values
 
     def tell(self, sentence: str) -> None:
@@ -108,7 +122,9 @@ class Commissioning:
             self._check_before(step)
             report = self._do(step)
             if report.of_kind("gravity_compensated_by_driver") and step == "float":
-                self.settings = dataclasses.replace(self.settings, gravity_compensated_by="robot", safe_command="zero")
+                self.settings = dataclasses.replace(
+                    self.settings, gravity_compensated_by="robot", safe_command="zero"
+                )
                 self.tell("again with gravity_compensated_by: robot")
                 again = self._do(step)
                 report = dataclasses.replace(again, findings=(*report.findings, *again.findings))
@@ -129,7 +145,11 @@ class Commissioning:
             if report is None or not report.enough:
                 text = f"needs the step {before} before"
                 raise ArgumentError(text, where=f"step {step}", remedy=f"Do {before} first.")
-        used = {"gravity_compensated_by_driver"} if self.settings.gravity_compensated_by != "controller" else set()
+        used = (
+            {"gravity_compensated_by_driver"}
+            if self.settings.gravity_compensated_by != "controller"
+            else set()
+        )
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
                 if finding.kind in UNSAFE - used and finding.certainty > 0.5:
@@ -142,7 +162,9 @@ class Commissioning:
             return self._listen()
         if step == "weigh":
             return self._weigh()
-        runner = StepRunner(self.arm, self.settings.model(self.model), self.settings.options, self.stop)
+        runner = StepRunner(
+            self.arm, self.settings.model(self.model), self.settings.options, self.stop
+        )
         try:
             if step == "float":
                 return self._float(runner)
@@ -166,7 +188,9 @@ class Commissioning:
             self.arm.lead(goal, LEADING, RESTING)
         elif exposure(runner.model, self._state().q) > CALM:
             pose = np.round(goal, 2).tolist()
-            self.tell(f"lead the arm to a pose where its weight acts little, such as {pose}, and let it rest")
+            self.tell(
+                f"lead the arm to a pose where its weight acts little, such as {pose}, and let it rest"
+            )
             next(self._rests(lambda q: bool(exposure(runner.model, q) < CALM)), None)
         report, self.pushes = probe(runner, self.tell)
         if report.findings or not report.enough:
@@ -182,13 +206,17 @@ class Commissioning:
                 return state
         why = getattr(self.arm, "refused", "")
         text = f"no joint state can be used: {why}" if why else "no joint states arrive"
-        raise ArgumentError(text, where="arm", remedy="Start the robot, and check topics and joint names.")
+        raise ArgumentError(
+            text, where="arm", remedy="Start the robot, and check topics and joint names."
+        )
 
     def _heard(self, seconds: float) -> list[ArmState]:
         self.arm.begin()
         first = self._state()
         states = [first]
-        while 0.0 <= states[-1].t - first.t < seconds and not self.stop():  # a clock that is set back is a finding
+        while (
+            0.0 <= states[-1].t - first.t < seconds and not self.stop()
+        ):  # a clock that is set back is a finding
             states.append(self._state())
         return states
 
@@ -197,12 +225,17 @@ class Commissioning:
         if isinstance(self.arm, Leads):
             here, moving = still[-1].q, []
             for way in (0.15, -0.15, 0.0):
-                moving += self.arm.lead(np.clip(here + way, self.model.lower, self.model.upper), 1.2)
+                moving += self.arm.lead(
+                    np.clip(here + way, self.model.lower, self.model.upper), 1.2
+                )
         else:
             self.tell("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
         options = {"declared_rate": self.declared_rate, "publishers": self.publishers()}
-        reports = [listen_to(self.model, still, still=True, **options), listen_to(self.model, moving, **options)]
+        reports = [
+            listen_to(self.model, still, still=True, **options),
+            listen_to(self.model, moving, **options),
+        ]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
         notes = dict.fromkeys(note for report in reports for note in report.notes)
         numbers = {**reports[0].numbers, **reports[1].numbers}
@@ -219,12 +252,16 @@ class Commissioning:
             self.arm.lead(here, 2.0, RESTING)
             q, efforts = (np.array(column) for column in zip(*passed, strict=True))
             return weigh(self.model, q, efforts, asked=poses, measured=self.measured)
-        poses, efforts = self._poses_by_hand(weighing_poses(self.model, POSES, around=here, still=still)[0])
+        poses, efforts = self._poses_by_hand(
+            weighing_poses(self.model, POSES, around=here, still=still)[0]
+        )
         return weigh(self.model, poses, efforts, measured=self.measured)
 
     def _passed(self, arm: Leads, pose: Array) -> tuple[Array, Array]:
         """(n,) mean position and (2, n) efforts while a pose is passed in both directions."""
-        back, ahead = (np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05))
+        back, ahead = (
+            np.clip(pose + way, self.model.lower, self.model.upper) for way in (-0.05, 0.05)
+        )
         arm.lead(back, 1.5, 0.2)
         passed = [arm.lead(goal, PASSING) for goal in (ahead, back)]
         # it does not accelerate in the middle
@@ -234,9 +271,13 @@ class Commissioning:
     def _poses_by_hand(self, example: Array) -> tuple[Array, Array]:
         """Poses in which a person lets the arm rest, and the efforts there."""
         asked = np.round(example, 2).tolist()
-        self.tell(f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each")
+        self.tell(
+            f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each"
+        )
         rested: list[tuple[Array, Array]] = []
-        for states in self._rests(lambda q: all(np.abs(q - pose).max() > APART for pose, _ in rested)):
+        for states in self._rests(
+            lambda q: all(np.abs(q - pose).max() > APART for pose, _ in rested)
+        ):
             rested.append(_rest(states))
             self.tell(f"pose {len(rested)} of {POSES}")
             if len(rested) == POSES:
@@ -272,7 +313,10 @@ class Commissioning:
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
-        parameters, steps = self.parameters(), [report.to_json() for report in self.reports.values()]
+        parameters, steps = (
+            self.parameters(),
+            [report.to_json() for report in self.reports.values()],
+        )
         document = {"robot": self.model.name, "steps": steps, "parameters": parameters}
         documents: dict[str, object] = {"commissioning.json": document}
         table = dict(parameters)
@@ -294,15 +338,22 @@ def _rest(states: list[ArmState]) -> tuple[Array, Array]:
     last = [state for state in states if state.t > states[-1].t - 0.6 * RESTING]
     efforts = [state.effort for state in last if state.effort is not None]
     if len(efforts) < len(last):
-        raise ArgumentError("joint states have no efforts", where="weigh", remedy="Go on without this step.")
+        raise ArgumentError(
+            "joint states have no efforts", where="weigh", remedy="Go on without this step."
+        )
     return np.mean([state.q for state in last], axis=0), np.mean(efforts, axis=0)
 
 
 def page(
-    model: RobotModel, reports: Mapping[str, StepReport], records: Mapping[str, Record], settings: Mapping[str, object]
+    model: RobotModel,
+    reports: Mapping[str, StepReport],
+    records: Mapping[str, Record],
+    settings: Mapping[str, object],
 ) -> str:
     """The report as a page that needs no other file; reports and motions by step, settings: parameters for the controller."""
-    lines = [html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])]
+    lines = [
+        html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])
+    ]
     for step, report in reports.items():
         lines.append(f"<h2>{step}</h2>")
         lines += [html_finding("poor", str(finding)) for finding in report.findings]
@@ -317,10 +368,18 @@ def page(
 def _numbers(model: RobotModel, report: StepReport) -> Iterator[str]:
     """Single numbers, then a table of those of the joints."""
     numbers = {key: np.asarray(value) for key, value in report.numbers.items()}
-    yield from (f"<p>{html.escape(key)}: {value:.4g}</p>" for key, value in numbers.items() if not value.ndim)
+    yield from (
+        f"<p>{html.escape(key)}: {value:.4g}</p>"
+        for key, value in numbers.items()
+        if not value.ndim
+    )
     columns = {key: value for key, value in numbers.items() if value.ndim}
     if columns:
-        rows = zip(model.joint_names, *(map("{:.4g}".format, column) for column in columns.values()), strict=True)
+        rows = zip(
+            model.joint_names,
+            *(map("{:.4g}".format, column) for column in columns.values()),
+            strict=True,
+        )
         yield html_table(("joint", *columns), rows)
 
 
@@ -329,7 +388,9 @@ def _picture(model: RobotModel, record: Record) -> Figure:
     t, q, _, u = record.arrays()
     every = slice(None, None, max(1, len(t) // 3000))
     with plt.rc_context(STYLE):
-        figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(9.0, 4.5), layout="constrained")
+        figure, (above, below) = plt.subplots(
+            2, 1, sharex=True, figsize=(9.0, 4.5), layout="constrained"
+        )
         for i, name in enumerate(model.joint_names):
             above.plot(t[every] - t[0], (q[every, i] - q[0, i]) * 1e3, label=name, **curve(i))
             below.plot(t[every] - t[0], u[every, i], **curve(i))

@@ -18,7 +18,11 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
 RATE = 500.0  # Hz
-POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = 2e-5, 1e-3, 2e-3  # rad or m; rad/s or m/s; share of the effort limit
+POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = (
+    2e-5,
+    1e-3,
+    2e-3,
+)  # rad or m; rad/s or m/s; share of the effort limit
 FROM_STOPS = 0.01  # rad or m, least distance from stops at the start
 BRAKES = 0.1  # s of silence after which brakes hold
 
@@ -32,10 +36,16 @@ class StandIn:
         q0: (n,) where it stands, rad or m.
     """
 
-    def __init__(self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None) -> None:
+    def __init__(
+        self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None
+    ) -> None:
         rate, compensates, delay, filtered = RATE, "nothing", 0.0, 0.0
         if profile is not None:
-            rate, delay, filtered = profile.driver.rate, profile.driver.delay, profile.driver.velocity_time_constant
+            rate, delay, filtered = (
+                profile.driver.rate,
+                profile.driver.delay,
+                profile.driver.velocity_time_constant,
+            )
             compensates = profile.efforts.robot_compensates
         settings = SensorSettings(
             position_noise=POSITION_NOISE,
@@ -45,10 +55,17 @@ class StandIn:
             delay=delay,
         )
         self.model = model
-        aside = np.minimum(FROM_STOPS, 0.25 * (model.upper - model.lower))  # at a stop it would rattle
+        aside = np.minimum(
+            FROM_STOPS, 0.25 * (model.upper - model.lower)
+        )  # at a stop it would rattle
         start = model.initial_configuration() if q0 is None else q0
-        self.plant = Plant(model, 1.0 / rate, q0=np.clip(start, model.lower + aside, model.upper - aside))
-        self._driver, self._sensors = Driver(self.plant, compensates=compensates), Sensors(model, settings)
+        self.plant = Plant(
+            model, 1.0 / rate, q0=np.clip(start, model.lower + aside, model.upper - aside)
+        )
+        self._driver, self._sensors = (
+            Driver(self.plant, compensates=compensates),
+            Sensors(model, settings),
+        )
         self._command, self._silent = np.zeros(model.nv), math.inf
         self.plant.brakes = True
 

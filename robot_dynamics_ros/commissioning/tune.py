@@ -32,7 +32,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 STEP = 0.03  # rad, of a joint, or less where the joint is slow
 TUNING_SPEED = 0.4  # Share of the velocity limit announced for steps
 SLOWEST, FASTEST = 6.0, 80.0  # rad/s, bandwidths that are tried
-RAISED, LOWERED, PROVEN = 1.35, 0.7, 0.85  # factors after a good trial, a bad one, and a proof that failed
+RAISED, LOWERED, PROVEN = (
+    1.35,
+    0.7,
+    0.85,
+)  # factors after a good trial, a bad one, and a proof that failed
 OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
 PROOF = 0.8  # Delay put in for the proof, over that of the loop
@@ -94,7 +98,9 @@ class ArmSettings:
         """The description with these rotors and this friction."""
         if not (self.armature or self.friction or self.damping):
             return model
-        return model.replace(description=model.description.with_joints(self.armature, self.friction, self.damping))
+        return model.replace(
+            description=model.description.with_joints(self.armature, self.friction, self.damping)
+        )
 
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
@@ -109,7 +115,8 @@ class ArmSettings:
         """The friction of these settings, for ``friction_file``."""
         entries = {"coulomb": self.friction, "viscous": self.damping}
         joints = {
-            name: {key: values[name] for key, values in entries.items() if name in values} | {"smoothing": SMOOTHING}
+            name: {key: values[name] for key, values in entries.items() if name in values}
+            | {"smoothing": SMOOTHING}
             for name in self.friction | self.damping
         }
         return FrictionFile(joints, MEASURED if self.friction else 0.0)
@@ -122,7 +129,9 @@ class ArmSettings:
             values = zip(names, np.atleast_1d(numbers.get(quantity, np.nan)), strict=False)
             return {name: float(f"{value:.4g}") for name, value in values if 0.0 <= value < np.inf}
 
-        friction = known("friction")  # it has all that brakes at that speed: further damping is to be shown
+        friction = known(
+            "friction"
+        )  # it has all that brakes at that speed: further damping is to be shown
         return dataclasses.replace(
             self,
             armature=self.armature | known("rotor"),
@@ -140,7 +149,9 @@ class ArmSettings:
         delay = self.delay + 0.5 * runner.period
         model, who = self.model(runner.model), self.gravity_compensated_by
         try:
-            joints = joint_parameters(model, t, q, command, delay, window=window, gravity_compensated_by=who)
+            joints = joint_parameters(
+                model, t, q, command, delay, window=window, gravity_compensated_by=who
+            )
         except ArgumentError as error:
             return self, {}, f"rotors and friction stay as they were: {error}"
         seen = {"rotor": joints.armature, "damping": joints.damping, "friction": joints.friction}
@@ -179,13 +190,19 @@ def step_response(t: Array, q: Array, command: Array, goal: float, start: float)
     """
     if len(t) < 10 or goal == start:
         remedy = "Give ten states and a goal elsewhere."
-        raise ArgumentError("there is no response to a step", where="step_response", got=len(t), remedy=remedy)
+        raise ArgumentError(
+            "there is no response to a step", where="step_response", got=len(t), remedy=remedy
+        )
     t, q, command, step = np.asarray(t), np.asarray(q), np.asarray(command), goal - start
     late = t > t[0] + 2.0 / 3.0 * (t[-1] - t[0])
     tail, rough = q[late], np.diff(command[late])
-    rise, fall = (x.max() for x in (tail - np.minimum.accumulate(tail), np.maximum.accumulate(tail) - tail))
+    rise, fall = (
+        x.max() for x in (tail - np.minimum.accumulate(tail), np.maximum.accumulate(tail) - tail)
+    )
     noise = float(rough.std() / np.sqrt(2.0)) if len(rough) else 0.0
-    return StepResponse(max(float(((q - goal) / step).max()), 0.0), float(min(rise, fall)) / abs(step), noise)
+    return StepResponse(
+        max(float(((q - goal) / step).max()), 0.0), float(min(rise, fall)) / abs(step), noise
+    )
 
 
 def follow(
@@ -209,7 +226,9 @@ def follow(
     waiting = deque[Array](maxlen=size)
     while state.t - begun < length:
         command = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
-        waiting.extend([command] * max(size - len(waiting), 1))  # the first one has held the arm before
+        waiting.extend(
+            [command] * max(size - len(waiting), 1)
+        )  # the first one has held the arm before
         if errors is not None:
             errors.append(np.array(controller.error[0]))
         state = yield Command(part * waiting[0] + (1.0 - part) * waiting[1], bounds)
@@ -255,11 +274,15 @@ class _Tuning:
         bounds = Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
         for goal, start in ((home + step, home), (home, home + step)):
             first, way = len(runner.record.t), to_rest(model, goal, length)
-            state = yield from follow(runner, controller, way, bounds, state, rest=SETTLING, late=late)
+            state = yield from follow(
+                runner, controller, way, bounds, state, rest=SETTLING, late=late
+            )
             t, q, _, u = runner.record.arrays(first)
             after = t - t[0] > length
             for i in joints:
-                self.responses[i] = step_response(t[after], q[after, i], u[after, i], goal[i], start[i])
+                self.responses[i] = step_response(
+                    t[after], q[after, i], u[after, i], goal[i], start[i]
+                )
         return state
 
     def fault(self) -> str:
@@ -314,7 +337,9 @@ class _Tuning:
 
 
 def tune(
-    runner: StepRunner, settings: ArmSettings, announce: Callable[[str], None] = lambda sentence: None
+    runner: StepRunner,
+    settings: ArmSettings,
+    announce: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[StepReport, ArmSettings]:
     """Choose the bandwidth, learn rotors from the steps that this takes, and prove the margin by a delay that is put in.
 
@@ -338,7 +363,9 @@ def tune(
             break
         if stopped:
             announce(f"too fast: {stopped}")
-        tuning.settings, learned, sentence = tuning.settings.learned_from(runner, WINDOW, ("rotor",))
+        tuning.settings, learned, sentence = tuning.settings.learned_from(
+            runner, WINDOW, ("rotor",)
+        )
         tuning.controllers.clear()
         if tuning.best or not learned:
             break
@@ -351,7 +378,9 @@ def tune(
         elif not tuning.margin:
             more = f"{PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
             announce(f"bandwidth {tuning.best:.3g} rad/s: not stable with {more}")
-            tuning.best = PROVEN * min(tuning.best, tuning.controllers[tuning.best].feedback_frequency[0])
+            tuning.best = PROVEN * min(
+                tuning.best, tuning.controllers[tuning.best].feedback_frequency[0]
+            )
     reached = tuning.best or settings.bandwidth
     numbers: dict[str, Array | float] = {
         "bandwidth": reached,
@@ -360,13 +389,17 @@ def tune(
         **learned,
     }
     for key in ("overshoot", "ringing", "noise"):
-        numbers[key] = np.array([getattr(tuning.responses.get(i), key, np.nan) for i in range(model.nv)])
+        numbers[key] = np.array(
+            [getattr(tuning.responses.get(i), key, np.nan) for i in range(model.nv)]
+        )
     if stopped and interrupted:
         return StepReport("tune", (), numbers, enough=False, notes=(stopped,)), settings
     if stopped or not tuning.margin:
         why = stopped or tuning.fault() or "it is not stable with more delay"
         kind = "margin" if tuning.best else "gains"
-        finding = mistake(kind, (), f"the loop is not calm: {why}", reached, round(0.5 * settings.bandwidth, 1))
+        finding = mistake(
+            kind, (), f"the loop is not calm: {why}", reached, round(0.5 * settings.bandwidth, 1)
+        )
         return StepReport("tune", (finding,), numbers, enough=not stopped, notes=(why,)), settings
     chosen = dataclasses.replace(tuning.settings, bandwidth=round(tuning.best, 1))
     margin = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"
@@ -390,7 +423,11 @@ def move(
         The report, and the settings to use.
     """
     model, notes = runner.model, list[str]()
-    findings, numbers, used = list[Finding](), dict[str, "Array | float"](), np.zeros(runner.model.nv)
+    findings, numbers, used = (
+        list[Finding](),
+        dict[str, "Array | float"](),
+        np.zeros(runner.model.nv),
+    )
     for factor in (slowly, 1.0) if slowly > 1.0 else (1.0,):
         controller, errors = settings.controller(model), list[Array]()
         runner.run(partial(_tour, runner, controller, tour, factor, errors), open_to=0.0)
@@ -398,12 +435,16 @@ def move(
             name = "slow" if factor > 1.0 else "full speed"
             findings += _tracking(model, name, np.array(errors), numbers)
         if runner.record.command:
-            used = np.maximum(used, np.abs(np.array(runner.record.command)).max(axis=0) / effort_limit(model))
+            used = np.maximum(
+                used, np.abs(np.array(runner.record.command)).max(axis=0) / effort_limit(model)
+            )
         if runner.record.stopped:
             notes.append(runner.record.stopped)
             break
         if factor > 1.0:
-            settings, learned, sentence = settings.learned_from(runner, WINDOW_SLOW, ("damping", "friction"))
+            settings, learned, sentence = settings.learned_from(
+                runner, WINDOW_SLOW, ("damping", "friction")
+            )
             numbers |= learned
             notes.append(sentence)
     numbers["effort over limit"] = used
@@ -432,15 +473,24 @@ def _tour(
     most = 1.3 * speed + 0.25 * speed_limit(model)
     bounds = Bounds(here.min(axis=0) - room, here.max(axis=0) + room, most, effort_limit(model))
     controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-    state = yield from follow(runner, controller, to_rest(model, tour.waypoints[0], 1.0), bounds, state, rest=0.3)
-    yield from follow(runner, controller, tour.trajectory(factor), bounds, state, errors=errors, rest=0.5)
+    state = yield from follow(
+        runner, controller, to_rest(model, tour.waypoints[0], 1.0), bounds, state, rest=0.3
+    )
+    yield from follow(
+        runner, controller, tour.trajectory(factor), bounds, state, errors=errors, rest=0.5
+    )
     return True
 
 
-def _tracking(model: RobotModel, name: str, e: Array, numbers: dict[str, Array | float]) -> list[Finding]:
+def _tracking(
+    model: RobotModel, name: str, e: Array, numbers: dict[str, Array | float]
+) -> list[Finding]:
     """Joints that are far off; the errors (k, n) of a tour with this name go into ``numbers``."""
     far = np.abs(e).max(axis=0)
-    numbers[f"rms error, {name}"], numbers[f"largest error, {name}"] = np.sqrt((e * e).mean(axis=0)), far
+    numbers[f"rms error, {name}"], numbers[f"largest error, {name}"] = (
+        np.sqrt((e * e).mean(axis=0)),
+        far,
+    )
     findings = []
     for i in np.flatnonzero(far > FAR * scale_of(model)):
         sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"

@@ -23,9 +23,20 @@ from robot_dynamics_ros.commissioning.arm import (
     gentle_controller,
 )
 from robot_dynamics_ros.commissioning.findings import StepReport, mistake, sorted_by_certainty
-from robot_dynamics_ros.commissioning.floating import LONGEST_DELAY, REACH, Pushed, amplitudes, late_commands
+from robot_dynamics_ros.commissioning.floating import (
+    LONGEST_DELAY,
+    REACH,
+    Pushed,
+    amplitudes,
+    late_commands,
+)
 from robot_dynamics_ros.commissioning.listen import play_of
-from robot_dynamics_ros.commissioning.release import effort_limit, least_inertia, scale_of, speed_limit
+from robot_dynamics_ros.commissioning.release import (
+    effort_limit,
+    least_inertia,
+    scale_of,
+    speed_limit,
+)
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.cycle.disturbance import MARGIN
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
@@ -36,7 +47,11 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SWEEP, TURN, PAUSE = 1.0, 0.2, 0.4  # s: of motion at constant speed, of speeding up and slowing down, at rest
+SWEEP, TURN, PAUSE = (
+    1.0,
+    0.2,
+    0.4,
+)  # s: of motion at constant speed, of speeding up and slowing down, at rest
 SWEEP_SPEED = 0.016  # Share of the velocity limit
 RIPPLE = 0.2  # Share of the speed of the sweep that each vibration takes
 PARTS = (0.2, 0.45, 1.0)  # Frequencies of the vibrations over the highest
@@ -45,7 +60,10 @@ PASSES, GROWTH = 5, 3.0
 """Sweeps of a joint until its vibrations have the right size, and largest factor between two of them."""
 MISFIT = 0.3  # Relative error of the fit from which on it tells no inertia
 UNSEEN = 0.4  # Share of the effort of the fastest vibration below which an inertia is not seen
-MOST, BELIEVED = 1.5, 0.9  # Shares of the friction that pushes showed: the largest of a sweep, and the first
+MOST, BELIEVED = (
+    1.5,
+    0.9,
+)  # Shares of the friction that pushes showed: the largest of a sweep, and the first
 ADAPT, STUCK, RUNS = 0.7, 0.3, 1.7
 """1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is slower, or faster."""
 LEAST_PLAY = 2e-3  # rad
@@ -111,9 +129,14 @@ def loop_of(sweep: Sweep) -> JointLoop:
     t, w = sweep.t, np.array(sweep.frequencies)
     moving = [part for part in _parts(sweep, 1.0) if len(part) > 20]
     if len(moving) < 2:
-        raise ArgumentError("the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro.")
+        raise ArgumentError(
+            "the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro."
+        )
     signals = sweep.q, sweep.effort
-    Q, U = (np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving]) for x in signals)
+    Q, U = (
+        np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving])
+        for x in signals
+    )
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
@@ -128,7 +151,9 @@ def loop_of(sweep: Sweep) -> JointLoop:
         best = (best[0], math.nan, *best[2:])
     level = [float(sweep.phase[part[0]]) * float(sweep.effort[part].mean()) for part in moving]
     ripple = float((w * np.sqrt(seen / len(moving))).mean())
-    return JointLoop(best[1], best[2], float(best[3]), float(np.mean(level)), hidden_way(sweep), ripple, best[0])
+    return JointLoop(
+        best[1], best[2], float(best[3]), float(np.mean(level)), hidden_way(sweep), ripple, best[0]
+    )
 
 
 def hidden_way(sweep: Sweep) -> float:
@@ -144,10 +169,14 @@ def hidden_way(sweep: Sweep) -> float:
 
 def bodies_inertia(model: RobotModel, q: Array) -> Array:
     """(n,) kg m² or kg of each joint without its rotor, between those of an arm that yields and one that is stiff."""
-    return np.asarray(0.5 * (np.diagonal(mass_matrix(model, q)) + least_inertia(model, q)) - model.armature)
+    return np.asarray(
+        0.5 * (np.diagonal(mass_matrix(model, q)) + least_inertia(model, q)) - model.armature
+    )
 
 
-def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float) -> StepReport:
+def twitch_report(
+    model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float
+) -> StepReport:
     """Mistakes and measured numbers, from the loops of all joints.
 
     Args:
@@ -161,15 +190,25 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         key: np.array([np.nan if loop is None else getattr(loop, key) for loop in loops])
         for key in ("inertia", "delay", "friction", "play")
     }
-    locked, free, bodies = np.diagonal(mass_matrix(model, q)), least_inertia(model, q), bodies_inertia(model, q)
-    columns["inertia"][columns["play"] > LEAST_PLAY * scale_of(model)] = np.nan  # it moves without its links there
-    rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)  # none at all would be taken for an unknown one
+    locked, free, bodies = (
+        np.diagonal(mass_matrix(model, q)),
+        least_inertia(model, q),
+        bodies_inertia(model, q),
+    )
+    columns["inertia"][columns["play"] > LEAST_PLAY * scale_of(model)] = (
+        np.nan
+    )  # it moves without its links there
+    rotor = np.maximum(
+        columns["inertia"] - bodies, 0.02 * bodies
+    )  # none at all would be taken for an unknown one
     findings = []
     delays = [loop.delay for loop in measured_loops if loop.misfit < MISFIT]
     delay = float(np.median(delays)) if delays else 0.0
     robot_delay = max(delay - 0.5 * period, 0.0)
     findings += late_commands(robot_delay, period)
-    largest_rotor, not_described = (joint_sizes(model)[key] for key in ("largest_rotor", "assumed_rotor"))
+    largest_rotor, not_described = (
+        joint_sizes(model)[key] for key in ("largest_rotor", "assumed_rotor")
+    )
     described = model.friction + model.damping * SWEEP_SPEED * speed_limit(model)
     for i, loop in enumerate(loops):
         if loop is None:
@@ -178,13 +217,23 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         unlike = inertia > 1.6 * locked[i] + not_described[i] or inertia < 0.4 * free[i]
         if unlike and abs(inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
             sentence = f"{names[i]} has an inertia of {inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
-            findings.append(mistake("inertia", names[i], sentence, inertia / locked[i], float(f"{rotor[i]:.3g}")))
+            findings.append(
+                mistake(
+                    "inertia", names[i], sentence, inertia / locked[i], float(f"{rotor[i]:.3g}")
+                )
+            )
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
             sentence = f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are {described[i]:.3g}"
-            findings.append(mistake("friction", names[i], sentence, loop.friction, float(f"{loop.friction:.3g}")))
+            findings.append(
+                mistake(
+                    "friction", names[i], sentence, loop.friction, float(f"{loop.friction:.3g}")
+                )
+            )
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(play_of(names[i], loop.play))
-    whole = delay + 1.6e-3 + 0.5 * period  # the low-pass of the velocity and half a period of differentiating
+    whole = (
+        delay + 1.6e-3 + 0.5 * period
+    )  # the low-pass of the velocity and half a period of differentiating
     numbers: dict[str, Array | float] = {
         **columns,
         "rotor": rotor,
@@ -192,7 +241,9 @@ def twitch_report(model: RobotModel, q: Array, loops: Sequence[JointLoop | None]
         "robot_delay": robot_delay,
         "largest bandwidth": MARGIN / whole,
     }
-    return StepReport("twitch", sorted_by_certainty(findings), numbers, enough=len(measured_loops) == n)
+    return StepReport(
+        "twitch", sorted_by_certainty(findings), numbers, enough=len(measured_loops) == n
+    )
 
 
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:
@@ -229,14 +280,23 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     sides = np.repeat([side, -side, side, -side], 4)
     pieces = [0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0]
     rates, phases = (np.append(sides * np.tile(row, 4), 0.0) for row in pieces)
-    positions = start + np.append(0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4)))
-    return np.append(0.0, np.cumsum(lengths)), positions, rates, phases  # rates at the beginnings of the pieces
+    positions = start + np.append(
+        0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4))
+    )
+    return (
+        np.append(0.0, np.cumsum(lengths)),
+        positions,
+        rates,
+        phases,
+    )  # rates at the beginnings of the pieces
 
 
 class _Twitches:
     """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep."""
 
-    def __init__(self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]) -> None:
+    def __init__(
+        self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]
+    ) -> None:
         self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
         self.loops: list[JointLoop | None] = [None] * runner.model.nv
 
@@ -247,7 +307,11 @@ class _Twitches:
         runner, model, speed = self.runner, self.runner.model, drive.speed
         rows = list[tuple[float, ...]]()
         q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
-        side = 1.0 if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i] else -1.0
+        side = (
+            1.0
+            if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i]
+            else -1.0
+        )
         middle = q0.copy()
         middle[i] += 0.5 * side * way
         frequencies, bounds = _frequencies(runner), Bounds.around(model, middle, REACH)
@@ -256,16 +320,22 @@ class _Twitches:
         points[:, i], velocities[:, i] = positions[1:], rates[1:]
         start = state.t
         controller.activate(nanoseconds(start), q0, np.zeros(model.nv))
-        reference = Trajectory.from_waypoints(model.joint_names, times[1:].tolist(), points, velocities)
+        reference = Trajectory.from_waypoints(
+            model.joint_names, times[1:].tolist(), points, velocities
+        )
         controller.accept_trajectory(reference, nanoseconds(start))
         while (now := state.t - start) < times[-1]:
             phase = phases[int(np.searchsorted(times, now, side="right")) - 1]
             effort = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
             place, rate, acceleration = controller.reference[:, i].tolist()
             weight = runner.weight(state.q)[i]
-            effort[i] = weight + drive.effort(runner.period, place - state.q[i], state.v[i], rate, acceleration)
+            effort[i] = weight + drive.effort(
+                runner.period, place - state.q[i], state.v[i], rate, acceleration
+            )
             if abs(phase) < 2.0:
-                effort[i] += float(sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True)))
+                effort[i] += float(
+                    sum(a * math.sin(w * now) for a, w in zip(size, frequencies, strict=True))
+                )
             rows.append((state.t, state.q[i], state.v[i], effort[i] - weight, phase))
             state = yield Command(effort, bounds)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
@@ -290,11 +360,18 @@ class _Twitches:
         rotors = {name: rotor for name, rotor in seen if math.isfinite(rotor)}
         controller = gentle_controller(model, runner.options, state.q, rotors)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-        rate, limit, fastest = np.array(_frequencies(runner)), effort_limit(model), speed_limit(model)
+        rate, limit, fastest = (
+            np.array(_frequencies(runner)),
+            effort_limit(model),
+            speed_limit(model),
+        )
         for i in (i for i in self.joints if i in self.pushes):
             pushed = self.pushes[i]
             friction, assumed = pushed.friction, pushed.inertia
-            inertia, speed = max(assumed, mass_matrix(model, state.q)[i, i]), SWEEP_SPEED * fastest[i]
+            inertia, speed = (
+                max(assumed, mass_matrix(model, state.q)[i, i]),
+                SWEEP_SPEED * fastest[i],
+            )
             most = max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN
             drive = _Drive(BELIEVED * friction, inertia, speed, most)
             target = RIPPLE * speed
@@ -304,14 +381,20 @@ class _Twitches:
                 loop = loop_of(sweep)
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop
-                factor = target / max(loop.ripple, 1e-9) if math.isnan(loop.inertia) else loop.inertia / assumed
+                factor = (
+                    target / max(loop.ripple, 1e-9)
+                    if math.isnan(loop.inertia)
+                    else loop.inertia / assumed
+                )
                 if 0.6 < factor < 1.7:
                     break
                 assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)
         return True
 
 
-def twitch(runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[str] | None = None) -> StepReport:
+def twitch(
+    runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[str] | None = None
+) -> StepReport:
     """Move one joint after another, each within 0.06 rad and 6 % of its speed limit.
 
     Args:

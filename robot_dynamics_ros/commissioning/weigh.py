@@ -38,15 +38,24 @@ _WIDTH = 5  # explanations from which a further mistake is looked for
 _MOST = 3  # mistakes
 _COST = 3.0  # logarithm of how unlikely a mistake is, beside the number of its kind
 _ZERO, _ZERO_USUAL, _TILT = 0.012, 0.15, 0.06  # rad: named, usual; rad, named
-_UNIT, _UNIT_WIDTH = math.log(1.2), 4.0  # logarithm of the least factor that is another unit; cost of each factor
+_UNIT, _UNIT_WIDTH = (
+    math.log(1.2),
+    4.0,
+)  # logarithm of the least factor that is another unit; cost of each factor
 _ODD = math.log(1.8)  # units that differ by less are rare: that cost counts twice
 _FAMILY = math.log(4.0)  # a common factor below that is another robot's, beyond it another unit
 _LIGHTEST = 0.11  # share of a link's mass that is named
 _HEAVIEST = 3.0  # times its mass: a link is lighter
-_ONCE = ("link_mass", "effort_unit")  # several of them are another robot, or all efforts in another unit
+_ONCE = (
+    "link_mass",
+    "effort_unit",
+)  # several of them are another robot, or all efforts in another unit
 _STEPS = 4
 _FEWEST, _USUAL = 3, 12  # poses: fewer tell nothing; as many tell most
-_SURE, _DECIDES = 0.95, 9.0  # certainty; squared standard errors between two explanations in one pose
+_SURE, _DECIDES = (
+    0.95,
+    9.0,
+)  # certainty; squared standard errors between two explanations in one pose
 _HINT = 3.0  # logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
 _MARGIN = 0.1  # rad or m from limits
 _CARRIED = 0.6  # of the effort limit
@@ -112,19 +121,34 @@ def search(weighing: Weighing) -> list[Scored]:
     best, front = tried[0], tried[:1]
     for number in range(_MOST):
         # beside the best explanation, where one guess more makes the same of several
-        pairs = {frozenset((*s.guesses, guess)): (s, guess) for s in reversed(front) for guess in every}
-        level = [s for base, guess in pairs.values() if (s := _further(weighing, base, guess, count[guess.kind]))]
+        pairs = {
+            frozenset((*s.guesses, guess)): (s, guess) for s in reversed(front) for guess in every
+        }
+        level = [
+            s
+            for base, guess in pairs.values()
+            if (s := _further(weighing, base, guess, count[guess.kind]))
+        ]
         tried += level
         front = _best_of_each(level)[:_WIDTH]
         if front and front[0].score >= best.score + _CLEAR:
             best = front[0]
         elif number or best.fit.misfit < ADEQUATE:
             break
-    tried.append(_scored(weighing, (Guess("wrong_robot"),), dataclasses.replace(described, other_robot=True), _COST))
+    tried.append(
+        _scored(
+            weighing,
+            (Guess("wrong_robot"),),
+            dataclasses.replace(described, other_robot=True),
+            _COST,
+        )
+    )
     return sorted(tried, key=lambda s: -(s.score - _CLEAR * len(s.guesses)))
 
 
-def _scored(weighing: Weighing, found: tuple[Guess, ...], x: Explanation, cost: float = 0.0) -> Scored:
+def _scored(
+    weighing: Weighing, found: tuple[Guess, ...], x: Explanation, cost: float = 0.0
+) -> Scored:
     fit = weighing.fit(x)
     return Scored(found, x, fit, fit.score - cost)
 
@@ -160,7 +184,9 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
         return None
     match guess.kind:
         case "gravity_compensated_by_driver":
-            plain = not (x.held or x.bodies or x.q_shift.any()) and np.array_equal(x.gravity, weighing.model.gravity)
+            plain = not (x.held or x.bodies or x.q_shift.any()) and np.array_equal(
+                x.gravity, weighing.model.gravity
+            )
             return (dataclasses.replace(x, compensated=True), 0.0) if plain else None
         case "held_joint":
             return dataclasses.replace(x, held=(*x.held, *guess.joints)), 0.0
@@ -180,21 +206,34 @@ def _heavy(x: Explanation, fit: Fit) -> bool:
     first = 0
     for kind, _ in x.bodies:
         mass, error = fit.extra[first], fit.error[first]
-        if not (mass > 2.0 * error if kind == "payload" else abs(mass) > _LIGHTEST and 0.0 < 1.0 + mass < _HEAVIEST):
+        if not (
+            mass > 2.0 * error
+            if kind == "payload"
+            else abs(mass) > _LIGHTEST and 0.0 < 1.0 + mass < _HEAVIEST
+        ):
             return False
         first += PARAMETERS_OF[kind]
     return True
 
 
-def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[Explanation, float] | None:
+def _unit(
+    weighing: Weighing, x: Explanation, joints: tuple[int, ...]
+) -> tuple[Explanation, float] | None:
     """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
     g, effort = weighing.expected_and_read(x)
     along = np.sum(g * effort, axis=0) / weighing.limit**2
-    squares, own = np.sum(g * g, axis=0) / weighing.limit**2, np.sum(effort**2, axis=0) / weighing.limit**2
+    squares, own = (
+        np.sum(g * g, axis=0) / weighing.limit**2,
+        np.sum(effort**2, axis=0) / weighing.limit**2,
+    )
     factor = np.ones(len(along))
     if not joints:
         alike = along.sum() > 0.5 * math.sqrt(squares.sum() * own.sum())
-        factor[:] = squares.sum() / along.sum() if alike else math.sqrt(squares.sum() / max(own.sum(), 1e-300))
+        factor[:] = (
+            squares.sum() / along.sum()
+            if alike
+            else math.sqrt(squares.sum() / max(own.sum(), 1e-300))
+        )
     else:
         chosen = list(joints)
         clear = along[chosen] > 0.7 * np.sqrt(squares[chosen] * own[chosen])
@@ -203,7 +242,9 @@ def _unit(weighing: Weighing, x: Explanation, joints: tuple[int, ...]) -> tuple[
             return None
         factor[chosen] = np.where(clear, squares[chosen] / np.where(clear, along[chosen], 1.0), 1.0)
         if len(chosen) > 1:
-            factor[chosen] = np.where(clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear]))))
+            factor[chosen] = np.where(
+                clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear])))
+            )
     size = np.abs(np.log(factor))
     if size.max() < _UNIT or (len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY):
         return None
@@ -230,7 +271,9 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
     error = _ZERO_USUAL
     for _ in range(_STEPS):
         true = x.positions(q)
-        column = -(weighing.gravity(x, true + step * e) - weighing.gravity(x, true - step * e)) / (2.0 * step)
+        column = -(weighing.gravity(x, true + step * e) - weighing.gravity(x, true - step * e)) / (
+            2.0 * step
+        )
         own = weighing.fit(x, -column[None], np.array([_ZERO_USUAL]))
         move, error = float(own.extra[-1]), float(own.error[-1])
         x = dataclasses.replace(x, q_shift=x.q_shift + float(np.clip(move, -0.3, 0.3)) * e)
@@ -308,7 +351,10 @@ def weigh(
     model = without_compiling(model)
     q, effort = _checked(model, poses, "poses"), _checked(model, efforts, "efforts")
     if len(q) != len(effort):
-        text, remedy = f"{len(q)} poses and {len(effort)} efforts", "One row of efforts for each pose."
+        text, remedy = (
+            f"{len(q)} poses and {len(effort)} efforts",
+            "One row of efforts for each pose.",
+        )
         raise ArgumentError(text, where="efforts", got=effort.shape, remedy=remedy)
     kind = MeasuredEffort() if measured is None else measured
     kind.need("weighing")
@@ -319,7 +365,14 @@ def weigh(
     apart = _without_model(model, q, moved, asked)
     if len(q) < _FEWEST:
         pose = weighing_poses(model, len(q) + 1)[-1]
-        return StepReport("weigh", tuple(apart), _numbers(weighing, None), False, pose, ("needs three poses or more",))
+        return StepReport(
+            "weigh",
+            tuple(apart),
+            _numbers(weighing, None),
+            False,
+            pose,
+            ("needs three poses or more",),
+        )
     tried = search(weighing)
     best, each = tried[0], _best_of_each(tried)
     rival = next((s for s in each if s.name != best.name), None)
@@ -328,7 +381,9 @@ def weigh(
     findings = [*apart, *_findings(weighing, best, certainty), *_friction(weighing, best)]
     notes = []
     if readings.band is None:
-        notes.append("each pose was approached once: friction is not known, small mistakes do not show")
+        notes.append(
+            "each pose was approached once: friction is not known, small mistakes do not show"
+        )
     if not best.guesses:
         lighter = [s for s in tried if [g.kind for g in s.guesses] == ["link_mass"]]
         for scored in sorted(lighter, key=lambda s: -s.fit.score)[:2]:
@@ -340,16 +395,31 @@ def weigh(
         pose = _deciding(weighing, best, rival)
         instead = "; ".join(_finding(weighing, rival, guess).sentence for guess in rival.guesses)
         notes.append(f"it may be instead: {instead or 'all is well'}")
-    return StepReport("weigh", tuple(findings), _numbers(weighing, best), pose is None, pose, tuple(notes))
+    return StepReport(
+        "weigh", tuple(findings), _numbers(weighing, best), pose is None, pose, tuple(notes)
+    )
 
 
 def _checked(model: RobotModel, values: ArrayLike, where: str) -> Array:
     array = real_array_or_nan(values)
-    wrong = array.ndim not in ((2, 3) if where == "efforts" else (2,)) or array.shape[-1] != model.nv or not len(array)
-    if wrong or (array.ndim == 3 and array.shape[1] != 2) or model.nq != model.nv or not np.isfinite(array).all():
+    wrong = (
+        array.ndim not in ((2, 3) if where == "efforts" else (2,))
+        or array.shape[-1] != model.nv
+        or not len(array)
+    )
+    if (
+        wrong
+        or (array.ndim == 3 and array.shape[1] != 2)
+        or model.nq != model.nv
+        or not np.isfinite(array).all()
+    ):
         more = " or (poses, 2, joints)" if where == "efforts" else ""
-        text = f"expected finite numbers of shape (poses, {model.nv}){more}, got shape {array.shape}"
-        remedy = "Give one row for each pose, in the order of model.joint_names; no joint may float."
+        text = (
+            f"expected finite numbers of shape (poses, {model.nv}){more}, got shape {array.shape}"
+        )
+        remedy = (
+            "Give one row for each pose, in the order of model.joint_names; no joint may float."
+        )
         raise ArgumentError(text, where=where, got=values, remedy=remedy)
     return array
 
@@ -366,7 +436,9 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
     return Readings(q, both.mean(axis=1), band, spread + 0.1 * np.abs(band))
 
 
-def _without_model(model: RobotModel, q: Array, moved: ArrayLike | None, asked: ArrayLike | None) -> list[Finding]:
+def _without_model(
+    model: RobotModel, q: Array, moved: ArrayLike | None, asked: ArrayLike | None
+) -> list[Finding]:
     """Joints that sag, and joints whose position is frozen."""
     names, findings = model.joint_names, []
     if moved is not None:
@@ -417,29 +489,29 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         value = 1.0 / number if len(set(factors.tolist())) == 1 else tuple(factors.tolist())
         text = f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, or currents"
     elif kind == "gravity_compensated_by_driver":
-        text = "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
+        text = (
+            "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
+        )
         value = "robot"
     elif kind == "held_joint":
         text = f"the effort of joint {names[0]} does not change with gravity: a brake or something else holds it"
     elif kind == "mounting":
-        number = math.acos(float(np.clip(np.asarray(model.gravity) @ x.gravity / weighing.g**2, -1.0, 1.0)))
+        number = math.acos(
+            float(np.clip(np.asarray(model.gravity) @ x.gravity / weighing.g**2, -1.0, 1.0))
+        )
         value = tuple(float(f"{c:.3f}") for c in x.gravity)
         direction = ", ".join(f"{c:.2f}" for c in x.gravity)
         text = f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is ({direction}) m/s² in the base's axes"
     elif kind == "zero_offset":
         value = shift = float(x.q_shift[joints[0]])
         number = -shift
-        text = (
-            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
-        )
+        text = f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
         line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
-        text = (
-            "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
-        )
+        text = "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
         if number != 1.0:
             text = f"efforts are {number:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
     return mistake(kind, names, text, number, value, certainty=certainty, line=line)
@@ -466,15 +538,30 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     if r.band is None:
         return []
     x = best.explanation
-    band, error = np.abs(x.e_factor * r.band[x.e_order]), np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
+    band, error = (
+        np.abs(x.e_factor * r.band[x.e_order]),
+        np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q)),
+    )
     claimed = np.asarray(model.friction)
     more = np.maximum(_RUBS * claimed, _NAMED * weighing.limit)
     usual = np.where(claimed > 0.0, more, _RUBS_UNKNOWN * weighing.limit)
     out = []
     for j in np.flatnonzero(band - error > usual):
         name, size = model.joint_names[j], float(band[j])
-        than = f"{size / claimed[j]:.1f} times the description's" if claimed[j] > 0.0 else "the description has none"
-        out.append(mistake("friction", name, f"joint {name} has {size:.3g} N m or N of friction: {than}", size, size))
+        than = (
+            f"{size / claimed[j]:.1f} times the description's"
+            if claimed[j] > 0.0
+            else "the description has none"
+        )
+        out.append(
+            mistake(
+                "friction",
+                name,
+                f"joint {name} has {size:.3g} N m or N of friction: {than}",
+                size,
+                size,
+            )
+        )
     return out
 
 
@@ -484,7 +571,10 @@ def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float
     x = Explanation.as_described(model) if best is None else best.explanation
     g, effort = weighing.expected_and_read(x)
     rest = effort - (0.0 if x.compensated else 1.0) * g
-    numbers = {"gravity": np.sqrt(np.mean(g**2, axis=0)), "misfit": np.sqrt(np.mean(rest**2, axis=0))}
+    numbers = {
+        "gravity": np.sqrt(np.mean(g**2, axis=0)),
+        "misfit": np.sqrt(np.mean(rest**2, axis=0)),
+    }
     if r.band is not None:
         numbers["friction"] = np.abs(x.e_factor * r.band[x.e_order])
     return numbers
@@ -513,7 +603,9 @@ def weighing_poses(
         (count, nv), each within limits, and with no more effort than the joints can carry.
     """
     model = without_compiling(model)
-    q = _candidates(model, around, [0.0 if name in still else span for name in model.joint_names], 0)
+    q = _candidates(
+        model, around, [0.0 if name in still else span for name in model.joint_names], 0
+    )
     x = Explanation.as_described(model)
     weighing = Weighing(model, Readings(q[:1], 0.0 * q[:1], None, 0.05 * effort_scale(model)))
     Z, size = weighing.tolerances(x, *weighing.columns(q, x.gravity), 0.0 * weighing.limit)
@@ -534,9 +626,17 @@ def weighing_poses(
 def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
     """Random configurations within limits that the joints can carry."""
     middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
-    near, far = middle - np.asarray(span, dtype=np.float64), middle + np.asarray(span, dtype=np.float64)
-    low = np.maximum(np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi), np.maximum(near, -math.pi))
-    high = np.minimum(np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(far, math.pi))
+    near, far = (
+        middle - np.asarray(span, dtype=np.float64),
+        middle + np.asarray(span, dtype=np.float64),
+    )
+    low = np.maximum(
+        np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi),
+        np.maximum(near, -math.pi),
+    )
+    high = np.minimum(
+        np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(far, math.pi)
+    )
     low, high = np.where(near == far, middle, low), np.where(near == far, middle, high)
     high = np.maximum(high, low)
     q = low + np.random.default_rng(seed).random((_CANDIDATES, model.nv)) * (high - low)
@@ -554,7 +654,9 @@ def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array | None:
         true = x.positions(q)
         tau = (0.0 if x.compensated else 1.0) * weighing.gravity(x, true)
         columns, _ = weighing.extra_columns(x, *weighing.columns(true, x.gravity))
-        tau = tau + sum((c * value for c, value in zip(columns, scored.fit.extra, strict=False)), 0.0 * tau)
+        tau = tau + sum(
+            (c * value for c, value in zip(columns, scored.fit.extra, strict=False)), 0.0 * tau
+        )
         tau = np.where(np.isin(np.arange(weighing.model.nv), x.held), 0.0, tau)
         expected.append(x.read_efforts(tau))
     noise = weighing.readings.spread + 0.01 * weighing.limit

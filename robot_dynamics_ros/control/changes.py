@@ -19,7 +19,9 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self.pending: deque[tuple[str, int, Future[Use], Callable[[Exception], None] | None]] = deque()
+        self.pending: deque[tuple[str, int, Future[Use], Callable[[Exception], None] | None]] = (
+            deque()
+        )
         self._newest: Counter[str] = Counter()
         self._worker = ThreadPoolExecutor(1, "controller changes")
 
@@ -36,7 +38,9 @@ class Changes:
         self._newest[topic] += 1
         number = self._newest[topic]
         if background:
-            made = self._worker.submit(lambda: job() if self._is_newest(topic, number) else lambda: None)
+            made = self._worker.submit(
+                lambda: job() if self._is_newest(topic, number) else lambda: None
+            )
             self.pending.append((topic, number, made, failed))
         else:
             job()()

@@ -43,7 +43,12 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
 
 
 def explain(
-    J: Array, effort: Array, *, force_only: bool = False, length: float = LENGTH, threshold: float = THRESHOLD
+    J: Array,
+    effort: Array,
+    *,
+    force_only: bool = False,
+    length: float = LENGTH,
+    threshold: float = THRESHOLD,
 ) -> Array:
     """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,); the rest as for :func:`contact_wrench`."""
     scale = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
@@ -166,7 +171,13 @@ class FlangeLoad:
         self._kernels = kernels
 
     def update(
-        self, q: Array, v: Array, effort: Array, dt: float, external: Mapping[str, Array], a: Array | None = None
+        self,
+        q: Array,
+        v: Array,
+        effort: Array,
+        dt: float,
+        external: Mapping[str, Array],
+        a: Array | None = None,
     ) -> Array:
         """(6,) ``load`` at the next state, ``dt`` s after the one before: (n,) measured position ``q`` and velocity ``v``, motor
         ``effort`` that acts, measured if possible; ``external``: known wrenches [moment; force] on links; ``a``: (n,) acceleration;

@@ -20,7 +20,13 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus, Reason, Tolerances, TrajectoryRejected
+from robot_dynamics_ros.control.reference.goal import (
+    Goal,
+    GoalStatus,
+    Reason,
+    Tolerances,
+    TrajectoryRejected,
+)
 from robot_dynamics_ros.control.reference.reference import PreparedMotion
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
@@ -89,15 +95,27 @@ class JointController(CycleRunner):
         law = law.check(model)
         super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self.reference, self.error, self.wrenches = (self.memory[x] for x in ("reference", "error", "wrenches"))
+        self.reference, self.error, self.wrenches = (
+            self.memory[x] for x in ("reference", "error", "wrenches")
+        )
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
-        self.observer, self.collision, self.contact, self.flange = observer, collision, contact, flange
+        self.observer, self.collision, self.contact, self.flange = (
+            observer,
+            collision,
+            contact,
+            flange,
+        )
         if contact is not None and observer is None:
             problem = "there is no observer to know external efforts from"
-            raise ArgumentError(problem, where="contact", remedy="Give the controller a MomentumObserver too.")
+            raise ArgumentError(
+                problem, where="contact", remedy="Give the controller a MomentumObserver too."
+            )
         self.wrench_acceleration = self.memory["wrench_acceleration"]
-        self._measured, (self._converted, self._velocity) = self.memory["arrived"][2], np.zeros((2, self.model.nv))
+        self._measured, (self._converted, self._velocity) = (
+            self.memory["arrived"][2],
+            np.zeros((2, self.model.nv)),
+        )
         efforts = self._measured if options.measured_effort.plain else self._converted
         self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
@@ -162,14 +180,21 @@ class JointController(CycleRunner):
 
     def _require_tracking(self) -> None:
         if self.mode in (Mode.INACTIVE, Mode.SAFE):
-            problem, remedy = f"the controller is {self.mode.value}", "Activate it, and see that joint states arrive."
-            raise TrajectoryRejected(problem, where="controller", got=self.mode, remedy=self.fault or remedy)
+            problem, remedy = (
+                f"the controller is {self.mode.value}",
+                "Activate it, and see that joint states arrive.",
+            )
+            raise TrajectoryRejected(
+                problem, where="controller", got=self.mode, remedy=self.fault or remedy
+            )
         if not self.law.tracks:
             problem = f"the law {type(self.law).__name__} follows no reference"
             remedy = "Switch to a law that tracks first."
             raise TrajectoryRejected(problem, where="controller", got=self.law, remedy=remedy)
 
-    def accept_trajectory(self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None) -> Goal:
+    def accept_trajectory(
+        self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None
+    ) -> Goal:
         """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from ``t``, the present time, ns), leaving
         the present reference without a jump, with these ``tolerances`` or the default ones.
 
@@ -259,7 +284,9 @@ class JointController(CycleRunner):
             for estimate in (self.observer, self.collision):
                 if estimate is not None:
                     estimate.reset()
-        effort = self._motor_effort(dt) if measured and self.options.measured_effort.measured else None
+        effort = (
+            self._motor_effort(dt) if measured and self.options.measured_effort.measured else None
+        )
         applied = self.previous if effort is None else effort  # what acted until this state
         contact = self.contact if self.contact is not None and self.contact.enabled else None
         if self.observer is not None:
@@ -296,20 +323,36 @@ class JointController(CycleRunner):
         friction: Array | float = 0.0
         rotor: Array | float = 0.0
         if kind.meaning == "link_torque":
-            known = getattr(self.law, "friction", None) if self.observer is None else self.observer.friction
+            known = (
+                getattr(self.law, "friction", None)
+                if self.observer is None
+                else self.observer.friction
+            )
             friction = 0.0 if known is None else known.effort(v)
             if self.p.fresh[0] == 0 and dt > 0.0:
                 rotor = self.work.model.rotor_effort((v - self._velocity) / dt)
             np.copyto(self._velocity, v)
-        gravity = self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
+        gravity = (
+            self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
+        )
         out, applied = self._converted, self.previous
-        return motor_effort(kind, measured, applied=applied, gravity=gravity, friction=friction, rotor=rotor, out=out)
+        return motor_effort(
+            kind,
+            measured,
+            applied=applied,
+            gravity=gravity,
+            friction=friction,
+            rotor=rotor,
+            out=out,
+        )
 
     def _collided(self) -> None:
         reaction = self.options.collision_reaction
         if reaction == "none" or not self.law.tracks:
             return
-        self.between_cycles("collide", text=f"collision: {'holding' if reaction == 'hold' else 'giving way'}")
+        self.between_cycles(
+            "collide", text=f"collision: {'holding' if reaction == 'hold' else 'giving way'}"
+        )
         if reaction == "gravity":
             self.set_law(self._giving_way(self.law))
 
@@ -327,7 +370,9 @@ class JointController(CycleRunner):
         """One sentence for each joint whose effort in motion, since the start, the description did not explain, or that rang."""
         moving, unexplained, inertial = self.memory["moving"]
         time = np.maximum(moving, 1e-3)
-        return description_gaps(self.model, unexplained / time, inertial / time, self.memory["share"])
+        return description_gaps(
+            self.model, unexplained / time, inertial / time, self.memory["share"]
+        )
 
     @property
     def feedback_frequency(self) -> tuple[float, float]:

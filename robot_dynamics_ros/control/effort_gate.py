@@ -54,11 +54,21 @@ class GateSettings:
         n = len(np.atleast_1d(self.effort_limit))
         for name in ("effort_limit", "effort_rate", "velocity_limit", "braking"):
             bounded, value = name in ("effort_limit", "braking"), getattr(self, name)
-            remedy = "Give one for each joint" + (", also where the description has none." if bounded else ".")
+            remedy = "Give one for each joint" + (
+                ", also where the description has none." if bounded else "."
+            )
             array = per_joint(value, n, f"effort gate, {name}", infinite=not bounded, remedy=remedy)
             object.__setattr__(self, name, array)
-        for name, value in (("command_timeout", self.command_timeout), ("state_timeout", self.state_timeout)):
-            expect(0.0 < value < math.inf, "a positive and finite time in s", value, f"effort gate, {name}")
+        for name, value in (
+            ("command_timeout", self.command_timeout),
+            ("state_timeout", self.state_timeout),
+        ):
+            expect(
+                0.0 < value < math.inf,
+                "a positive and finite time in s",
+                value,
+                f"effort gate, {name}",
+            )
 
 
 class EffortGate:
@@ -108,7 +118,9 @@ class EffortGate:
             if exceeds.any():
                 if not s.clip:
                     i = int(np.argmax(exceeds))
-                    self.stop(t, cause, f"the effort {effort[i]:.6g} of joint {self.names[i]!r} is {what}")
+                    self.stop(
+                        t, cause, f"the effort {effort[i]:.6g} of joint {self.names[i]!r} is {what}"
+                    )
                     return False
                 self.counts[cause] += 1
         self.output += np.clip(change, -rate, rate)
@@ -132,7 +144,11 @@ class EffortGate:
         exceeds = np.abs(velocity) > self.settings.velocity_limit
         if self.state is not GateState.STOPPED and exceeds.any():
             i = int(np.argmax(exceeds))
-            self.stop(t, "velocity_limit", f"joint {self.names[i]!r} moves at {velocity[i]:.4g}, faster than allowed")
+            self.stop(
+                t,
+                "velocity_limit",
+                f"joint {self.names[i]!r} moves at {velocity[i]:.4g}, faster than allowed",
+            )
             return False
         return True
 
@@ -151,7 +167,10 @@ class EffortGate:
 
     def speed_is_known(self, t: int) -> bool:
         """Whether velocities have been measured within ``state_timeout``."""
-        return self._measured is not None and t - self._measured <= self.settings.state_timeout * NANOSECONDS
+        return (
+            self._measured is not None
+            and t - self._measured <= self.settings.state_timeout * NANOSECONDS
+        )
 
     def stop(self, t: int, cause: str, reason: str) -> None:
         """Stop passing commands until :meth:`reset`; ``output`` becomes the safe command."""
@@ -172,7 +191,10 @@ class EffortGate:
         self._called = t
         if apart > self.settings.command_timeout and self.state is GateState.OPEN:
             self.counts["stale_command"] += 1
-            self.state, self.reason = GateState.STALE, f"the gate itself was held up for {apart:.3g} s"
+            self.state, self.reason = (
+                GateState.STALE,
+                f"the gate itself was held up for {apart:.3g} s",
+            )
             self._distrust_until = t + int(self.settings.state_timeout * NANOSECONDS)
             self._safe(t)
 

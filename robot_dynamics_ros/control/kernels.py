@@ -27,7 +27,9 @@ def check_controllable(model: RobotModel) -> RobotModel:
             problem = f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom"
             raise ArgumentError(problem, where=where, got=name, remedy=remedy)
     if model.nv == 0:
-        raise ArgumentError("it has no moving joint to control", where=where, remedy="Check the URDF.")
+        raise ArgumentError(
+            "it has no moving joint to control", where=where, remedy="Check the URDF."
+        )
     return model
 
 
@@ -37,7 +39,9 @@ def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
             raise UnknownNameError("joint or pattern", pattern, names, where=where)
-    return tuple(name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns))
+    return tuple(
+        name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    )
 
 
 class LinkKernels:
@@ -86,7 +90,9 @@ class BalanceKernel(_WrenchKernel):
         check_name("frame", observer, (*model.link_names, WORLD), where="observer")
         number = model.link_index(observer) if observer in model.link_names else -1
         link = link_tree(model).link_of[joint]
-        super().__init__(model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number)
+        super().__init__(
+            model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number
+        )
 
 
 class Kernels:
@@ -111,7 +117,9 @@ class Kernels:
         self.forward_dynamics = kernel(model, "forward_dynamics")
         self.generalized_momentum = kernel(model, "generalized_momentum")
         self.external_efforts = kernel(model, "external_efforts", external=True)
-        kernel(model, "inverse_dynamics_wrenches", external=True)  # the cycle's routines find it compiled
+        kernel(
+            model, "inverse_dynamics_wrenches", external=True
+        )  # the cycle's routines find it compiled
         self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
         self._made: dict[tuple[Any, ...], Any] = {}
 

@@ -15,7 +15,13 @@ from robot_dynamics_ros.control.cycle.loading import load_friction
 from robot_dynamics_ros.control.cycle.memory import FrictionMemory, bound
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.dynamics.engine.backends import backend_of
-from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, Integers, Vector, integers, numbers
+from robot_dynamics_ros.dynamics.engine.codegen.declared import (
+    Declared,
+    Integers,
+    Vector,
+    integers,
+    numbers,
+)
 from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
@@ -29,10 +35,16 @@ class ObserverMemory(FrictionMemory):
     nv: int
     effort: Vector = numbers("nv", unit="N m or N", meaning="estimated external effort")
     gain: Vector = numbers("nv", unit="1/s", meaning="gain of the observer")
-    integral: Vector = numbers("nv", unit="N m s or N s", meaning="integral of known and estimated efforts")
+    integral: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="integral of known and estimated efforts"
+    )
     momentum: Vector = numbers("nv", unit="N m s or N s", meaning="generalized momentum")
-    known: Vector = numbers("nv", unit="N m or N", meaning="efforts that the model explains, without the motors'")
-    before: Vector = numbers("nv", unit="N m or N", meaning="known efforts, friction included, one step before")
+    known: Vector = numbers(
+        "nv", unit="N m or N", meaning="efforts that the model explains, without the motors'"
+    )
+    before: Vector = numbers(
+        "nv", unit="N m or N", meaning="known efforts, friction included, one step before"
+    )
     tau: Vector = numbers("nv", unit="N m or N", meaning="motor effort since the step before")
     started: Integers = integers(1, meaning="1 after the first step")
 
@@ -69,14 +81,18 @@ class MomentumObserver:
     positive direction, N m or N; ``memory``: what its routine works on.
     """
 
-    def __init__(self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None) -> None:
+    def __init__(
+        self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None
+    ) -> None:
         """Raises ArgumentError for a gain that is not positive and finite, or of the wrong length."""
         compiled = backend_of(model) in ("native", "loops")
         self.memory = memory = Memory(ObserverMemory, {"nv": model.nv}, compiled=compiled)
         self.gain, self.effort = memory["gain"], memory["effort"]
         self.gain[:] = per_joint(gain, model.nv, "observer gain", positive=True)
         self.friction = friction
-        self._p, self._known, self._v, self._tau = (memory[name] for name in ("momentum", "known", "v", "tau"))
+        self._p, self._known, self._v, self._tau = (
+            memory[name] for name in ("momentum", "known", "v", "tau")
+        )
         self._observe = bound(memory, make_routines(memory, (observe,), compiled=compiled), observe)
 
     @property
@@ -109,7 +125,9 @@ class CollisionMemory(Declared):
     """Memory of the watch over collisions."""
 
     nv: int
-    threshold: Vector = numbers("nv", unit="N m or N", meaning="effort of a collision; infinite: not watched")
+    threshold: Vector = numbers(
+        "nv", unit="N m or N", meaning="effort of a collision; infinite: not watched"
+    )
     delay: Vector = numbers(1, unit="s", meaning="how long an effort must stay above its threshold")
     above: Vector = numbers(1, unit="s", meaning="how long one has been above")
     flag: Integers = integers(1, meaning="1 while a collision is seen")
@@ -148,7 +166,9 @@ class CollisionMonitor:
         """Raises ArgumentError for a threshold that is not positive, or of the wrong length."""
         memory = Memory(CollisionMemory, {"nv": model.nv}, compiled=False)
         self._p, self.threshold = memory.python, memory["threshold"]
-        self.threshold[:] = per_joint(threshold, model.nv, "collision threshold", positive=True, infinite=True)
+        self.threshold[:] = per_joint(
+            threshold, model.nv, "collision threshold", positive=True, infinite=True
+        )
         self._p.delay[0] = float(delay)
         self.reset()
 

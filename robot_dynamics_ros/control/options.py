@@ -77,9 +77,19 @@ class ControllerOptions:
             value = getattr(self, name)
             expect(value in choices, f"one of {', '.join(choices)}", value, name)
         for name in ("state_timeout", "stream_timeout", "wrench_timeout", "differentiation_cutoff"):
-            expect(0.0 < getattr(self, name) < math.inf, "a finite positive number", getattr(self, name), name)
+            expect(
+                0.0 < getattr(self, name) < math.inf,
+                "a finite positive number",
+                getattr(self, name),
+                name,
+            )
         for name in ("blend_time", "max_state_jump", "max_step"):
-            expect(0.0 <= getattr(self, name) < math.inf, "a finite non-negative number", getattr(self, name), name)
+            expect(
+                0.0 <= getattr(self, name) < math.inf,
+                "a finite non-negative number",
+                getattr(self, name),
+                name,
+            )
         if self.wrench_acceleration == "measured_effort":
             self.measured_effort.need("wrench_acceleration 'measured_effort'")
         if self.joints is not None:
@@ -91,5 +101,11 @@ class ControllerOptions:
         for name in self.joints or ():
             check_name("joint", name, model.joint_names, where="joints")
         once = self.joints is None or 0 < len(self.joints) == len(set(self.joints))
-        expect(once, "each joint once", self.joints, "joints", "Name the joints to command, or leave it out for all.")
+        expect(
+            once,
+            "each joint once",
+            self.joints,
+            "joints",
+            "Name the joints to command, or leave it out for all.",
+        )
         return self

@@ -54,14 +54,18 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
         stable = False
     if not stable:
         remedy = "Check which joints are driven, and that Q weighs every motion that is not stable by itself."
-        raise ArgumentError("no feedback stabilizes this system with these weights", where="lqr", remedy=remedy)
+        raise ArgumentError(
+            "no feedback stabilizes this system with these weights", where="lqr", remedy=remedy
+        )
     return K
 
 
 def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
     A, B = as_input(A, (), "A"), as_input(B, (), "B")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or B.ndim != 2 or len(B) != len(A):
-        raise ArgumentError(f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B")
+        raise ArgumentError(
+            f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B"
+        )
     return A, B
 
 
@@ -76,7 +80,11 @@ def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array
         raise ArgumentError("must be symmetric", where=name, got=W, remedy=remedy)
     symmetric = (W + W.T) / 2.0
     least = np.linalg.eigvalsh(symmetric)[0]
-    remedy = "Give a positive weight to every input." if definite else "Give weights of which none is negative."
+    remedy = (
+        "Give a positive weight to every input."
+        if definite
+        else "Give weights of which none is negative."
+    )
     if least <= 0.0 if definite else least < -1e-12 * max(1.0, np.abs(W).max()):
         kind = "definite" if definite else "semi-definite"
         raise ArgumentError(f"must be positive {kind}", where=name, got=W, remedy=remedy)

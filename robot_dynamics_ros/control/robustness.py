@@ -45,12 +45,16 @@ class Robustness:
             expect(good, f"a number from 0 to {largest:g}", value, f"robustness {field.name}")
 
 
-def description_gaps(model: RobotModel, unexplained: Array, inertial: Array, share: ArrayLike = 1.0) -> tuple[str, ...]:
+def description_gaps(
+    model: RobotModel, unexplained: Array, inertial: Array, share: ArrayLike = 1.0
+) -> tuple[str, ...]:
     """One sentence a joint whose mean effort in motion, N m or N, the description did not explain by more than 1 % of the
     effort limit, and than what the desired acceleration took by the model: (n,) ``unexplained`` and ``inertial``; and one for the
     joint that was softened most for its ringing: ``share``, root of that of its stiffness which is left."""
     sentences = []
-    for i in np.flatnonzero((unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))):
+    for i in np.flatnonzero(
+        (unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))
+    ):
         name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
         unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
         times = f"{1.0 / ratio:.1f} times what" if ratio > 0.01 else "and more than"
@@ -61,6 +65,8 @@ def description_gaps(model: RobotModel, unexplained: Array, inertial: Array, sha
     softest = int(np.argmin(left))
     if left[softest] < 0.9:
         held = f"it rang by itself and is held with {left[softest]:.0%} of its stiffness"
-        cause = "its gear is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
+        cause = (
+            "its gear is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
+        )
         sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}; see {GAPS_PAGE}")
     return tuple(sentences)

@@ -40,7 +40,11 @@ from robot_dynamics_ros.dynamics.engine.backends import (
     prepare,
     prepared,
 )
-from robot_dynamics_ros.dynamics.external_wrenches import WrenchGatherer, body_wrenches, link_wrenches
+from robot_dynamics_ros.dynamics.external_wrenches import (
+    WrenchGatherer,
+    body_wrenches,
+    link_wrenches,
+)
 from robot_dynamics_ros.dynamics.inertias import *  # noqa: F403
 from robot_dynamics_ros.dynamics.inverse_kinematics import (
     InverseKinematics,

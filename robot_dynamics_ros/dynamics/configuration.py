@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input, as_output, check_quaternions, common_batch
+from robot_dynamics_ros.dynamics.engine.arguments import (
+    as_input,
+    as_output,
+    check_quaternions,
+    common_batch,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Vector
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.model.description import Array, JointType
@@ -61,7 +66,9 @@ def clamp_to_limits(model: RobotModel, q: ArrayLike) -> Array:
     return out
 
 
-def integrate(model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
+def integrate(
+    model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | None = None
+) -> np.ndarray:
     """q ⊕ dv: the configuration after one second at constant velocity ``dv``.
 
     Args:
@@ -110,7 +117,9 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     result = np.empty((*lead, model.nv))
     for qs, vs, kind in _blocks(model):
         if kind is JointType.FLOATING:
-            result[..., vs] = _twist(np.broadcast_to(q0[..., qs], (*lead, 7)), np.broadcast_to(q1[..., qs], (*lead, 7)))
+            result[..., vs] = _twist(
+                np.broadcast_to(q0[..., qs], (*lead, 7)), np.broadcast_to(q1[..., qs], (*lead, 7))
+            )
         else:
             result[..., vs] = q1[..., qs] - q0[..., qs]
     return result
@@ -124,7 +133,9 @@ def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(..., 4) Hamilton product of quaternions (x, y, z, w)."""
     u, s = a[..., :3], a[..., 3:]
     w, t = b[..., :3], b[..., 3:]
-    return np.concatenate([s * w + t * u + np.cross(u, w), s * t - np.sum(u * w, axis=-1, keepdims=True)], axis=-1)
+    return np.concatenate(
+        [s * w + t * u + np.cross(u, w), s * t - np.sum(u * w, axis=-1, keepdims=True)], axis=-1
+    )
 
 
 def rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:

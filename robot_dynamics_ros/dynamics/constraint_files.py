@@ -22,7 +22,9 @@ from robot_dynamics_ros.per_joint import expect
 __all__ = ["load_constraints"]
 
 
-def load_constraints(model: RobotModel, source: str | Path, *, reference: ArrayLike | None = None) -> Constraints:
+def load_constraints(
+    model: RobotModel, source: str | Path, *, reference: ArrayLike | None = None
+) -> Constraints:
     """Constraints from a YAML or MJCF file.
 
     ::
@@ -72,7 +74,10 @@ def _text(source: str | Path) -> tuple[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise ArgumentError(
-            f"cannot be read: {why}", where=text, got=text, remedy="Check the path and its permissions."
+            f"cannot be read: {why}",
+            where=text,
+            got=text,
+            remedy="Check the path and its permissions.",
         ) from None
 
 
@@ -159,7 +164,10 @@ class _Equalities:
                 a, b = self._name("body", first), self._name("body", second)
                 at_a, at_b = Pose(position=numbers[:3]), Pose(position=numbers[3:6])
                 if kind == _WELD:  # the anchor is body 2's, the relative pose is seen from body 1
-                    at_a, at_b = Pose(mujoco_rotation(numbers[6:10]), numbers[3:6]), Pose(position=numbers[:3])
+                    at_a, at_b = (
+                        Pose(mujoco_rotation(numbers[6:10]), numbers[3:6]),
+                        Pose(position=numbers[:3]),
+                    )
             self._check_frames(name, a, b)
             points = {"point_a": at_a.position, "point_b": at_b.position}
             if kind == _CONNECT:
@@ -186,7 +194,11 @@ class _Equalities:
         a, ratio = self._joint(name, leader), float(numbers[1])
         offset -= ratio * float(m.qpos0[m.jnt_qposadr[leader]])
         mimic, own = self.model.joint(b).mimic, (ratio, offset)
-        if mimic is not None and mimic.joint == a and np.allclose((mimic.multiplier, mimic.offset), own, 1e-6, 1e-6):
+        if (
+            mimic is not None
+            and mimic.joint == a
+            and np.allclose((mimic.multiplier, mimic.offset), own, 1e-6, 1e-6)
+        ):
             return []
         return [made.gear_constraint(name, a, b, ratio=ratio, offset=offset)]
 
@@ -196,14 +208,24 @@ class _Equalities:
         child = j.origin @ joint_pose(j, np.array([position]))
         zero = (0, 0, 0)
         return made.weld_constraint(
-            name, j.parent, j.child, point_a=child.position, rpy_a=child.rpy(), point_b=zero, rpy_b=zero
+            name,
+            j.parent,
+            j.child,
+            point_a=child.position,
+            rpy_a=child.rpy(),
+            point_b=zero,
+            rpy_b=zero,
         )
 
     def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
         m = self.m
         if other >= 0:
-            raise self._refused(name, "two tendons are coupled", "Only the length of one tendon can be held.")
-        parts = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon]) + int(m.tendon_num[tendon]))
+            raise self._refused(
+                name, "two tendons are coupled", "Only the length of one tendon can be held."
+            )
+        parts = range(
+            int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon]) + int(m.tendon_num[tendon])
+        )
         kinds = {int(m.wrap_type[k]) for k in parts}
         if len(parts) != 2 or kinds not in ({_TENDON_SITE}, {_TENDON_JOINT}):
             raise self._refused(
@@ -215,20 +237,34 @@ class _Equalities:
         if kinds == {_TENDON_SITE}:
             (a, at_a), (b, at_b) = (self._site(int(m.wrap_objid[k])) for k in parts)
             self._check_frames(name, a, b)
-            return [made.distance_constraint(name, a, b, point_a=at_a.position, point_b=at_b.position, length=length)]
-        (a, c_a), (b, c_b) = ((self._joint(name, int(m.wrap_objid[k])), float(m.wrap_prm[k])) for k in parts)
+            return [
+                made.distance_constraint(
+                    name, a, b, point_a=at_a.position, point_b=at_b.position, length=length
+                )
+            ]
+        (a, c_a), (b, c_b) = (
+            (self._joint(name, int(m.wrap_objid[k])), float(m.wrap_prm[k])) for k in parts
+        )
         if c_b == 0.0:
-            raise self._refused(name, f"joint {b!r} has no part in its tendon", "Give it a coefficient other than 0.")
+            raise self._refused(
+                name,
+                f"joint {b!r} has no part in its tendon",
+                "Give it a coefficient other than 0.",
+            )
         return [made.gear_constraint(name, a, b, ratio=-c_a / c_b, offset=length / c_b)]
 
     def _joint(self, name: str, j: int) -> str:
         joint = self._name("joint", j)
-        check_name("joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}")
+        check_name(
+            "joint", joint, self.model.moving_joint_names, where=f"{self.label}, equality {name!r}"
+        )
         return joint
 
     def _site(self, i: int) -> tuple[str, Pose]:
         m = self.m
-        return self._name("body", int(m.site_bodyid[i])), Pose(mujoco_rotation(m.site_quat[i]), np.array(m.site_pos[i]))
+        return self._name("body", int(m.site_bodyid[i])), Pose(
+            mujoco_rotation(m.site_quat[i]), np.array(m.site_pos[i])
+        )
 
     def _to_neutral(self) -> None:
         """Bring MuJoCo's joints to where those of the model's neutral configuration are."""
@@ -241,7 +277,9 @@ class _Equalities:
             if int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
                 data.qpos[address : address + 7] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
-                data.qpos[address] = model.mimic_multiplier[i] * self.q[model.q_index[i]] + model.mimic_offset[i]
+                data.qpos[address] = (
+                    model.mimic_multiplier[i] * self.q[model.q_index[i]] + model.mimic_offset[i]
+                )
         self.mujoco.mj_kinematics(m, data)
 
     def _check_frames(self, name: str, a: str, b: str) -> None:
@@ -249,10 +287,15 @@ class _Equalities:
         ours, theirs = [], []
         for body in (a, b):
             if body != WORLD:
-                check_name("link", body, self.model.link_names, where=f"{self.label}, equality {name!r}")
+                check_name(
+                    "link", body, self.model.link_names, where=f"{self.label}, equality {name!r}"
+                )
             ours.append(np.eye(4) if body == WORLD else link_pose(self.model, self.q, body))
             placed = np.eye(4)
-            placed[:3, :3], placed[:3, 3] = self.data.body(body).xmat.reshape(3, 3), self.data.body(body).xpos
+            placed[:3, :3], placed[:3, 3] = (
+                self.data.body(body).xmat.reshape(3, 3),
+                self.data.body(body).xpos,
+            )
             theirs.append(placed)
         one, other = (np.linalg.inv(x) @ y for x, y in (ours, theirs))
         apart = np.abs(one - other).max()

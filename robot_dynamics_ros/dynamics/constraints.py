@@ -75,13 +75,22 @@ class Constraint:
 
 
 def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Constraint:
-    expect(isinstance(name, str) and name != "", "a name", name, f"{kind} constraint", "Every constraint needs one.")
+    expect(
+        isinstance(name, str) and name != "",
+        "a name",
+        name,
+        f"{kind} constraint",
+        "Every constraint needs one.",
+    )
     numbers = []
     for word, value in given.items():
         if value is not None:
             x = np.atleast_1d(real_array_or_nan(value))
             size, kind_of = (1, "one finite number") if word in _SINGLE else (3, "3 finite numbers")
-            good, remedy = x.shape == (size,) and bool(np.isfinite(x).all()), "A constraint is the same in all states."
+            good, remedy = (
+                x.shape == (size,) and bool(np.isfinite(x).all()),
+                "A constraint is the same in all states.",
+            )
             expect(good, kind_of, value, f"{word} of {name!r}", remedy)
             numbers.append((word, tuple(x.tolist())))
     return Constraint(kind, name, a, b, tuple(numbers))
@@ -91,7 +100,12 @@ _SINGLE = ("length", "ratio", "offset", "radius")
 
 
 def point_constraint(
-    name: str, a: str, b: str = WORLD, *, point_a: ArrayLike = (0, 0, 0), point_b: ArrayLike | None = None
+    name: str,
+    a: str,
+    b: str = WORLD,
+    *,
+    point_a: ArrayLike = (0, 0, 0),
+    point_b: ArrayLike | None = None,
 ) -> Constraint:
     """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
 
@@ -119,7 +133,9 @@ def hinge_constraint(
         point_a, point_b: as :func:`point_constraint`.
         axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
     """
-    return _made("hinge", name, a, b, point_a=point_a, point_b=point_b, axis_a=axis_a, axis_b=axis_b)
+    return _made(
+        "hinge", name, a, b, point_a=point_a, point_b=point_b, axis_a=axis_a, axis_b=axis_b
+    )
 
 
 def weld_constraint(
@@ -257,7 +273,11 @@ class Constraints:
     """
 
     def __init__(
-        self, model: RobotModel, constraints: Iterable[Constraint], *, reference: ArrayLike | None = None
+        self,
+        model: RobotModel,
+        constraints: Iterable[Constraint],
+        *,
+        reference: ArrayLike | None = None,
     ) -> None:
         self.model = model
         self.constraints = tuple(constraints)
@@ -267,14 +287,22 @@ class Constraints:
         self.names = tuple(c.name for c in self.constraints)
         twice = next((n for n in self.names if self.names.count(n) > 1), None)
         if twice is not None:
-            problem, remedy = f"two constraints are called {twice!r}", "Give each a name of its own."
+            problem, remedy = (
+                f"two constraints are called {twice!r}",
+                "Give each a name of its own.",
+            )
             raise ArgumentError(problem, where="constraints", got=self.names, remedy=remedy)
-        q = model.neutral() if reference is None else np.array(as_input(reference, (model.nq,), "reference"))
+        q = (
+            model.neutral()
+            if reference is None
+            else np.array(as_input(reference, (model.nq,), "reference"))
+        )
         self.specs = tuple(_spec(model, c, q) for c in self.constraints)
         self.rows = sum(ROWS[c.kind] for c in self.constraints)
         starts = np.cumsum([0, *(ROWS[c.kind] for c in self.constraints)])
         self.slices = {
-            c.name: slice(int(i), int(j)) for c, i, j in zip(self.constraints, starts, starts[1:], strict=False)
+            c.name: slice(int(i), int(j))
+            for c, i, j in zip(self.constraints, starts, starts[1:], strict=False)
         }
 
     def of(self, model: RobotModel) -> Constraints:
@@ -323,7 +351,9 @@ class Constraints:
         Source: Featherstone (2008), sections 3.2 and 8.5.
         """
         gains = (0.0, 0.0) if stabilization is None else stabilization
-        return ConstrainedMotion(*self._run("constrained_forward_dynamics", q, v, tau, gains, external=external))
+        return ConstrainedMotion(
+            *self._run("constrained_forward_dynamics", q, v, tau, gains, external=external)
+        )
 
     def inverse_dynamics(
         self,
@@ -351,7 +381,11 @@ class Constraints:
         _, K, rate = self.terms(q, v)
         a = np.asarray(as_input(a, (model.nv,), "a"))
         broken = np.abs(np.einsum("...ij,...j->...i", K, a) + rate)
-        scale = 1.0 + np.abs(rate).max(initial=0.0) + np.abs(a).max(initial=0.0) * np.abs(K).max(initial=0.0)
+        scale = (
+            1.0
+            + np.abs(rate).max(initial=0.0)
+            + np.abs(a).max(initial=0.0) * np.abs(K).max(initial=0.0)
+        )
         if broken.max(initial=0.0) > 1e-6 * scale:
             raise ConstraintError(
                 f"the accelerations break the constraints by {broken.max():.3g} m/s² or rad/s²",
@@ -397,7 +431,12 @@ class Constraints:
         return q, self._run("constraint_projections", q, v)[1]
 
     def consistent_state(
-        self, q: ArrayLike, v: ArrayLike | None = None, *, fixed: Sequence[str] = (), tolerance: float = 1e-12
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        *,
+        fixed: Sequence[str] = (),
+        tolerance: float = 1e-12,
     ) -> tuple[Array, Array]:
         """A configuration and a velocity near those given that satisfy the constraints.
 
@@ -415,7 +454,11 @@ class Constraints:
         """
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
-        v = np.zeros(model.nv) if v is None else np.array(as_input(v, (model.nv,), "v"), dtype=float)
+        v = (
+            np.zeros(model.nv)
+            if v is None
+            else np.array(as_input(v, (model.nv,), "v"), dtype=float)
+        )
         free = np.ones(model.nv, dtype=bool)
         for name in fixed:
             free[model.v_slice(name)] = False
@@ -455,7 +498,9 @@ class Constraints:
     def _not_closed(self, q: Array, worst: float) -> ConstraintError:
         residual = np.abs(self.residual(q))
         name = next(
-            n for n, s in self.slices.items() if residual[s].max(initial=0.0) == worst or not np.isfinite(worst)
+            n
+            for n, s in self.slices.items()
+            if residual[s].max(initial=0.0) == worst or not np.isfinite(worst)
         )
         return ConstraintError(
             f"constraint {name!r} cannot be satisfied from here: {worst:.3g} is left",
@@ -490,7 +535,9 @@ class Constraints:
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
         residual, K, _ = self.terms(q, np.zeros(model.nv))
-        values = np.asarray(np.linalg.svd(K, compute_uv=False) if self.rows else np.empty(0), dtype=np.float64)
+        values = np.asarray(
+            np.linalg.svd(K, compute_uv=False) if self.rows else np.empty(0), dtype=np.float64
+        )
         limit = RANK_TOLERANCE * values.max(initial=0.0)
         rank = int((values > limit).sum())
         redundant, so_far = [], 0
@@ -510,7 +557,13 @@ class Constraints:
             near = np.linalg.svd(self.jacobian(shifted), compute_uv=False) if self.rows else values
             nearby = max(nearby, int((near > 1e3 * limit).sum()))
         return ConstraintReport(
-            self.rows, rank, model.nv - rank, tuple(redundant), values, nearby > rank, np.asarray(residual)
+            self.rows,
+            rank,
+            model.nv - rank,
+            tuple(redundant),
+            values,
+            nearby > rank,
+            np.asarray(residual),
         )
 
     def wrenches(self, q: ArrayLike, reactions: ArrayLike) -> dict[str, tuple[Array, Array]]:
@@ -532,7 +585,9 @@ class Constraints:
         With it the tree moves and carries as the closed loop does (gears: add Kᵀ λ to the efforts).
         """
         total: dict[str, Array] = {}
-        for c, (on_a, on_b) in zip(self.constraints, self.wrenches(q, reactions).values(), strict=True):
+        for c, (on_a, on_b) in zip(
+            self.constraints, self.wrenches(q, reactions).values(), strict=True
+        ):
             if c.kind == "gear":
                 continue
             for link, wrench in ((c.a, on_a), (c.b, on_b)):
@@ -553,14 +608,20 @@ def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, A
     """
     tau, reactions, free, largest = whole, np.zeros(K.shape[-2]), np.eye(K.shape[-2]), np.zeros(1)
     for joints in (~driven, driven):
-        U, s, Vt = np.linalg.svd((np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False)
+        U, s, Vt = np.linalg.svd(
+            (np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False
+        )
         largest = np.maximum(largest, s.max(axis=-1, initial=0.0, keepdims=True))
         kept = s > RANK_TOLERANCE * largest
         share = np.einsum("...ij,...i->...j", U, tau) * kept / np.where(kept, s, 1.0)
         reactions = reactions + np.einsum("...ij,...i->...j", Vt, share)
         tau = whole - np.einsum("...ij,...i->...j", K, reactions)
         free = free - np.swapaxes(Vt, -1, -2) @ (kept[..., None] * Vt)
-    return np.where(driven, tau, 0.0), reactions, np.abs(tau[..., ~driven]).max(axis=-1, initial=0.0)
+    return (
+        np.where(driven, tau, 0.0),
+        reactions,
+        np.abs(tau[..., ~driven]).max(axis=-1, initial=0.0),
+    )
 
 
 def _pose(model: RobotModel, q: Array, link: int) -> Array:
@@ -596,7 +657,11 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
         return _gear_spec(model, c, numbers, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
     if a == b or (a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]):
-        problem = f"both ends are on {c.a!r}" if a == b else f"fixed joints join {c.a!r} to {c.b!r} already"
+        problem = (
+            f"both ends are on {c.a!r}"
+            if a == b
+            else f"fixed joints join {c.a!r} to {c.b!r} already"
+        )
         remedy = "Name two links that move against each other."
         raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     A, B = _pose(model, q, a), _pose(model, q, b)
@@ -606,16 +671,28 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     if c.kind == "point":
         return c.kind, a, b, _clean(p_a, p_b)
     if c.kind == "distance":
-        length = numbers["length"][0] if "length" in numbers else float(np.linalg.norm(seen_from_b - p_b))
-        expect(length > 0.0, "a positive length", length, where, "Use rd.point_constraint for zero.")
+        length = (
+            numbers["length"][0]
+            if "length" in numbers
+            else float(np.linalg.norm(seen_from_b - p_b))
+        )
+        expect(
+            length > 0.0, "a positive length", length, where, "Use rd.point_constraint for zero."
+        )
         return c.kind, a, b, _clean(p_a, p_b, [length])
     if c.kind == "hinge":
         axis = _unit(numbers["axis_a"], f"axis_a of {where}")
-        other = _unit(numbers["axis_b"], f"axis_b of {where}") if "axis_b" in numbers else to_b @ axis
+        other = (
+            _unit(numbers["axis_b"], f"axis_b of {where}") if "axis_b" in numbers else to_b @ axis
+        )
         return c.kind, a, b, _clean(p_a, p_b, *_frame_of(axis), other)
     if c.kind == "weld":
         R_a = Pose.from_rpy((0, 0, 0), numbers["rpy_a"]).rotation
-        R_b = Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation if "rpy_b" in numbers else to_b @ R_a
+        R_b = (
+            Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation
+            if "rpy_b" in numbers
+            else to_b @ R_a
+        )
         return c.kind, a, b, _clean(p_a, p_b, R_a.T, R_b.T)
     n = _unit(numbers["normal"], f"normal of {where}")
     expect(numbers["radius"][0] > 0.0, "a positive radius", numbers["radius"][0], where)
@@ -623,7 +700,9 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
 
-def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str) -> Spec:
+def _gear_spec(
+    model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str
+) -> Spec:
     numbers: list[float] = []
     indices = []
     for name in (c.a, c.b):
@@ -636,8 +715,15 @@ def _gear_spec(model: RobotModel, c: Constraint, given: Mapping[str, tuple[float
             )
             raise ArgumentError(problem, where=where, got=name, remedy=remedy)
         indices.append(int(model.v_index[i]))
-        numbers += [int(model.q_index[i]), float(model.mimic_multiplier[i]), float(model.mimic_offset[i])]
+        numbers += [
+            int(model.q_index[i]),
+            float(model.mimic_multiplier[i]),
+            float(model.mimic_offset[i]),
+        ]
     if indices[0] == indices[1]:
-        problem, remedy = "both are one degree of freedom", "Name two joints, neither of which mimics the other."
+        problem, remedy = (
+            "both are one degree of freedom",
+            "Name two joints, neither of which mimics the other.",
+        )
         raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)

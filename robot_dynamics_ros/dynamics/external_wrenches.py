@@ -127,16 +127,27 @@ def link_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLik
 
 
 def _lead(values: Mapping[str, Array]) -> tuple[int, ...]:
-    return common_batch({f"external[{link!r}]": wrench.shape[:-1] for link, wrench in values.items()}, "external")
+    return common_batch(
+        {f"external[{link!r}]": wrench.shape[:-1] for link, wrench in values.items()}, "external"
+    )
 
 
 def _checked(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> dict[str, Array]:
     remedy = "For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes."
-    expect(isinstance(external, Mapping), "a mapping from link names to wrenches", external, "external", remedy)
+    expect(
+        isinstance(external, Mapping),
+        "a mapping from link names to wrenches",
+        external,
+        "external",
+        remedy,
+    )
     for link in external:
         model.link_index(link)
     q = as_input(q, (model.nq,), "q")
-    return {link: as_input(_numbers(model, q, link, w), (6,), f"external[{link!r}]") for link, w in external.items()}
+    return {
+        link: as_input(_numbers(model, q, link, w), (6,), f"external[{link!r}]")
+        for link, w in external.items()
+    }
 
 
 def _numbers(model: RobotModel, q: ArrayLike, link: str, value: OnLink) -> ArrayLike:
@@ -153,7 +164,13 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wr
     poses: Array | None = None
     total: Array | float = 0.0
     for w in values:
-        expect(isinstance(w, Wrench), "Wrench values throughout", w, where, "Use Wrench.from_vector for arrays.")
+        expect(
+            isinstance(w, Wrench),
+            "Wrench values throughout",
+            w,
+            where,
+            "Use Wrench.from_vector for arrays.",
+        )
         if w.frame == link:
             total = total + w.translate((0.0, 0.0, 0.0)).vector
             continue
@@ -161,11 +178,17 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wr
         if poses is None:
             poses = evaluator(model, "link_poses")(q, finite=True)
         own = poses[..., model.link_index(link), :, :]
-        other = np.eye(4) if w.frame not in model.link_names else poses[..., model.link_index(w.frame), :, :]
+        other = (
+            np.eye(4)
+            if w.frame not in model.link_names
+            else poses[..., model.link_index(w.frame), :, :]
+        )
         to_link = np.swapaxes(own[..., :3, :3], -1, -2)
         R = to_link @ other[..., :3, :3]
         r = np.einsum("...ij,...j->...i", to_link, other[..., :3, 3] - own[..., :3, 3])
         force = np.einsum("...ij,...j->...i", R, w.force)
-        moment = np.einsum("...ij,...j->...i", R, w.moment + np.cross(w.point, w.force)) + np.cross(r, force)
+        moment = np.einsum("...ij,...j->...i", R, w.moment + np.cross(w.point, w.force)) + np.cross(
+            r, force
+        )
         total = total + np.concatenate([moment, force], axis=-1)
     return np.asarray(total)

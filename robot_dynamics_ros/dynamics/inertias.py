@@ -52,7 +52,9 @@ def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
     return centroidal_momentum_matrix(model, q)[..., 3:, :] / model.total_mass
 
 
-def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+def centroidal_momentum_matrix(
+    model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None
+) -> np.ndarray:
     """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin and others 2013)."""
     run = _centroidal_momentum_matrix.run
     return run(model, q, out)
@@ -60,11 +62,18 @@ def centroidal_momentum_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarr
 
 def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """(..., 6) [angular momentum about the centre of mass; linear momentum] in world axes, N m s and N s."""
-    return np.einsum("...ij,...j->...i", centroidal_momentum_matrix(model, q), as_input(v, (model.nv,), "v"))
+    return np.einsum(
+        "...ij,...j->...i", centroidal_momentum_matrix(model, q), as_input(v, (model.nv,), "v")
+    )
 
 
 def inertia_about(
-    model: RobotModel, q: ArrayLike, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    link: str,
+    *,
+    point: PointLike = "com",
+    frame: FrameLike | None = None,
 ) -> np.ndarray:
     """(..., 3, 3) rotational inertia of one link about any point, in any axes, kg m²: R (I_C + m (rᵀr 1 − r rᵀ)) Rᵀ.
 
@@ -105,12 +114,17 @@ class SubtreeState:
     def inertia_about(self, point: ArrayLike) -> Array:
         """(..., 3, 3) composite inertia about a point (..., 3) of the world."""
         r = self.com - np.asarray(point, dtype=np.float64)
-        square = np.einsum("...i,...i->...", r, r)[..., None, None] * np.eye(3) - r[..., :, None] * r[..., None, :]
+        square = (
+            np.einsum("...i,...i->...", r, r)[..., None, None] * np.eye(3)
+            - r[..., :, None] * r[..., None, :]
+        )
         return self.inertia + self.mass * square
 
     def angular_momentum_about(self, point: ArrayLike) -> Array:
         """(..., 3) angular momentum about a fixed point (..., 3) of the world."""
-        return self.angular_momentum + np.cross(self.com - np.asarray(point, dtype=np.float64), self.linear_momentum)
+        return self.angular_momentum + np.cross(
+            self.com - np.asarray(point, dtype=np.float64), self.linear_momentum
+        )
 
 
 def subtree_state(
@@ -134,7 +148,9 @@ def subtree_state(
     """
     name = model.root_link if link is None else link
     number = model.link_index(name)
-    mass = float(sum(model.link(model.link_names[k]).inertia.mass for k in link_tree(model).subtree(number)))
+    mass = float(
+        sum(model.link(model.link_names[k]).inertia.mass for k in link_tree(model).subtree(number))
+    )
     if mass <= 0.0:
         raise ModelError(
             "neither it nor anything beyond it has mass, so there is no centre of mass",

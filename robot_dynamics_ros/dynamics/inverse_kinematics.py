@@ -37,7 +37,10 @@ _UNINTERRUPTED = 200
 NO_LIMIT = 1e9  # rad or m
 SPREAD = math.pi  # rad or m: how far guesses go from the start where there is no limit
 FIRST_DAMPING, SMALLEST, LARGEST = 1e-2, 1e-9, 1e6
-PROGRESS, PATIENCE = 0.99, 10  # a guess ends that has not come nearer by a hundredth in so many steps
+PROGRESS, PATIENCE = (
+    0.99,
+    10,
+)  # a guess ends that has not come nearer by a hundredth in so many steps
 CLOSE = 0.1  # of the tolerances: where a guess ends
 UNKNOWN = 1e300
 
@@ -133,7 +136,9 @@ def inverse_kinematics(
     target, shape = _targets(pose, orientation)
     lower, upper = _limits(model, free, limits)
     guess = model.initial_configuration() if start is None else _guess(model, start, shape)
-    start_q = np.broadcast_to(np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq))
+    start_q = np.broadcast_to(
+        np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq)
+    )
     start_q = np.array(start_q.reshape(-1, model.nq), order="C")
     tolerances = (o.rotation_tolerance if orientation else np.inf, o.position_tolerance)
     draws = np.random.default_rng(o.seed).random((max(o.starts - 1, 1), model.nq))
@@ -147,10 +152,18 @@ def inverse_kinematics(
             memory[name][:] = values
         for first in range(0, len(q), _UNINTERRUPTED):
             part = slice(first, first + _UNINTERRUPTED)
-            arrays = (target[part].ravel(), start_q[part].ravel(), draws.ravel(), q[part].ravel(), errors[part].ravel())
+            arrays = (
+                target[part].ravel(),
+                start_q[part].ravel(),
+                draws.ravel(),
+                q[part].ravel(),
+                errors[part].ravel(),
+            )
             count = len(q[part])
             taken = max(taken, find(memory, count, o.starts, o.iterations, *arrays))
-    angle = 2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
+    angle = (
+        2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
+    )
     q = _unwound(model, q, start_q, lower, upper).reshape(*shape, model.nq)
     reached = np.asarray((errors <= tolerances).all(axis=1)).reshape(shape)
     return InverseKinematics(q, errors[:, 1].reshape(shape), angle.reshape(shape), reached, taken)
@@ -170,8 +183,12 @@ def _search_of(model: RobotModel, link: str) -> _Search:
     if link not in searches:
         step = evaluator(model, "inverse_kinematics_step", (("link", model.link_index(link)),))
         compiled = step.backend == "native"
-        memory = Memory(SearchMemory, {"nq": model.nq, "nv": model.nv}, {"step": step}, compiled=compiled)
-        find = make_routines(memory, (find_configurations,), compiled=compiled)["find_configurations"]
+        memory = Memory(
+            SearchMemory, {"nq": model.nq, "nv": model.nv}, {"step": step}, compiled=compiled
+        )
+        find = make_routines(memory, (find_configurations,), compiled=compiled)[
+            "find_configurations"
+        ]
         searches[link] = memory, find, threading.Lock()
     return searches[link]
 
@@ -187,7 +204,10 @@ def _limits(model: RobotModel, free: NDArray[np.bool_], hold: bool) -> tuple[Arr
     """(nq,) finite numbers, for the compiled step takes no others."""
     lower, upper = np.full(model.nq, -NO_LIMIT), np.full(model.nq, NO_LIMIT)
     if hold:
-        lower[free], upper[free] = np.maximum(model.lower[free], -NO_LIMIT), np.minimum(model.upper[free], NO_LIMIT)
+        lower[free], upper[free] = (
+            np.maximum(model.lower[free], -NO_LIMIT),
+            np.minimum(model.upper[free], NO_LIMIT),
+        )
     return lower, upper
 
 
@@ -214,7 +234,13 @@ def _targets(pose: Pose | ArrayLike, orientation: bool) -> tuple[Array, tuple[in
 def _guess(model: RobotModel, start: ArrayLike, shape: tuple[int, ...]) -> Array:
     q, remedy = real_array_or_nan(start), f"The joints are {', '.join(model.joint_names[:20])}."
     good = q.shape in ((model.nq,), (*shape, model.nq)) and bool(np.isfinite(q).all())
-    expect(good, f"{model.nq} finite numbers, or as many for each pose", start, "inverse kinematics, start", remedy)
+    expect(
+        good,
+        f"{model.nq} finite numbers, or as many for each pose",
+        start,
+        "inverse kinematics, start",
+        remedy,
+    )
     return q
 
 
@@ -228,7 +254,9 @@ class SearchMemory(Declared):
     nv: int
     q: Vector = numbers("nq", unit="rad or m", meaning="nearest configuration from the guess")
     ahead: Vector = numbers("nq", unit="rad or m", meaning="where a step leads from there")
-    following: Vector = numbers("nq", unit="rad or m", meaning="where the next step leads from there")
+    following: Vector = numbers(
+        "nq", unit="rad or m", meaning="where the next step leads from there"
+    )
     free: Vector = numbers("nq", meaning="1 for coordinates that are looked for")
     lower: Vector = numbers("nq", unit="rad or m", meaning="position limits")
     upper: Vector = numbers("nq", unit="rad or m", meaning="position limits")
@@ -239,7 +267,9 @@ class SearchMemory(Declared):
     errors: Vector = numbers(2, meaning="errors of q: 2 sin(φ/2), m")
     tolerances: Vector = numbers(2, meaning="of these")
     cost: Vector = numbers(1, meaning="weighted square of the errors")
-    step: Kernel = kernel("q", "target", "tool", "lower", "upper", "weights", "out q_next", "out squares")
+    step: Kernel = kernel(
+        "q", "target", "tool", "lower", "upper", "weights", "out q_next", "out squares"
+    )
 
 
 def descend(p: SearchMemory, iterations: int) -> int:
@@ -249,7 +279,9 @@ def descend(p: SearchMemory, iterations: int) -> int:
     slow = 0
     for k in range(iterations + 1):
         p.step(p.ahead, p.target, p.tool, p.lower, p.upper, p.weights, p.following, p.squares)
-        value = p.squares[0] * p.weights[0] * p.weights[0] + p.squares[1] * p.weights[1] * p.weights[1]
+        value = (
+            p.squares[0] * p.weights[0] * p.weights[0] + p.squares[1] * p.weights[1] * p.weights[1]
+        )
         slow = 0 if value < PROGRESS * p.cost[0] else slow + 1
         better = value < p.cost[0]
         if better:

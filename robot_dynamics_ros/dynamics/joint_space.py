@@ -94,7 +94,9 @@ def bias_forces(
     return call(model, "bias_forces", (q, v), external, out, base)
 
 
-def coriolis_forces(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+def coriolis_forces(
+    model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
+) -> np.ndarray:
     """(..., nv) C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G, N m or N."""
     run = _coriolis_forces.run
     return run(model, q, v, out)
@@ -209,7 +211,9 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
     return run(model, q, out)
 
 
-def mass_matrix_inverse(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+def mass_matrix_inverse(
+    model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None
+) -> np.ndarray:
     """(..., nv, nv) M(q)⁻¹, from the sparse factors."""
     run = _mass_matrix_inverse.run
     return run(model, q, out)
@@ -221,7 +225,9 @@ def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np
     return run(model, q)
 
 
-def coriolis_matrix(model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+def coriolis_matrix(
+    model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
+) -> np.ndarray:
     """(..., nv, nv) C(q, v) of the Christoffel symbols, Ṁ − 2C skew-symmetric (Echeandia and Wensing 2021)."""
     run = _coriolis_matrix.run
     return run(model, q, v, out)

@@ -70,7 +70,12 @@ def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLi
 
 
 def jacobian(
-    model: RobotModel, q: ArrayLike, link: str, *, offset: ArrayLike = ORIGIN, expressed_in: str = "world"
+    model: RobotModel,
+    q: ArrayLike,
+    link: str,
+    *,
+    offset: ArrayLike = ORIGIN,
+    expressed_in: str = "world",
 ) -> np.ndarray:
     """(..., 6, nv) geometric Jacobian of a point of a link: J v = [ω; velocity of the point].
 
@@ -85,7 +90,13 @@ def jacobian(
 
 
 def jacobian_derivative(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, link: str, *, offset: ArrayLike = ORIGIN, expressed_in: str = "world"
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    link: str,
+    *,
+    offset: ArrayLike = ORIGIN,
+    expressed_in: str = "world",
 ) -> np.ndarray:
     """(..., 6, nv) time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
 
@@ -94,7 +105,9 @@ def jacobian_derivative(
     return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
 
 
-def analytical_jacobian(model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy") -> np.ndarray:
+def analytical_jacobian(
+    model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy"
+) -> np.ndarray:
     """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
 
     (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.
@@ -120,7 +133,9 @@ def analytical_jacobian_derivative(
     omega = np.einsum("...ij,...j->...i", J[..., :3, :], as_input(v, (model.nv,), "v"))
     T = _rates(R, representation)
     T_rate = _rates_derivative(R, omega, representation)
-    return np.concatenate([T_rate @ J[..., :3, :] + T @ J_rate[..., :3, :], J_rate[..., 3:, :]], axis=-2)
+    return np.concatenate(
+        [T_rate @ J[..., :3, :] + T @ J_rate[..., :3, :], J_rate[..., 3:, :]], axis=-2
+    )
 
 
 def operational_space_inertia(
@@ -171,7 +186,10 @@ def _matrix(rows: list[list[np.ndarray]]) -> np.ndarray:
 def rpy_of(R: np.ndarray) -> np.ndarray:
     """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y) Ry(p) Rx(r)."""
     pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
-    return np.stack([np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])], axis=-1)
+    return np.stack(
+        [np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])],
+        axis=-1,
+    )
 
 
 def quaternion_of(R: np.ndarray) -> np.ndarray:

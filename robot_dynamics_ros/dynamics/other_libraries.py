@@ -91,8 +91,12 @@ def floating_base_to(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, A
     first = np.roll(turn, 1, axis=-1)
     linear = rotate(turn, v[..., 3:])
     if library == "mujoco":
-        return np.concatenate((place, first), axis=-1), np.concatenate((linear, v[..., :3]), axis=-1)
-    return np.concatenate((first, place), axis=-1), np.concatenate((rotate(turn, v[..., :3]), linear), axis=-1)
+        return np.concatenate((place, first), axis=-1), np.concatenate(
+            (linear, v[..., :3]), axis=-1
+        )
+    return np.concatenate((first, place), axis=-1), np.concatenate(
+        (rotate(turn, v[..., :3]), linear), axis=-1
+    )
 
 
 def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:

@@ -41,7 +41,9 @@ def inertial_parameters(model: RobotModel) -> Array:
 
 def parameter_names(model: RobotModel) -> list[str]:
     """Names of :func:`inertial_parameters`, e.g. ``"forearm_link.hx"`` after the body's first link."""
-    return [f"{model.joint(joint).child}.{p}" for joint in model.moving_joint_names for p in PARAMETERS]
+    return [
+        f"{model.joint(joint).child}.{p}" for joint in model.moving_joint_names for p in PARAMETERS
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,9 @@ def base_parameters(
     return independent_columns(Y, tolerance)
 
 
-def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = False) -> BaseParameters:
+def independent_columns(
+    W: np.ndarray, tolerance: float, *, equilibrate: bool = False
+) -> BaseParameters:
     """Split the columns of a regressor into independent ones and those that depend on them, by pivoted QR.
 
     Args:
@@ -112,11 +116,15 @@ def independent_columns(W: np.ndarray, tolerance: float, *, equilibrate: bool = 
         share = solve_triangular(R[:rank, :rank], R[:rank, rank:])
         combination[np.ix_(rows, dependent)] = share * length[dependent] / length[independent, None]
         if equilibrate:
-            combination[np.abs(combination) < 1e-9 * np.abs(combination).max(axis=1, keepdims=True)] = 0.0
+            combination[
+                np.abs(combination) < 1e-9 * np.abs(combination).max(axis=1, keepdims=True)
+            ] = 0.0
     return BaseParameters(keep, combination)
 
 
-def joint_torque_regressor(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
+def joint_torque_regressor(
+    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> np.ndarray:
     """(..., nv, 10 nb) Y: τ = Y π + rotor inertia · a, π of :func:`inertial_parameters` (Atkeson and others 1986)."""
     run = _joint_torque_regressor.run
     return run(model, q, v, a)

@@ -35,19 +35,33 @@ class Payload:
 
     def __post_init__(self) -> None:
         mass = self.mass
-        expect(0.0 <= mass < math.inf, "a non-negative mass in kg", mass, "payload mass", "Set 0 for no payload.")
+        expect(
+            0.0 <= mass < math.inf,
+            "a non-negative mass in kg",
+            mass,
+            "payload mass",
+            "Set 0 for no payload.",
+        )
         for name, shape in (("com", (3,)), ("inertia", (3, 3))):
             try:
                 array = frozen_array(getattr(self, name), shape)
             except (TypeError, ValueError):
                 array = frozen_array(np.full(shape, np.nan), shape)
             kind, value = f"finite numbers of shape {shape}", getattr(self, name)
-            expect(bool(np.isfinite(array).all()), kind, value, f"payload {name}", "Correct the value.")
+            expect(
+                bool(np.isfinite(array).all()), kind, value, f"payload {name}", "Correct the value."
+            )
             object.__setattr__(self, name, array)
         tensor, where = self.inertia, "payload inertia"
-        symmetric = np.allclose(tensor, tensor.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(tensor).max()))
+        symmetric = np.allclose(
+            tensor, tensor.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(tensor).max())
+        )
         expect(
-            symmetric, "a symmetric tensor", tensor.tolist(), where, "Give ixx, ixy, ixz, iyy, iyz, izz of one body."
+            symmetric,
+            "a symmetric tensor",
+            tensor.tolist(),
+            where,
+            "Give ixx, ixy, ixz, iyy, iyz, izz of one body.",
         )
         moments = np.linalg.eigvalsh(tensor)
         remedy = "They must be non-negative, none larger than the sum of the other two."

@@ -45,7 +45,11 @@ class Frame:
 
     def __post_init__(self) -> None:
         offset = real_array_or_nan(self.pose).ndim == 1
-        R, p = (np.eye(3), np.zeros(3)) if self.pose is None else placement(self.pose, "frame pose", offset)
+        R, p = (
+            (np.eye(3), np.zeros(3))
+            if self.pose is None
+            else placement(self.pose, "frame pose", offset)
+        )
         object.__setattr__(self, "rotation", R)
         object.__setattr__(self, "position", p)
         for name in ("velocity", "acceleration"):
@@ -55,7 +59,11 @@ class Frame:
     def rows(self) -> Array:
         """(..., 8, 3): rotation, position, ω, v, α, a, as the compiled functions take them."""
         motions = [np.zeros(6) if x is None else x for x in (self.velocity, self.acceleration)]
-        parts = (self.rotation, self.position[..., None, :], *(x.reshape(*x.shape[:-1], 2, 3) for x in motions))
+        parts = (
+            self.rotation,
+            self.position[..., None, :],
+            *(x.reshape(*x.shape[:-1], 2, 3) for x in motions),
+        )
         lead = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
         return np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in parts], axis=-2)
 
@@ -79,7 +87,10 @@ def placement(pose: Any, where: str, offset: bool) -> tuple[Array, Array]:
         return np.eye(3), array
     if finite and array.shape[-2:] == (4, 4) and (array[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all():
         R = array[..., :3, :3]
-        if np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), rtol=0.0, atol=1e-6) and (np.linalg.det(R) > 0.0).all():
+        if (
+            np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), rtol=0.0, atol=1e-6)
+            and (np.linalg.det(R) > 0.0).all()
+        ):
             return R, array[..., :3, 3]
     raise ArgumentError(
         "expected a Pose, or (..., 4, 4) homogeneous matrices of finite numbers with a rotation matrix (R Rᵀ = 1, det R = +1); "
@@ -101,7 +112,9 @@ def link_number(model: RobotModel, name: object, where: str, words: Sequence[str
     raise UnknownNameError("frame", name, (*words, WORLD, *model.link_names), where=where)
 
 
-def frame_of(model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()) -> tuple[int, Frame | None]:
+def frame_of(
+    model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()
+) -> tuple[int, Frame | None]:
     """The link a frame is placed on (−1: the world), and the frame where it is not the link's own."""
     if isinstance(frame, Frame):
         return link_number(model, frame.link, where), None if frame.plain else frame
@@ -117,16 +130,28 @@ def axes_of(
     if isinstance(frame, str) and frame in words and frame not in model.link_names:
         return (("axes", frame),), ()
     link, placed = frame_of(model, frame, where, words)
-    return ((("axes", link),), ()) if placed is None else ((("axes", link), ("own_axes", True)), (placed.rotation,))
+    return (
+        ((("axes", link),), ())
+        if placed is None
+        else ((("axes", link), ("own_axes", True)), (placed.rotation,))
+    )
 
 
-def observer_of(model: RobotModel, frame: FrameLike, where: str) -> tuple[Options, tuple[Array, ...]]:
+def observer_of(
+    model: RobotModel, frame: FrameLike, where: str
+) -> tuple[Options, tuple[Array, ...]]:
     """The same for an observer."""
     link, own = frame_of(model, frame, where)
-    return ((("observer", link),), ()) if own is None else ((("observer", link), ("own_observer", True)), (own.rows(),))
+    return (
+        ((("observer", link),), ())
+        if own is None
+        else ((("observer", link), ("own_observer", True)), (own.rows(),))
+    )
 
 
-def point_of(model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()) -> tuple[int, Array | None]:
+def point_of(
+    model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()
+) -> tuple[int, Array | None]:
     """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin."""
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
         return link_number(model, point[0], where, words), as_input(point[1], (3,), where)

@@ -11,7 +11,14 @@ from robot_dynamics_ros.dynamics.call import MovingBase, call, options_of
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.dynamics.kinematics import quaternion_of, rpy_of
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, Frame, FrameLike, axes_of, frame_of, observer_of
+from robot_dynamics_ros.dynamics.reference_frame import (
+    WORLD,
+    Frame,
+    FrameLike,
+    axes_of,
+    frame_of,
+    observer_of,
+)
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -56,7 +63,12 @@ class PointMotion:
         R = self.rotation
         middle = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
         return np.stack(
-            [np.arctan2(-R[..., 1, 2], R[..., 2, 2]), middle, np.arctan2(-R[..., 0, 1], R[..., 0, 0])], axis=-1
+            [
+                np.arctan2(-R[..., 1, 2], R[..., 2, 2]),
+                middle,
+                np.arctan2(-R[..., 0, 1], R[..., 0, 0]),
+            ],
+            axis=-1,
         )
 
     @property
@@ -117,21 +129,34 @@ def motion(
     number, frame = frame_of(model, point_on, "point_on")
     o = options_of(MotionOptions, options, "motion")
     place = as_input(offset, (3,), "offset")
-    rates = [as_input(getattr(o, name), (3,), name) for name in ("offset_velocity", "offset_acceleration")]
+    rates = [
+        as_input(getattr(o, name), (3,), name)
+        for name in ("offset_velocity", "offset_acceleration")
+    ]
     seen_from, more = observer_of(model, relative_to, "relative_to")
     links: Options = (("link", number), *seen_from)
     if frame is not None or any(x.any() for x in rates):
         rows = (Frame() if frame is None else frame).rows(), *(x[..., None, :] for x in rates)
         lead = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
-        carried = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rows], axis=-2)
+        carried = np.concatenate(
+            [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rows], axis=-2
+        )
         links, more = (*links, ("own_frame", True)), (carried, *more)
     own_axes: Options = (("axes", "observer"),)
-    chosen, axes = (own_axes, ()) if expressed_in is None else axes_of(model, expressed_in, "expressed_in")
+    chosen, axes = (
+        (own_axes, ()) if expressed_in is None else axes_of(model, expressed_in, "expressed_in")
+    )
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
     state, settings = (q, v, a, place), (*links, *chosen)
-    p, R, dp, ddp, w, dw, rotation = call(model, "point_motion", state, None, None, base, settings, (*more, *axes))
-    start = model.neutral() if o.reference is None else as_input(o.reference, (model.nq,), "reference")
-    before = call(model, "point_motion", (start, zero, zero, place), options=(*links, *own_axes), more=more)[0]
+    p, R, dp, ddp, w, dw, rotation = call(
+        model, "point_motion", state, None, None, base, settings, (*more, *axes)
+    )
+    start = (
+        model.neutral() if o.reference is None else as_input(o.reference, (model.nq,), "reference")
+    )
+    before = call(
+        model, "point_motion", (start, zero, zero, place), options=(*links, *own_axes), more=more
+    )[0]
     displacement = p - np.einsum("...ij,...j->...i", rotation, before)
     return PointMotion(p, displacement, R, dp, ddp, w, dw)

@@ -120,7 +120,9 @@ def rollout(
     _check_finite(run)
     if run.paths is not None:
         path_q, path_v = run.paths
-        return path_q.reshape(*lead, steps + 1, model.nq), path_v.reshape(*lead, steps + 1, model.nv)
+        return path_q.reshape(*lead, steps + 1, model.nq), path_v.reshape(
+            *lead, steps + 1, model.nv
+        )
     return run.q.reshape(*lead, model.nq), run.v.reshape(*lead, model.nv)
 
 
@@ -146,11 +148,15 @@ def _checked_steps(method: str, dt: float, steps: int) -> int:
     if not (isinstance(dt, (int, float)) and np.isfinite(dt) and dt > 0.0):
         raise ArgumentError(f"expected a positive step in seconds, got {dt!r}", where="dt", got=dt)
     if not (isinstance(steps, (int, np.integer)) and steps >= 0):
-        raise ArgumentError(f"expected a whole number of steps, 0 or more, got {steps!r}", where="steps", got=steps)
+        raise ArgumentError(
+            f"expected a whole number of steps, 0 or more, got {steps!r}", where="steps", got=steps
+        )
     return int(steps)
 
 
-def _efforts(model: RobotModel, tau: ArrayLike | None, v: np.ndarray, steps: int) -> tuple[np.ndarray, bool]:
+def _efforts(
+    model: RobotModel, tau: ArrayLike | None, v: np.ndarray, steps: int
+) -> tuple[np.ndarray, bool]:
     if tau is None:
         return np.zeros(model.nv), False
     efforts = as_input(tau, (model.nv,), "tau")
@@ -162,7 +168,9 @@ def _paths(model: RobotModel, count: int, steps: int) -> tuple[np.ndarray, np.nd
         return np.empty((count, steps + 1, model.nq)), np.empty((count, steps + 1, model.nv))
     except (MemoryError, ValueError):
         problem = f"the path of {steps} steps of {count} states does not fit into memory"
-        raise ArgumentError(problem, where="steps", got=steps, remedy="Take fewer steps, or path=False.") from None
+        raise ArgumentError(
+            problem, where="steps", got=steps, remedy="Take fewer steps, or path=False."
+        ) from None
 
 
 def _check_finite(run: _Run) -> None:
@@ -249,7 +257,9 @@ def _in_numpy(run: _Run, rates: Evaluator) -> None:
             setattr(p, f"{name}_{part}", np.empty_like(like))
     for name, values in run.settings.items():
         setattr(p, name, np.repeat(np.asarray(values)[:, None], len(run.q), axis=1))
-    p.rates = lambda *arrays: rates.engine.block([x.T for x in arrays[:-2]], [x.T for x in arrays[-2:]])
+    p.rates = lambda *arrays: rates.engine.block(
+        [x.T for x in arrays[:-2]], [x.T for x in arrays[-2:]]
+    )
     for k in range(run.steps + 1):
         if run.paths is not None:
             run.paths[0][:, k], run.paths[1][:, k] = run.q, run.v
@@ -275,7 +285,9 @@ class RolloutMemory(Declared):
     tau: Vector = numbers("nv", unit="N m or N", meaning="efforts")
     friction: Vector = numbers(3, meaning="shares of damping and dry friction, smoothing speed")
     stops: Vector = numbers(2, meaning="stiffness and dissipation of the stops")
-    implicit: Vector = numbers(1, unit="s", meaning="the step where friction and stops are implicit in it, else 0")
+    implicit: Vector = numbers(
+        1, unit="s", meaning="the step where friction and stops are implicit in it, else 0"
+    )
     q_rate: Vector = numbers("nq", meaning="rate of the position")
     v_rate: Vector = numbers("nv", meaning="acceleration")
     q_sum: Vector = numbers("nq", meaning="weighted sum of rates")
@@ -285,7 +297,9 @@ class RolloutMemory(Declared):
     h: Vector = numbers(1, unit="s", meaning="a step")
     stride: Integers = integers(1, meaning="from the efforts of a step to those of the next")
     recorded: Integers = integers(1, meaning="1 if the path is asked for")
-    rates: Kernel = kernel("q", "v", "tau", "friction", "stops", "implicit", "out q_rate", "out v_rate")
+    rates: Kernel = kernel(
+        "q", "v", "tau", "friction", "stops", "implicit", "out q_rate", "out v_rate"
+    )
 
 
 def step(p: RolloutMemory, h: float) -> None:
@@ -300,7 +314,9 @@ def step(p: RolloutMemory, h: float) -> None:
             for i in range(p.nv):
                 p.v_sum[i] = p.v_rate[i] if k == 0 else p.v_sum[i] + 2.0 * p.v_rate[i]
                 p.v_ahead[i] = p.v[i] + reach * p.v_rate[i]
-            p.rates(p.q_ahead, p.v_ahead, p.tau, p.friction, p.stops, p.implicit, p.q_rate, p.v_rate)
+            p.rates(
+                p.q_ahead, p.v_ahead, p.tau, p.friction, p.stops, p.implicit, p.q_rate, p.v_rate
+            )
         for i in range(p.nq):
             p.q[i] = p.q[i] + h / 6.0 * (p.q_sum[i] + p.q_rate[i])
         for i in range(p.nv):
@@ -317,7 +333,12 @@ def step(p: RolloutMemory, h: float) -> None:
                 p.q[i] = p.q[i] + h * p.q_rate[i]
     for k in range(p.quaternions):
         x = p.quaternion[k]
-        square = p.q[x] * p.q[x] + p.q[x + 1] * p.q[x + 1] + p.q[x + 2] * p.q[x + 2] + p.q[x + 3] * p.q[x + 3]
+        square = (
+            p.q[x] * p.q[x]
+            + p.q[x + 1] * p.q[x + 1]
+            + p.q[x + 2] * p.q[x + 2]
+            + p.q[x + 3] * p.q[x + 3]
+        )
         length = sqrt(square)
         for i in range(4):
             p.q[x + i] = p.q[x + i] / length

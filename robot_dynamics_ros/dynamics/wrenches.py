@@ -123,7 +123,11 @@ def axes_and_point(
         return (*options, ("about", own)), more
     link, offset = point_of(model, reduced_at, where[1], (own,))
     options = (*options, ("about", link))
-    return (options, more) if offset is None else ((*options, ("own_point", True)), (*more, offset[..., None, :]))
+    return (
+        (options, more)
+        if offset is None
+        else ((*options, ("own_point", True)), (*more, offset[..., None, :]))
+    )
 
 
 def joint_wrench(
@@ -150,10 +154,20 @@ def joint_wrench(
         UnknownNameError: no such joint or frame.
     """
     (link,) = chosen_links(model, (joint,))
-    rows = joint_wrenches(model, q, v, a, external=external, base=base, joints=(joint,), expressed_in=expressed_in)
-    expect(rows.ndim == 2, "one state", f"batch {rows.shape[:-2]}", "joint_wrench", "Use joint_wrenches for batches.")
+    rows = joint_wrenches(
+        model, q, v, a, external=external, base=base, joints=(joint,), expressed_in=expressed_in
+    )
+    expect(
+        rows.ndim == 2,
+        "one state",
+        f"batch {rows.shape[:-2]}",
+        "joint_wrench",
+        "Use joint_wrenches for batches.",
+    )
     names = model.link_names
-    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(expressed_in, expressed_in)
+    frame = {"child": names[link], "parent": names[link_tree(model).parent[link]]}.get(
+        expressed_in, expressed_in
+    )
     origin = link_pose(model, q, names[link])[:3, 3]
     pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
     return Wrench.from_vector(rows[0], pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
@@ -277,7 +291,9 @@ def wrench_on_link(
     """
     model.link_index(link)
     q = as_input(q, (model.nq,), "q")
-    F, M, r = (as_input(x, (3,), n) for x, n in ((force, "force"), (moment, "moment"), (offset, "offset")))
+    F, M, r = (
+        as_input(x, (3,), n) for x, n in ((force, "force"), (moment, "moment"), (offset, "offset"))
+    )
     if expressed_in is not None and expressed_in != link:
         number, frame = frame_of(model, expressed_in, "expressed_in")
         poses = link_poses(model, q)[..., :3, :3]

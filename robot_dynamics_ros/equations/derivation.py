@@ -85,12 +85,16 @@ class Derivation:
         def run(leaves: Callable[[Graph], Lift]) -> list[list[Expr]]:
             graph = Graph()
             flat = self._run(graph, leaves(graph), geometry, entry, options, inputs)
-            return [[graph.lift(x) for x in part] for part in (flat if pick is None else pick(flat))]
+            return [
+                [graph.lift(x) for x in part] for part in (flat if pick is None else pick(flat))
+            ]
 
         lifted = run(exact_leaves)
         names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
         words = [sympy.Symbol(d.symbol, real=True) for d in self.letters]
-        letters = {word: tuple(words[k * n : (k + 1) * n]) for k, word in enumerate(("q", "v", "a"))}
+        letters = {
+            word: tuple(words[k * n : (k + 1) * n]) for k, word in enumerate(("q", "v", "a"))
+        }
         steps: list[Step] = []
         if self.expand:
             ring = TrigRing(geometry, self.max_terms)
@@ -100,9 +104,20 @@ class Derivation:
             steps, values = write_steps([x for part in lifted for x in part], letters, names)
             remaining = iter(values)
             done = [list(islice(remaining, len(part))) for part in lifted]
-        matrices = {name: sympy.Matrix(*shape, part) for (name, shape), part in zip(outputs.items(), done, strict=True)}
+        matrices = {
+            name: sympy.Matrix(*shape, part)
+            for (name, shape), part in zip(outputs.items(), done, strict=True)
+        }
         traced = tuple(map(tuple, run(float_leaves)))
-        return self.written(matrices, variables, title=title, about=about, steps=tuple(steps), rows=rows, traced=traced)
+        return self.written(
+            matrices,
+            variables,
+            title=title,
+            about=about,
+            steps=tuple(steps),
+            rows=rows,
+            traced=traced,
+        )
 
     def written(
         self,
@@ -120,12 +135,18 @@ class Derivation:
         used = {str(s) for m in matrices.values() for s in m.free_symbols}
         used |= {str(s) for _, x in steps for s in x.free_symbols}
         leaves = (x.a for x in reachable([x for part in traced for x in part]) if x.op == "leaf")
-        used |= {name for kind, name in leaves if kind == "parameter"}  # code needs what cancels out in formulas
+        used |= {
+            name for kind, name in leaves if kind == "parameter"
+        }  # code needs what cancels out in formulas
         return Formulas(
             title,
             about,
             MappingProxyType(dict(matrices)),
-            (*self.letters[: 3 * n], *(d for d in self.geometry.definitions if d.symbol in used), *definitions),
+            (
+                *self.letters[: 3 * n],
+                *(d for d in self.geometry.definitions if d.symbol in used),
+                *definitions,
+            ),
             steps,
             rows or {},
             self.coordinates,
@@ -136,13 +157,22 @@ class Derivation:
 
     @staticmethod
     def _run(
-        graph: Graph, lift: Lift, geometry: Geometry, entry: str, options: Options, inputs: Mapping[str, Given]
+        graph: Graph,
+        lift: Lift,
+        geometry: Geometry,
+        entry: str,
+        options: Options,
+        inputs: Mapping[str, Given],
     ) -> list[list[Scalar]]:
         tree = SymbolTree(geometry, lift)
         n = geometry.model.nv
-        arguments: dict[str, list[Expr]] = {word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")}
+        arguments: dict[str, list[Expr]] = {
+            word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")
+        }
         for word, constant in inputs.items():
-            arguments[word] = [graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant]
+            arguments[word] = [
+                graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant
+            ]
         function = TABLE[entry] if entry in TABLE else _OWN[entry]
         return function.run(tree, dict(options), arguments)
 
@@ -153,7 +183,9 @@ def _jacobian_and_rate(
     return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
 
 
-def _tip_efforts(tree: Tree[S], q: Vector[S], point: Vector[S], wrench: Vector[S], *, options: Options) -> list[Scalar]:
+def _tip_efforts(
+    tree: Tree[S], q: Vector[S], point: Vector[S], wrench: Vector[S], *, options: Options
+) -> list[Scalar]:
     J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
     return [dot(column, wrench) for column in zip(*J, strict=True)]
 
@@ -167,7 +199,11 @@ _OWN = {
         takes_options=True,
     ),
     "tip_efforts": Function(
-        "tip_efforts", (("q", ()), ("point", ()), ("wrench", ())), (("tau", ()),), _tip_efforts, takes_options=True
+        "tip_efforts",
+        (("q", ()), ("point", ()), ("wrench", ())),
+        (("tau", ()),),
+        _tip_efforts,
+        takes_options=True,
     ),
 }
 """Functions that only formulas need."""
@@ -185,5 +221,7 @@ def rotation(R: ArrayLike, where: str) -> Given:
     """A rotation matrix, exactly orthogonal."""
     array = np.asarray(R, dtype=float)
     if array.shape != (3, 3):
-        raise ArgumentError(f"expected one rotation, got shape {array.shape}", where=where, got=array.shape)
+        raise ArgumentError(
+            f"expected one rotation, got shape {array.shape}", where=where, got=array.shape
+        )
     return tuple(x for row in exact_rotation(array) for x in row)

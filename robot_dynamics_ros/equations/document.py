@@ -15,7 +15,21 @@ from robot_dynamics_ros.equations.parameters import Definition
 if TYPE_CHECKING:
     import sympy
 
-PARTS = ("steps", "M", "D", "G", "coriolis", "B", "C", "K", "U", "motors", "definitions", "proof", "operations")
+PARTS = (
+    "steps",
+    "M",
+    "D",
+    "G",
+    "coriolis",
+    "B",
+    "C",
+    "K",
+    "U",
+    "motors",
+    "definitions",
+    "proof",
+    "operations",
+)
 """Parts of a document, in order."""
 
 
@@ -70,7 +84,11 @@ def rounded(expression: sympy.Expr, digits: int | None) -> sympy.Expr:
             return sympy.Float(text, max(15, len(text.split("e")[0].replace(".", "").lstrip("-0"))))
         return sympy.Float(x, digits)
 
-    numbers = {x: decimal(x) for x in expression.atoms(sympy.Rational)} if hasattr(expression, "atoms") else {}
+    numbers = (
+        {x: decimal(x) for x in expression.atoms(sympy.Rational)}
+        if hasattr(expression, "atoms")
+        else {}
+    )
     powers = {p.exp for p in expression.atoms(sympy.Pow)} if numbers else set()
     return expression.xreplace({x: y for x, y in numbers.items() if x is not y and x not in powers})
 
@@ -80,7 +98,9 @@ def number_text(value: float | None) -> str:
     return "" if value is None else f"{value:.9g}"
 
 
-_GREEK = "alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi omega"
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi omega"
+)
 GREEK = {name: unicodedata.lookup(f"GREEK SMALL LETTER {name}") for name in _GREEK.split()}
 
 

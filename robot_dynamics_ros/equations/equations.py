@@ -103,7 +103,9 @@ class Equations(SymbolicQuantities):
         import sympy
 
         if name not in self.named():
-            raise ArgumentError(f"there is no {name!r}", where="name", remedy=f"One of {', '.join(self.named())}.")
+            raise ArgumentError(
+                f"there is no {name!r}", where="name", remedy=f"One of {', '.join(self.named())}."
+            )
         what = self.named()[name]
         shape = what.shape if hasattr(what, "shape") else ()
         shape = shape[:1] if shape and name in ("D", "G") else shape
@@ -117,14 +119,21 @@ class Equations(SymbolicQuantities):
             cse=(lambda expressions: (steps, expressions)) if steps else True,
         )
 
-        def call(q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> np.ndarray | float:
+        def call(
+            q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+        ) -> np.ndarray | float:
             n = len(self.v)
             arguments = [
-                np.zeros(n) if x is None else as_input(x, (n,), word) for x, word in ((q, "q"), (v, "v"), (a, "a"))
+                np.zeros(n) if x is None else as_input(x, (n,), word)
+                for x, word in ((q, "q"), (v, "v"), (a, "a"))
             ]
             lead = np.broadcast_shapes(*(x.shape[:-1] for x in arguments))
-            flat = [np.broadcast_to(x, lead) for x in run(*(np.moveaxis(x, -1, 0) for x in arguments))]
-            result = (np.stack(flat, axis=-1) if flat else np.empty((*lead, 0))).reshape(lead + shape)
+            flat = [
+                np.broadcast_to(x, lead) for x in run(*(np.moveaxis(x, -1, 0) for x in arguments))
+            ]
+            result = (np.stack(flat, axis=-1) if flat else np.empty((*lead, 0))).reshape(
+                lead + shape
+            )
             return result if result.ndim else float(result)
 
         return call
@@ -172,7 +181,10 @@ def symbolic(
     Source: Euler-Lagrange derivation as in Siciliano et al., *Robotics* (2009), section 7.1.
     """
     sympy = optional_package(
-        "sympy", "equations in symbols need", "sympy", "'robot_dynamics_ros[symbolic]', or pip install sympy"
+        "sympy",
+        "equations in symbols need",
+        "sympy",
+        "'robot_dynamics_ros[symbolic]', or pip install sympy",
     )
     if motors:
         model = without_rotors(model, check_motors(model, motors))
@@ -180,12 +192,17 @@ def symbolic(
     letters = _letters(model, coordinates)
     taken = {d.symbol: d.meaning for d in letters} | motor_names(model, motors)
     geometry = Geometry(model, symbols, taken)
-    q, v, a, tau = (tuple(sympy.Symbol(d.symbol, real=True) for d in letters[k * n : (k + 1) * n]) for k in range(4))
+    q, v, a, tau = (
+        tuple(sympy.Symbol(d.symbol, real=True) for d in letters[k * n : (k + 1) * n])
+        for k in range(4)
+    )
     names = {d.symbol: sympy.Symbol(d.symbol, real=True) for d in geometry.definitions}
     symbols_of = {"q": q, "v": v, "a": a}
     recursive = trace_recursions(geometry)
     if expand:
-        terms = _expanded(geometry, recursive, lambda ring: Writer(ring, names, symbols_of, simplify), max_terms)
+        terms = _expanded(
+            geometry, recursive, lambda ring: Writer(ring, names, symbols_of, simplify), max_terms
+        )
     else:
         terms = unexpanded_terms(geometry, recursive, names, symbols_of)
     equations = Equations(
@@ -201,7 +218,9 @@ def symbolic(
     )
     if motors:
         electric = motor_equations(equations, motors, motor_symbols)
-        equations = replace(equations, motors=electric, definitions=(*equations.definitions, *electric.definitions))
+        equations = replace(
+            equations, motors=electric, definitions=(*equations.definitions, *electric.definitions)
+        )
     return equations
 
 
@@ -237,7 +256,11 @@ def _expanded(
         "D": sympy.Matrix(n, 1, [write(x) for x in lagrange.D]),
         "G": sympy.Matrix(n, 1, [write(x) for x in lagrange.G]),
         "coriolis": sympy.Matrix(n, n, lambda i, j: write(coriolis[i][j])),
-        "B": sympy.Matrix(n, len(pairs), [write(gamma[k][i][j] + gamma[k][i][j]) for k in range(n) for i, j in pairs]),
+        "B": sympy.Matrix(
+            n,
+            len(pairs),
+            [write(gamma[k][i][j] + gamma[k][i][j]) for k in range(n) for i, j in pairs],
+        ),
         "C": sympy.Matrix(n, n, lambda i, j: write(gamma[i][j][j])),
         "proof": proof,
     }
@@ -256,7 +279,9 @@ def _letters(model: RobotModel, coordinates: str) -> tuple[Definition, ...]:
                 remedy="Fix it (model.lock), replace it by planar, prismatic and revolute joints, or export code, which "
                 "can do floating joints.",
             )
-        turning += [False, False, True] if kind is JointType.PLANAR else [kind is not JointType.PRISMATIC]
+        turning += (
+            [False, False, True] if kind is JointType.PLANAR else [kind is not JointType.PRISMATIC]
+        )
     letters = tuple(
         Definition(f"{letter}{k}", f"{word} {k}", angular if turns else linear)
         for letter, word, angular, linear in (

@@ -48,7 +48,11 @@ class EquationTerms:
         """Values of the chosen symbols in this robot, to be substituted."""
         import sympy
 
-        return {sympy.Symbol(d.symbol, real=True): d.value for d in self.definitions if d.value is not None}
+        return {
+            sympy.Symbol(d.symbol, real=True): d.value
+            for d in self.definitions
+            if d.value is not None
+        }
 
     def velocity_products(self) -> sympy.Matrix:
         """(nv(nv−1)/2, 1) the products q̇ᵢ q̇ⱼ, i < j, that B multiplies."""
@@ -60,7 +64,9 @@ class EquationTerms:
 
     def named(self) -> dict[str, sympy.Matrix | sympy.Expr]:
         """The matrices and scalars by name, in the order in which they are printed."""
-        return {name: getattr(self, name) for name in ("M", "D", "G", "coriolis", "B", "C", "K", "U")}
+        return {
+            name: getattr(self, name) for name in ("M", "D", "G", "coriolis", "B", "C", "K", "U")
+        }
 
 
 _OPERATIONS = {
@@ -89,24 +95,34 @@ def document_of(
     for part, title, about, lines in (*_matrices(equations), *_motors(equations)):
         if part in chosen and lines:
             sections.append(
-                Section(title, about, tuple(Line(x.name, x.index, rounded(x.value, digits), x.dots) for x in lines))
+                Section(
+                    title,
+                    about,
+                    tuple(Line(x.name, x.index, rounded(x.value, digits), x.dots) for x in lines),
+                )
             )
     for f in formulas:
         sections += section_of(f, digits)
     if "definitions" in chosen:
-        sections.append(Section("Symbols", "SI units throughout.", definitions=_needed(equations, formulas)))
+        sections.append(
+            Section("Symbols", "SI units throughout.", definitions=_needed(equations, formulas))
+        )
     if "proof" in chosen and equations.proof is not None:
         sections.append(_proof(equations))
     if "operations" in chosen:
         sections.append(_operations(equations))
     joints = ", ".join(f"{k + 1} {name}" for k, name in enumerate(_coordinate_names(equations)))
-    rotors = "" if equations.motors is None else ", but for that of the motors given, which is part of A"
+    rotors = (
+        "" if equations.motors is None else ", but for that of the motors given, which is part of A"
+    )
     about = (
         "Equations of motion M(q) a + D(q, v) + G(q) = tau, with v and a the first and second derivative of q. "
         f"Coordinates: {joints}. Joint friction is not part of them; rotor inertia is part of M{rotors}."
     )
     letter = str(equations.q[0])[:-1]
-    return Document(f"Equations of motion of {equations.model.name}", about, tuple(sections), letter)
+    return Document(
+        f"Equations of motion of {equations.model.name}", about, tuple(sections), letter
+    )
 
 
 _Part = tuple[str, str, str, list[Line]]
@@ -115,12 +131,21 @@ _Part = tuple[str, str, str, list[Line]]
 
 def _matrices(equations: EquationTerms) -> Iterator[_Part]:
     n = len(equations.q)
-    pairs = [f"{i + 1}{j + 1}" if n < 10 else f"{i + 1},{j + 1}" for i in range(n) for j in range(i + 1, n)]
+    pairs = [
+        f"{i + 1}{j + 1}" if n < 10 else f"{i + 1},{j + 1}"
+        for i in range(n)
+        for j in range(i + 1, n)
+    ]
     steps = [Line(str(symbol), (), value) for symbol, value in equations.steps]
     yield "steps", "Steps", "Each is used by the ones after it, and below.", steps
     upper = _entries("M", equations.M, lambda i, j: j >= i)
     yield "M", "Mass matrix", "M is symmetric; its upper half is given.", upper
-    yield "D", "Coriolis and centrifugal efforts", "D(q, v), quadratic in the velocities.", _column("D", equations.D)
+    yield (
+        "D",
+        "Coriolis and centrifugal efforts",
+        "D(q, v), quadratic in the velocities.",
+        _column("D", equations.D),
+    )
     yield "G", "Gravity", "G(q), the derivative of the potential energy.", _column("G", equations.G)
     yield (
         "coriolis",
@@ -132,7 +157,11 @@ def _matrices(equations: EquationTerms) -> Iterator[_Part]:
         "B",
         "Configuration-space form: Coriolis part",
         "D = B [products of two velocities] + C [squares of the velocities]; the second index of B names the product.",
-        [Line("B", (str(i + 1), pair), equations.B[i, k]) for i in range(n) for k, pair in enumerate(pairs)],
+        [
+            Line("B", (str(i + 1), pair), equations.B[i, k])
+            for i in range(n)
+            for k, pair in enumerate(pairs)
+        ],
     )
     yield (
         "C",
@@ -169,10 +198,15 @@ def _motors(equations: EquationTerms) -> Iterator[_Part]:
     )
 
 
-def _entries(name: str, matrix: sympy.Matrix, printed: Callable[[int, int], bool] = lambda i, j: True) -> list[Line]:
+def _entries(
+    name: str, matrix: sympy.Matrix, printed: Callable[[int, int], bool] = lambda i, j: True
+) -> list[Line]:
     rows, columns = matrix.shape
     return [
-        Line(name, (str(i + 1), str(j + 1)), matrix[i, j]) for i in range(rows) for j in range(columns) if printed(i, j)
+        Line(name, (str(i + 1), str(j + 1)), matrix[i, j])
+        for i in range(rows)
+        for j in range(columns)
+        if printed(i, j)
     ]
 
 
@@ -187,7 +221,10 @@ def _proof(equations: EquationTerms) -> Section:
         "Both sides were reduced to the one normal form of polynomials in sines and cosines, in exact "
         "arithmetic, and agree for every configuration, velocity and parameter value.",
         head=("identity", "equations", "terms"),
-        rows=tuple((identity, str(count), str(terms)) for identity, count, terms in equations.proof.identities),
+        rows=tuple(
+            (identity, str(count), str(terms))
+            for identity, count, terms in equations.proof.identities
+        ),
     )
 
 
@@ -198,13 +235,17 @@ def _operations(equations: EquationTerms) -> Section:
         if name not in ("M", "G", "coriolis", "K", "U") or equations.steps:
             return "-"
         value = getattr(equations, name)
-        return str(sum(int(sympy.count_ops(x)) for x in (value if hasattr(value, "shape") else [value])))
+        return str(
+            sum(int(sympy.count_ops(x)) for x in (value if hasattr(value, "shape") else [value]))
+        )
 
     return Section(
         "Operations",
         "Additions, multiplications, sines and cosines that each takes.",
         head=("function", "recursive, shared", "as printed"),
-        rows=tuple((_OPERATIONS[k], str(count), as_printed(k)) for k, count in equations.operations.items()),
+        rows=tuple(
+            (_OPERATIONS[k], str(count), as_printed(k)) for k, count in equations.operations.items()
+        ),
     )
 
 

@@ -74,7 +74,9 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         """The matrix, where there is just one; raises :class:`ArgumentError` where there are several."""
         if len(self.matrices) != 1:
             problem = f"there are {len(self.matrices)} matrices: {', '.join(self.matrices)}"
-            raise ArgumentError(problem, where=self.title, remedy="Choose one by name: formulas['joint'], say.")
+            raise ArgumentError(
+                problem, where=self.title, remedy="Choose one by name: formulas['joint'], say."
+            )
         return next(iter(self.matrices.values()))
 
     def along(
@@ -109,8 +111,12 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
                 raise ArgumentError(problem, where="motion", remedy=f"One of {', '.join(words)}.")
         times = sorted(set().union(*(x.free_symbols for x in expressions.values()), set()), key=str)
         if len(times) > 1:
-            problem = f"expected expressions in one symbol, the time, not in {', '.join(map(str, times))}"
-            raise ArgumentError(problem, where="motion", remedy="Put numbers in for all others first.")
+            problem = (
+                f"expected expressions in one symbol, the time, not in {', '.join(map(str, times))}"
+            )
+            raise ArgumentError(
+                problem, where="motion", remedy="Put numbers in for all others first."
+            )
         t = times[0] if times else sympy.Symbol("t", real=True)
         put: dict[sympy.Symbol, sympy.Expr] = {}
         for word in words:
@@ -122,7 +128,9 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
             for d in self.definitions:
                 if d.value is not None:
                     number = fraction_of(d.value)
-                    put[sympy.Symbol(d.symbol, real=True)] = sympy.Rational(number.numerator, number.denominator)
+                    put[sympy.Symbol(d.symbol, real=True)] = sympy.Rational(
+                        number.numerator, number.denominator
+                    )
         steps: dict[sympy.Symbol, sympy.Expr] = {}
         for symbol, value in self.steps:
             steps[symbol] = value.xreplace(put | steps)
@@ -166,11 +174,15 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         check_identifier(name, "name")
         flat = [x for entries in self.traced for x in entries]
         raw = python_source(f"_{name}", ["q", "v", "a", "p"], flat, _python_leaf)
-        defaults = "".join(f"{d.symbol!r}: {float(d.value)!r}, " for d in self.parameters if d.value is not None)
+        defaults = "".join(
+            f"{d.symbol!r}: {float(d.value)!r}, " for d in self.parameters if d.value is not None
+        )
         first, results = 0, []
         for word, matrix in self.matrices.items():
             size = len(matrix)
-            results.append(f"{word!r}: out[..., {first}:{first + size}].reshape(lead + {tuple(matrix.shape)!r})")
+            results.append(
+                f"{word!r}: out[..., {first}:{first + size}].reshape(lead + {tuple(matrix.shape)!r})"
+            )
             first += size
         one = len(results) == 1
         returned = results[0].split(": ", 1)[1] if one else "{" + ", ".join(results) + "}"
@@ -206,8 +218,14 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         words = [f"out_{word}" for word in self.matrices] if len(self.matrices) > 1 else ["out"]
         body = c_function_body(list(zip(words, self.traced, strict=True)), leaf, "double")
         used = {x.a[0] for x in reachable([x for e in self.traced for x in e]) if x.op == "leaf"}
-        body += [f"(void){w};" for w, k in (("q", "q"), ("v", "v"), ("a", "a"), ("p", "parameter")) if k not in used]
-        outputs = ", ".join(f"double {w}[{len(e)}]" for w, e in zip(words, self.traced, strict=True))
+        body += [
+            f"(void){w};"
+            for w, k in (("q", "q"), ("v", "v"), ("a", "a"), ("p", "parameter"))
+            if k not in used
+        ]
+        outputs = ", ".join(
+            f"double {w}[{len(e)}]" for w, e in zip(words, self.traced, strict=True)
+        )
         nq, nv = self.sizes
         sizes = f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)"
         comment = [self.title, self.about, sizes]
@@ -260,7 +278,9 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
     sections = []
     if formulas.steps:
         steps = [Line(str(s), (), rounded(x, digits)) for s, x in formulas.steps]
-        sections.append(Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps)))
+        sections.append(
+            Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps))
+        )
     lines, zero = [], []
     for name, matrix in formulas.matrices.items():
         if len(formulas) > 1 and matrix.is_zero_matrix:
@@ -272,11 +292,18 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
             if index:
                 indices = index[k]
             else:
-                indices = (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
+                indices = (
+                    (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
+                )
             word = letter or indices[0]
             dots = int(word.endswith("dot"))
             lines.append(
-                Line(word[:-3] if dots else word, indices if letter else indices[1:], rounded(x, digits), dots)
+                Line(
+                    word[:-3] if dots else word,
+                    indices if letter else indices[1:],
+                    rounded(x, digits),
+                    dots,
+                )
             )
     about = f"{formulas.about} Zero throughout: {', '.join(zero)}." if zero else formulas.about
     return [*sections, Section(formulas.title, about, tuple(lines))]
@@ -289,6 +316,8 @@ def document_of_formulas(formulas: Sequence[Formulas], digits: int | None = None
     used |= {str(s) for f in formulas for _, x in f.steps for s in x.free_symbols}
     definitions = {d.symbol: d for f in formulas for d in f.definitions if d.symbol in used}
     if definitions:
-        sections.append(Section("Symbols", "SI units throughout.", definitions=tuple(definitions.values())))
+        sections.append(
+            Section("Symbols", "SI units throughout.", definitions=tuple(definitions.values()))
+        )
     title = f"Formulas of {formulas[0].model_name}" if formulas else "Formulas"
     return Document(title, "", tuple(sections), formulas[0].coordinates if formulas else "q")

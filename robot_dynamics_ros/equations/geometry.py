@@ -32,17 +32,26 @@ class Geometry:
         root_mass, root_com: of the root link; armature: (nv) reflected rotor inertias.
     """
 
-    def __init__(self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None
+    ) -> None:
         if model.nv == 0:
             problem = "the robot has no moving joint, so there is nothing to write equations for"
-            raise ModelError(problem, where=f"robot {model.name!r}", remedy="Check the joint types in its URDF.")
+            raise ModelError(
+                problem, where=f"robot {model.name!r}", remedy="Check the joint types in its URDF."
+            )
         self.model = model
         self._parameters = parameters_of(model)
         defined = resolve_symbols(model, symbols, taken or {})
         self._symbols = {parameter: definition.symbol for parameter, definition in defined.items()}
         order = list(self._parameters)
-        unique = {d.symbol: d for d in sorted(defined.values(), key=lambda d: order.index(d.parameter), reverse=True)}
-        self.definitions: list[Definition] = sorted(unique.values(), key=lambda d: order.index(d.parameter))
+        unique = {
+            d.symbol: d
+            for d in sorted(defined.values(), key=lambda d: order.index(d.parameter), reverse=True)
+        }
+        self.definitions: list[Definition] = sorted(
+            unique.values(), key=lambda d: order.index(d.parameter)
+        )
         self.bodies = [self._body(i, link) for i, link in enumerate(body_links(model))]
         self.gravity = self._gravity()
         self.base_rotation = exact_rotation(model.base.rotation)
@@ -65,7 +74,11 @@ class Geometry:
             JointType.REVOLUTE if kind is JointType.CONTINUOUS else kind,
             array(exact_rotation(model.joint_rotation[i])),
             array(self._vector(f"origin:{joint}")),
-            array(exact_rotation(np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i]))),
+            array(
+                exact_rotation(
+                    np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
+                )
+            ),
             self._entry(f"mass:{link}"),
             array(self._vector(f"com:{link}")),
             array([[moments["".join(sorted(a + b))] for b in AXES] for a in AXES]),

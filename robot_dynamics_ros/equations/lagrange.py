@@ -83,17 +83,26 @@ def christoffel(ring: TrigRing, M: list[list[Poly]]) -> list[list[list[Poly]]]:
     n = len(M)
     dM = [[[ring.by_q(M[i][j], k) for k in range(n)] for j in range(n)] for i in range(n)]
     half = ring.number(_HALF)
-    return [[[half * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
+    return [
+        [[half * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)] for j in range(n)]
+        for i in range(n)
+    ]
 
 
 def coriolis_matrix(ring: TrigRing, gamma: list[list[list[Poly]]]) -> list[list[Poly]]:
     """N_ij = Σ_k Γ_ijk v_k."""
     return [
-        [sum((ring.mul(x, v) for x, v in zip(of_j, ring.v, strict=True)), ring.zero) for of_j in of_i] for of_i in gamma
+        [
+            sum((ring.mul(x, v) for x, v in zip(of_j, ring.v, strict=True)), ring.zero)
+            for of_j in of_i
+        ]
+        for of_i in gamma
     ]
 
 
-def _joint_motion(ring: TrigRing, number: int, body: BodyConstants) -> tuple[list[list[Poly]], list[Poly]]:
+def _joint_motion(
+    ring: TrigRing, number: int, body: BodyConstants
+) -> tuple[list[list[Poly]], list[Poly]]:
     """Rotation and displacement that the joint's coordinates make, in the joint frame."""
     along_x, along_y, axis = ([ring.lift(x) for x in row] for row in body.normal)
     identity = [[ring.one if i == j else ring.zero for j in range(3)] for i in range(3)]
@@ -117,11 +126,17 @@ def _joint_motion(ring: TrigRing, number: int, body: BodyConstants) -> tuple[lis
     if body.type is not JointType.PLANAR:
         return rotation, [ring.zero] * 3
     x, y = ring.q[body.q_index : body.q_index + 2]
-    return rotation, [ring.mul(a, x) + ring.mul(b, y) for a, b in zip(along_x, along_y, strict=True)]
+    return rotation, [
+        ring.mul(a, x) + ring.mul(b, y) for a, b in zip(along_x, along_y, strict=True)
+    ]
 
 
 def _angular_velocity(ring: TrigRing, R: list[list[Poly]]) -> list[Poly]:
     """ω in the body's axes, from [ω]× = Rᵀ Ṙ."""
     columns = list(zip(*R, strict=True))
     rates = [[ring.by_time(x) for x in column] for column in columns]
-    return [ring.dot(columns[2], rates[1]), ring.dot(columns[0], rates[2]), ring.dot(columns[1], rates[0])]
+    return [
+        ring.dot(columns[2], rates[1]),
+        ring.dot(columns[0], rates[2]),
+        ring.dot(columns[1], rates[0]),
+    ]

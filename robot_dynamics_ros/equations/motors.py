@@ -77,8 +77,13 @@ def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict
     taken: dict[str, str] = {}
     for name in check_motors(model, motors) if motors else ():
         k = model.v_slice(name).start + 1
-        taken |= {f"V{k}": f"voltage of the motor of {name}", f"i{k}": f"current of the motor of {name}"}
-        taken |= {f"{letter}{k}": f"{word} of the motor of {name}" for letter, word, *_ in _CONSTANTS}
+        taken |= {
+            f"V{k}": f"voltage of the motor of {name}",
+            f"i{k}": f"current of the motor of {name}",
+        }
+        taken |= {
+            f"{letter}{k}": f"{word} of the motor of {name}" for letter, word, *_ in _CONSTANTS
+        }
         taken |= {f"d{k}": f"viscous friction of {name}", f"Fc{k}": f"dry friction of {name}"}
     return taken
 
@@ -104,9 +109,14 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         k, motor = model.v_slice(joint).start, motors[joint]
         number, of = k + 1, f"of the motor of {joint}"
         V, i = S.Symbol(f"V{number}", real=True), S.Symbol(f"i{number}", real=True)
-        definitions += [Definition(str(V), f"voltage {of}", "V"), Definition(str(i), f"current {of}", "A")]
+        definitions += [
+            Definition(str(V), f"voltage {of}", "V"),
+            Definition(str(i), f"current {of}", "A"),
+        ]
         values = {
-            letter: constant(Definition(f"{letter}{number}", f"{word} {of}", unit, getattr(motor, attribute)))
+            letter: constant(
+                Definition(f"{letter}{number}", f"{word} {of}", unit, getattr(motor, attribute))
+            )
             for letter, word, unit, attribute in _CONSTANTS
         }
         drop = V - values["ke"] * values["N"] * equations.v[k]
@@ -138,7 +148,9 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
     )
 
 
-def friction_terms(model: RobotModel, v: Sequence[sympy.Symbol]) -> list[list[tuple[Definition, sympy.Expr]]]:
+def friction_terms(
+    model: RobotModel, v: Sequence[sympy.Symbol]
+) -> list[list[tuple[Definition, sympy.Expr]]]:
     """For each degree of freedom the coefficients of friction that are not zero, and what each is multiplied by."""
     import sympy as S
 
@@ -148,7 +160,12 @@ def friction_terms(model: RobotModel, v: Sequence[sympy.Symbol]) -> list[list[tu
     )
     return [
         [
-            (Definition(f"{letter}{k}", f"{word} of degree of freedom {k}", unit, float(values[k - 1])), factor(rate))
+            (
+                Definition(
+                    f"{letter}{k}", f"{word} of degree of freedom {k}", unit, float(values[k - 1])
+                ),
+                factor(rate),
+            )
             for letter, word, unit, values, factor in kinds
             if values[k - 1]
         ]

@@ -31,10 +31,16 @@ def check_identifier(name: object, where: str) -> str:
     """``name`` itself, if it can be an identifier in C, C++ and Python."""
     if not isinstance(name, str) or not _WORD.match(name):
         problem = f"{name!r} is not a letter followed by letters, digits and underscores (ASCII)"
-        raise ArgumentError(problem, where=where, remedy="Choose a name that C and Python accept, such as 'm1'.")
+        raise ArgumentError(
+            problem, where=where, remedy="Choose a name that C and Python accept, such as 'm1'."
+        )
     kinds = [kind for names, kind in _TAKEN.items() if name in names]
     if "__" in name or kinds:
-        problem = f"{name!r} is {kinds[0]}" if kinds else f"{name!r} has a double underscore, which is reserved"
+        problem = (
+            f"{name!r} is {kinds[0]}"
+            if kinds
+            else f"{name!r} has a double underscore, which is reserved"
+        )
         remedy = "Choose another name, such as one with a number or a suffix."
         raise ArgumentError(problem, where=where, remedy=remedy)
     return name

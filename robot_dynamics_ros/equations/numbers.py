@@ -56,7 +56,11 @@ def value_of(entry: Entry) -> float:
 
 
 _HALVES = (Fraction(1, 2), Fraction(-1, 2))
-_SPECIAL: list[Entry] = [*map(Fraction, (0, 1, -1)), *_HALVES, *(Root(half, k) for half in _HALVES for k in (2, 3))]
+_SPECIAL: list[Entry] = [
+    *map(Fraction, (0, 1, -1)),
+    *_HALVES,
+    *(Root(half, k) for half in _HALVES for k in (2, 3)),
+]
 
 
 def _special(x: float) -> Entry | None:

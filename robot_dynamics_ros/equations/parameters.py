@@ -60,7 +60,10 @@ def body_links(model: RobotModel) -> list[str]:
 
 def parameters_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
     """Parameter → (meaning, unit, value) of every number of the robot that a symbol can stand for."""
-    return {parameter: (meaning, unit, float(value)) for parameter, meaning, unit, value, _ in _parameters(model)}
+    return {
+        parameter: (meaning, unit, float(value))
+        for parameter, meaning, unit, value, _ in _parameters(model)
+    }
 
 
 def automatic_symbols(model: RobotModel) -> dict[str, str]:
@@ -69,7 +72,11 @@ def automatic_symbols(model: RobotModel) -> dict[str, str]:
     m1, lc1 (or c1_x …), I1_xx …, l1 (or l1_x …; the offset that joint 2 has from joint 1 is l1), g.  In a planar
     robot, whose joints all turn about one direction, the moment of inertia that counts is I1.
     """
-    return {parameter: symbol for parameter, _, _, value, symbol in _parameters(model) if value and symbol}
+    return {
+        parameter: symbol
+        for parameter, _, _, value, symbol in _parameters(model)
+        if value and symbol
+    }
 
 
 _Parameter: TypeAlias = tuple[str, str, str, float, str]
@@ -93,7 +100,9 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
     meaning = f"centre of mass of the root link {root}, *"
     yield from _vector(f"com:{root}", meaning, "m", clean_vector(own.com), *symbols)
     normal = _common_axis(model)
-    for i, (joint, link) in enumerate(zip(model.moving_joint_names, body_links(model), strict=True)):
+    for i, (joint, link) in enumerate(
+        zip(model.moving_joint_names, body_links(model), strict=True)
+    ):
         k = i + 1
         attached = any(
             int(b) == i and name != link and model.link(name).inertia.mass > 0.0
@@ -103,23 +112,42 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i], f"m{k}"
         com, inertia = clean_vector(model.body_com[i]), clean_inertia(model.body_inertia[i])
         symbols = (f"lc{k}", f"c{k}") if model.body_mass[i] else ("", "")
-        yield from _vector(f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com, *symbols)
+        yield from _vector(
+            f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com, *symbols
+        )
         for moment in MOMENTS:
             meaning = f"{moment} of the inertia of {body} about its centre of mass"
             value = inertia[AXES.index(moment[0])][AXES.index(moment[1])]
             short = normal is not None and moment == normal[i]
-            yield f"inertia:{link}.{moment}", meaning, "kg m²", value, f"I{k}" if short else f"I{k}_{moment}"
-        origin, meaning = clean_vector(model.joint_position[i]), f"origin of {joint} along * of the frame before it"
+            yield (
+                f"inertia:{link}.{moment}",
+                meaning,
+                "kg m²",
+                value,
+                f"I{k}" if short else f"I{k}_{moment}",
+            )
+        origin, meaning = (
+            clean_vector(model.joint_position[i]),
+            f"origin of {joint} along * of the frame before it",
+        )
         yield from _vector(f"origin:{joint}", meaning, "m", origin, f"l{i}", f"l{i}")
         kind = JointType(int(model.joint_type[i]))
         if model.mimic_master[i] < 0 and kind is not JointType.FLOATING:
             for c in range(kind.nv):
                 name, symbol = (joint, f"J{k}") if kind.nv == 1 else (f"{joint}[{c}]", "")
                 rotor = model.armature[int(model.v_index[i]) + c]
-                yield f"armature:{name}", f"reflected rotor inertia of {name}", "kg m²", rotor, symbol
+                yield (
+                    f"armature:{name}",
+                    f"reflected rotor inertia of {name}",
+                    "kg m²",
+                    rotor,
+                    symbol,
+                )
     if np.count_nonzero(model.gravity) == 1:
         yield "gravity", "strength of gravity", "m/s²", float(np.abs(model.gravity).sum()), "g"
-    yield from _vector("gravity", "gravitational acceleration along *", "m/s²", model.gravity, "", "g")
+    yield from _vector(
+        "gravity", "gravitational acceleration along *", "m/s²", model.gravity, "", "g"
+    )
 
 
 def _common_axis(model: RobotModel) -> list[str] | None:
@@ -136,13 +164,18 @@ def _common_axis(model: RobotModel) -> list[str] | None:
         axis = R @ model.joint_axis[i]
         direction = axis if direction is None else direction
         k = int(np.argmax(np.abs(model.joint_axis[i])))
-        if abs(abs(float(axis @ direction)) - 1.0) > 1e-12 or abs(abs(model.joint_axis[i][k]) - 1.0) > 1e-12:
+        if (
+            abs(abs(float(axis @ direction)) - 1.0) > 1e-12
+            or abs(abs(model.joint_axis[i][k]) - 1.0) > 1e-12
+        ):
             return None
         moments.append(AXES[k] * 2)
     return moments
 
 
-def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str]) -> dict[str, Definition]:
+def resolve_symbols(
+    model: RobotModel, symbols: Symbols, taken: Mapping[str, str]
+) -> dict[str, Definition]:
     """Parameter → definition for the chosen symbols.
 
     Args:
@@ -155,7 +188,9 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
     if isinstance(symbols, str):
         if symbols != "auto":
             raise ArgumentError(
-                "expected a mapping from parameters to names, 'auto' or None", where="symbols", got=symbols
+                "expected a mapping from parameters to names, 'auto' or None",
+                where="symbols",
+                got=symbols,
             )
         symbols = {p: f"{s}_" if s in taken else s for p, s in automatic_symbols(model).items()}
     parameters = parameters_of(model)
@@ -174,7 +209,9 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
                 raise ArgumentError(problem, where="symbols", remedy="Give each its own name.")
         first.setdefault(str(name), parameter)
         defined[parameter] = Definition(str(name), meaning, unit, value, parameter)
-    check_identifiers([*taken.items(), *((name, f"symbol of {parameter}") for name, parameter in first.items())])
+    check_identifiers(
+        [*taken.items(), *((name, f"symbol of {parameter}") for name, parameter in first.items())]
+    )
     if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXES):
         problem = "gravity is named both as a whole and by component"
         raise ArgumentError(problem, where="symbols", remedy="Choose one of the two.")
@@ -184,7 +221,11 @@ def resolve_symbols(model: RobotModel, symbols: Symbols, taken: Mapping[str, str
 def _unknown(model: RobotModel, parameter: str, parameters: Mapping[str, object]) -> Exception:
     kind, _, rest = str(parameter).partition(":")
     link, _, component = rest.partition(".")
-    if kind in ("mass", "com", "inertia") and link in model.link_names and link not in body_links(model):
+    if (
+        kind in ("mass", "com", "inertia")
+        and link in model.link_names
+        and link not in body_links(model)
+    ):
         body = int(model.link_body[model.link_index(link)])
         owner = model.root_link if body < 0 else body_links(model)[body]
         if owner != link:

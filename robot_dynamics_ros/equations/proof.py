@@ -18,15 +18,20 @@ class ProofError(RobotDynamicsError, ArithmeticError):
 class Proof:
     """Identities that were shown to hold, exactly and for every configuration, velocity and parameter value."""
 
-    identities: tuple[tuple[str, int, int], ...]  # statement, how many scalar ones, terms in the polynomials compared
+    identities: tuple[
+        tuple[str, int, int], ...
+    ]  # statement, how many scalar ones, terms in the polynomials compared
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{statement}: {count} identities, {terms} terms" for statement, count, terms in self.identities
+            f"{statement}: {count} identities, {terms} terms"
+            for statement, count, terms in self.identities
         )
 
 
-def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions) -> Proof:
+def prove(
+    ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions
+) -> Proof:
     """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the Christoffel symbols of M.
 
     Raises :class:`ProofError`, with the difference, where one does not vanish.
@@ -40,14 +45,20 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursiv
             if difference:
                 problem = f"the two sides differ by {len(difference)} terms, the first of which is {difference.leading_term()}"
                 remedy = "This is a fault of the package: please report it with the robot."
-                raise ProofError(problem, where=f"{statement}, entry {k}", got=difference, remedy=remedy)
+                raise ProofError(
+                    problem, where=f"{statement}, entry {k}", got=difference, remedy=remedy
+                )
         done.append((statement, len(ours), sum(len(x) for x in ours)))
 
     flat = {name: ring.evaluate(values) for name, values in recursive.items()}
     M, v, a = lagrange.M, ring.v, ring.a
     show("kinetic energy: Lagrange = velocity propagation", [lagrange.K], flat["K"])
     show("potential energy: Lagrange = centres of mass", [lagrange.U], flat["U"])
-    show("M: second derivative of K = composite-rigid-body algorithm", [x for row in M for x in row], flat["M"])
+    show(
+        "M: second derivative of K = composite-rigid-body algorithm",
+        [x for row in M for x in row],
+        flat["M"],
+    )
     show(
         "D + G: Euler-Lagrange = recursive Newton-Euler without acceleration",
         [d + g for d, g in zip(lagrange.D, lagrange.G, strict=True)],
@@ -55,7 +66,8 @@ def prove(ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursiv
     )
     show("G: derivative of U = recursive Newton-Euler at rest", lagrange.G, flat["G"])
     whole = [
-        sum((ring.mul(M[i][j], a[j]) for j in range(n)), ring.zero) + lagrange.D[i] + lagrange.G[i] for i in range(n)
+        sum((ring.mul(M[i][j], a[j]) for j in range(n)), ring.zero) + lagrange.D[i] + lagrange.G[i]
+        for i in range(n)
     ]
     show("M a + D + G = recursive Newton-Euler", whole, flat["tau"])
 

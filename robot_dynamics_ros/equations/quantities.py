@@ -11,7 +11,13 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike, PointLike, axes_of, frame_of
+from robot_dynamics_ros.dynamics.reference_frame import (
+    WORLD,
+    FrameLike,
+    PointLike,
+    axes_of,
+    frame_of,
+)
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, balanced_link, chosen_links
 from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, rotation
 from robot_dynamics_ros.equations.equations_document import EquationTerms
@@ -35,7 +41,12 @@ class SymbolicQuantities(EquationTerms):
     derivation: Derivation = field(default=None, repr=False)  # type: ignore[assignment]
 
     def joint_wrench(
-        self, joint: str, *, expressed_in: FrameLike = "child", reduced_at: PointLike = "joint", external: External = ()
+        self,
+        joint: str,
+        *,
+        expressed_in: FrameLike = "child",
+        reduced_at: PointLike = "joint",
+        external: External = (),
     ) -> Formulas:
         """``"joint"``, (6, 1) [moment; force] that the parent side of a joint exerts on its child link.
 
@@ -55,7 +66,9 @@ class SymbolicQuantities(EquationTerms):
             UnknownNameError: no such joint, link or frame.
             TooLargeToExpand: too many terms; derive the equations with ``expand=False``.
         """
-        options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("child", "parent"))
+        options, inputs, convention = self._axes_and_point(
+            expressed_in, reduced_at, ("child", "parent")
+        )
         loads, variables = self._external(external, options, inputs)
         options["joints_of"] = chosen_links(self.model, (joint,))
         return self.derivation.formulas(
@@ -100,7 +113,13 @@ class SymbolicQuantities(EquationTerms):
         options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("observer",))
         loads, variables = self._external(external, options, inputs)
         options |= {"link": number} | self._observer(observer, inputs)
-        seen = observer if isinstance(observer, str) else " at ".join(observer) if isinstance(observer, tuple) else "it"
+        seen = (
+            observer
+            if isinstance(observer, str)
+            else " at ".join(observer)
+            if isinstance(observer, tuple)
+            else "it"
+        )
         return self.derivation.formulas(
             "wrench_balance",
             options,
@@ -189,7 +208,14 @@ class SymbolicQuantities(EquationTerms):
             if own:
                 inputs["axes"] = rotation(own[0], "expressed_in")
         options |= self._observer(relative_to, inputs)
-        words = ("position", "rotation", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
+        words = (
+            "position",
+            "rotation",
+            "velocity",
+            "acceleration",
+            "angular_velocity",
+            "angular_acceleration",
+        )
         letters = ("p", "R", "v", "a", "omega", "alpha")
         seen = relative_to if isinstance(relative_to, str) else "the frame given"
         return self.derivation.formulas(
@@ -206,14 +232,18 @@ class SymbolicQuantities(EquationTerms):
             },
         )
 
-    def inertia_about(self, link: str, *, point: PointLike = "com", frame: FrameLike | None = None) -> Formulas:
+    def inertia_about(
+        self, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
+    ) -> Formulas:
         """``"I"``, (3, 3): inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ)) Rᵀ.
 
         Args:
             point: ``"com"``, or a point as for :meth:`joint_wrench`.
             frame: whose axes; the link's own if not given.
         """
-        options, inputs, _ = self._axes_and_point(link if frame is None else frame, point, (), own="com")
+        options, inputs, _ = self._axes_and_point(
+            link if frame is None else frame, point, (), own="com"
+        )
         options["link"] = self.model.link_index(link)
         return self.derivation.formulas(
             "link_inertia",
@@ -248,7 +278,13 @@ class SymbolicQuantities(EquationTerms):
     def configuration_space_form(self) -> Formulas:
         """τ = M(q) q̈ + B(q) [q̇ᵢ q̇ⱼ] + C(q) [q̇²] + G(q): the four matrices, and the products that B multiplies."""
         return self.derivation.written(
-            {"M": self.M, "B": self.B, "C": self.C, "G": self.G, "products": self.velocity_products()},
+            {
+                "M": self.M,
+                "B": self.B,
+                "C": self.C,
+                "G": self.G,
+                "products": self.velocity_products(),
+            },
             [],
             title="Configuration-space form",
             about="tau = M a + B [products of two velocities] + C [squares of the velocities] + G.",
@@ -258,7 +294,11 @@ class SymbolicQuantities(EquationTerms):
     # -- frames --------------------------------------------------------------------------------------------------
 
     def _axes_and_point(
-        self, expressed_in: FrameLike, reduced_at: PointLike, words: Sequence[str], own: str = "joint"
+        self,
+        expressed_in: FrameLike,
+        reduced_at: PointLike,
+        words: Sequence[str],
+        own: str = "joint",
     ) -> tuple[Choices, Inputs, str]:
         chosen, more = axes_and_point(self.model, expressed_in, reduced_at, words, own=own)
         options, rest = dict(chosen), list(more)
@@ -268,7 +308,11 @@ class SymbolicQuantities(EquationTerms):
         if options.get("own_point"):
             point = np.asarray(rest.pop(0))
             if point.shape != (1, 3):
-                raise ArgumentError(f"expected one point, got shape {point.shape}", where="reduced_at", got=point.shape)
+                raise ArgumentError(
+                    f"expected one point, got shape {point.shape}",
+                    where="reduced_at",
+                    got=point.shape,
+                )
             inputs["about"] = numbers(point, "reduced_at")
         axes = expressed_in if isinstance(expressed_in, str) else "the given"
         point_name = reduced_at if isinstance(reduced_at, str) else "the given point"
@@ -282,7 +326,9 @@ class SymbolicQuantities(EquationTerms):
         if frame is not None:
             rows = frame.rows()
             if rows.shape != (8, 3):
-                raise ArgumentError(f"expected one frame, got shape {rows.shape[:-2]}", where="observer")
+                raise ArgumentError(
+                    f"expected one frame, got shape {rows.shape[:-2]}", where="observer"
+                )
             inputs["observer"] = (*rotation(rows[:3], "observer"), *numbers(rows[3:], "observer"))
             return {"observer": link_number, "own_observer": True}
         return {"observer": link_number}
@@ -312,7 +358,9 @@ class SymbolicQuantities(EquationTerms):
         inputs["observer"] = (*unit, *position, *(fraction_of(0.0) for _ in range(12)))
         return {"observer": link_number, "own_observer": True}
 
-    def _external(self, external: External, options: Choices, inputs: Inputs) -> tuple[str, tuple[Definition, ...]]:
+    def _external(
+        self, external: External, options: Choices, inputs: Inputs
+    ) -> tuple[str, tuple[Definition, ...]]:
         loads = names_of_wrench(external)
         if not loads:
             return "", ()
@@ -326,13 +374,17 @@ class SymbolicQuantities(EquationTerms):
         return f"; external wrenches on {links}", _variables(loads, "about its origin, in its axes")
 
 
-def _variables(loads: Sequence[tuple[str, tuple[str | float, ...]]], how: str) -> tuple[Definition, ...]:
+def _variables(
+    loads: Sequence[tuple[str, tuple[str | float, ...]]], how: str
+) -> tuple[Definition, ...]:
     definitions = {}
     for link, six in loads:
         for k, x in enumerate(six):
             if isinstance(x, str):
                 word, unit = ("moment", "N m") if k < 3 else ("force", "N")
-                definitions[x] = Definition(x, f"{AXES[k % 3]} of the {word} on {link}, {how}", unit)
+                definitions[x] = Definition(
+                    x, f"{AXES[k % 3]} of the {word} on {link}, {how}", unit
+                )
     return tuple(definitions.values())
 
 
@@ -346,7 +398,9 @@ def _point_input(offset: Sequence[float]) -> Inputs:
     """The input ``point`` of a function; ArgumentError if it is not three finite numbers."""
     done = as_input(offset, (3,), "offset")
     if done.shape != (3,):
-        raise ArgumentError(f"expected three numbers, got shape {done.shape}", where="offset", got=offset)
+        raise ArgumentError(
+            f"expected three numbers, got shape {done.shape}", where="offset", got=offset
+        )
     return {"point": numbers(done, "offset")}
 
 

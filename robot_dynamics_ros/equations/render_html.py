@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from robot_dynamics_ros.equations.document import GREEK, Document, Line, Notation, notation_of, number_text
+from robot_dynamics_ros.equations.document import (
+    GREEK,
+    Document,
+    Line,
+    Notation,
+    notation_of,
+    number_text,
+)
 
 if TYPE_CHECKING:
     from xml.dom.minidom import Element
@@ -77,7 +84,11 @@ def _equation(line: Line, coordinates: str, write: Write) -> str:
             used = 0
         rows[-1].append(term)
         used += length
-    notation = Notation(line.name, line.dots, line.joined_index) if line.index else notation_of(line.name, coordinates)
+    notation = (
+        Notation(line.name, line.dots, line.joined_index)
+        if line.index
+        else notation_of(line.name, coordinates)
+    )
     cells = [
         f"<mtr><mtd>{symbol_mathml(notation) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
         f'<mtd style="text-align: left"><mrow>{_terms(row, write, first=k == 0)}</mrow></mtd></mtr>'
@@ -115,9 +126,17 @@ def render_html(document: Document) -> str:
             out.append(f"<p>{escape(section.about)}</p>")
         out += [_equation(line, letter, write) for line in section.lines]
         if section.definitions:
-            symbols = [f"<math>{symbol_mathml(notation_of(d.symbol, letter))}</math>" for d in section.definitions]
-            cells = [(number_text(d.value), escape(d.unit), escape(d.meaning)) for d in section.definitions]
+            symbols = [
+                f"<math>{symbol_mathml(notation_of(d.symbol, letter))}</math>"
+                for d in section.definitions
+            ]
+            cells = [
+                (number_text(d.value), escape(d.unit), escape(d.meaning))
+                for d in section.definitions
+            ]
             out += _table([(symbol, *row) for symbol, row in zip(symbols, cells, strict=True)])
         if section.rows:
-            out += _table([list(map(escape, row)) for row in section.rows], list(map(escape, section.head)))
+            out += _table(
+                [list(map(escape, row)) for row in section.rows], list(map(escape, section.head))
+            )
     return "\n".join([*out, "</body>", "</html>"]) + "\n"

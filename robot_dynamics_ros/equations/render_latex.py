@@ -5,7 +5,15 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from robot_dynamics_ros.equations.document import GREEK, Document, Line, Notation, Section, notation_of, number_text
+from robot_dynamics_ros.equations.document import (
+    GREEK,
+    Document,
+    Line,
+    Notation,
+    Section,
+    notation_of,
+    number_text,
+)
 
 if TYPE_CHECKING:
     import sympy
@@ -54,7 +62,9 @@ def symbol_latex(notation: Notation) -> str:
     if not notation.index:
         return text
     head = notation.index.rstrip("0123456789")
-    index = notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
+    index = (
+        notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
+    )
     return f"{text}_{{{escape(index) if not head.isalpha() else index}}}"
 
 
@@ -106,7 +116,9 @@ def render_latex(document: Document) -> str:
             out.append(escape(section.about))
         if section.lines:
             names = _names(document, section)
-            body = " \\\\\n".join(_line(line, names, document.coordinates) for line in section.lines)
+            body = " \\\\\n".join(
+                _line(line, names, document.coordinates) for line in section.lines
+            )
             out.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}")
         if section.definitions:
             rows = [
@@ -116,9 +128,16 @@ def render_latex(document: Document) -> str:
             ]
             out.append("\\begin{longtable}{@{}llll@{}}\n" + "\n".join(rows) + "\n\\end{longtable}")
         if section.rows:
-            rows = [" & ".join(escape(cell) for cell in row) + " \\\\" for row in (section.head, *section.rows)]
+            rows = [
+                " & ".join(escape(cell) for cell in row) + " \\\\"
+                for row in (section.head, *section.rows)
+            ]
             columns = "p{0.7\\textwidth}" + "r" * (len(section.head) - 1)
-            out.append(f"\\begin{{longtable}}{{@{{}}{columns}@{{}}}}\n" + "\n".join(rows) + "\n\\end{longtable}")
+            out.append(
+                f"\\begin{{longtable}}{{@{{}}{columns}@{{}}}}\n"
+                + "\n".join(rows)
+                + "\n\\end{longtable}"
+            )
     return "\n\n".join(out) + "\n"
 
 

@@ -11,7 +11,11 @@ def render_text(document: Document) -> str:
     """The whole document."""
     from sympy import sstr
 
-    out = [document.title, "=" * len(document.title), *(["", document.about] if document.about else [])]
+    out = [
+        document.title,
+        "=" * len(document.title),
+        *(["", document.about] if document.about else []),
+    ]
     for section in document.sections:
         out += ["", section.title, "-" * len(section.title)]
         if section.about:
@@ -21,7 +25,9 @@ def render_text(document: Document) -> str:
             name = f"d({line.name}{line.joined_index})/dt" if line.dots else f"{line.name}{index}"
             out.append(f"{name} = {sstr(line.value, full_prec=False)}")
         if section.definitions:
-            out += _columns([(d.symbol, number_text(d.value), d.unit, d.meaning) for d in section.definitions])
+            out += _columns(
+                [(d.symbol, number_text(d.value), d.unit, d.meaning) for d in section.definitions]
+            )
         if section.rows:
             out += _columns([section.head, *section.rows])
     return "\n".join(line.rstrip() for line in out) + "\n"
@@ -29,7 +35,10 @@ def render_text(document: Document) -> str:
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
 
 
 def render_data(document: Document) -> dict[str, object]:
@@ -52,12 +61,23 @@ def _section(section: Section) -> dict[str, object]:
     data: dict[str, object] = {"title": section.title, "about": section.about}
     if section.lines:
         data["equations"] = [
-            {"name": x.name, "index": list(x.index), "derivatives": x.dots, "value": sstr(x.value, full_prec=False)}
+            {
+                "name": x.name,
+                "index": list(x.index),
+                "derivatives": x.dots,
+                "value": sstr(x.value, full_prec=False),
+            }
             for x in section.lines
         ]
     if section.definitions:
         data["symbols"] = [
-            {"name": d.symbol, "value": d.value, "unit": d.unit, "meaning": d.meaning, "parameter": d.parameter}
+            {
+                "name": d.symbol,
+                "value": d.value,
+                "unit": d.unit,
+                "meaning": d.meaning,
+                "parameter": d.parameter,
+            }
             for d in section.definitions
         ]
     if section.rows:

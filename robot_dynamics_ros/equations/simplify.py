@@ -30,7 +30,11 @@ class Writer:
     """
 
     def __init__(
-        self, ring: TrigRing, symbols: Mapping[str, sympy.Symbol], letters: Mapping[str, Symbols], simplify: bool
+        self,
+        ring: TrigRing,
+        symbols: Mapping[str, sympy.Symbol],
+        letters: Mapping[str, Symbols],
+        simplify: bool,
     ) -> None:
         import sympy
 
@@ -40,7 +44,9 @@ class Writer:
         self._letters = [*(symbols[name] for name in ring.parameter_names), *roots, *q, *v, *a]
         assert len(self._letters) == ring.first_angle
         self._masses = [
-            symbols[d.symbol] for d in ring.geometry.definitions if d.parameter.split(":")[0] in ("mass", "gravity")
+            symbols[d.symbol]
+            for d in ring.geometry.definitions
+            if d.parameter.split(":")[0] in ("mass", "gravity")
         ]
         self._rates = [*v, *a]
         self._angles = [
@@ -74,13 +80,17 @@ class Writer:
         terms = []
         for monomial, coefficient in x.items():
             powers = zip(self._sines, monomial, strict=True)
-            terms.append(S.Mul(self._number(coefficient), *(wave**power for wave, power in powers if power)))
+            terms.append(
+                S.Mul(self._number(coefficient), *(wave**power for wave, power in powers if power))
+            )
         plain = S.Add(*terms)
         if not self.simplify or len(x) > MANY or all(sum(monomial) < 2 for monomial in x):
             return plain
 
         def length(e: sympy.Expr) -> tuple[int, int]:
-            terms = len(S.Add.make_args(e))  # each of which will be multiplied by what stands in front
+            terms = len(
+                S.Add.make_args(e)
+            )  # each of which will be multiplied by what stands in front
             return int(S.count_ops(e)) + terms - 1, terms
 
         return min(plain, self._angle_sums(x), key=length)
@@ -97,7 +107,10 @@ class Writer:
             leading = next((n for n in frequency if n), 0)
             if leading > 0:  # the negative ones are their conjugates
                 angle = S.Add(*(n * a for n, a in zip(frequency, self._angles, strict=True)))
-                terms += [2 * self._number(z.x) * S.cos(angle), -2 * self._number(z.y) * S.sin(angle)]
+                terms += [
+                    2 * self._number(z.x) * S.cos(angle),
+                    -2 * self._number(z.y) * S.sin(angle),
+                ]
             elif leading == 0:
                 terms.append(self._number(z.x))
         return S.Add(*terms)
@@ -160,11 +173,15 @@ class Writer:
         if rates:
             forms.append(S.collect(S.expand_mul(plain), _products(plain, rates), S.factor_terms))
         numbers = plain.atoms(S.Rational)
-        if len(plain.args) <= FACTOR_TERMS and all(max(abs(x.p), x.q) < FACTOR_DIGITS for x in numbers):
+        if len(plain.args) <= FACTOR_TERMS and all(
+            max(abs(x.p), x.q) < FACTOR_DIGITS for x in numbers
+        ):
             whole = S.factor(plain)
             forms.append(whole)
             if isinstance(whole, S.Mul):
-                forms.append(S.Mul(*(self._shortest(f) if isinstance(f, S.Add) else f for f in whole.args)))
+                forms.append(
+                    S.Mul(*(self._shortest(f) if isinstance(f, S.Add) else f for f in whole.args))
+                )
         return min(forms, key=S.count_ops)
 
 

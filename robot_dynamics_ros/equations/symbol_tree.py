@@ -21,7 +21,14 @@ from robot_dynamics_ros.dynamics.algorithms.mass_matrix import composite_rigid_b
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import Layout, NumericTree
 from robot_dynamics_ros.equations.geometry import Geometry, array
-from robot_dynamics_ros.equations.numbers import Entry, Parameter, Root, exact_rotation, fraction_of, value_of
+from robot_dynamics_ros.equations.numbers import (
+    Entry,
+    Parameter,
+    Root,
+    exact_rotation,
+    fraction_of,
+    value_of,
+)
 from robot_dynamics_ros.equations.parameters import body_links, clean_inertia, clean_vector
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
@@ -50,7 +57,9 @@ def exact_leaves(graph: Graph) -> Lift:
 def float_leaves(graph: Graph) -> Lift:
     """Constants as floats, parameters as leaves ("parameter", name)."""
     exact = exact_leaves(graph)
-    return lambda entry: exact(entry) if isinstance(entry, Parameter) else graph.const(value_of(entry))
+    return lambda entry: (
+        exact(entry) if isinstance(entry, Parameter) else graph.const(value_of(entry))
+    )
 
 
 def _lifted(lift: Lift, entries: Any) -> np.ndarray:
@@ -132,7 +141,11 @@ class SymbolTree(NumericTree):
                     where=f"link {model.link_names[link]!r}",
                     remedy="Leave numbers for the mass properties of this body, or ask about the moving joint above it.",
                 )
-        return self.lift(mass), Vec3.of(self.lifted(com).tolist()), Mat3.of(self.lifted(moments).tolist())
+        return (
+            self.lift(mass),
+            Vec3.of(self.lifted(com).tolist()),
+            Mat3.of(self.lifted(moments).tolist()),
+        )
 
 
 def trace_recursions(geometry: Geometry) -> Recursions:

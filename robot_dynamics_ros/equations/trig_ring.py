@@ -54,9 +54,13 @@ class TrigRing:
         self.geometry, self.max_terms = geometry, max_terms
         n = geometry.model.nv
         self.fraction: Callable[[Fraction], Poly] = lambda x: QQ(x.numerator, x.denominator)
-        turns = {JointType.REVOLUTE: 0, JointType.PLANAR: 2}  # type → place of the angle among its coordinates
+        turns = {
+            JointType.REVOLUTE: 0,
+            JointType.PLANAR: 2,
+        }  # type → place of the angle among its coordinates
         key_of = [
-            (b.q_index + turns[b.type], b.multiplier, b.offset) if b.type in turns else None for b in geometry.bodies
+            (b.q_index + turns[b.type], b.multiplier, b.offset) if b.type in turns else None
+            for b in geometry.bodies
         ]
         keys = list(dict.fromkeys(key for key in key_of if key))
         self.parameter_names = [d.symbol for d in geometry.definitions]
@@ -147,7 +151,10 @@ class TrigRing:
 
     def evaluate(self, outputs: Sequence[Expr]) -> list[Poly]:
         """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
-        angles = {self.q[a.q] * self.fraction(a.multiplier) + self.number(a.offset): a for a in self.angles}
+        angles = {
+            self.q[a.q] * self.fraction(a.multiplier) + self.number(a.offset): a
+            for a in self.angles
+        }
         of_kind: dict[str, Any] = {
             "parameter": self.parameters,
             "root": self.roots,

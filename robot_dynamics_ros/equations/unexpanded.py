@@ -35,7 +35,9 @@ def unexpanded_terms(
     gamma = []  # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
     for k in range(n):
         unit: list[Scalar] = [1.0 if j == k else 0.0 for j in range(n)]
-        gamma.append([[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit).rows])
+        gamma.append(
+            [[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit).rows]
+        )
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     flat = {
         **{name: traced[name] for name in ("K", "U", "M", "G", "coriolis")},
@@ -43,7 +45,14 @@ def unexpanded_terms(
         "B": [2.0 * gamma[j][k][i] for k in range(n) for i, j in pairs],
         "C": [gamma[j][i][j] for i in range(n) for j in range(n)],
     }
-    shapes = {"M": (n, n), "D": (n, 1), "G": (n, 1), "coriolis": (n, n), "B": (n, len(pairs)), "C": (n, n)}
+    shapes = {
+        "M": (n, n),
+        "D": (n, 1),
+        "G": (n, 1),
+        "coriolis": (n, n),
+        "B": (n, len(pairs)),
+        "C": (n, n),
+    }
     outputs = [x for values in flat.values() for x in values]
     steps, done = write_steps(outputs, letters, names)
     remaining = iter(done)
@@ -65,13 +74,21 @@ def write_steps(
     steps: list[Step] = []
     taken = {str(x) for row in letters.values() for x in row} | set(names)
     letter = next(
-        x for x in ("t", "w", "z", "tmp") if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
+        x
+        for x in ("t", "w", "z", "tmp")
+        if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
     )
 
     def leaf(key: Key) -> sympy.Expr:
         kind, what = key
         if kind in ("parameter", "exact", "root"):
-            return names[what] if kind == "parameter" else sympy.Rational(what) if kind == "exact" else sympy.sqrt(what)
+            return (
+                names[what]
+                if kind == "parameter"
+                else sympy.Rational(what)
+                if kind == "exact"
+                else sympy.sqrt(what)
+            )
         return letters[kind][what]
 
     def kept(node: Expr, expression: sympy.Expr) -> sympy.Expr:

@@ -59,11 +59,17 @@ def numpy_module(plan: Plan) -> str:
         "from numpy import cos, maximum, minimum, sin, sqrt",
         "",
     ]
-    out += [f"NQ, NV, NJ = {model.nq}, {model.nv}, {len(model.joint_names)}", f"JOINTS = {tuple(model.joint_names)!r}"]
+    out += [
+        f"NQ, NV, NJ = {model.nq}, {model.nv}, {len(model.joint_names)}",
+        f"JOINTS = {tuple(model.joint_names)!r}",
+    ]
     if plan.parameters:
         out += [
             "PARAMETERS = {",
-            *(f"    {d.symbol!r}: {float(d.value or 0.0)!r},  # {_text(d.meaning)}, {d.unit}" for d in plan.parameters),
+            *(
+                f"    {d.symbol!r}: {float(d.value or 0.0)!r},  # {_text(d.meaning)}, {d.unit}"
+                for d in plan.parameters
+            ),
             "}",
         ]
     out += ["", _HELPERS]
@@ -88,12 +94,25 @@ def _inputs(request: Request) -> list[Argument]:
 
 def _head(plan: Plan, r: Request) -> list[str]:
     """The first line, and what the function does."""
-    parameters = [a.name for a in _inputs(r)] + (["parameters=PARAMETERS"] if plan.parameters else [])
-    lines = [f"\ndef {r.name}({', '.join(parameters)}):", f'    """{_text(r.said)}', "", "    Args:"]
+    parameters = [a.name for a in _inputs(r)] + (
+        ["parameters=PARAMETERS"] if plan.parameters else []
+    )
+    lines = [
+        f"\ndef {r.name}({', '.join(parameters)}):",
+        f'    """{_text(r.said)}',
+        "",
+        "    Args:",
+    ]
     lines += [f"        {_text(line)}" for line in argument_lines(r.inputs)]
     if plan.parameters:
         lines.append("        parameters: numbers of the robot, by name.")
-    return [*lines, "", "    Returns:", *(f"        {_text(line)}" for line in argument_lines(r.outputs)), '    """']
+    return [
+        *lines,
+        "",
+        "    Returns:",
+        *(f"        {_text(line)}" for line in argument_lines(r.outputs)),
+        '    """',
+    ]
 
 
 def _wrapper(plan: Plan, traced: Traced) -> str:
@@ -119,7 +138,9 @@ def _composed(plan: Plan, composed: Composed) -> str:
     parameters = ["parameters"] if plan.parameters else []
     for s in composed.statements:
         if isinstance(s, Call):
-            lines.append(f"    {', '.join(s.outputs)} = {s.function}({', '.join([*s.inputs, *parameters])})")
+            lines.append(
+                f"    {', '.join(s.outputs)} = {s.function}({', '.join([*s.inputs, *parameters])})"
+            )
         else:
             total = " + ".join(f"{weight!r} * {rate}" for weight, rate in s.rates)
             lines.append(f"    {s.target} = {s.start}" + (f" + h * ({total})" if total else ""))

@@ -8,12 +8,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import REALS
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Key, Operand, count_operations
+from robot_dynamics_ros.dynamics.engine.codegen.graph import (
+    Expr,
+    Graph,
+    Key,
+    Operand,
+    count_operations,
+)
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.errors import check_name
-from robot_dynamics_ros.export.c99 import c_header, c_source, c_test, cmake, eigen_call, eigen_header
+from robot_dynamics_ros.export.c99 import (
+    c_header,
+    c_source,
+    c_test,
+    cmake,
+    eigen_call,
+    eigen_header,
+)
 from robot_dynamics_ros.export.numpy_module import numpy_module
-from robot_dynamics_ros.export.plan import DEFAULT, ExportOptions, Plan, make_plan, trace_request, tree_of
+from robot_dynamics_ros.export.plan import (
+    DEFAULT,
+    ExportOptions,
+    Plan,
+    make_plan,
+    trace_request,
+    tree_of,
+)
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 if TYPE_CHECKING:
@@ -172,11 +192,23 @@ def report_text(counts: Iterable[OperationCount]) -> str:
     order = ("add", "sub", "mul", "div", "sin", "cos", "sqrt")
     head = ["function", "as written", "folded", "shared", *order]
     rows = [
-        [c.name, str(c.written), str(c.folded), str(c.shared), *(str(c.kinds.get(k, 0)) for k in order)] for c in counts
+        [
+            c.name,
+            str(c.written),
+            str(c.folded),
+            str(c.shared),
+            *(str(c.kinds.get(k, 0)) for k in order),
+        ]
+        for c in counts
     ]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
         for row in [head, ["-" * w for w in widths], *rows]
     ]
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -21,7 +21,13 @@ from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.motion_rate import configuration_rate
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
-from robot_dynamics_ros.dynamics.engine.registry import SHAPES, TABLE, Function, estimated_operations, sizes
+from robot_dynamics_ros.dynamics.engine.registry import (
+    SHAPES,
+    TABLE,
+    Function,
+    estimated_operations,
+    sizes,
+)
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifier, check_identifiers, identifier_of
@@ -60,7 +66,9 @@ class Argument:
     meaning: str
 
     @classmethod
-    def of(cls, name: str, shape: Sequence[str | int], meaning: str, numbers: Mapping[str, int]) -> Argument:
+    def of(
+        cls, name: str, shape: Sequence[str | int], meaning: str, numbers: Mapping[str, int]
+    ) -> Argument:
         """With words of the shape replaced by numbers."""
         return cls(name, tuple(numbers[x] if isinstance(x, str) else x for x in shape), meaning)
 
@@ -78,11 +86,16 @@ MEANINGS = {
 }
 
 FUNCTIONS: dict[str, tuple[Function, Export]] = {
-    export.name or name: (entry, export) for name, entry in TABLE.items() for export in entry.exports
+    export.name or name: (entry, export)
+    for name, entry in TABLE.items()
+    for export in entry.exports
 }
 """Everything that is traced, by name: entry of the table, and how it is exported; ``step`` and the motors' functions are written around ``forward_dynamics``."""
 
-DEFAULT = (*(name for name, (_, export) in FUNCTIONS.items() if export.default), "step")  # if nothing is named
+DEFAULT = (
+    *(name for name, (_, export) in FUNCTIONS.items() if export.default),
+    "step",
+)  # if nothing is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +138,11 @@ class Traced:
 
 
 def requests_for(
-    model: RobotModel, names: Iterable[str], links: Iterable[str], external: Sequence[str], words: Mapping[str, str]
+    model: RobotModel,
+    names: Iterable[str],
+    links: Iterable[str],
+    external: Sequence[str],
+    words: Mapping[str, str],
 ) -> list[Request]:
     """Requests for functions by name, those about links once for every link; ``words``: link → identifier."""
     requests: list[Request] = []
@@ -143,7 +160,9 @@ def requests_for(
                 options |= {"link": model.link_index(link), "frame": "world"}
             numbers, shapes = {**sizes(model, options), "nx": len(external)}, dict(entry.outputs)
             inputs = tuple(Argument.of(w, SHAPES[w], MEANINGS[w], numbers) for w in given)
-            outputs = tuple(Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items())
+            outputs = tuple(
+                Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items()
+            )
             own = f"{name}_{words.get(link) or identifier_of(link)}" if link else name
             said = f"{export.said}  Link: {link}." if link else export.said
             run = partial(_run_entry, entry, export, options)
@@ -151,7 +170,9 @@ def requests_for(
     return requests
 
 
-def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]) -> list[Scalar]:
+def _on_bodies(
+    tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]
+) -> list[Scalar]:
     """Wrenches on bodies, flat (nb, 6), from flat wrenches on some links; see ``dynamics.external_wrenches``."""
     rows: list[Scalar] = [0.0] * (6 * tree.model.nb)
     for k, link in enumerate(links):
@@ -159,7 +180,9 @@ def _on_bodies(tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Sca
         if body is not None:
             moved = body.to_link(X.force_back(Force.of(wrenches[6 * k : 6 * k + 6]))).parts()
             first = 6 * int(tree.model.link_body[link])
-            rows[first : first + 6] = [x + y for x, y in zip(rows[first : first + 6], moved, strict=True)]
+            rows[first : first + 6] = [
+                x + y for x, y in zip(rows[first : first + 6], moved, strict=True)
+            ]
     return rows
 
 
@@ -171,7 +194,11 @@ def _run_entry(
         inputs = {**inputs, "external": _on_bodies(tree, options["loaded"], inputs["external"])}
     options = {name: value for name, value in options.items() if name != "loaded"}
     results = entry.run(tree, options, {"point": [0.0, 0.0, 0.0], **inputs})
-    return [flat for (word, _), flat in zip(entry.outputs, results, strict=True) if word in export.outputs]
+    return [
+        flat
+        for (word, _), flat in zip(entry.outputs, results, strict=True)
+        if word in export.outputs
+    ]
 
 
 def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
@@ -180,7 +207,10 @@ def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
     try:
         results = request.run(tree, inputs)
     except ZeroDivisionError:
-        problem, remedy = "the mass matrix of this robot is singular everywhere", "Give every moving link inertia."
+        problem, remedy = (
+            "the mass matrix of this robot is singular everywhere",
+            "Give every moving link inertia.",
+        )
         raise ArgumentError(problem, where=f"function {request.name}", remedy=remedy) from None
     return Traced(request, tuple(tuple(graph.lift(x) for x in flat) for flat in results))
 
@@ -224,14 +254,18 @@ class Joints:
     viscous: Sequence[float]  # (nv) N m s/rad or N s/m
     dry: Sequence[float]  # (nv) N m or N
     width: float  # rad/s or m/s, over which dry friction is smoothed
-    motors: tuple[tuple[str, int, DCMotor], ...]  # joint, its entry in v, motor; in joint order; commanded by voltage
+    motors: tuple[
+        tuple[str, int, DCMotor], ...
+    ]  # joint, its entry in v, motor; in joint order; commanded by voltage
     floating: tuple[int, ...]  # first numbers in q of floating joints
 
     def normalized(self, q: Numbers) -> list[Scalar]:
         """q with unit quaternions."""
         unit = list(q)
         for k in (start + 3 for start in self.floating):
-            length = sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
+            length = sqrt(
+                q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3]
+            )
             unit[k : k + 4] = [x / length for x in q[k : k + 4]]
         return unit
 
@@ -240,7 +274,9 @@ class Joints:
         dry = f" and dry friction (smoothed over {self.width:g})" if any(self.dry) else ""
         return ("viscous friction" if any(self.viscous) else "no friction") + dry
 
-    def efforts(self, v: Sequence[S], i: Sequence[S], command: Sequence[S]) -> tuple[list[S], list[S]]:
+    def efforts(
+        self, v: Sequence[S], i: Sequence[S], command: Sequence[S]
+    ) -> tuple[list[S], list[S]]:
         """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and efforts or voltages."""
         tau: list[Any] = list(command)
         rates: list[Any] = []
@@ -248,7 +284,15 @@ class Joints:
             voltage, ke = _clamped(command[k], motor.max_voltage), motor.emf * motor.gear_ratio
             if motor.inductance:
                 rates.append(
-                    current_rate(voltage, current, v[k], motor.resistance, motor.inductance, ke, motor.max_current)
+                    current_rate(
+                        voltage,
+                        current,
+                        v[k],
+                        motor.resistance,
+                        motor.inductance,
+                        ke,
+                        motor.max_current,
+                    )
                 )
             else:
                 current = (voltage - ke * v[k]) / motor.resistance
@@ -270,7 +314,10 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
     sizes = {"q": nq, "unit": nq, "dq": nq, "v": nv, "command": nv, "tau": nv, "i": nm, "di": nm}
 
     def request(name: str, said: str, inputs: str, outputs: str, run: Run) -> Request:
-        given, found = (tuple(Argument(x, (sizes[x],), "") for x in y.split() if sizes[x]) for y in (inputs, outputs))
+        given, found = (
+            tuple(Argument(x, (sizes[x],), "") for x in y.split() if sizes[x])
+            for y in (inputs, outputs)
+        )
         return Request(name, name, said, given, found, run)
 
     def efforts(_: NumericTree, x: Inputs) -> Sequence[Numbers]:
@@ -278,7 +325,12 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
 
     unit = "normalized", "q with quaternions of unit length.", "q", "unit"
     rates = "position_rates", "Rates of q.", "q v", "dq"
-    applied = "applied_efforts", "Efforts at the joints, and rates of currents.", "v i command", "tau di"
+    applied = (
+        "applied_efforts",
+        "Efforts at the joints, and rates of currents.",
+        "v i command",
+        "tau di",
+    )
     return [
         *([request(*unit, lambda _, x: [joints.normalized(x["q"])])] if joints.floating else []),
         request(*rates, lambda tree, x: [configuration_rate(tree, x["q"], x["v"])]),
@@ -292,10 +344,16 @@ def composed_step(
     """``state_rates`` and ``step``; ``external``: links that carry known wrenches; ``integrator``: an explicit method, or
     ``"semi_implicit_euler"``: v first, then q with the new v."""
     motors, floating = joints.motors, bool(joints.floating)
-    i = Argument("i", (len(motors),), f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A")
+    i = Argument(
+        "i",
+        (len(motors),),
+        f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A",
+    )
     q, v = Argument("q", (model.nq,), MEANINGS["q"]), Argument("v", (model.nv,), MEANINGS["v"])
     voltages = ", ".join(f"command[{k}] of {joint}" for joint, k, _ in motors)
-    said = "efforts, N m or N" + (f"; voltages, V, at joints with a motor: {voltages}" if motors else "")
+    said = "efforts, N m or N" + (
+        f"; voltages, V, at joints with a motor: {voltages}" if motors else ""
+    )
     wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
     state = (q, v, *([i] if motors else []))
     held = (Argument("command", v.shape, said), *([wrenches] if external else []))
@@ -308,7 +366,10 @@ def composed_step(
 
     def advanced(target: str, weights: Sequence[float]) -> list[Advance]:
         used = [(w, k) for k, w in enumerate(weights) if w]
-        return [Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used)) for x in names(state)]
+        return [
+            Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used))
+            for x in names(state)
+        ]
 
     unit, tau = Argument("unit", q.shape, ""), Argument("tau", v.shape, "")
     position_rates = Call("position_rates", ("q", "v"), ("dq",))
@@ -322,7 +383,11 @@ def composed_step(
             *([Call("normalized", ("q",), ("unit",))] if floating else []),
             position_rates,
             Call("applied_efforts", (*names(state[1:]), "command"), ("tau", *names(rates()[2:]))),
-            Call("forward_dynamics", ("unit" if floating else "q", "v", "tau", *names(held[1:])), ("dv",)),
+            Call(
+                "forward_dynamics",
+                ("unit" if floating else "q", "v", "tau", *names(held[1:])),
+                ("dv",),
+            ),
         ),
     )
     own: list[Argument] = []
@@ -403,14 +468,19 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     integrator, friction = options.get("integrator", "rk4"), options.get("friction", "viscous")
     smooth_velocity = options.get("smooth_velocity", 1e-3)
     motors, links = options.get("motors"), options.get("links")
-    for kind, word, known in (("integrator", integrator, INTEGRATORS), ("friction", friction, FRICTIONS)):
+    for kind, word, known in (
+        ("integrator", integrator, INTEGRATORS),
+        ("friction", friction, FRICTIONS),
+    ):
         check_name(kind, word, known)
     if not smooth_velocity > 0.0:
         raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
     prefix, words = _prefix(model, options.get("prefix")), dict(options.get("rename") or {})
     for name in words:
         if name not in model.joint_names and name not in model.link_names:
-            raise UnknownNameError("joint or link", name, (*model.joint_names, *model.link_names), where="rename")
+            raise UnknownNameError(
+                "joint or link", name, (*model.joint_names, *model.link_names), where="rename"
+            )
     names = list(dict.fromkeys(functions))
     step = "step" in names
     if step:
@@ -419,8 +489,13 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
             names.insert(0, "forward_dynamics")
     if motors:
         model = add_rotors(model, motors)
-    geometry, loaded = Geometry(model, options.get("symbols")), tuple(dict.fromkeys(options.get("external", ())))
-    joint_words = tuple((name, words.get(name) or identifier_of(name)) for name in model.joint_names)
+    geometry, loaded = (
+        Geometry(model, options.get("symbols")),
+        tuple(dict.fromkeys(options.get("external", ()))),
+    )
+    joint_words = tuple(
+        (name, words.get(name) or identifier_of(name)) for name in model.joint_names
+    )
     chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
     for link in chosen:
         model.link_index(link)
@@ -440,15 +515,23 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
         zero if friction == "none" else model.damping.tolist(),
         model.friction.tolist() if friction == "smooth" else zero,
         smooth_velocity,
-        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)) if motors else (),
-        tuple(model.q_slice(n).start for n in model.joint_names if model.joint(n).type is JointType.FLOATING),
+        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors))
+        if motors
+        else (),
+        tuple(
+            model.q_slice(n).start
+            for n in model.joint_names
+            if model.joint(n).type is JointType.FLOATING
+        ),
     )
     return Plan(
         model=model,
         prefix=prefix,
         traced=tuple(trace_request(r, tree, graph) for r in requests),
         joint_words=joint_words,
-        stepping=tuple(trace_request(r, tree, graph) for r in parts_of_step(model, joints)) if step else (),
+        stepping=tuple(trace_request(r, tree, graph) for r in parts_of_step(model, joints))
+        if step
+        else (),
         composed=composed_step(model, joints, loaded, integrator) if step else (),
         joints=joints,
         external=loaded,
@@ -462,12 +545,18 @@ def head_lines(plan: Plan) -> list[str]:
     for name in model.joint_names:
         q, v, kind = model.q_slice(name), model.v_slice(name), model.joint(name).type
         places = (
-            f"q[{q.start}], v[{v.start}]" if kind.nv == 1 else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
+            f"q[{q.start}], v[{v.start}]"
+            if kind.nv == 1
+            else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
         )
-        lines.append(f"{places}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})")
+        lines.append(
+            f"{places}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})"
+        )
     for name in model.moving_joint_names:
         if name not in model.joint_names and (mimic := model.joint(name).mimic) is not None:
-            lines.append(f"{name} follows {mimic.joint}: {mimic.multiplier:g} times its position plus {mimic.offset:g}")
+            lines.append(
+                f"{name} follows {mimic.joint}: {mimic.multiplier:g} times its position plus {mimic.offset:g}"
+            )
     g = ", ".join(f"{x:g}" for x in model.gravity)
     return [
         f"Rigid-body dynamics of the robot {model.name}.",
@@ -483,12 +572,18 @@ def head_lines(plan: Plan) -> list[str]:
 
 def argument_lines(arguments: tuple[Argument, ...]) -> list[str]:
     """One line an argument: shape and meaning."""
-    return [f"{a.name}: {'x'.join(map(str, a.shape)) or 'one number'}, {a.meaning}" for a in arguments]
+    return [
+        f"{a.name}: {'x'.join(map(str, a.shape)) or 'one number'}, {a.meaning}" for a in arguments
+    ]
 
 
 def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
     """The robot's tree, its parameters, if it has any, leaves of ``graph``."""
-    return SymbolTree(geometry, float_leaves(graph)) if geometry.definitions else NumericTree(geometry.model)
+    return (
+        SymbolTree(geometry, float_leaves(graph))
+        if geometry.definitions
+        else NumericTree(geometry.model)
+    )
 
 
 def _prefix(model: RobotModel, prefix: str | None) -> str:
@@ -510,7 +605,9 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
     return check_identifier(prefix, "prefix")
 
 
-def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool) -> None:
+def _check_names(
+    prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool
+) -> None:
     """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
     taken: dict[str, str] = {}
@@ -520,7 +617,9 @@ def _check_names(prefix: str, joints: Iterable[tuple[str, str]], requests: Itera
             both = f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}"
             problem = both if word else f"no C identifier can be made of the joint name {name!r}"
             raise ArgumentError(problem, where="joints", got=name, remedy=remedy)
-    functions = [(f"{prefix}_{r.name}", f"function {r.kind} of {r.link or 'the robot'}") for r in requests]
+    functions = [
+        (f"{prefix}_{r.name}", f"function {r.kind} of {r.link or 'the robot'}") for r in requests
+    ]
     functions += [(f"{prefix}_{w}", f"function {w}") for w in ("state_rates", "step") if step]
     for r in requests:
         if r.link and r.name == f"{r.kind}_":
@@ -591,5 +690,7 @@ def _run(
         else:
             rates = [(weight, arrays[rate]) for weight, rate in s.rates]
             h = arrays["h"][0]
-            arrays[s.target] = [x + h * sum(w * y[k] for w, y in rates) for k, x in enumerate(arrays[s.start])]
+            arrays[s.target] = [
+                x + h * sum(w * y[k] for w, y in rates) for k, x in enumerate(arrays[s.start])
+            ]
     return [arrays[a.name] for a in function.request.outputs]

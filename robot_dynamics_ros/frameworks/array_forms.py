@@ -18,11 +18,15 @@ Tensor: TypeAlias = Any
 """An array of any library; it has a shape, which numbers have not."""
 
 
-def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor | tuple[Tensor, ...]]:
+def make_function(
+    model: RobotModel, request: Request
+) -> Callable[..., Tensor | tuple[Tensor, ...]]:
     """A function of arrays of one library, with batch dimensions in front."""
     trace = traced(model, request, where="array")
     names = [f"x{k}" for k in range(len(request.inputs))]
-    source = python_source("evaluate", names, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    source = python_source(
+        "evaluate", names, trace.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]"
+    )
     code = compile(source, f"<{request.name} of {model.name}>", "exec")
     bound: dict[ModuleType, Callable[..., tuple[Tensor, ...]]] = {}
 
@@ -33,17 +37,25 @@ def make_function(model: RobotModel, request: Request) -> Callable[..., Tensor |
         like = next(x for x in arguments if _is_array(x))
         arrays: list[Tensor] = [x if _is_array(x) else _full(xp, x, like) for x in arguments]
         shapes = [shape for _, shape in request.inputs]
-        leads = [tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)]
+        leads = [
+            tuple(x.shape[: len(x.shape) - len(s)]) for x, s in zip(arrays, shapes, strict=True)
+        ]
         words = (word for word, _ in request.inputs)
         batch = common_batch(dict(zip(words, leads, strict=True)), f"array: {request.name}")
         columns = []
         for x, lead, shape in zip(arrays, leads, shapes, strict=True):
-            flat = xp.broadcast_to(xp.reshape(x, (*lead, math.prod(shape))), (*batch, math.prod(shape)))
+            flat = xp.broadcast_to(
+                xp.reshape(x, (*lead, math.prod(shape))), (*batch, math.prod(shape))
+            )
             columns.append([flat[..., k] for k in range(math.prod(shape))])
         results = []
-        for (_, shape), values in zip(request.outputs, trace.by_output(bound[xp](*columns)), strict=True):
+        for (_, shape), values in zip(
+            request.outputs, trace.by_output(bound[xp](*columns)), strict=True
+        ):
             part = [_wide(xp, x, batch, like) for x in values]
-            results.append(xp.reshape(_stack(xp, part) if part else _full(xp, [], like), (*batch, *shape)))
+            results.append(
+                xp.reshape(_stack(xp, part) if part else _full(xp, [], like), (*batch, *shape))
+            )
         return results[0] if len(results) == 1 else tuple(results)
 
     function.__name__ = request.name

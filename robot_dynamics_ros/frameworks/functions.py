@@ -38,7 +38,10 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
     """
 
     def __init__(
-        self, model: RobotModel, framework: str, make: Callable[[RobotModel, Request], FrameworkFunction]
+        self,
+        model: RobotModel,
+        framework: str,
+        make: Callable[[RobotModel, Request], FrameworkFunction],
     ) -> None:
         self.model = model
         self._framework, self._make = framework, make
@@ -91,13 +94,19 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             )
         values_by_name = dict(zip(words, arguments, strict=False))
         for word in words:
-            if word in keywords and not isinstance(keywords[word], (str, int)):  # else a choice: axes="child"
+            if word in keywords and not isinstance(
+                keywords[word], (str, int)
+            ):  # else a choice: axes="child"
                 if word in values_by_name:
                     raise ArgumentError(
-                        f"the input {word!r} is given twice", where=where, remedy="Give it by place or by name."
+                        f"the input {word!r} is given twice",
+                        where=where,
+                        remedy="Give it by place or by name.",
                     )
                 values_by_name[word] = keywords.pop(word)
-        values_by_name = {word: value for word, value in values_by_name.items() if value is not None}
+        values_by_name = {
+            word: value for word, value in values_by_name.items() if value is not None
+        }
         present = [word for word in values_by_name if word in OPTIONAL]
         request = make_request(self.model, name, keywords, present, where=self._framework)
         if unknown := [word for word in values_by_name if word not in dict(request.inputs)]:
@@ -111,7 +120,9 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             value = values_by_name.get(word, DEFAULTS.get(word))
             if value is None:
                 raise ArgumentError(
-                    f"the input {word!r} is missing", where=where, remedy=f"Inputs: {', '.join(words)}."
+                    f"the input {word!r} is missing",
+                    where=where,
+                    remedy=f"Inputs: {', '.join(words)}.",
                 )
             got = tuple(getattr(value, "shape", shape))
             if got[len(got) - len(shape) :] != shape:
@@ -173,14 +184,19 @@ def casadi_function(
         UnknownNameError: no such function, link or frame.
         ArgumentError: an option is missing, or not one of this function; the robot is too large for it.
     """
-    ca = optional_package("casadi", "functions in CasADi need", "casadi", "'robot_dynamics_ros[casadi]'")
+    ca = optional_package(
+        "casadi", "functions in CasADi need", "casadi", "'robot_dynamics_ros[casadi]'"
+    )
     present = [word for word, is_input in (("external", external), ("base", base)) if is_input]
     request = make_request(model, name, options, present, where="casadi")
     trace = traced(model, request, where="casadi")
-    symbols = [ca.SX.sym(word, *shape) for word, shape in request.inputs]  # of matrices: a wrench a row
+    symbols = [
+        ca.SX.sym(word, *shape) for word, shape in request.inputs
+    ]  # of matrices: a wrench a row
     xp = SimpleNamespace(sin=ca.sin, cos=ca.cos, sqrt=ca.sqrt, minimum=ca.fmin, maximum=ca.fmax)
     elements = [
-        ca.horzsplit(ca.vec(x.T).T) if prod(s) else [] for x, (_, s) in zip(symbols, request.inputs, strict=True)
+        ca.horzsplit(ca.vec(x.T).T) if prod(s) else []
+        for x, (_, s) in zip(symbols, request.inputs, strict=True)
     ]
     values = evaluate(trace.all_outputs(), lambda key: elements[key[0]][key[1]], xp, float)
     results = []
@@ -189,5 +205,9 @@ def casadi_function(
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 3 else (shape[0], len(flat) // shape[0])
         results.append(ca.reshape(column, columns, rows).T)  # CasADi keeps columns together
     return ca.Function(
-        request.name, symbols, results, [word for word, _ in request.inputs], [word for word, _ in request.outputs]
+        request.name,
+        symbols,
+        results,
+        [word for word, _ in request.inputs],
+        [word for word, _ in request.outputs],
     )

@@ -66,7 +66,10 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
             jnp.broadcast_to(x.reshape(*lead, math.prod(s)), (*batch, math.prod(s)))
             for x, lead, s in zip(arrays, leads, shapes, strict=True)
         ]
-        results = [y.reshape(*batch, *shape) for y, (_, shape) in zip(flat(*rows), request.outputs, strict=True)]
+        results = [
+            y.reshape(*batch, *shape)
+            for y, (_, shape) in zip(flat(*rows), request.outputs, strict=True)
+        ]
         return results[0] if len(results) == 1 else tuple(results)
 
     compiled.__name__ = request.name
@@ -91,7 +94,10 @@ def _straight(model: RobotModel, request: Request) -> Flat:
     def flat(*inputs: Array) -> list[Array]:
         dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
         values = run_on_arrays(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], dtype)
-        return [join(part, batch, dtype) for part in trace.by_output(jnp.broadcast_to(x, batch) for x in values)]
+        return [
+            join(part, batch, dtype)
+            for part in trace.by_output(jnp.broadcast_to(x, batch) for x in values)
+        ]
 
     return flat
 
@@ -112,7 +118,10 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
         a = run(*rows)  # fixed in what follows: its own tangent is what is looked for
 
         def efforts(q_: Array, v_: Array, *more: Array) -> Array:
-            shaped = [x.reshape(*x.shape[:-1], *request.inputs[k][1]) for x, k in zip(more, rest, strict=True)]
+            shaped = [
+                x.reshape(*x.shape[:-1], *request.inputs[k][1])
+                for x, k in zip(more, rest, strict=True)
+            ]
             return inverse(q_, v_, a, *shaped)
 
         _, moved = jax.jvp(efforts, *(tuple(x[k] for k in (q, v, *rest)) for x in (rows, tangents)))
@@ -125,7 +134,9 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
 # -- functions made of others ---------------------------------------------------------------------------------------------
 
 
-def _plain(model: RobotModel, request: Request, name: str, *, short: bool = False) -> Callable[..., Array]:
+def _plain(
+    model: RobotModel, request: Request, name: str, *, short: bool = False
+) -> Callable[..., Array]:
     """Another function of the robot, with external wrenches and a moving base where this one has them.
 
     ``short``: as scans where possible, of which whole Jacobians compile several times as fast.
@@ -134,7 +145,9 @@ def _plain(model: RobotModel, request: Request, name: str, *, short: bool = Fals
     options = tuple((word, value) for word, value in request.options if word in switches)
     shapes = signature(model, name, options)
     plain = Request(name, options, shapes.inputs, shapes.outputs)
-    return make_function(model, plain, "levels" if short and supported(model, name, options) else "")
+    return make_function(
+        model, plain, "levels" if short and supported(model, name, options) else ""
+    )
 
 
 def _per_state(function: Callable[..., Array]) -> Flat:
@@ -161,7 +174,9 @@ def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
         for first, v in free:
             p, u, w = q[first : first + 3], q[first + 3 : first + 6], q[first + 6]
             turn, shift = delta[v : v + 3], delta[v + 3 : v + 6]
-            new = new.at[first : first + 3].set(p + shift + 2.0 * jnp.cross(u, jnp.cross(u, shift) + w * shift))
+            new = new.at[first : first + 3].set(
+                p + shift + 2.0 * jnp.cross(u, jnp.cross(u, shift) + w * shift)
+            )
             new = new.at[first + 3 : first + 6].set(u + 0.5 * (w * turn + jnp.cross(u, turn)))
             new = new.at[first + 6].set(w - 0.5 * jnp.dot(u, turn))
         return new
@@ -200,10 +215,14 @@ def _factors(M: Array) -> tuple[Array, Array]:
     return (upper / root).T, root * root
 
 
-def _with_mass_matrix(work: Callable[..., tuple[Array, ...]]) -> Callable[[RobotModel, Request], Flat]:
+def _with_mass_matrix(
+    work: Callable[..., tuple[Array, ...]],
+) -> Callable[[RobotModel, Request], Flat]:
     def make(model: RobotModel, request: Request) -> Flat:
         mass_matrix = _plain(model, request, "mass_matrix")
-        return _per_state(lambda q, *more: tuple(y.reshape(-1) for y in work(mass_matrix(q), *more)))
+        return _per_state(
+            lambda q, *more: tuple(y.reshape(-1) for y in work(mass_matrix(q), *more))
+        )
 
     return make
 
@@ -241,7 +260,9 @@ def _linearization(model: RobotModel, request: Request) -> Flat:
         wrenches = [x.reshape(-1, 6) for x in external]
         loss = jnp.asarray(damping, q.dtype)
         a = forward(q, v, tau - loss * v, *wrenches)
-        by_q, by_v = jax.jacfwd(lambda x, y: inverse_dynamics(x, y, a, *wrenches) + loss * y, (0, 1))(q, v)
+        by_q, by_v = jax.jacfwd(
+            lambda x, y: inverse_dynamics(x, y, a, *wrenches) + loss * y, (0, 1)
+        )(q, v)
         nothing, unit = jnp.zeros_like(by_q), jnp.eye(model.nv, dtype=q.dtype)
         lower = _solve(mass_matrix(q), jnp.concatenate([-by_q, -by_v, unit], axis=1))
         A = jnp.block([[nothing, unit], [lower[:, : 2 * model.nv]]])
@@ -253,12 +274,16 @@ def _linearization(model: RobotModel, request: Request) -> Flat:
 _DERIVED: dict[str, Callable[[RobotModel, Request], Flat]] = {
     "mass_matrix": _mass_matrix,
     "mass_matrix_factors": _with_mass_matrix(_factors),
-    "mass_matrix_inverse": _with_mass_matrix(lambda M: (_solve(M, jnp.eye(M.shape[-1], dtype=M.dtype)),)),
+    "mass_matrix_inverse": _with_mass_matrix(
+        lambda M: (_solve(M, jnp.eye(M.shape[-1], dtype=M.dtype)),)
+    ),
     "mass_matrix_solve": _with_mass_matrix(lambda M, b: (_solve(M, b),)),
     "inverse_dynamics_derivatives": _inverse_dynamics_derivatives,
     "coriolis_forces": _coriolis_forces,
     "coriolis_matrix": _coriolis_matrix,
     "linearization": _linearization,
 }
-DERIVED_FROM = dict.fromkeys(("coriolis_matrix", "inverse_dynamics_derivatives", "linearization"), 1_500)
+DERIVED_FROM = dict.fromkeys(
+    ("coriolis_matrix", "inverse_dynamics_derivatives", "linearization"), 1_500
+)
 """Estimated operations from which the derived form compiles faster, where that is earlier than for other functions."""

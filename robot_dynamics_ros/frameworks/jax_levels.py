@@ -28,7 +28,9 @@ GROUP = 16
 """Results that are joined by one selection: each operand costs one more comparison for each result."""
 
 
-def run_on_arrays(outputs: Sequence[Expr], leaf: Callable[[Key], Any], dtype: DTypeLike) -> list[Array]:
+def run_on_arrays(
+    outputs: Sequence[Expr], leaf: Callable[[Key], Any], dtype: DTypeLike
+) -> list[Array]:
     """Traced expressions on arrays of one type, broadcast against constants; ``leaf``: the value of a leaf's key."""
     return evaluate(outputs, leaf, jnp, lambda value: np.asarray(value, dtype)[()])
 
@@ -50,7 +52,9 @@ def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> A
         for k, value in enumerate(group):
             joined = jnp.where(place == k, jnp.asarray(value, dtype)[..., None], joined)
         if len(values) > GROUP:  # the product keeps XLA from looking through the groups
-            joined = jnp.matmul(joined, np.eye(len(group), dtype=dtype), precision=lax.Precision.HIGHEST)
+            joined = jnp.matmul(
+                joined, np.eye(len(group), dtype=dtype), precision=lax.Precision.HIGHEST
+            )
         parts.append(joined)
     return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
 
@@ -74,10 +78,14 @@ class _Levels:
         for level in members:
             self.slot[level] = np.arange(len(level))
         self.width = max(map(len, members))
-        self.body = np.array([[*level, *[level[0]] * (self.width - len(level))] for level in members])
+        self.body = np.array(
+            [[*level, *[level[0]] * (self.width - len(level))] for level in members]
+        )
         self.real = np.arange(self.width) < np.array([[len(level)] for level in members])
         above = np.array(parents)[self.body]
-        self.slot_of_parent = np.where(above == root, 0, self.slot[np.minimum(above, len(depth) - 1)])
+        self.slot_of_parent = np.where(
+            above == root, 0, self.slot[np.minimum(above, len(depth) - 1)]
+        )
 
     @property
     def gathers(self) -> np.ndarray:
@@ -117,7 +125,13 @@ class _Run:
         root: that of the root, (\\*batch) each.
     """
 
-    def __init__(self, program: ir.LoopProgram, levels: _Levels, inputs: Sequence[Array], sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        program: ir.LoopProgram,
+        levels: _Levels,
+        inputs: Sequence[Array],
+        sizes: Sequence[int],
+    ) -> None:
         self.program, self.levels = program, levels
         self.dtype, self.batch = inputs[0].dtype, tuple(inputs[0].shape[:-1])
         self.arguments = [*inputs, *(jnp.zeros((*self.batch, size), self.dtype) for size in sizes)]
@@ -129,11 +143,15 @@ class _Run:
         zero = jnp.zeros(self.batch, self.dtype)
         bodies = jnp.stack([self.records[k] for k in entries], axis=-1)
         root = jnp.stack([self.root.get(k, zero) for k in entries], axis=-1)
-        return jnp.moveaxis(jnp.concatenate([bodies, root[..., None, :]], axis=-2)[..., rows, :], -3, 0)
+        return jnp.moveaxis(
+            jnp.concatenate([bodies, root[..., None, :]], axis=-2)[..., rows, :], -3, 0
+        )
 
     def straight(self, block: ir.Block) -> None:
         """A block for the root."""
-        values = run_on_arrays([s.value for s in block.stores], lambda key: self.root[key[0][1]], self.dtype)
+        values = run_on_arrays(
+            [s.value for s in block.stores], lambda key: self.root[key[0][1]], self.dtype
+        )
         for store, value in zip(block.stores, values, strict=True):
             kind, k, owner = store.location
             if kind != "record" or owner != "root":
@@ -148,7 +166,9 @@ class _Run:
             return armature if key[0][0] == "armature" else self.arguments[key[0][1]]
 
         stores = section.block.stores
-        for store, value in zip(stores, run_on_arrays([s.value for s in stores], leaf, self.dtype), strict=True):
+        for store, value in zip(
+            stores, run_on_arrays([s.value for s in stores], leaf, self.dtype), strict=True
+        ):
             self.arguments[store.location[1]] = value
 
     def bodies(self, section: ir.BodyLoop) -> None:
@@ -162,7 +182,9 @@ class _Run:
                 carry, result = loop.step(kinds, carry, {k: x[0] for k, x in read.items()})
                 result = result[None]
             else:
-                carry, result = lax.scan(functools.partial(loop.step, kinds), carry, read, reverse=section.inward)
+                carry, result = lax.scan(
+                    functools.partial(loop.step, kinds), carry, read, reverse=section.inward
+                )
             results.append(result)
         loop.keep(jnp.concatenate(results[:: -1 if section.inward else 1], axis=0), carry)
 
@@ -182,8 +204,12 @@ class _Loop:
             raise NotImplementedError("loops over ancestors")
         self.stores = {c: block.stores for c, block in section.blocks.items()}
         every = [store for stores in self.stores.values() for store in stores]
-        loaded = dict.fromkeys(x.a[0] for x in reachable([s.value for s in every]) if x.op == "leaf")
-        to_parent = {s.location: None for s in every if s.location[0] == "record" and s.location[2] == "p"}
+        loaded = dict.fromkeys(
+            x.a[0] for x in reachable([s.value for s in every]) if x.op == "leaf"
+        )
+        to_parent = {
+            s.location: None for s in every if s.location[0] == "record" and s.location[2] == "p"
+        }
         written = {s.location: None for s in every if s.location not in to_parent}
         if self.inward:
             self.carried = [k for _, k, _ in to_parent]
@@ -191,9 +217,15 @@ class _Loop:
             written |= own
             loaded |= own
         else:
-            self.carried = [x[1] for x in loaded if x[0] == "record" and x[2] == "p" and (*x[:2], "i") in written]
+            self.carried = [
+                x[1]
+                for x in loaded
+                if x[0] == "record" and x[2] == "p" and (*x[:2], "i") in written
+            ]
         self.written = list(written)
-        self.loaded = [x for x in loaded if not (x[0] == "record" and x[2] == "p" and x[1] in self.carried)]
+        self.loaded = [
+            x for x in loaded if not (x[0] == "record" and x[2] == "p" and x[1] in self.carried)
+        ]
 
     def stretches(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """(classes of bodies, levels) of each stretch, from the root outward."""
@@ -211,7 +243,11 @@ class _Loop:
         run = self.run
         wide = (*run.batch, run.levels.width)
         zero = jnp.zeros(wide, run.dtype)
-        return join([zero if self.inward else zero + run.root[k][..., None] for k in self.carried], wide, run.dtype)
+        return join(
+            [zero if self.inward else zero + run.root[k][..., None] for k in self.carried],
+            wide,
+            run.dtype,
+        )
 
     def gather(self, level_numbers: np.ndarray) -> dict[str, Array]:
         """All that some levels read: arrays (levels, ...); :attr:`places` tells where in it the entries of records are."""
@@ -229,7 +265,11 @@ class _Loop:
             read["slot"] = levels.slot_of_parent[level_numbers]
         self.places: dict[ir.Location, tuple[str, int]] = {}
         for who, rows in (("i", body), ("p", above)):
-            entries = [x[1] for x in self.loaded if x[0] == "record" and x[2] == who and x[1] in run.records]
+            entries = [
+                x[1]
+                for x in self.loaded
+                if x[0] == "record" and x[2] == who and x[1] in run.records
+            ]
             if entries:
                 read[who] = run.memory(entries, rows)
             self.places |= {("record", k, who): (who, c) for c, k in enumerate(entries)}
@@ -249,12 +289,16 @@ class _Loop:
                 read[f"{location}"] = jnp.asarray(program.armature[of_degree], run.dtype)
             elif kind == "row":
                 _, number, c = location
-                read[f"{location}"] = take(run.arguments[number], 6 * np.maximum(ints[body, ROW], 0) + c)
+                read[f"{location}"] = take(
+                    run.arguments[number], 6 * np.maximum(ints[body, ROW], 0) + c
+                )
             elif kind not in ("record", "param"):
                 raise NotImplementedError(location)
         return read
 
-    def step(self, kinds: tuple[int, ...], carry: Array, here: dict[str, Array]) -> tuple[Array, Array]:
+    def step(
+        self, kinds: tuple[int, ...], carry: Array, here: dict[str, Array]
+    ) -> tuple[Array, Array]:
         """One level: the next carry, and what is written, (\\*batch, width, entries)."""
         run = self.run
         wide = (*run.batch, run.levels.width)
@@ -294,7 +338,9 @@ class _Loop:
                 results.setdefault(("record", k, "i"), leaf((("record", k, "i"), None)))
             handed = all_of([("record", k, "p") for k in self.carried])
             if run.levels.width > 1:
-                handed = jnp.einsum("pc,...ck->...pk", here["hands_on"], handed, precision=lax.Precision.HIGHEST)
+                handed = jnp.einsum(
+                    "pc,...ck->...pk", here["hands_on"], handed, precision=lax.Precision.HIGHEST
+                )
             return handed, all_of(self.written)
         written = all_of(self.written)
         columns = [self.written.index(("record", k, "i")) for k in self.carried]
@@ -304,7 +350,9 @@ class _Loop:
         """Store what all levels wrote, (levels, \\*batch, width, entries), and what the first one hands to the root."""
         run, levels = self.run, self.run.levels
         ints = run.program.ints
-        by_body = jnp.moveaxis(written, 0, -3)[..., levels.level, levels.slot, :]  # (*batch, n, entries)
+        by_body = jnp.moveaxis(written, 0, -3)[
+            ..., levels.level, levels.slot, :
+        ]  # (*batch, n, entries)
         if self.inward:
             for c, k in enumerate(self.carried):
                 run.root[k] = run.root.get(k, jnp.zeros(run.batch, run.dtype)) + carry[..., 0, c]
@@ -313,10 +361,16 @@ class _Loop:
                 run.records[location[1]] = by_body[..., c]
                 continue
             number = location[1]
-            classes = [k for k, stores in self.stores.items() if any(s.location == location for s in stores)]
+            classes = [
+                k
+                for k, stores in self.stores.items()
+                if any(s.location == location for s in stores)
+            ]
             bodies = np.flatnonzero(np.isin(ints[:, CLASS], classes))
             if location[0] == "row":
                 index = 6 * ints[bodies, ROW] + location[2]
             else:
                 index = ints[bodies, V] + location[3]
-            run.arguments[number] = run.arguments[number].at[..., index].set(by_body[..., bodies, c])
+            run.arguments[number] = (
+                run.arguments[number].at[..., index].set(by_body[..., bodies, c])
+            )

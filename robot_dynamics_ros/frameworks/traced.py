@@ -31,7 +31,12 @@ class Request:
 
 
 def make_request(
-    model: RobotModel, name: str, options: Mapping[str, object], present: Sequence[str] = (), *, where: str
+    model: RobotModel,
+    name: str,
+    options: Mapping[str, object],
+    present: Sequence[str] = (),
+    *,
+    where: str,
 ) -> Request:
     """Check a function's name and options, links by name or number; ``present``: optional inputs that are given."""
     check_name("function", name, TABLE, where=where)

@@ -54,8 +54,12 @@ class Friction:
         expect(0.0 <= self.trust <= 1.0, "a number from 0 to 1", self.trust, "friction trust")
         offset = np.zeros_like(self.viscous) if self.offset is None else self.offset
         rise, coupling = self.breakaway - self.coulomb, self.coupling
-        own = np.stack([self.viscous, self.coulomb, rise, self.stribeck_speed, self.smoothing, offset])
-        rows = np.concatenate([own, _uncoupled(len(self.viscous)) if coupling is None else coupling])
+        own = np.stack(
+            [self.viscous, self.coulomb, rise, self.stribeck_speed, self.smoothing, offset]
+        )
+        rows = np.concatenate(
+            [own, _uncoupled(len(self.viscous)) if coupling is None else coupling]
+        )
         object.__setattr__(self, "rows", rows)
 
     @classmethod
@@ -108,7 +112,12 @@ class Friction:
     @property
     def is_zero(self) -> bool:
         """Whether there is nothing to compensate."""
-        others = (self.viscous, self.breakaway, self.offset, None if self.coupling is None else self.coupling[3:])
+        others = (
+            self.viscous,
+            self.breakaway,
+            self.offset,
+            None if self.coupling is None else self.coupling[3:],
+        )
         return not any(x is not None and x.any() for x in others)
 
     def scaled(self, factor: float) -> Friction:
@@ -125,7 +134,9 @@ class Friction:
         if self.coupling is None:
             return own
         none = 0.0 * v[..., :1]
-        before, after = (np.concatenate(x, axis=-1) for x in ((none, v[..., :-1]), (v[..., 1:], none)))
+        before, after = (
+            np.concatenate(x, axis=-1) for x in ((none, v[..., :-1]), (v[..., 1:], none))
+        )
         return own + np.asarray(coupled_friction(v, before, after, self.rows))
 
 
@@ -138,10 +149,25 @@ def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
     """(5, n) coupling of joints, or ``None`` if no joint has any; ArgumentError: another number of joints, not finite,
     or negative friction."""
     out = _uncoupled(n)
-    expect(len(joints) in (0, n), f"numbers of {n} joints", joints, "friction coupling", "Give one mapping a joint.")
+    expect(
+        len(joints) in (0, n),
+        f"numbers of {n} joints",
+        joints,
+        "friction coupling",
+        "Give one mapping a joint.",
+    )
     for j, numbers in enumerate(joints):
         if any(numbers.get(name) for name in COUPLING[3:]):
-            out[:, j] = [max(float(numbers.get(n, 0.0)), 1e-6 if n == "coupled_width" else -np.inf) for n in COUPLING]
+            out[:, j] = [
+                max(float(numbers.get(n, 0.0)), 1e-6 if n == "coupled_width" else -np.inf)
+                for n in COUPLING
+            ]
     good = bool(np.isfinite(out).all() and (out[2:] >= 0.0).all())
-    expect(good, "finite shares, and friction of at least 0", joints, "friction coupling", "A motor's friction brakes.")
+    expect(
+        good,
+        "finite shares, and friction of at least 0",
+        joints,
+        "friction coupling",
+        "A motor's friction brakes.",
+    )
     return frozen_array(out, out.shape) if out[3:].any() else None

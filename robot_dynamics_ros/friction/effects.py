@@ -47,7 +47,9 @@ class JointEffects:
     def ways(self) -> Array:
         """(1,) or (2,) over which equal parts of friction build up, rad or m."""
         half = self.presliding_ratio**0.5
-        return np.array([self.presliding] if half == 1.0 else [self.presliding / half, self.presliding * half])
+        return np.array(
+            [self.presliding] if half == 1.0 else [self.presliding / half, self.presliding * half]
+        )
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -57,13 +59,23 @@ class JointEffects:
     @property
     def all_numbers(self) -> dict[str, float]:
         """The numbers of all its effects."""
-        defaults = {name: value for effect in self.effects for name, value in EFFECTS[effect].numbers.items()}
-        return defaults | {name: float(self.numbers[name]) for name in defaults if name in self.numbers}
+        defaults = {
+            name: value
+            for effect in self.effects
+            for name, value in EFFECTS[effect].numbers.items()
+        }
+        return defaults | {
+            name: float(self.numbers[name]) for name in defaults if name in self.numbers
+        }
 
     def columns(self, motion: JointMotion) -> dict[str, Array]:
         """Parameter → regressor column (...)."""
         numbers = self.all_numbers
-        columns = {name: column for effect in self.effects for name, column in EFFECTS[effect].columns.items()}
+        columns = {
+            name: column
+            for effect in self.effects
+            for name, column in EFFECTS[effect].columns.items()
+        }
         return {name: np.asarray(column(motion, numbers)) for name, column in columns.items()}
 
 
@@ -125,7 +137,9 @@ def presliding(q: Array, way: Array, start: Array) -> Array:
     return out
 
 
-def direction(effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()) -> Array:
+def direction(
+    effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()
+) -> Array:
     """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any order if there are no
     ``parts``: stretches in order of time, along which presliding is followed.  Elsewhere all is a function of speed."""
     width = np.array([e.smoothing for e in effects])

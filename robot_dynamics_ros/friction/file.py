@@ -59,12 +59,18 @@ class FrictionFile:
             rows = {name: dict(row) for name, row in document["joints"].items()}
             trust = float(document.get("trust", 0.0))
         except (OSError, UnicodeDecodeError) as error:
-            raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Check the path.") from None
+            raise ArgumentError(
+                f"cannot be read: {error}", where=str(path), remedy="Check the path."
+            ) from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             remedy = 'It is JSON: {"joints": {"<joint>": {"viscous": 1.0, "coulomb": 2.0}}}.'
-            raise ArgumentError(f"is no friction file: {error!r}", where=str(path), remedy=remedy) from None
+            raise ArgumentError(
+                f"is no friction file: {error!r}", where=str(path), remedy=remedy
+            ) from None
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
-        entries = dict.fromkeys((*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects"))
+        entries = dict.fromkeys(
+            (*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects")
+        )
         parameters = _parameters()
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
         for name, row in rows.items():
@@ -81,14 +87,19 @@ class FrictionFile:
                     and (key in signed or value >= _AT_LEAST.get(key, 0.0))
                 ):
                     raise ArgumentError(
-                        f"{key} is {value!r}", where=where, got=value, remedy="Give a finite number of the right sign."
+                        f"{key} is {value!r}",
+                        where=where,
+                        got=value,
+                        remedy="Give a finite number of the right sign.",
                     )
         return cls(rows, trust, str(path))
 
     def write(self, path: str | Path) -> None:
         """Write the file."""
         document = {**({"trust": self.trust} if self.trust else {}), "joints": self.joints}
-        Path(path).write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        Path(path).write_text(
+            json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
         """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and
@@ -119,15 +130,24 @@ class FrictionFile:
     def _of_speeds(self, model: RobotModel) -> Friction:
         """The part that is a function of speeds, and the offset; what the file leaves out is the model's, or usual."""
         n, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
-        usual: dict[str, Any] = {"viscous": model.damping, "coulomb": model.friction, "smoothing": [0.02] * n}
+        usual: dict[str, Any] = {
+            "viscous": model.damping,
+            "coulomb": model.friction,
+            "smoothing": [0.02] * n,
+        }
         usual |= {"stribeck_speed": [0.1] * n, "offset": [0.0] * n}
         numbers: dict[str, Any] = {
-            key: [float(row.get(key, x)) for row, x in zip(rows, values, strict=True)] for key, values in usual.items()
+            key: [float(row.get(key, x)) for row, x in zip(rows, values, strict=True)]
+            for key, values in usual.items()
         }
-        numbers["breakaway"] = [float(row.get("breakaway", x)) for row, x in zip(rows, numbers["coulomb"], strict=True)]
+        numbers["breakaway"] = [
+            float(row.get("breakaway", x)) for row, x in zip(rows, numbers["coulomb"], strict=True)
+        ]
         return Friction.of(model, coupling=self._coupling(model), trust=self.trust, **numbers)
 
-    def efforts(self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()) -> Array:
+    def efforts(
+        self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()
+    ) -> Array:
         """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n, nv), N m or N;
         ``parts``: stretches in order of time, along which presliding is followed."""
         friction, out = self._of_speeds(model), np.zeros(v.shape)
@@ -135,9 +155,15 @@ class FrictionFile:
         for j, name in enumerate(model.joint_names):
             motor = couplings[j]
             row = {**self.joints.get(name, {}), **{n: motor[n] for n in COUPLING[:3] if n in motor}}
-            rotor = max(float(row.get("rotor_inertia", model.armature[j])) - float(model.armature[j]), 0.0)
+            rotor = max(
+                float(row.get("rotor_inertia", model.armature[j])) - float(model.armature[j]), 0.0
+            )
             x = {n: motor.get(n, 0.0) for n in COUPLING[3:]}
-            x |= {**row.get("effects", {}), "rise": float(friction.breakaway[j] - friction.coulomb[j]), "rotor": rotor}
+            x |= {
+                **row.get("effects", {}),
+                "rise": float(friction.breakaway[j] - friction.coulomb[j]),
+                "rotor": rotor,
+            }
             values.append(x)
             effects = tuple(dict.fromkeys(effect_of[key] for key, value in x.items() if value))
             numbers = {**row, "stribeck_speed": float(friction.stribeck_speed[j])}
@@ -145,7 +171,9 @@ class FrictionFile:
             forms.append(JointEffects(float(friction.smoothing[j]), way, effects, numbers, ratio))
         d = direction(tuple(forms), q, v, parts)
         load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)
-        for j, (form, motion) in enumerate(zip(forms, JointMotion.of_joints(q, v, a, d, load), strict=True)):
+        for j, (form, motion) in enumerate(
+            zip(forms, JointMotion.of_joints(q, v, a, d, load), strict=True)
+        ):
             out[:, j] = friction.viscous[j] * v[:, j] + friction.coulomb[j] * d[:, j]
             for key, column in form.columns(motion).items():
                 out[:, j] += values[j].get(key, 0.0) * column

@@ -38,7 +38,13 @@ class Vector(Protocol):
 
 VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, OFFSET = range(6)
 """Parameters of :func:`joint_friction`, in order."""
-COUPLING = ("coupled_before", "coupled_after", "coupled_width", "coupled_coulomb", "coupled_viscous")
+COUPLING = (
+    "coupled_before",
+    "coupled_after",
+    "coupled_width",
+    "coupled_coulomb",
+    "coupled_viscous",
+)
 """Parameters of :func:`coupled_friction`, in order, after those."""
 COLUMNS = 11
 """How many there are in all."""
@@ -104,7 +110,14 @@ class JointMotion:
         none = np.zeros((*v.shape[:-1], 1, 2))
         both = np.concatenate([none, np.stack([v, a], axis=-1), none], axis=-2)
         return [
-            cls(q[..., j], v[..., j], a[..., j], d[..., j], load[..., j, :], both[..., [j, j + 2], :])
+            cls(
+                q[..., j],
+                v[..., j],
+                a[..., j],
+                d[..., j],
+                load[..., j, :],
+                both[..., [j, j + 2], :],
+            )
             for j in range(v.shape[-1])
         ]
 
@@ -144,7 +157,10 @@ class Effect:
 
 def _stribeck_speeds(smoothing: float, fastest: float) -> Iterable[Numbers]:
     low, high = 2.0 * smoothing, 0.5 * fastest
-    return [{"stribeck_speed": float(x)} for x in (np.geomspace(low, high, 14) if high > 1.5 * low else ())]
+    return [
+        {"stribeck_speed": float(x)}
+        for x in (np.geomspace(low, high, 14) if high > 1.5 * low else ())
+    ]
 
 
 def _steps(smoothing: float, _: float) -> Iterable[Numbers]:
@@ -202,13 +218,20 @@ EFFECTS: dict[str, Effect] = {
     ),
     # a gear that loses more than half of its load would not turn
     "load": Effect(
-        {"load": lambda x, _: x.d * np.abs(x.load[..., 0])}, needs="coulomb", not_negative=True, at_most=0.5
+        {"load": lambda x, _: x.d * np.abs(x.load[..., 0])},
+        needs="coulomb",
+        not_negative=True,
+        at_most=0.5,
     ),
     "position": Effect(_waves(1), needs="far"),
     "position2": Effect(_waves(2), needs="far", after="position"),
     # friction that grows with speed only up to a limit, and not alike in both directions
     "sigmoid": Effect(
-        {"sigmoid": lambda x, n: np.tanh((x.v + n["sigmoid_shift"]) / max(n["sigmoid_width"], 1e-6))},
+        {
+            "sigmoid": lambda x, n: np.tanh(
+                (x.v + n["sigmoid_shift"]) / max(n["sigmoid_width"], 1e-6)
+            )
+        },
         {"sigmoid_width": 0.1, "sigmoid_shift": 0.0},
         _sigmoids,
         signed=("sigmoid_shift",),
@@ -219,7 +242,9 @@ EFFECTS: dict[str, Effect] = {
     # a motor that two joints share by their gears turns with a sum of their speeds, and acts on both
     "coupled": Effect(
         {
-            "coupled_coulomb": lambda x, n: np.tanh(_of_motor(x, n)[..., 0] / max(n["coupled_width"], 1e-6)),
+            "coupled_coulomb": lambda x, n: np.tanh(
+                _of_motor(x, n)[..., 0] / max(n["coupled_width"], 1e-6)
+            ),
             "coupled_viscous": lambda x, n: _of_motor(x, n)[..., 0],
             "coupled_rotor": lambda x, n: _of_motor(x, n)[..., 1],
         },

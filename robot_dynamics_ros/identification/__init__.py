@@ -9,7 +9,11 @@ from robot_dynamics_ros.identification.comparison import (
     validate,
 )
 from robot_dynamics_ros.identification.effort_parameters import FrictionTerms, effort_regressor
-from robot_dynamics_ros.identification.excitation import DesignSettings, Excitation, design_excitation
+from robot_dynamics_ros.identification.excitation import (
+    DesignSettings,
+    Excitation,
+    design_excitation,
+)
 from robot_dynamics_ros.identification.floating_base import SegmentIdentification, identify_segments
 from robot_dynamics_ros.identification.identify import (
     Identification,
@@ -35,7 +39,11 @@ from robot_dynamics_ros.identification.report import (
     report_json,
     report_text,
 )
-from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
+from robot_dynamics_ros.identification.torque_constants import (
+    KnownLoad,
+    TorqueConstants,
+    find_torque_constants,
+)
 from robot_dynamics_ros.model.published import publish
 
 __all__ = [

@@ -36,7 +36,16 @@ _FAR = 0.3  # of a joint's usual efforts, that a parameter may well explain beyo
 _CLEAR = 12.0  # logarithm of the likelihood ratio from which a hypothesis is believed
 _UNUSUAL = 3.0  # of the same, of causes that are as likely; and less if friction drives
 _BETTER = 0.02  # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
-_TIMES = (0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)  # scales of one joint's efforts that are tried, and of all
+_TIMES = (
+    0.1,
+    0.3,
+    3.0,
+    10.0,
+    30.0,
+    100.0,
+    300.0,
+    1e3,
+)  # scales of one joint's efforts that are tried, and of all
 _TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
 _LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighter
 _NAMED = 0.012  # s: less delay is usual
@@ -47,7 +56,11 @@ _DIFFERS, _PUSH = 5.0, 0.25  # times the usual misfit, share of the usual effort
 _STEPS = 4
 _FEWEST = 50  # rows
 _STICKS = 0.02  # of its fastest speed: a joint that is slower may stick
-_FRICTION_STEPS = (0.005, 0.05, 0.2)  # shares of a joint's fastest speed, over which dry friction changes
+_FRICTION_STEPS = (
+    0.005,
+    0.05,
+    0.2,
+)  # shares of a joint's fastest speed, over which dry friction changes
 _DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
 _ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
 _LENGTH, _LENGTH_FAR = 0.05, 0.3  # share: named and usual
@@ -58,11 +71,17 @@ _CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a lo
 _LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
-_EXPLAINS, _TURNS_EXPLAIN = 1.5, 2.0  # times less must remain of some joint's efforts; in revolutions
+_EXPLAINS, _TURNS_EXPLAIN = (
+    1.5,
+    2.0,
+)  # times less must remain of some joint's efforts; in revolutions
 _LOAD_CLEAR = 10.0 * _CLEAR
 # share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
 _UNCLEAR = 0.25
-_REMAINS, _UNKNOWN = 0.4, 0.7  # share of a joint's efforts that is worth a remark beside a cause, and without one
+_REMAINS, _UNKNOWN = (
+    0.4,
+    0.7,
+)  # share of a joint's efforts that is worth a remark beside a cause, and without one
 _UNITS = (
     "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the URDF's masses "
     "are meaningless: plausibility='accept'."
@@ -105,7 +124,9 @@ class _Rows:
 
     def without(self, mistake: ReadingMistake) -> _Rows:
         order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
-        fields = ("q", "v", "a") * ("positions" in mistake.columns) + ("effort",) * ("efforts" in mistake.columns)
+        fields = ("q", "v", "a") * ("positions" in mistake.columns) + ("effort",) * (
+            "efforts" in mistake.columns
+        )
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
         use = self.use[:, order] if mistake.exchanged and "effort" in fields else self.use
         return dataclasses.replace(self, use=use, **changes)
@@ -160,16 +181,25 @@ class _Problem:
         self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
         self.hold = np.sqrt(np.mean((self.Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
-        self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))  # what no effort shows stays as it is
+        self.hold = np.maximum(
+            self.hold, 1e-6 * float(self.hold.max())
+        )  # what no effort shows stays as it is
 
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
 
-    def cause(self, text: str, remedy: str, joints: tuple[str, ...], fit: _Fit, cost: float = 0.0) -> Cause:
+    def cause(
+        self, text: str, remedy: str, joints: tuple[str, ...], fit: _Fit, cost: float = 0.0
+    ) -> Cause:
         return Cause(text, remedy, joints, self.plain.score - fit.score - cost, fit.left)
 
     def fit(
-        self, Y: Array, rows: _Rows, extra: Array | None = None, extra_far: Array | None = None, driving: bool = False
+        self,
+        Y: Array,
+        rows: _Rows,
+        extra: Array | None = None,
+        extra_far: Array | None = None,
+        driving: bool = False,
     ) -> _Fit:
         """Bodies with regressor Y (k, nv, p) near the prior, friction, which may be ``driving``, and rotors of each joint, and extra
         columns (k, nv, m), of parameters that are usually as large as ``extra_far`` (m,)."""
@@ -195,7 +225,9 @@ class _Problem:
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
         return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows), drives)
 
-    def _products(self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, float]:
+    def _products(
+        self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool
+    ) -> tuple[Array, Array, float]:
         """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
         of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
         use, v, a = rows.use[:, j], rows.v[:, j], rows.a[:, j]
@@ -204,7 +236,9 @@ class _Problem:
         R[np.diag_indices_from(R)] += 1e-12 * max(float(np.abs(R).max(initial=0.0)), 1e-300)
         speed = np.zeros(R.shape[0])
         if brakes and len(own) >= _FEWEST:
-            speed = np.linalg.solve(R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)])
+            speed = np.linalg.solve(
+                R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)]
+            )
         columns = np.column_stack([W[use, j], rows.effort[use, j] - W[use, j] @ start])
         parts = Q.T @ columns
         error = 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
@@ -228,7 +262,9 @@ class _Problem:
         for j, use in enumerate(rows.use.T):
             own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
             y = rows.effort[:, j] - self.Y[:, j] @ fit.bodies
-            out[use, j] = (y - own @ np.linalg.lstsq(own[known[:, j]], y[known[:, j]], rcond=1e-9)[0])[use]
+            out[use, j] = (
+                y - own @ np.linalg.lstsq(own[known[:, j]], y[known[:, j]], rcond=1e-9)[0]
+            )[use]
         return out
 
 
@@ -255,7 +291,9 @@ def diagnose(
     slow = np.maximum(slow, _STICKS * speed.max(axis=0))
     use = (speed > slow) & ~motion.unusable[indices]
     use &= use.sum(axis=0) >= _FEWEST  # a joint that stands tells nothing
-    if use.any(axis=0).sum() < min(2, model.nv):  # one joint of several: too little to compare causes
+    if use.any(axis=0).sum() < min(
+        2, model.nv
+    ):  # one joint of several: too little to compare causes
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
@@ -300,14 +338,18 @@ def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) ->
     for k, (f, explains) in enumerate(_FITTED):
         tell(0.5 + 0.5 * k / len(_FITTED), "units, gravity, zeros, lengths of links, loads, clocks")
         causes += [(cause, explains) for cause in f(problem)]
-    return [cause for cause, explains in causes if (problem.plain.left / cause.left).max() > explains]
+    return [
+        cause for cause, explains in causes if (problem.plain.left / cause.left).max() > explains
+    ]
 
 
 def delay_notes(late: float) -> tuple[str, ...]:
     """Remarks on efforts that are ``late`` s late; none on a usual delay."""
     if abs(late) <= _NAMED:
         return ()
-    return (f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account",)
+    return (
+        f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account",
+    )
 
 
 def _inner(t: Array) -> NDArray[np.int64]:
@@ -318,7 +360,9 @@ def _inner(t: Array) -> NDArray[np.int64]:
 def _sign_changes(rows: _Rows, j: int) -> bool:
     """Whether efforts of a joint have both signs."""
     effort = rows.effort[rows.use[:, j], j]
-    small, large = sorted((abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0)))))
+    small, large = sorted(
+        (abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0))))
+    )
     return small > _ONE_SIGN * large
 
 
@@ -335,13 +379,24 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     if _absolute(rows):
         return dataclasses.replace(best, text=_ABSOLUTE, remedy=_SIGNED, joints=names)
     if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
-        others = [c for c in causes if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL]
-        text, j = "; or, as likely, ".join([best.text, *(c.text for c in others)]), int(np.argmax(best.left))
+        others = [
+            c
+            for c in causes
+            if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL
+        ]
+        text, j = (
+            "; or, as likely, ".join([best.text, *(c.text for c in others)]),
+            int(np.argmax(best.left)),
+        )
         if best.left[j] > _REMAINS:
             text += f"; with that, {best.left[j]:.0%} of the efforts of joint {names[j]} remain unexplained"
         return dataclasses.replace(best, text=text)
     j = int(np.argmax(np.where(own, best.left, 0.0)))
-    hint = "" if _sign_changes(rows, j) else f" Those of {names[j]} do not change their sign: are they absolute values?"
+    hint = (
+        ""
+        if _sign_changes(rows, j)
+        else f" Those of {names[j]} do not change their sign: are they absolute values?"
+    )
     text = f"{best.left[j]:.0%} of the efforts of joint {names[j]} are explained by nothing that is known. The most likely of the causes "
     text += f"that were tried, which is not enough: {best.text}"
     remedy = f"Look at this joint's columns, or record again.{hint}"
@@ -356,7 +411,10 @@ def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, i
     for _ in range(_STEPS):  # rows that differ bend the fit
         residual = problem.residual(rows, problem.fit(problem.Y, clean), clean.use)
         size = np.abs(residual)
-        medians = [np.median(x[own]) if own.any() else 0.0 for x, own in zip(size.T, rows.use.T, strict=True)]
+        medians = [
+            np.median(x[own]) if own.any() else 0.0
+            for x, own in zip(size.T, rows.use.T, strict=True)
+        ]
         clean = dataclasses.replace(rows, use=rows.use & (size < _USUAL_ROWS * np.array(medians)))
     out: list[tuple[int, int, int]] = []
     for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
@@ -384,12 +442,16 @@ def _delay(
     if stated is not None:
         return stated, rows(stated)
     prompt = problem.fit(problem.Y, rows(0.0))
-    best, fit = _search(lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY)
+    best, fit = _search(
+        lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY
+    )
     best = best if fit.score < prompt.score - _CLEAR else 0.0
     return best, rows(best)
 
 
-def _search(fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], fine: float) -> tuple[float, _Fit]:
+def _search(
+    fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], fine: float
+) -> tuple[float, _Fit]:
     """Where the score is lowest, and the fit there: zero and the grid are tried, then half the distance beside the best, to ``fine``."""
     fits = {0.0: at_zero} | {x: fit(x) for x in grid}
     best, step = min(fits, key=lambda x: fits[x].score), grid[1] - grid[0]
@@ -402,7 +464,9 @@ def _search(fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], 
 
 def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array:
     """(k, m) signals (n, m) ``late`` s after rows, each from its own recording: several may overlap in time."""
-    recording = np.cumsum(np.diff(t, prepend=t[0]) < 0.0)  # time goes back where the next one begins
+    recording = np.cumsum(
+        np.diff(t, prepend=t[0]) < 0.0
+    )  # time goes back where the next one begins
     out = np.empty((len(indices), x.shape[1]))
     for k in range(int(recording[-1]) + 1):
         own, rows = recording == k, recording[indices] == k
@@ -425,7 +489,10 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
         joints = tuple(names[j] for j in mistake.joints)
         yield _Hypothesis(rows.without(mistake), joints, mistake.sentence(names), remedy)
     for joints in (*((name,) for name in names), names):
-        whose, own = "all joints" if joints is names else f"joint {joints[0]}", np.isin(names, joints)
+        whose, own = (
+            "all joints" if joints is names else f"joint {joints[0]}",
+            np.isin(names, joints),
+        )
         for times in () if currents else _TIMES_ALL if joints is names else _TIMES:
             text = f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's"
             scaled = dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0))
@@ -440,7 +507,10 @@ def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
     rows, joints, text, remedy, _ = hypothesis
     fit = problem.fit(problem.Y if rows.q is problem.rows.q else problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
-    plainly, now = (max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0) for x in (problem.rows, rows))
+    plainly, now = (
+        max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0)
+        for x in (problem.rows, rows)
+    )
     return problem.cause(text, remedy, joints, fit, 0.5 * (now**2 - plainly**2) / _LIGHTER**2)
 
 
@@ -462,13 +532,17 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
         return
     zero = 0.0 * rows.q
     own = np.asarray(joint_torque_regressor(model, rows.q, zero, zero))
-    text = "the efforts do not hold gravity: they are compensated for it, or the robot is weightless"
+    text = (
+        "the efforts do not hold gravity: they are compensated for it, or the robot is weightless"
+    )
     remedy = "Record efforts with gravity, or load the URDF with --gravity 0,0,0."
     causes = [problem.cause(text, remedy, model.joint_names, problem.fit(Y - own, rows))]
     up = model.gravity / g
     across = np.linalg.svd(up[None])[2][1:]
     others = [_briefly(model.replace(gravity=tuple(g * d))) for d in across]
-    G = np.stack([own, *(np.asarray(joint_torque_regressor(m, rows.q, zero, zero)) for m in others)])
+    G = np.stack(
+        [own, *(np.asarray(joint_torque_regressor(m, rows.q, zero, zero)) for m in others)]
+    )
     ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
         x, fit = start, problem.plain
@@ -485,10 +559,16 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
     if tilt > _TILT:
         direction = g * (x[0] * up + x[1:] @ across)
         way = (
-            f"{math.degrees(tilt):.0f}° from where the model has it" if tilt <= math.radians(170.0) else "the other way"
+            f"{math.degrees(tilt):.0f}° from where the model has it"
+            if tilt <= math.radians(170.0)
+            else "the other way"
         )
         text = f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes"
-        causes.append(problem.cause(text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, fit))
+        causes.append(
+            problem.cause(
+                text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, fit
+            )
+        )
     yield max(causes, key=lambda cause: cause.gain)
 
 
@@ -523,28 +603,38 @@ def _of_zeros(problem: _Problem) -> Iterator[Cause]:
 def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     """Other lengths of the links: the URDF is of another robot."""
     model, rows, d = problem.model, problem.rows, problem.model.description
-    moving = [name for name in model.joint_names if np.linalg.norm(model.joint(name).origin.position) > 0.02][1:]
+    moving = [
+        name
+        for name in model.joint_names
+        if np.linalg.norm(model.joint(name).origin.position) > 0.02
+    ][1:]
     if not moving:
         return
 
     def longer(name: str) -> Array:
         origin = model.joint(name).origin
         origin = Pose(origin.rotation, (1.0 + _LENGTH) * origin.position)
-        joints = tuple(dataclasses.replace(j, origin=origin) if j.name == name else j for j in d.joints)
-        other = _briefly(model.replace(description=dataclasses.replace(d, joints=joints, source="")))
+        joints = tuple(
+            dataclasses.replace(j, origin=origin) if j.name == name else j for j in d.joints
+        )
+        other = _briefly(
+            model.replace(description=dataclasses.replace(d, joints=joints, source=""))
+        )
         return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
 
     columns = [(longer(name) - problem.Y) @ problem.plain.bodies / _LENGTH for name in moving]
-    fit = problem.fit(problem.Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR))
+    fit = problem.fit(
+        problem.Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR)
+    )
     wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
     if not wrong.any() or not ((fit.extra > _SHORTEST) & (fit.extra < _LONGEST)).all():
         return
     joints = tuple(moving[k] for k in np.flatnonzero(wrong))
-    which = ", ".join(f"{name} ({share:+.0%})" for name, share in zip(joints, fit.extra[wrong], strict=True))
-    text = f"the links before these joints have other lengths than the URDF's: {which}; it is of another robot"
-    remedy = (
-        "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too."
+    which = ", ".join(
+        f"{name} ({share:+.0%})" for name, share in zip(joints, fit.extra[wrong], strict=True)
     )
+    text = f"the links before these joints have other lengths than the URDF's: {which}; it is of another robot"
+    remedy = "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too."
     yield problem.cause(text, remedy, joints, fit)
 
 
@@ -556,9 +646,14 @@ def _of_load(problem: _Problem) -> Iterator[Cause]:
         for share in _CHANGES.tolist():
             columns = problem.Y[:, :, 10 * body : 10 * body + 4].copy()
             columns[: int(share * len(rows.q))] = 0.0
-            fit = problem.fit(problem.Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH]))
+            fit = problem.fit(
+                problem.Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH])
+            )
             mass = float(fit.extra[0])
-            if abs(mass) > _LOAD * model.total_mass and problem.plain.score - fit.score > _LOAD_CLEAR:
+            if (
+                abs(mass) > _LOAD * model.total_mass
+                and problem.plain.score - fit.score > _LOAD_CLEAR
+            ):
                 load = f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint {model.moving_joint_names[body]}"
                 text = f"after {share:.0%} of the recording the robot carries {load} than before"
                 remedy = "Record with one load, or cut the recording there."
@@ -579,7 +674,9 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
     best, fit = _search(at, problem.plain, grid, _PACE)
     if math.log(_PACE_NAMED) <= abs(best) and best <= grid[-1]:
         text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
-        yield problem.cause(text, "Check the rate and the unit of the stamps.", problem.model.joint_names, fit)
+        yield problem.cause(
+            text, "Check the rate and the unit of the stamps.", problem.model.joint_names, fit
+        )
 
 
 # with how many times less they must leave of some joint's efforts: some explain a little of what other errors of a model leave, too

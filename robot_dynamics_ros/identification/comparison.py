@@ -25,7 +25,11 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.consistent import consistent_parameters
-from robot_dynamics_ros.identification.held_out import held_out_bodies, held_out_least_squares, root_mean_square
+from robot_dynamics_ros.identification.held_out import (
+    held_out_bodies,
+    held_out_least_squares,
+    root_mean_square,
+)
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.robot import with_parameters
@@ -78,16 +82,25 @@ def validate(
     Raises:
         ArgumentError: data of the wrong shape, not finite, or too few.
     """
-    return _validation(result, MotionSamples.of(result.prior, t, q, effort, v, window=result.window), block)[0]
+    return _validation(
+        result, MotionSamples.of(result.prior, t, q, effort, v, window=result.window), block
+    )[0]
 
 
-def _validation(result: Identification, motion: MotionSamples, block: float) -> tuple[Validation, MotionSamples]:
+def _validation(
+    result: Identification, motion: MotionSamples, block: float
+) -> tuple[Validation, MotionSamples]:
     """The same of a motion that is smoothed already, and this motion with efforts in time."""
     parameters, motion = result.parameters, result.with_efforts(motion).earlier(result.delay)
     data = blocks(parameters, motion, block)
     # what is no parameter is known, and the same in both
-    prior, identified = data.Y @ parameters.values(), np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)
-    size, before, after = (data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified))
+    prior, identified = (
+        data.Y @ parameters.values(),
+        np.einsum("mjp,jp->mj", data.Y, result.values_of_joints),
+    )
+    size, before, after = (
+        data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified)
+    )
     return Validation(size, before, after, result.base.noise), motion
 
 
@@ -136,11 +149,24 @@ def compare(result: Identification, recording: Recording, *, block: float = 0.05
     before = inverse_dynamics(result.prior, q, v, a) - result.prior.rotor_effort(a)
     parameters = result.parameters
     values = parameters.values(result.prior)[parameters.bodies.stop :]
-    prior = before + parameters.fixed_effort(v, a) + parameters.joint_columns(q, v, a, motion.parts) @ values
+    prior = (
+        before
+        + parameters.fixed_effort(v, a)
+        + parameters.joint_columns(q, v, a, motion.parts) @ values
+    )
     identified = np.concatenate([result.predict(q[p], v[p], a[p]) for p in motion.parts])
     rigid = inverse_dynamics(result.model, q, v, a) - result.model.rotor_effort(a)
     return Comparison(
-        recording.source, motion.t - recording.t[0], q, v, motion.effort, prior, identified, rigid, motion.parts, check
+        recording.source,
+        motion.t - recording.t[0],
+        q,
+        v,
+        motion.effort,
+        prior,
+        identified,
+        rigid,
+        motion.parts,
+        check,
     )
 
 
@@ -199,21 +225,34 @@ def compare_estimators(
     """
     if references and len(references) != len(recordings):
         text = f"expected one for each of {len(recordings)} recordings, got {len(references)}"
-        raise ArgumentError(text, where="references", remedy="Give them in the order of the recordings.")
+        raise ArgumentError(
+            text, where="references", remedy="Give them in the order of the recordings."
+        )
     motions = [
-        result.with_efforts(MotionSamples.of_recordings(result.prior, [r], window=result.window)).earlier(result.delay)
+        result.with_efforts(
+            MotionSamples.of_recordings(result.prior, [r], window=result.window)
+        ).earlier(result.delay)
         for r in recordings
     ]
     identifiable = result.identifiable
     data = blocks(result.parameters, MotionSamples.joined(motions), block)
 
-    def least_squares(data: Blocks, passes: int = 3, instruments: Array | None = None) -> BaseEstimate:
+    def least_squares(
+        data: Blocks, passes: int = 3, instruments: Array | None = None
+    ) -> BaseEstimate:
         return weighted_least_squares(
-            identifiable, data, unseen="keep", passes=passes, instruments=instruments, confidence=result.base.confidence
+            identifiable,
+            data,
+            unseen="keep",
+            passes=passes,
+            instruments=instruments,
+            confidence=result.base.confidence,
         )
 
     def error(instruments: Array | None = None) -> Array:
-        return root_mean_square(held_out_least_squares(identifiable, data, weighted, instruments=instruments))
+        return root_mean_square(
+            held_out_least_squares(identifiable, data, weighted, instruments=instruments)
+        )
 
     weighted = least_squares(data)
     noise = weighted.noise * np.sqrt(weighted.correlation)
@@ -232,13 +271,17 @@ def compare_estimators(
     bodies = held_out_bodies(identifiable, data, noise, result.full)
     K = identifiable.base.combination
     spread = np.sqrt(np.einsum("ij,jk,ik->i", K, result.full.covariance, K).clip(0.0))
-    own = dataclasses.replace(weighted, values=identifiable.base.values(result.full.values), standard_error=spread)
+    own = dataclasses.replace(
+        weighted, values=identifiable.base.values(result.full.values), standard_error=spread
+    )
     rows["bodies that can exist"] = own, root_mean_square(bodies)
     of_parameters, errors = zip(*rows.values(), strict=True)
     fields = ("values", "standard_error", "condition")
     values, spread, condition = (np.stack([getattr(e, x) for e in of_parameters]) for x in fields)
     without = _without(result, MotionSamples.joined(motions), data, weighted, block)
-    return Estimates(tuple(rows), identifiable.names, values, spread, condition, np.stack(errors), without)
+    return Estimates(
+        tuple(rows), identifiable.names, values, spread, condition, np.stack(errors), without
+    )
 
 
 def _along_commands(
@@ -254,17 +297,25 @@ def _along_commands(
     model = result.model
     for k in range(_ROUNDS):
         pairs = zip(motions, references, strict=True)
-        simulated = MotionSamples.joined([_simulated(model, result, m, r, controller) for m, r in pairs])
+        simulated = MotionSamples.joined(
+            [_simulated(model, result, m, r, controller) for m, r in pairs]
+        )
         other = dataclasses.replace(data, Y=blocks(result.parameters, simulated, block).Y)
         if k < _ROUNDS - 1:
             spread, share = result.full.spread, result.full.share
-            full = consistent_parameters(result.identifiable, other, noise, spread=spread, share=share)
+            full = consistent_parameters(
+                result.identifiable, other, noise, spread=spread, share=share
+            )
             model = with_parameters(result.parameters, full.values)
     return other
 
 
 def _simulated(
-    model: RobotModel, result: Identification, motion: MotionSamples, reference: Recording, controller: JointPD | None
+    model: RobotModel,
+    result: Identification,
+    motion: MotionSamples,
+    reference: Recording,
+    controller: JointPD | None,
 ) -> MotionSamples:
     """The motion of ``model`` under a controller that knows the prior, at the times of ``motion``."""
     from scipy.interpolate import make_interp_spline
@@ -281,10 +332,15 @@ def _simulated(
     drive = controller or JointPD(_BANDWIDTH**2 * inertia, 2.0 * _BANDWIDTH * inertia)
     kp, kd = per_joint(drive.p, prior, "controller p"), per_joint(drive.d, prior, "controller d")
     ahead = inverse_dynamics(prior, q, v, a) + Friction.of(prior).effort(v)
-    plant = Plant(model, _STEP, springs=JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0])
+    plant = Plant(
+        model, _STEP, springs=JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0]
+    )
     path = plant.run(ahead + kp * q + kd * v)
     assert path is not None
-    times, speeds = np.clip(motion.t - result.delay, grid[0], grid[-1]), np.concatenate([v[:1], path.v[:-1]])
+    times, speeds = (
+        np.clip(motion.t - result.delay, grid[0], grid[-1]),
+        np.concatenate([v[:1], path.v[:-1]]),
+    )
     states = np.concatenate([q[:1], path.q[:-1]]), speeds, np.gradient(speeds, _STEP, axis=0)
     q, v, a = (np.column_stack([np.interp(times, grid, x) for x in state.T]) for state in states)
     return dataclasses.replace(motion, q=q, v=v, a=a)
@@ -298,7 +354,9 @@ def _without(
     words = [name.rpartition(".")[2] for name in parameters.names]
     names = [words[k] if k >= parameters.bodies.stop else "" for k in identifiable.base.independent]
     kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}
-    kinds |= {name: tuple(EFFECTS[name].columns) for form in parameters.effects for name in form.effects}
+    kinds |= {
+        name: tuple(EFFECTS[name].columns) for form in parameters.effects for name in form.effects
+    }
     out = {}
     for kind, columns in kinds.items():
         mask = np.isin(names, columns)

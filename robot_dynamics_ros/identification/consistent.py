@@ -52,7 +52,9 @@ def from_pseudo_inertia(J: Array) -> Array:
     """(..., 10) the inverse of :func:`pseudo_inertia`; linear."""
     S = J[..., :3, :3]
     I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S  # noqa: E741
-    return np.concatenate([J[..., 3:, 3], J[..., :3, 3], I[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=-1)
+    return np.concatenate(
+        [J[..., 3:, 3], J[..., :3, 3], I[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]], axis=-1
+    )
 
 
 def is_consistent(parameters: Array, tolerance: float = 0.0) -> np.ndarray:
@@ -176,7 +178,9 @@ class _Problem:
             out[:, part] = A[:, part] @ shape.derivative(x[part])
         return out
 
-    def minimise(self, x: Array, hold: Array, evaluations: int, tolerance: float) -> tuple[Array, Array, bool]:
+    def minimise(
+        self, x: Array, hold: Array, evaluations: int, tolerance: float
+    ) -> tuple[Array, Array, bool]:
         """Levenberg-Marquardt steps within the bounds, with weights ``hold`` (p,) of the distances: x, JᵀJ of the misfit there, and
         whether it converged."""
         J = self.slope(x, self.A)
@@ -235,7 +239,9 @@ def consistent_parameters(
     for k in range(_ROUNDS):
         hold = np.where(bodies, 1.0 / size, 1.0 / usual)
         last = k == _ROUNDS - 1 or settled
-        x, H, converged = problem.minimise(x, hold, evaluations if last else 15, 1e-7 if last else 1e-4)
+        x, H, converged = problem.minimise(
+            x, hold, evaluations if last else 15, 1e-7 if last else 1e-4
+        )
         if last:
             break
         held = (hold * problem.metric) ** 2
@@ -245,12 +251,20 @@ def consistent_parameters(
         away = problem.away(x) ** 2
         before = (size, usual)
         if spread is None:
-            size = math.sqrt((away[bodies].sum() + _HOLD * _SPREAD**2) / (by_data[bodies].sum() + _HOLD))
+            size = math.sqrt(
+                (away[bodies].sum() + _HOLD * _SPREAD**2) / (by_data[bodies].sum() + _HOLD)
+            )
         if share is None and not bodies.all():
-            usual = math.sqrt((away[~bodies].sum() + _HOLD * _SHARE**2) / (by_data[~bodies].sum() + _HOLD))
+            usual = math.sqrt(
+                (away[~bodies].sum() + _HOLD * _SHARE**2) / (by_data[~bodies].sum() + _HOLD)
+            )
         settled = max(abs(size / before[0] - 1.0), abs(usual / before[1] - 1.0)) < 0.05
     free = x[: problem.split].reshape(problem.nb, 10)
     distance = np.array([np.linalg.norm(BodyShape.distance(row)) for row in free])
-    remain = np.asarray(np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64)
+    remain = np.asarray(
+        np.linalg.pinv(H + np.diag((hold * problem.metric) ** 2), hermitian=True), np.float64
+    )
     D = problem.slope(x, np.eye(len(x)))
-    return ConsistentEstimate(problem.full(x), D @ remain @ D.T, distance, converged, size, usual, x)
+    return ConsistentEstimate(
+        problem.full(x), D @ remain @ D.T, distance, converged, size, usual, x
+    )

@@ -25,7 +25,9 @@ def _bounds_of(parameter: str) -> tuple[float, float]:
     """Between which a parameter can be: one of a joint; of a body ``(−∞, ∞)``."""
     if parameter in ("armature", "viscous", "coulomb"):
         return 0.0, np.inf
-    effect = next((effect for effect in EFFECTS.values() if parameter in effect.columns), Effect({}))
+    effect = next(
+        (effect for effect in EFFECTS.values() if parameter in effect.columns), Effect({})
+    )
     return 0.0 if effect.not_negative else -effect.at_most, effect.at_most
 
 
@@ -75,25 +77,36 @@ class EffortParameters:
     ) -> None:
         self.model, self.terms, self.loaded = model, terms or FrictionTerms(), loaded or model
         self.kinds = tuple(kind for kind in KINDS if getattr(self.terms, kind))
-        if not model.nv or (self.kinds and any(model.joint(name).type.nv != 1 for name in model.joint_names)):
+        if not model.nv or (
+            self.kinds and any(model.joint(name).type.nv != 1 for name in model.joint_names)
+        ):
             problem = "identification needs joints, all of one degree of freedom"
             remedy = "Lock floating and planar joints: model.lock(name)."
             raise ArgumentError(problem, where=f"robot {model.name!r}", remedy=remedy)
         limit, smoothing = model.velocity_limit, self.terms.smoothing
         usual = np.where(np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _SMOOTHING)
-        width = usual if smoothing is None else per_joint(smoothing, model.nv, "smoothing", positive=True)
+        width = (
+            usual
+            if smoothing is None
+            else per_joint(smoothing, model.nv, "smoothing", positive=True)
+        )
         self.effects = effects or tuple(JointEffects(float(w)) for w in width)
         self.smoothing = np.array([e.smoothing for e in self.effects])
         own = [(j, kind) for kind in self.kinds for j in range(model.nv)]
         own += [(j, name) for j, e in enumerate(self.effects) for name in e.parameters]
-        self.names = [*parameter_names(model), *(f"{model.joint_names[j]}.{name}" for j, name in own)]
+        self.names = [
+            *parameter_names(model),
+            *(f"{model.joint_names[j]}.{name}" for j, name in own),
+        ]
         self.joint_of = [j for j, _ in own]
         self._indices = {key: self.bodies.stop + k for k, key in enumerate(own)}
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def with_effects(self, effects: tuple[JointEffects, ...], loaded: RobotModel | None = None) -> EffortParameters:
+    def with_effects(
+        self, effects: tuple[JointEffects, ...], loaded: RobotModel | None = None
+    ) -> EffortParameters:
         """The same with other forms of the joints' friction."""
         return EffortParameters(self.model, self.terms, effects, loaded or self.loaded)
 
@@ -116,7 +129,11 @@ class EffortParameters:
         model = model or self.model
         out = np.zeros(len(self))
         out[self.bodies] = inertial_parameters(model)
-        for kind, known in (("armature", model.armature), ("viscous", model.damping), ("coulomb", model.friction)):
+        for kind, known in (
+            ("armature", model.armature),
+            ("viscous", model.damping),
+            ("coulomb", model.friction),
+        ):
             if kind in self.kinds:
                 out[self.of(kind)] = known
         return out
@@ -126,7 +143,9 @@ class EffortParameters:
         low, high = np.array([_bounds_of(name.rpartition(".")[2]) for name in self.names]).T
         return low, high
 
-    def joint_columns(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()) -> np.ndarray:
+    def joint_columns(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()
+    ) -> np.ndarray:
         """(..., nv, p − 10 nb) the regressor of the joints' parameters; presliding friction is followed along ``parts``, stretches in order
         of time."""
         nv, lead = self.model.nv, np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, v, a)))
@@ -141,7 +160,9 @@ class EffortParameters:
             out[..., diagonal, k * nv + diagonal] = values
         load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
         index = nv * len(self.kinds)
-        for j, (form, motion) in enumerate(zip(self.effects, JointMotion.of_joints(q, v, a, d, load), strict=True)):
+        for j, (form, motion) in enumerate(
+            zip(self.effects, JointMotion.of_joints(q, v, a, d, load), strict=True)
+        ):
             for column in form.columns(motion).values():
                 out[..., j, index] = column
                 index += 1

@@ -81,7 +81,9 @@ class Excitation:
         s, c = np.sin(angle), np.cos(angle)
         expect(derivative in (0, 1, 2), "0, 1 or 2", derivative, "derivative", "")
         a, b = ((s / lw, -c / lw), (c, s), (-s * lw, c * lw))[derivative]
-        return np.asarray((self.centre if derivative == 0 else 0.0) + a @ self.sine.T + b @ self.cosine.T)
+        return np.asarray(
+            (self.centre if derivative == 0 else 0.0) + a @ self.sine.T + b @ self.cosine.T
+        )
 
     def trajectory(
         self,
@@ -106,14 +108,18 @@ class Excitation:
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
             text = f"{periods!r} periods at {rate!r} points a second make no trajectory"
-            raise ArgumentError(text, where="trajectory", remedy="Give at least one period and a rate above zero.")
+            raise ArgumentError(
+                text, where="trajectory", remedy="Give at least one period and a rate above zero."
+            )
         count = max(2, round(self.period * rate))
         t = np.arange(count * periods + 1) * (self.period / count)
         q, v, a = (self.at(t, k) for k in range(3))
         v[[0, -1]] = a[[0, -1]] = 0.0
         if start is not None:
             if model is None:
-                raise ArgumentError("the move to the start needs the robot", where="model", remedy="Pass model=.")
+                raise ArgumentError(
+                    "the move to the start needs the robot", where="model", remedy="Pass model=."
+                )
             move = plan_move(model, start, q[0], scale=0.3)
             q = q - (q[0] - move.positions[-1])  # continuous joints go the short way
             t = np.concatenate([move.times / NANOSECONDS, move.duration + rest + t])
@@ -127,7 +133,9 @@ class Excitation:
         with open(path, "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
             fields = ("position", "velocity", "acceleration")
-            out.writerow(["t", *(f"{name}.{field}" for field in fields for name in trajectory.joint_names)])
+            out.writerow(
+                ["t", *(f"{name}.{field}" for field in fields for name in trajectory.joint_names)]
+            )
             rows = trajectory.positions, trajectory.velocities, trajectory.accelerations
             table = np.column_stack([np.asarray(trajectory.times) / NANOSECONDS, *rows])
             out.writerows([repr(x) for x in row] for row in table.tolist())
@@ -140,7 +148,12 @@ class Excitation:
         points = []
         for time, *rows in zip(trajectory.times, *fields, strict=True):
             sec, nanosec = divmod(int(time), NANOSECONDS)
-            points.append({**dict(zip(names, rows, strict=True)), "time_from_start": {"sec": sec, "nanosec": nanosec}})
+            points.append(
+                {
+                    **dict(zip(names, rows, strict=True)),
+                    "time_from_start": {"sec": sec, "nanosec": nanosec},
+                }
+            )
         document = {"joint_names": list(trajectory.joint_names), "points": points}
         Path(path).write_text(json.dumps(document) + "\n", encoding="utf-8")
 
@@ -176,22 +189,50 @@ class DesignSettings:
 
     def __post_init__(self) -> None:
         lasts = math.isfinite(self.period) and self.period > 0.0
-        expect(lasts, "a positive number of seconds", self.period, "period", "10 to 30 s serve most arms.")
+        expect(
+            lasts,
+            "a positive number of seconds",
+            self.period,
+            "period",
+            "10 to 30 s serve most arms.",
+        )
         remedy = "5 harmonics and 1500 evaluations serve most arms."
         for name, least, most in (("harmonics", 3, _MOST_HARMONICS), ("evaluations", 1, 10**9)):
             value = getattr(self, name)
             good = int(value) == value and least <= value <= most
             expect(good, f"a whole number from {least} to {most}", value, name, remedy)
         for name, value in (("scale", self.scale), ("effort_scale", self.effort_scale)):
-            expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a share of the limits.")
-        expect(self.floor is None or math.isfinite(self.floor), "a height in m", self.floor, "floor", "")
+            expect(
+                0.0 < value <= 1.0,
+                "a number above 0, up to 1",
+                value,
+                name,
+                "It is a share of the limits.",
+            )
+        expect(
+            self.floor is None or math.isfinite(self.floor),
+            "a height in m",
+            self.floor,
+            "floor",
+            "",
+        )
 
 
-def position_bounds(model: RobotModel, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Array, Array]:
+def position_bounds(
+    model: RobotModel, lower: ArrayLike | None, upper: ArrayLike | None
+) -> tuple[Array, Array]:
     """(nv,) each: the URDF's limits of positions, or those given where they are narrower."""
     expected: dict[str, Any] = {"size": model.nv, "infinite": True, "signed": True}
-    low = model.lower if lower is None else np.maximum(model.lower, non_negative(lower, "lower", **expected))
-    high = model.upper if upper is None else np.minimum(model.upper, non_negative(upper, "upper", **expected))
+    low = (
+        model.lower
+        if lower is None
+        else np.maximum(model.lower, non_negative(lower, "lower", **expected))
+    )
+    high = (
+        model.upper
+        if upper is None
+        else np.minimum(model.upper, non_negative(upper, "upper", **expected))
+    )
     return low, high
 
 
@@ -203,7 +244,9 @@ class _Problem:
         n = model.nv
         self.size = (2, n, s.harmonics)
         low, high = position_bounds(model, s.lower, s.upper)
-        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - _SPAN, -0.5 * _SPAN))
+        low = np.where(
+            np.isfinite(low), low, np.where(np.isfinite(high), high - _SPAN, -0.5 * _SPAN)
+        )
         high = np.where(np.isfinite(high), high, low + _SPAN)
         if (low >= high).any():
             i = int(np.argmax(low - high))
@@ -215,7 +258,9 @@ class _Problem:
         if (speed <= 0.0).any():
             i = int(np.argmin(speed))
             text, remedy = "may not move at all", "Correct the URDF's <limit>, or lock the joint."
-            raise ArgumentError(f"joint {model.joint_names[i]!r} {text}", where="velocity limit", remedy=remedy)
+            raise ArgumentError(
+                f"joint {model.joint_names[i]!r} {text}", where="velocity limit", remedy=remedy
+            )
         brake = default_deceleration(speed)
         if s.acceleration is not None:
             brake = per_joint(s.acceleration, n, "acceleration", positive=True)
@@ -240,7 +285,9 @@ class _Problem:
         factor *= 1.0 - 1e-9
         room = (self.high - self.low) - factor * reach
         centre = self.low - factor * (middle - 0.5 * reach) + room * 0.5 * (1.0 + np.sin(x[-n:]))
-        return Excitation(self.model.joint_names, s.period, centre, a * factor[:, None], b * factor[:, None])
+        return Excitation(
+            self.model.joint_names, s.period, centre, a * factor[:, None], b * factor[:, None]
+        )
 
     def cost(self, x: Array) -> tuple[float, Excitation]:
         """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
@@ -263,7 +310,9 @@ class _Problem:
 
 
 def design_excitation(
-    model: RobotModel, settings: DesignSettings | None = None, progress: Callable[[float, float], None] | None = None
+    model: RobotModel,
+    settings: DesignSettings | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Excitation:
     """A motion that shows all base parameters, within the limits.
 
@@ -280,7 +329,11 @@ def design_excitation(
     strength = np.concatenate([np.tile(np.repeat(problem.speed, s.harmonics), 2), np.ones(n)])
 
     def drawn() -> Array:
-        return rng.normal(size=size + n) * strength * np.concatenate([np.full(size, 0.7), np.full(n, 2.0)])
+        return (
+            rng.normal(size=size + n)
+            * strength
+            * np.concatenate([np.full(size, 0.7), np.full(n, 2.0)])
+        )
 
     best_x, (best, motion) = np.zeros(0), (math.inf, None)
     starts = max(1, s.evaluations // 6)

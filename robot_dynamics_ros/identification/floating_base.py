@@ -111,7 +111,9 @@ def identify_segments(
     parameters, rows = EffortParameters(model, terms), model.v_slice(root)
     t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:
-        raise ArgumentError(f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q.")
+        raise ArgumentError(
+            f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q."
+        )
     if not external:
         remedy = "Give the wrenches of force plates or sensors."
         raise ArgumentError("no external wrench was recorded", where="external", remedy=remedy)
@@ -122,17 +124,29 @@ def identify_segments(
     noise = base.noise * np.sqrt(base.correlation)
     full = consistent_parameters(identifiable, data, noise, spread=spread)
     error = root_mean_square(held_out_bodies(identifiable, data, noise, full))
-    left, left_before = (data.rms(data.effort - data.Y @ x) for x in (full.values, parameters.values()))
+    left, left_before = (
+        data.rms(data.effort - data.Y @ x) for x in (full.values, parameters.values())
+    )
     identified = with_parameters(parameters, full.values)
-    return SegmentIdentification(model, identified, base, full, identifiable, left, left_before, error)
+    return SegmentIdentification(
+        model, identified, base, full, identifiable, left, left_before, error
+    )
 
 
 def _blocks(
-    model: RobotModel, t: Array, q: Array, external: Sequence[ExternalWrench], rows: slice, window: float, block: float
+    model: RobotModel,
+    t: Array,
+    q: Array,
+    external: Sequence[ExternalWrench],
+    rows: slice,
+    window: float,
+    block: float,
 ) -> Blocks:
     """Block averages of the base's six rows: regressor, and efforts of the external wrenches."""
     q = q.copy()  # quaternions of one sign, so that they can be smoothed
-    q[:, 3:7] *= np.sign(np.cumprod(np.sign(np.r_[1.0, np.einsum("ni,ni->n", q[1:, 3:7], q[:-1, 3:7])])))[:, None]
+    q[:, 3:7] *= np.sign(
+        np.cumprod(np.sign(np.r_[1.0, np.einsum("ni,ni->n", q[1:, 3:7], q[:-1, 3:7])]))
+    )[:, None]
     step = float(np.median(np.diff(t)))
     samples = max(round(window / step), _ORDER + 2) | 1
     # velocities by central differences on the configuration space, then the polynomials
@@ -145,15 +159,21 @@ def _blocks(
     edge = samples // 4
     parts = [slice(p.start + edge, p.stop - edge) for p in parts if p.stop - p.start > 2 * samples]
     if not parts:
-        raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
+        raise ArgumentError(
+            "there is no stretch without gaps", where="t", remedy="Record at a steady rate."
+        )
     on_links: dict[str, Array] = {}
     covered = np.ones(len(t), dtype=bool)
     for wrench in external:
         covered &= wrench.there(t)
         on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
     effort = external_efforts(model, q, on_links)[:, rows]
-    motion = MotionSamples(t, q, v, a, effort, tuple(parts), window, (), np.zeros(effort.shape, dtype=bool))
+    motion = MotionSamples(
+        t, q, v, a, effort, tuple(parts), window, (), np.zeros(effort.shape, dtype=bool)
+    )
     mean = motion.mean(effort, block)
     use = motion.mean(covered.astype(np.float64), block) == 1.0
     Y = motion.mean_regressor(model, block)[:, rows]
-    return Blocks(Y, mean, np.repeat(use[:, None], 6, axis=1), 0.0 * mean, motion.block_parts(block))
+    return Blocks(
+        Y, mean, np.repeat(use[:, None], 6, axis=1), 0.0 * mean, motion.block_parts(block)
+    )

@@ -45,27 +45,43 @@ def held_out_least_squares(
     kept = np.ones(len(identifiable), dtype=bool) if without is None else ~without
     scale, use = identifiable.sensitivity[kept], data.use[..., None]
     Y = np.where(use, identifiable.base.regressor(data.Y)[..., kept] / scale, 0.0)
-    Z = Y / base.noise[:, None] ** 2 if instruments is None else np.where(use, instruments[..., kept] / scale, 0.0)
-    y, rows = np.where(data.use, data.effort, 0.0), [stretches(len(data.effort)) == f for f in range(FOLDS)]
+    Z = (
+        Y / base.noise[:, None] ** 2
+        if instruments is None
+        else np.where(use, instruments[..., kept] / scale, 0.0)
+    )
+    y, rows = (
+        np.where(data.use, data.effort, 0.0),
+        [stretches(len(data.effort)) == f for f in range(FOLDS)],
+    )
     G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
     c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
     hold = identifiable.information[np.ix_(kept, kept)] / np.outer(scale, scale)
     hold = hold * (_HELD**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
     x = np.linalg.solve(
-        G.sum(axis=0) - G + hold, (c.sum(axis=0) - c + hold @ (scale * identifiable.prior[kept]))[..., None]
+        G.sum(axis=0) - G + hold,
+        (c.sum(axis=0) - c + hold @ (scale * identifiable.prior[kept]))[..., None],
     )[..., 0]
     residual = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
     return np.asarray(np.where(data.use, residual, np.nan))
 
 
-def held_out_bodies(identifiable: Identifiable, data: Blocks, noise: Array, full: ConsistentEstimate) -> Array:
+def held_out_bodies(
+    identifiable: Identifiable, data: Blocks, noise: Array, full: ConsistentEstimate
+) -> Array:
     """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far these may be from the prior."""
     fold, out = stretches(len(data.effort)), np.full(data.effort.shape, np.nan)
     for f in range(FOLDS):
         own = (fold == f)[:, None]
         rest = dataclasses.replace(data, use=data.use & ~own)
         x = consistent_parameters(
-            identifiable, rest, noise, spread=full.spread, share=full.share, begin=full.free, evaluations=10
+            identifiable,
+            rest,
+            noise,
+            spread=full.spread,
+            share=full.share,
+            begin=full.free,
+            evaluations=10,
         )
         out = np.where(data.use & own, data.effort - data.Y @ x.values, out)
     return out
@@ -87,7 +103,9 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
     """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts, by (m, nv) held-out residuals of both and
     the root mean square of the efforts."""
     out = np.zeros(bodies.shape[1])
-    for j, (r, s) in enumerate(zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)):
+    for j, (r, s) in enumerate(
+        zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)
+    ):
         power = float((r - s) @ (r - s))
         share = min(max(float(r @ (r - s)) / power, 0.0), 1.0) if power > 0.0 else 0.0
         mixed, alone = (stretch_squares(x) for x in (r + share * (s - r), r))

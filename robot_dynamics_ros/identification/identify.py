@@ -33,11 +33,19 @@ from robot_dynamics_ros.identification.least_squares import (
     identifiable_parameters,
     weighted_least_squares,
 )
-from robot_dynamics_ros.identification.plausibility import Implausible, check_prediction, check_result
+from robot_dynamics_ros.identification.plausibility import (
+    Implausible,
+    check_prediction,
+    check_result,
+)
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import STILL, Blocks, MotionSamples, blocks
 from robot_dynamics_ros.identification.selection import Selection, select_effects
-from robot_dynamics_ros.identification.torque_constants import KnownLoad, TorqueConstants, find_torque_constants
+from robot_dynamics_ros.identification.torque_constants import (
+    KnownLoad,
+    TorqueConstants,
+    find_torque_constants,
+)
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
@@ -111,7 +119,10 @@ class IdentificationSettings:
             value = getattr(self, name)
             good = (value is None and name in ("window", "spread")) or low < value < high
             expect(good, f"a number between {low:g} and {high:g}", value, name, "")
-        for name, value, other in (("unseen", self.unseen, "keep"), ("plausibility", self.plausibility, "accept")):
+        for name, value, other in (
+            ("unseen", self.unseen, "keep"),
+            ("plausibility", self.plausibility, "accept"),
+        ):
             expect(value in ("refuse", other), f"'refuse' or {other!r}", value, name, "")
         for name in self.forms:
             if name not in ("presliding", *EFFECTS):
@@ -119,14 +130,26 @@ class IdentificationSettings:
                 raise UnknownNameError("form of friction", name, identifiable, where="friction")
         if self.known_load is not None and self.currents is None:
             problem = "a known load shows torque constants, and efforts are no currents"
-            raise ArgumentError(problem, where="known_load", remedy="Give currents, too: {} or --currents.")
-        expect(self.delay is None or abs(self.delay) < 1.0, "less than a second", self.delay, "delay", "")
+            raise ArgumentError(
+                problem, where="known_load", remedy="Give currents, too: {} or --currents."
+            )
+        expect(
+            self.delay is None or abs(self.delay) < 1.0,
+            "less than a second",
+            self.delay,
+            "delay",
+            "",
+        )
 
     @property
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
         if self.friction == "auto":  # the constants of currents are found before, gains and all
-            automatic = (n for n, e in EFFECTS.items() if e.automatic and (n != "gain" or self.currents is None))
+            automatic = (
+                n
+                for n, e in EFFECTS.items()
+                if e.automatic and (n != "gain" or self.currents is None)
+            )
             return ("presliding", *automatic)
         if isinstance(self.friction, str):
             return () if self.friction == "simple" else (self.friction,)
@@ -221,9 +244,13 @@ class Identification:
         bodies, values = self.parameters.bodies, self.values_of_joints
         columns = self.parameters.joint_columns(q, v, a, parts)
         joints = np.einsum("...jp,jp->...j", columns, values[:, bodies.stop :])
-        rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(a)  # rotors are among the others
+        rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(
+            a
+        )  # rotors are among the others
         if self.least_squares_share.any():
-            rigid = rigid + _regressor_times(self.prior, q, v, a, values[:, bodies] - self.full.values[bodies])
+            rigid = rigid + _regressor_times(
+                self.prior, q, v, a, values[:, bodies] - self.full.values[bodies]
+            )
         return np.asarray(rigid + joints + self.parameters.fixed_effort(v, a))
 
     def urdf(self) -> str:
@@ -255,9 +282,13 @@ def identify(
         ArgumentError: data of the wrong shape, not finite, too few; or settings that do not fit.
     """
     s = settings_or_default(IdentificationSettings, settings, "settings")
-    EffortParameters(model, s.terms)  # refuses robots that cannot be identified before it looks at the data
+    EffortParameters(
+        model, s.terms
+    )  # refuses robots that cannot be identified before it looks at the data
     check = s.plausibility == "refuse"
-    return _identify(model, MotionSamples.of(model, t, q, effort, v, window=s.window, check=check), s)
+    return _identify(
+        model, MotionSamples.of(model, t, q, effort, v, window=s.window, check=check), s
+    )
 
 
 def identify_recordings(
@@ -284,7 +315,9 @@ def identify_recordings(
     EffortParameters(model, s.terms)
     several = [recordings] if isinstance(recordings, Recording) else list(recordings)
     check = s.plausibility == "refuse"
-    motion = MotionSamples.of_recordings(model, several, window=s.window, check=check, workers=workers)
+    motion = MotionSamples.of_recordings(
+        model, several, window=s.window, check=check, workers=workers
+    )
     return _identify(model, motion, s, progress)
 
 
@@ -340,36 +373,59 @@ class _Fit:
     def block_noise(self, selection: Selection) -> Array:
         """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the fewer rows there are."""
         missed = np.maximum(selection.error**2 - self.base.noise**2, 0.0)
-        return np.asarray(np.sqrt((self.base.noise**2 + self.scarcity * missed) * self.base.correlation))
+        return np.asarray(
+            np.sqrt((self.base.noise**2 + self.scarcity * missed) * self.base.correlation)
+        )
 
     def least_squares_left(self, instruments: Array | None = None) -> Array:
         """(m, nv) what least squares leave of stretches that they are not made from."""
-        return held_out_least_squares(self.identifiable, self.data, self.base, instruments=instruments)
+        return held_out_least_squares(
+            self.identifiable, self.data, self.base, instruments=instruments
+        )
 
 
 class _Fits:
     """Fits of a motion, with one form of friction after another."""
 
-    def __init__(self, model: RobotModel, motion: MotionSamples, slow: Array, settings: IdentificationSettings) -> None:
+    def __init__(
+        self,
+        model: RobotModel,
+        motion: MotionSamples,
+        slow: Array,
+        settings: IdentificationSettings,
+    ) -> None:
         self.model, self.motion, self.slow, self.settings = model, motion, slow, settings
         # of the rigid robot: dry friction that builds up late would look like late efforts
         rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
         self.rate = motion.mean(motion.smoothed(rigid)[1], settings.block)
 
     def base(
-        self, identifiable: Identifiable, data: Blocks, unseen: str = "keep", instruments: Array | None = None
+        self,
+        identifiable: Identifiable,
+        data: Blocks,
+        unseen: str = "keep",
+        instruments: Array | None = None,
     ) -> BaseEstimate:
         """Least squares for the base parameters."""
         s = self.settings
         return weighted_least_squares(
-            identifiable, data, confidence=s.confidence, tolerance=s.tolerance, unseen=unseen, instruments=instruments
+            identifiable,
+            data,
+            confidence=s.confidence,
+            tolerance=s.tolerance,
+            unseen=unseen,
+            instruments=instruments,
         )
 
-    def aligned(self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep") -> _Fit:
+    def aligned(
+        self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep"
+    ) -> _Fit:
         """With the delay that the residual shows, corrected some times."""
         for k in range(times + 1):
             shifted = self.motion.earlier(delay)
-            data = blocks(identifiable.parameters, shifted, length=self.settings.block, slow=self.slow)
+            data = blocks(
+                identifiable.parameters, shifted, length=self.settings.block, slow=self.slow
+            )
             fit = _Fit(identifiable, delay, shifted, data, self.base(identifiable, data, unseen))
             if self.settings.delay is None and k < times:
                 delay += _delay_correction(fit, self.rate)
@@ -378,7 +434,9 @@ class _Fits:
     def of_form(self, fit: _Fit, identifiable: Identifiable) -> _Fit:
         """The same motion with other parameters of the joints."""
         data = fit.data.with_parameters(identifiable.parameters, fit.motion, self.settings.block)
-        return dataclasses.replace(fit, identifiable=identifiable, data=data, base=self.base(identifiable, data))
+        return dataclasses.replace(
+            fit, identifiable=identifiable, data=data, base=self.base(identifiable, data)
+        )
 
     def with_rotors(self, fit: _Fit) -> _Fit:
         """With a rotor on every joint, if least squares predict clearly better by them."""
@@ -390,24 +448,34 @@ class _Fits:
         if "armature" in parameters.kinds or forms == parameters.effects:
             return fit
         more = self.of_form(fit, identifiable_parameters(parameters.with_effects(forms)))
-        before, after = (stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more))
+        before, after = (
+            stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more)
+        )
         return more if better(after, before, GAIN, 0.0) else fit
 
-    def mixed(self, fit: _Fit, full: ConsistentEstimate, bodies: Array) -> tuple[Array, Array, Array]:
+    def mixed(
+        self, fit: _Fit, full: ConsistentEstimate, bodies: Array
+    ) -> tuple[Array, Array, Array]:
         """Bodies that can exist, with the share of least squares that predicts each joint best: (nv, p) parameters, (nv,) shares, and
         (m, nv) what is left of stretches that they are not made from, as ``bodies`` is for bodies alone."""
         nv, columns = self.model.nv, fit.identifiable.base.regressor(fit.data.Y)
         values, residual = np.tile(full.values, (nv, 1)), bodies.copy()
         if fit.scarce:
             return values, np.zeros(nv), residual
-        plain = self.base(fit.identifiable, fit.data, instruments=columns)  # each joint has the same weight
+        plain = self.base(
+            fit.identifiable, fit.data, instruments=columns
+        )  # each joint has the same weight
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
         best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
         chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
         share = share_of(bodies, chosen, fit.data.rms(fit.data.effort))
         base = fit.identifiable.base
-        for j, k in enumerate(best):  # possible parameters that have a share of the base parameters of least squares
-            values[j, base.independent] += share[j] * (options[k][0].values - base.values(full.values))
+        for j, k in enumerate(
+            best
+        ):  # possible parameters that have a share of the base parameters of least squares
+            values[j, base.independent] += share[j] * (
+                options[k][0].values - base.values(full.values)
+            )
         return values, share, residual + share * (chosen - residual)
 
 
@@ -416,21 +484,30 @@ def _identify(
 ) -> Identification:
     constants = None
     if s.currents is not None:
-        constants = find_torque_constants(model, motion, s.currents, block=s.block, load=s.known_load)
+        constants = find_torque_constants(
+            model, motion, s.currents, block=s.block, load=s.known_load
+        )
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
     slow = STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
     diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, part(tell, 0.0, 0.4))
-    motion, first_delay, remarks, cause = diagnosis.motion, diagnosis.delay, diagnosis.notes, diagnosis.cause
+    motion, first_delay, remarks, cause = (
+        diagnosis.motion,
+        diagnosis.delay,
+        diagnosis.notes,
+        diagnosis.cause,
+    )
     if cause is not None and s.plausibility == "refuse":
         raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
     if cause is not None:
         remarks = (f"{cause.text}, as it seems. {cause.remedy}", *remarks)
     tell(0.4, "delay of the efforts")
     fits = _Fits(model, motion, slow, s)
-    fit, selection = _formed(fits, identifiable_parameters(parameters), first_delay, part(tell, 0.45, 0.8))
+    fit, selection = _formed(
+        fits, identifiable_parameters(parameters), first_delay, part(tell, 0.45, 0.8)
+    )
     tell(0.8, "bodies that can exist")
     fit, full, residual = _bodies(fits, fit, selection)
     base, data, parameters = fit.base, fit.data, fit.identifiable.parameters
@@ -441,16 +518,25 @@ def _identify(
     error = root_mean_square(residual)
 
     if s.delay is None:  # the first was a rough one
-        remarks = delay_notes(fit.delay) + tuple(x for x in remarks if x not in delay_notes(first_delay))
+        remarks = delay_notes(fit.delay) + tuple(
+            x for x in remarks if x not in delay_notes(first_delay)
+        )
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
     before, effort = data.rms(data.effort - data.Y @ parameters.values()), data.rms(data.effort)
     if s.plausibility == "refuse":
         power = np.zeros(model.nv) if fit.scarce else _friction_power(fit)
-        speed, left = np.sqrt(np.mean(data.v**2, axis=0)), data.rms(data.effort - data.Y @ full.values)
+        speed, left = (
+            np.sqrt(np.mean(data.v**2, axis=0)),
+            data.rms(data.effort - data.Y @ full.values),
+        )
         check_result(model.joint_names, effort, speed, base.noise, left, power)
         if not fit.scarce:
             check_prediction(model.joint_names, error, before, effort)
-    offset = full.values[parameters.of("offset")].copy() if "offset" in parameters.kinds else np.zeros(model.nv)
+    offset = (
+        full.values[parameters.of("offset")].copy()
+        if "offset" in parameters.kinds
+        else np.zeros(model.nv)
+    )
     notes = remarks + motion.notes + _notes(parameters, data, dry, share)
     notes += () if constants is None else constants.notes
     return Identification(
@@ -460,22 +546,32 @@ def _identify(
     )  # fmt: skip
 
 
-def _formed(fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell) -> tuple[_Fit, Selection]:
+def _formed(
+    fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell
+) -> tuple[_Fit, Selection]:
     """The fit with the form of friction that predicts best, and how it was chosen."""
     s, parameters = fits.settings, identifiable.parameters
     fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
-    def chosen(identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent) -> Selection:
-        return select_effects(identifiable, fit.data, fit.motion, s.block, fit.base.noise, forms, tell)
+    def chosen(
+        identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent
+    ) -> Selection:
+        return select_effects(
+            identifiable, fit.data, fit.motion, s.block, fit.base.noise, forms, tell
+        )
 
     selection = chosen(identifiable, ())
     if s.forms:
-        rough = consistent_parameters(identifiable, fit.data, fit.block_noise(selection), spread=s.spread)
+        rough = consistent_parameters(
+            identifiable, fit.data, fit.block_noise(selection), spread=s.spread
+        )
         loaded = with_parameters(parameters, rough.values)
         parameters = parameters.with_effects(parameters.effects, loaded)
         forms = tuple(form for form in s.forms if form == "presliding") if fit.scarce else s.forms
         selection = chosen(dataclasses.replace(identifiable, parameters=parameters), forms, tell)
-        fit = fits.aligned(identifiable_parameters(parameters.with_effects(selection.effects)), fit.delay, 2)
+        fit = fits.aligned(
+            identifiable_parameters(parameters.with_effects(selection.effects)), fit.delay, 2
+        )
     return fit if fit.scarce else fits.with_rotors(fit), selection
 
 
@@ -485,7 +581,9 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     s = fits.settings
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
-        return consistent_parameters(fit.identifiable, fit.data, fit.block_noise(selection), spread=s.spread)
+        return consistent_parameters(
+            fit.identifiable, fit.data, fit.block_noise(selection), spread=s.spread
+        )
 
     def predicted(fit: _Fit, full: ConsistentEstimate) -> Array:
         return held_out_bodies(fit.identifiable, fit.data, fit.block_noise(selection), full)
@@ -495,11 +593,15 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     parameters = fit.identifiable.parameters
     needless = [
         len(e.effects) > 0 and x > _NEEDLESS * y
-        for e, x, y in zip(parameters.effects, root_mean_square(residual), selection.simple_error, strict=True)
+        for e, x, y in zip(
+            parameters.effects, root_mean_square(residual), selection.simple_error, strict=True
+        )
     ]
     if any(needless):  # effects that the final estimate predicts worse with are left out
         plain = tuple(
-            dataclasses.replace(e, effects=tuple(x for x in e.effects if x == "rotor"), numbers={}) if bad else e
+            dataclasses.replace(e, effects=tuple(x for x in e.effects if x == "rotor"), numbers={})
+            if bad
+            else e
             for e, bad in zip(parameters.effects, needless, strict=True)
         )
         fit = fits.of_form(fit, identifiable_parameters(parameters.with_effects(plain)))
@@ -507,7 +609,9 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         residual = predicted(fit, full)
     # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
     forms = fit.identifiable.parameters.effects
-    for _ in range(_AGAIN if any(name in form.effects for form in forms for name in OF_SENSORS) else 0):
+    for _ in range(
+        _AGAIN if any(name in form.effects for form in forms for name in OF_SENSORS) else 0
+    ):
         identified = with_parameters(fit.identifiable.parameters, full.values)
         parameters = fit.identifiable.parameters.with_effects(forms, identified)
         fit = fits.of_form(fit, dataclasses.replace(fit.identifiable, parameters=parameters))
@@ -528,8 +632,12 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
     for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
         if x > 0.0:
             text = f"base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the difference"
-            notes.append(f"joint {name}: {text} from them, the URDF and the friction file have the bodies alone")
-        notes += [f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects]
+            notes.append(
+                f"joint {name}: {text} from them, the URDF and the friction file have the bodies alone"
+            )
+        notes += [
+            f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects
+        ]
     return tuple(notes)
 
 
@@ -537,7 +645,10 @@ def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) 
     """(..., nv) rows of the bodies' regressor, each joint's times its own parameters (nv, 10 nb)."""
     rows = [y.reshape(-1, model.nv) for y in (q, v, a)]
     parts = [slice(k, k + _ROWS) for k in range(0, max(len(rows[0]), 1), _ROWS)]
-    products = [np.einsum("njp,jp->nj", joint_torque_regressor(model, *(y[k] for y in rows)), x) for k in parts]
+    products = [
+        np.einsum("njp,jp->nj", joint_torque_regressor(model, *(y[k] for y in rows)), x)
+        for k in parts
+    ]
     return np.concatenate(products).reshape(q.shape)
 
 
@@ -547,12 +658,18 @@ def _friction_power(fit: _Fit) -> Array:
     values = dict(zip(fit.identifiable.base.independent.tolist(), fit.base.values, strict=True))
     out = np.zeros(parameters.model.nv)
     for j in range(parameters.model.nv):
-        columns = [index for kind in ("viscous", "coulomb", *COUPLING[3:]) if (index := parameters.index(j, kind)) >= 0]
+        columns = [
+            index
+            for kind in ("viscous", "coulomb", *COUPLING[3:])
+            if (index := parameters.index(j, kind)) >= 0
+        ]
         if columns:
             own = [values.get(index, 0.0) for index in columns]
             out[j] = float(np.mean(data.Y[:, j, columns] @ own * data.v[:, j]))
     coupled = ["coupled" in form.effects for form in parameters.effects]
-    return np.where(coupled, out[coupled].sum(), out)  # a motor takes power from one joint and gives some to the other
+    return np.where(
+        coupled, out[coupled].sum(), out
+    )  # a motor takes power from one joint and gives some to the other
 
 
 def _delay_correction(fit: _Fit, rate: Array) -> float:
@@ -569,8 +686,13 @@ def _delay_correction(fit: _Fit, rate: Array) -> float:
 def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
     """Friction as a function of speed."""
     forms, smoothing = parameters.effects, parameters.smoothing.tolist()
-    own = [{n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters} for j, form in enumerate(forms)]
+    own = [
+        {n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters}
+        for j, form in enumerate(forms)
+    ]
     breakaway = [c + x.get("rise", 0.0) for c, x in zip(model.friction, own, strict=True)]
     speeds = [form.numbers.get("stribeck_speed", 0.1) for form in forms]
     coupling = [{**form.all_numbers, **x} for form, x in zip(forms, own, strict=True)]
-    return Friction.of(model, breakaway=breakaway, stribeck_speed=speeds, smoothing=smoothing, coupling=coupling)
+    return Friction.of(
+        model, breakaway=breakaway, stribeck_speed=speeds, smoothing=smoothing, coupling=coupling
+    )

@@ -25,9 +25,7 @@ _SILENT = 1e-12  # of the largest column
 _ALONE = 1e-4  # of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
 _NO_LIMIT = 2.0  # rad/s or m/s
 _LAGS = 40
-_REMEDY = (
-    "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
-)
+_REMEDY = "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +56,18 @@ class Identifiable:
         """Base parameter ``k`` in terms of all parameters, e.g. ``"a.hx + 0.4 b.m - 1 b.Iyy"``; the largest first."""
         row = self.base.combination[k]
         own = int(self.base.independent[k])
-        others = [i for i in np.argsort(-np.abs(row), kind="stable") if i != own and abs(row[i]) > 1e-9]
+        others = [
+            i for i in np.argsort(-np.abs(row), kind="stable") if i != own and abs(row[i]) > 1e-9
+        ]
         text = self.parameters.names[own]
         for i in others[:terms]:
             text += f" {'-' if row[i] < 0 else '+'} {abs(row[i]):.4g} {self.parameters.names[i]}"
         return text + (" ..." if len(others) > terms else "")
 
 
-def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice(None)) -> Identifiable:
+def identifiable_parameters(
+    parameters: EffortParameters, *, rows: slice = slice(None)
+) -> Identifiable:
     """Find the base parameters from the regressor at random states of fast motion; ``rows`` of the efforts are measured.
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
@@ -73,21 +75,30 @@ def identifiable_parameters(parameters: EffortParameters, *, rows: slice = slice
     model, rng = parameters.model, np.random.default_rng(0)
     count = max(200, 6 * len(parameters))
     q = random_configuration(model, rng, size=count)
-    limit = np.where(np.isfinite(model.velocity_limit), _SPEED_SHARE * model.velocity_limit, _NO_LIMIT)
+    limit = np.where(
+        np.isfinite(model.velocity_limit), _SPEED_SHARE * model.velocity_limit, _NO_LIMIT
+    )
     limit = np.where(limit > 0.0, limit, 1.0)
     v = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit
     a = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit * _RATE
     effort = inverse_dynamics(model, q, v, a)[:, rows]
     scale = np.sqrt(np.mean(effort**2, axis=0))
-    scale = np.where(scale > 1e-6 * scale.max(initial=0.0), scale, max(float(scale.max(initial=0.0)), 1e-12))
+    scale = np.where(
+        scale > 1e-6 * scale.max(initial=0.0), scale, max(float(scale.max(initial=0.0)), 1e-12)
+    )
     W = (parameters.regressor(q, v, a)[:, rows] / scale[:, None]).reshape(effort.size, -1)
     norms = np.sqrt(np.mean(W * W, axis=0))
     W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0  # rounding errors
     base = independent_columns(W, _ALONE, equilibrate=True)
     more = np.count_nonzero(base.combination, axis=1) - 1
-    names = [parameters.names[i] + (f" + {k} more" if k else "") for i, k in zip(base.independent, more, strict=True)]
+    names = [
+        parameters.names[i] + (f" + {k} more" if k else "")
+        for i, k in zip(base.independent, more, strict=True)
+    ]
     Wb = W[:, base.independent]
-    return Identifiable(parameters, base, tuple(names), scale, Wb.T @ Wb / count, norms * np.sqrt(len(scale)))
+    return Identifiable(
+        parameters, base, tuple(names), scale, Wb.T @ Wb / count, norms * np.sqrt(len(scale))
+    )
 
 
 class PoorExcitation(ArgumentError):
@@ -97,7 +108,9 @@ class PoorExcitation(ArgumentError):
         parameters: names of the base parameters that cannot be seen.
     """
 
-    def __init__(self, problem: str, *, parameters: Sequence[str], where: str = "", remedy: str = "") -> None:
+    def __init__(
+        self, problem: str, *, parameters: Sequence[str], where: str = "", remedy: str = ""
+    ) -> None:
         self.parameters = tuple(parameters)
         super().__init__(problem, where=where, got=self.parameters, remedy=remedy)
 
@@ -112,13 +125,17 @@ class BaseEstimate:
     half_width: Array  # (nbase,) of the confidence intervals
     confidence: float  # of these, e.g. 0.95
     noise: Array  # (nv,) standard deviation of the residual of one block, N m or N
-    correlation: Array  # (nv,) how much more than independent ones successive residuals count, at least 1
+    correlation: (
+        Array  # (nv,) how much more than independent ones successive residuals count, at least 1
+    )
     condition: float  # condition number of the weighted regressor, columns in proportion to their sensitivity
     unseen: tuple[str, ...]  # names of parameters that the motion does not show
     residual: Array  # (m, nv) N m or N; NaN where a block was not used
 
 
-def _directions(identifiable: Identifiable, W: Array, count: int, tolerance: float) -> tuple[Array, Array, Array]:
+def _directions(
+    identifiable: Identifiable, W: Array, count: int, tolerance: float
+) -> tuple[Array, Array, Array]:
     """(nbase, nbase) directions in parameter space, columns; (nbase,) share of each that ``count`` states of motion with the regressor
     W (rows, nbase) show, compared with fast random motion, ascending; and (nbase,) whether each parameter takes part in a direction
     below ``tolerance``."""
@@ -173,15 +190,25 @@ def weighted_least_squares(
     names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
         joints = identifiable.parameters.model.joint_names
-        still = [repr(name) for name, share in zip(joints, use.mean(axis=0), strict=True) if share < 0.01]
-        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)" if still else ""
+        still = [
+            repr(name) for name, share in zip(joints, use.mean(axis=0), strict=True) if share < 0.01
+        ]
+        more = (
+            f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
+            if still
+            else ""
+        )
         text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
         raise PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
     seen = share >= tolerance
     Z = T[:, seen]
     A, b = rows @ Z, target - rows @ prior
     B = A if instruments is None else instruments[use] @ Z
-    sigma, floor, kappa = identifiable.effort_scale.copy(), 1e-9 * identifiable.effort_scale, np.ones(nv)
+    sigma, floor, kappa = (
+        identifiable.effort_scale.copy(),
+        1e-9 * identifiable.effort_scale,
+        np.ones(nv),
+    )
     x, table = np.zeros(Z.shape[1]), np.full((m, nv), np.nan)
     for _ in range(passes):
         w = 1.0 / sigma[joint]
@@ -197,18 +224,30 @@ def weighted_least_squares(
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
                 kappa[j] = inflation(table[:, j], data.part)
-    covariances = _covariances(A, None if instruments is None else B, b - A @ x, use, data.part, sigma, kappa)
+    covariances = _covariances(
+        A, None if instruments is None else B, b - A @ x, use, data.part, sigma, kappa
+    )
     error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    singular = np.linalg.svd(scaled / identifiable.sensitivity, compute_uv=False)  # columns by what fast motion shows
+    singular = np.linalg.svd(
+        scaled / identifiable.sensitivity, compute_uv=False
+    )  # columns by what fast motion shows
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
     values, width = prior + Z @ x, quantile * error
-    return BaseEstimate(identifiable.names, values, error, width, confidence, sigma, kappa, condition, names, table)
+    return BaseEstimate(
+        identifiable.names, values, error, width, confidence, sigma, kappa, condition, names, table
+    )
 
 
 def _covariances(
-    A: Array, B: Array | None, residual: Array, use: np.ndarray, part: np.ndarray, sigma: Array, kappa: Array
+    A: Array,
+    B: Array | None,
+    residual: Array,
+    use: np.ndarray,
+    part: np.ndarray,
+    sigma: Array,
+    kappa: Array,
 ) -> tuple[Array, Array]:
     """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by that of the scores.
 
@@ -219,19 +258,26 @@ def _covariances(
     """
     block, joint = np.nonzero(use)
     slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))
-    bread, spread = np.linalg.pinv(slow.T @ A, rcond=1e-14), slow * (sigma * np.sqrt(kappa))[joint, None]
+    bread, spread = (
+        np.linalg.pinv(slow.T @ A, rcond=1e-14),
+        slow * (sigma * np.sqrt(kappa))[joint, None],
+    )
     by_joint = bread @ (spread.T @ spread) @ bread.T
     m, p = len(part), A.shape[1]
     score = np.zeros((m, p))
     np.add.at(score, block, alone * residual[:, None])
     middle = score.T @ score
-    lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
+    lags = (
+        min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
+    )
     for lag in range(1, lags + 1):
         same = (part[lag:] == part[:-lag])[:, None]
         both = (score[lag:] * same).T @ score[:-lag]
         middle += (1.0 - lag / (lags + 1.0)) * (both + both.T)
     bread = np.linalg.pinv(alone.T @ A, rcond=1e-14)
-    return np.asarray(by_joint), np.asarray(bread @ middle @ bread.T) * (len(A) / max(len(A) - p, 1))
+    return np.asarray(by_joint), np.asarray(bread @ middle @ bread.T) * (
+        len(A) / max(len(A) - p, 1)
+    )
 
 
 def inflation(residual: Array, part: np.ndarray) -> float:

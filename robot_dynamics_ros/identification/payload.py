@@ -27,12 +27,17 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint, vector
 
-_LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])  # kg, kg m, kg m²: of which size payloads may well be
+_LIKELY = np.array(
+    [20.0, *[2.0] * 3, *[0.1] * 6]
+)  # kg, kg m, kg m²: of which size payloads may well be
 _ARM_ERROR = 0.05  # share by which masses of arms may well be off
 _ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)  # shares that are compared with the data
 _EXACT = 1e-6
 _FRICTION = 0.3  # share by which friction may well be wrong
-_UNSTATED, _OFFSET = 0.02, 2e-3  # of the effort limit: friction and offset that no description may state
+_UNSTATED, _OFFSET = (
+    0.02,
+    2e-3,
+)  # of the effort limit: friction and offset that no description may state
 _BLOCK = 0.05  # s
 _LATEST = 0.02  # s
 _SLOW = 3.0  # times the smoothing of friction
@@ -65,8 +70,12 @@ class PayloadEstimate:
 
     def __str__(self) -> str:
         p = self.payload
-        com = ", ".join(f"{1e3 * c:.1f} ± {2e3 * e:.1f}" for c, e in zip(p.com, self.com_error, strict=True))
-        inertia = "inertia " + ("identified" if self.inertia_seen else "not seen, taken as a point mass")
+        com = ", ".join(
+            f"{1e3 * c:.1f} ± {2e3 * e:.1f}" for c, e in zip(p.com, self.com_error, strict=True)
+        )
+        inertia = "inertia " + (
+            "identified" if self.inertia_seen else "not seen, taken as a point mass"
+        )
         return f"{p.link}: {p.mass:.3f} ± {2 * self.mass_error:.3f} kg at ({com}) mm (2 standard errors); {inertia}"
 
 
@@ -111,7 +120,9 @@ def payload_motion(
     low, high = np.maximum(low, q0 - reach), np.minimum(high, q0 + reach)
     if (outside := (q0 < low) | (q0 > high)).any():
         i = int(np.argmax(outside))
-        text = f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}"
+        text = (
+            f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}"
+        )
         raise ArgumentError(text, where="q0", remedy="Move the arm to where it may move.")
     body, _, _ = _carrier(model, link)
     period, harmonics = 0.5 * duration, 4
@@ -146,7 +157,9 @@ def payload_motion(
 def _worth(model: RobotModel, body: int, q: Array, v: Array, a: Array) -> float:
     """Minus the logarithm of the uncertainty of mass and first moments."""
     Y = np.asarray(joint_torque_regressor(model, q, v, a))[..., 10 * body : 10 * body + 10]
-    problem = _Problem(model, np.zeros(v.shape), Y, _friction(v, np.tanh(v / 0.02)), np.abs(v) > 0.02)
+    problem = _Problem(
+        model, np.zeros(v.shape), Y, _friction(v, np.tanh(v / 0.02)), np.abs(v) > 0.02
+    )
     covariance = np.linalg.pinv(problem.normal(1.0 / _usual(model))[0], hermitian=True)[:4, :4]
     sizes = np.array([1.0, 0.1, 0.1, 0.1])
     value = float(np.sum(covariance.diagonal() / sizes**2))
@@ -169,22 +182,32 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
     i = model.link_index(link)
     body = int(model.link_body[i])
     if body < 0:
-        raise ArgumentError(f"link {link!r} does not move", where="link", remedy="Name a link beyond a moving joint.")
+        raise ArgumentError(
+            f"link {link!r} does not move",
+            where="link",
+            remedy="Name a link beyond a moving joint.",
+        )
     return body, np.asarray(model.link_rotation[i]), np.asarray(model.link_position[i])
 
 
 def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> tuple[Array, Array]:
     """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs."""
     size = 10 * model.nb
-    covariance = np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
+    covariance = (
+        np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
+    )
     if covariance.ndim == 0:
         spreads = _ARM_ERRORS if arm_error is None else covariance.reshape(1)
         if not (0.0 <= spreads[0] < 10.0):
-            raise ArgumentError("expected a relative error of at least 0", where="arm_error", remedy="0.03 is 3 %.")
+            raise ArgumentError(
+                "expected a relative error of at least 0", where="arm_error", remedy="0.03 is 3 %."
+            )
         directions = np.zeros((size, size))
         for k, body in enumerate(inertial_parameters(model).reshape(-1, 10)):
             own = slice(10 * k, 10 * k + 10)
-            directions[own, own] = BodyShape(body).derivative(np.zeros(10)) / BodyShape.distance(np.ones(10))
+            directions[own, own] = BodyShape(body).derivative(np.zeros(10)) / BodyShape.distance(
+                np.ones(10)
+            )
         return directions, np.maximum(spreads, _EXACT)
     if covariance.shape != (size, size) or not np.isfinite(covariance).all():
         text = f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters"
@@ -204,7 +227,12 @@ class _Problem:
     the arm does not explain, columns (m, nv, 10 + arm) of the payload and of the arm's errors, those of friction, and which rows count."""
 
     def __init__(
-        self, model: RobotModel, effort: Array, columns: Array, friction: Array, use: NDArray[np.bool_]
+        self,
+        model: RobotModel,
+        effort: Array,
+        columns: Array,
+        friction: Array,
+        use: NDArray[np.bool_],
     ) -> None:
         self.effort, self.columns, self.friction, self.use = effort, columns, friction, use
         self.count = columns.shape[-1]
@@ -214,14 +242,20 @@ class _Problem:
             A = np.column_stack([columns[:, j], friction[:, j]])[use[:, j]]
             own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
             viscous = _FRICTION * model.damping[j] + _UNSTATED * usual[j] / fastest[j]
-            errors = viscous, _FRICTION * model.friction[j] + _UNSTATED * usual[j], _OFFSET * usual[j]
+            errors = (
+                viscous,
+                _FRICTION * model.friction[j] + _UNSTATED * usual[j],
+                _OFFSET * usual[j],
+            )
             self.joints.append((own, A.T @ A, A.T @ effort[use[:, j], j], 1.0 / np.square(errors)))
 
     def normal(self, weight: Array, spread: float = 1.0) -> tuple[Array, Array]:
         """Matrix and right-hand side for weights (nv,) of the joints' rows, and a standard deviation of the arm's errors."""
         size = self.count + 3 * len(self.joints)
         N, b = np.zeros((size, size)), np.zeros(size)
-        N[range(self.count), range(self.count)] = np.r_[_LIKELY, np.full(self.count - 10, spread)] ** -2.0
+        N[range(self.count), range(self.count)] = (
+            np.r_[_LIKELY, np.full(self.count - 10, spread)] ** -2.0
+        )
         for (own, G, c, held), w in zip(self.joints, weight, strict=True):
             N[np.ix_(own, own)] += w**2 * G
             b[own] += w**2 * c
@@ -235,8 +269,14 @@ class _Problem:
             N, b = self.normal(weight, spread)
             covariances.append(np.linalg.inv(N))
             means.append(covariances[-1] @ b)
-            evidence[k] = 0.5 * b @ means[-1] - 0.5 * np.linalg.slogdet(N)[1] - (self.count - 10) * math.log(spread)
-        evidence += np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2  # half-normal, on a geometric grid
+            evidence[k] = (
+                0.5 * b @ means[-1]
+                - 0.5 * np.linalg.slogdet(N)[1]
+                - (self.count - 10) * math.log(spread)
+            )
+        evidence += (
+            np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2
+        )  # half-normal, on a geometric grid
         share = np.exp(evidence - evidence.max())
         share /= share.sum()
         mean = share @ np.array(means)
@@ -247,7 +287,9 @@ class _Problem:
     def residual(self, solution: Array) -> Array:
         """(m, nv) efforts that remain; NaN where they do not count."""
         friction = (self.friction * solution[self.count :].reshape(-1, 3)).sum(axis=-1)
-        return np.where(self.use, self.effort - self.columns @ solution[: self.count] - friction, np.nan)
+        return np.where(
+            self.use, self.effort - self.columns @ solution[: self.count] - friction, np.nan
+        )
 
 
 def estimate_payload(
@@ -292,13 +334,20 @@ def estimate_payload(
             rms = np.sqrt(np.nansum(residual**2, axis=0) / np.maximum(problem.use.sum(axis=0), 1))
             alike = np.array([inflation(column, m.block_parts(_BLOCK)) for column in residual.T])
             weight = 1.0 / (np.maximum(rms, 1e-6 * usual) * np.sqrt(alike))
-        rate = np.where(problem.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0) * weight
-        late = float(np.nansum(rate * residual * weight)) / max(float((rate * rate).sum()), 1e-300)  # to first order
+        rate = (
+            np.where(problem.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0)
+            * weight
+        )
+        late = float(np.nansum(rate * residual * weight)) / max(
+            float((rate * rate).sum()), 1e-300
+        )  # to first order
         delay = float(np.clip(delay - late, -_LATEST, _LATEST))
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
 
-def _of_motion(model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array) -> _Problem:
+def _of_motion(
+    model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array
+) -> _Problem:
     """Of block averages."""
     arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
     Y, v = m.mean_regressor(model, _BLOCK), m.mean(m.v, _BLOCK)
@@ -338,9 +387,15 @@ def estimate_payload_at_rest(
     body, R, p = _carrier(model, link)
     directions, spreads = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
-    if q.shape != effort.shape or q.shape[1] != model.nv or not (np.isfinite(q).all() and np.isfinite(effort).all()):
+    if (
+        q.shape != effort.shape
+        or q.shape[1] != model.nv
+        or not (np.isfinite(q).all() and np.isfinite(effort).all())
+    ):
         got = (q.shape, effort.shape)
-        raise ArgumentError(f"expected two finite arrays (k, {model.nv})", where="q, effort", got=got)
+        raise ArgumentError(
+            f"expected two finite arrays (k, {model.nv})", where="q, effort", got=got
+        )
     friction = friction or Friction.of(model)
     zero = np.zeros(q.shape)
     rest = effort - np.asarray(inverse_dynamics(model, q, zero, zero))
@@ -355,23 +410,36 @@ def estimate_payload_at_rest(
 
 
 def _result(
-    link: str, x: Array, covariance: Array, R: Array, p: Array, rms: Array, delay: float, arm_error: float
+    link: str,
+    x: Array,
+    covariance: Array,
+    R: Array,
+    p: Array,
+    rms: Array,
+    delay: float,
+    arm_error: float,
 ) -> PayloadEstimate:
     """From parameters in the body's frame to a payload in the link's frame."""
     mass, error = float(x[0]), math.sqrt(max(float(covariance[0, 0]), 0.0))
     if not mass > 2.0 * error:
         remedy = "If there is one: check signs and offsets of efforts, and that the model is the arm without it."
-        raise ArgumentError(f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg", where="payload", remedy=remedy)
+        raise ArgumentError(
+            f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg", where="payload", remedy=remedy
+        )
     com = x[1:4] / mass
     by = np.concatenate([-com[:, None], np.eye(3)], axis=1) / mass  # ∂com/∂(m, h)
     com_covariance = R.T @ by @ covariance[:4, :4] @ by.T @ R
-    I = x[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3) - mass * (com @ com * np.eye(3) - np.outer(com, com))  # noqa: E741
+    I = x[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3) - mass * (
+        com @ com * np.eye(3) - np.outer(com, com)
+    )  # noqa: E741
     errors = np.sqrt(np.maximum(covariance.diagonal()[4:], 0.0))
     inertia_error = errors[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
     own = R.T @ I @ R
     local = np.concatenate([[mass], np.zeros(3), own[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
     small = (2.0 * inertia_error.diagonal() < np.abs(I.diagonal())).all()
     seen = bool(np.isfinite(errors).all() and is_consistent(local, 1e-9) and small)
-    payload = Payload(link, mass, R.T @ (com - p), 0.5 * (own + own.T) if seen else np.zeros((3, 3)))
+    payload = Payload(
+        link, mass, R.T @ (com - p), 0.5 * (own + own.T) if seen else np.zeros((3, 3))
+    )
     com_error = np.sqrt(np.maximum(com_covariance.diagonal(), 0.0))
     return PayloadEstimate(payload, error, com_error, inertia_error, seen, rms, delay, arm_error)

@@ -41,20 +41,26 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             outside = np.abs(q) > 50.0
         if outside.mean() <= _SHARE:
             continue
-        fits = [min(_within(model, k, q), _within(model, j, all_q[:, k])) > 1.0 - _SHARE for k in range(model.nv)]
+        fits = [
+            min(_within(model, k, q), _within(model, j, all_q[:, k])) > 1.0 - _SHARE
+            for k in range(model.nv)
+        ]
         others = [other for k, other in enumerate(model.joint_names) if k != j and fits[k]]
         cause, radians = "", np.deg2rad(q)
         if others:
             cause = f"They fit the limits of {' and '.join(others)}: are the columns exchanged?"
             cause += " Check also units and zeros."
         elif np.ptp(q) > 2.0 * math.pi and (
-            not np.isfinite(width[j]) or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
+            not np.isfinite(width[j])
+            or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
         ):
             cause = "They look like degrees: convert them to radians."
         elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
             cause = "They look like mm: convert them to m."
         text = f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, {q.min():.4g} to {q.max():.4g}"
-        remedy = cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
+        remedy = (
+            cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
+        )
         raise Implausible(text, where="q", remedy=remedy)
     limit = model.velocity_limit
     over = min(_OVER, len(t) - 1)
@@ -63,7 +69,9 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
     if fast.any():
         j = int(np.argmax(fast))
         problem = f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit"
-        raise Implausible(problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s).")
+        raise Implausible(
+            problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s)."
+        )
 
 
 def _within(model: RobotModel, j: int, q: Array) -> float:
@@ -72,7 +80,12 @@ def _within(model: RobotModel, j: int, q: Array) -> float:
 
 
 def check_result(
-    names: tuple[str, ...], effort: Array, speed: Array, noise: Array, residual: Array, friction_power: Array
+    names: tuple[str, ...],
+    effort: Array,
+    speed: Array,
+    noise: Array,
+    residual: Array,
+    friction_power: Array,
 ) -> None:
     """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
 
@@ -85,7 +98,10 @@ def check_result(
     """
     driven = friction_power < -np.maximum(0.05 * effort, 2.0 * noise) * speed
     worse = (residual > _WORSE * noise) & (residual > _UNEXPLAINED * effort)
-    for what, joints in (("friction would drive", driven), ("no bodies explain the efforts of", worse)):
+    for what, joints in (
+        ("friction would drive", driven),
+        ("no bodies explain the efforts of", worse),
+    ):
         if joints.any():
             own = [name for name, bad in zip(names, joints, strict=True) if bad]
             remedy = "Check signs and units of efforts and positions, the order of the joints, the kinematics of the URDF and "

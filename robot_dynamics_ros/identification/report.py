@@ -57,41 +57,71 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
     out: list[tuple[str, str]] = []
     names = result.prior.joint_names
     share = result.rms / np.maximum(result.effort_rms, 1e-300)
-    for level, low, high in (("good", 0.0, _EXPLAINED), ("fair", _EXPLAINED, _MOSTLY), ("poor", _MOSTLY, np.inf)):
+    for level, low, high in (
+        ("good", 0.0, _EXPLAINED),
+        ("fair", _EXPLAINED, _MOSTLY),
+        ("poor", _MOSTLY, np.inf),
+    ):
         joints = [f"{n} ({x:.0%})" for n, x in zip(names, share, strict=True) if low <= x < high]
         if joints:
-            out.append((level, f"Unexplained share of the recorded efforts (root mean square): {', '.join(joints)}."))
+            out.append(
+                (
+                    level,
+                    f"Unexplained share of the recorded efforts (root mean square): {', '.join(joints)}.",
+                )
+            )
     worse = [n for n, a, b in zip(names, result.rms, result.prior_rms, strict=True) if a > b]
     if worse:
         out.append(("poor", f"The URDF as it was explains more: {', '.join(worse)}."))
     for check in checks:
         before, after = check.check.prior, check.check.identified
-        bad = [n for n, a, b in zip(names, after, result.prediction_rms, strict=True) if a > _UNSEEN_WORSE * b]
+        bad = [
+            n
+            for n, a, b in zip(names, after, result.prediction_rms, strict=True)
+            if a > _UNSEEN_WORSE * b
+        ]
         gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
         if bad:
             text = f"the error of {', '.join(bad)} is larger than expected; {gain:.0%} of the URDF's error."
-            out.append(("fair" if gain < 1.0 else "poor", f"{check.source}, for validation: {text}"))
+            out.append(
+                ("fair" if gain < 1.0 else "poor", f"{check.source}, for validation: {text}")
+            )
         else:
-            out.append(("good", f"{check.source}, for validation: the error is {gain:.0%} of the URDF's."))
+            out.append(
+                ("good", f"{check.source}, for validation: the error is {gain:.0%} of the URDF's.")
+            )
     if not checks:
         out.append(("fair", "There is no recording for validation: --validate names one."))
     if result.base.unseen:
-        out.append(("fair", f"The motion does not show, kept from the URDF: {', '.join(result.base.unseen)}."))
+        out.append(
+            (
+                "fair",
+                f"The motion does not show, kept from the URDF: {', '.join(result.base.unseen)}.",
+            )
+        )
     if result.base.condition > _CONDITION:
         text = f"The motion is poor (condition number {result.base.condition:.0f}): see robot_dynamics excite."
         out.append(("fair", text))
-    wide = np.isfinite(result.base.half_width) & (result.base.half_width > np.abs(result.base.values))
+    wide = np.isfinite(result.base.half_width) & (
+        result.base.half_width > np.abs(result.base.values)
+    )
     if wide.any():
-        text = f"{int(wide.sum())} of {len(wide)} base parameters cannot be distinguished from zero."
+        text = (
+            f"{int(wide.sum())} of {len(wide)} base parameters cannot be distinguished from zero."
+        )
         out.append(("fair" if wide.mean() > 0.2 else "good", text))
     moved = zip(result.prior.moving_joint_names, result.full.distance, strict=True)
     far = [result.prior.joint(joint).child for joint, distance in moved if distance > _FAR]
     if far:
-        out.append(("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below."))
+        out.append(
+            ("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below.")
+        )
     if not result.full.converged:
         good_enough = bool((result.rms <= 1.05 * result.base.noise).all())
         more = ", but its last result explains as much as base parameters do" if good_enough else ""
-        out.append(("fair" if good_enough else "poor", f"The search for bodies did not converge{more}."))
+        out.append(
+            ("fair" if good_enough else "poor", f"The search for bodies did not converge{more}.")
+        )
     out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in result.notes]
     return sorted(out, key=lambda entry: ("poor", "fair", "good").index(entry[0]))
 
@@ -129,7 +159,12 @@ def report_text(
 def _unexplained(result: Identification) -> list[str]:
     figures = result.effort_rms, result.prior_rms, result.rms, result.base.noise
     rows = [
-        [n, *(f"{x:.4g}" for x in row), f"{result.least_squares_share[j]:.0%}", f"{result.used[j]:.0%}"]
+        [
+            n,
+            *(f"{x:.4g}" for x in row),
+            f"{result.least_squares_share[j]:.0%}",
+            f"{result.used[j]:.0%}",
+        ]
         for j, (n, *row) in enumerate(zip(result.prior.joint_names, *figures, strict=True))
     ]
     return _section(
@@ -147,7 +182,9 @@ def _torque_constants(result: Identification) -> list[str]:
         return []
     rows = [
         [name, f"{value:.5g}", "given" if given else f"{error:.1%}" if known else "unknown"]
-        for name, value, error, given, known in zip(c.joint_names, c.values, c.error, c.given, c.known, strict=True)
+        for name, value, error, given, known in zip(
+            c.joint_names, c.values, c.error, c.given, c.known, strict=True
+        )
     ]
     text = "N m or N at the joint for one unit of the recorded currents."
     return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
@@ -160,11 +197,28 @@ def _friction_forms(result: Identification) -> list[str]:
         rest = ", ".join(f"{word} {result.value(j, word):.4g}" for word in form.parameters)
         texts = [EFFECTS[effect].text.format(**form.all_numbers) for effect in form.effects]
         rest += "".join(f" ({text})" for text in texts if text)
-        numbers = result.value(j, "viscous"), result.value(j, "coulomb"), result.offset[j], result.model.armature[j]
+        numbers = (
+            result.value(j, "viscous"),
+            result.value(j, "coulomb"),
+            result.offset[j],
+            result.model.armature[j],
+        )
         viscous, coulomb, offset, rotor = (f"{x:.4g}" for x in numbers)
         ways = " and ".join(f"{way:.3g}" for way in form.ways) if form.presliding else "-"
         errors = [f"{x[j]:.4g}" for x in (result.prediction_rms, result.simple_rms)]
-        rows.append([name, viscous, coulomb, ways, f"{form.smoothing:.3g}", offset, rotor, rest or "-", *errors])
+        rows.append(
+            [
+                name,
+                viscous,
+                coulomb,
+                ways,
+                f"{form.smoothing:.3g}",
+                offset,
+                rotor,
+                rest or "-",
+                *errors,
+            ]
+        )
     return _section(
         "Friction",
         'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square of the '
@@ -179,9 +233,16 @@ def _base_parameters(result: Identification) -> list[str]:
     rows = []
     for k, name in enumerate(base.names):
         width = f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen"
-        t_value, meaning = _t_value(base.values[k], base.standard_error[k]), result.identifiable.meaning(k, 3)
+        t_value, meaning = (
+            _t_value(base.values[k], base.standard_error[k]),
+            result.identifiable.meaning(k, 3),
+        )
         rows.append([name, f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width, t_value, meaning])
-    unseen = [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""] if base.unseen else []
+    unseen = (
+        [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""]
+        if base.unseen
+        else []
+    )
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
         "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
@@ -198,10 +259,19 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
         return [f"{y:.4g}" for y in (*x, np.sqrt(np.mean(x**2)))]
 
     figures = zip(e.names, e.error, e.change, e.condition, strict=True)
-    by_estimator = [[name, *errors(error), f"{x:.2f}", f"{condition:.0f}"] for name, error, x, condition in figures]
+    by_estimator = [
+        [name, *errors(error), f"{x:.2f}", f"{condition:.0f}"]
+        for name, error, x, condition in figures
+    ]
     without = {"nothing": e.error[e.names.index("weighted least squares")], **e.without}
     by_parameter = [
-        [name, *(f"{x:.4g} ({_t_value(x, y)})" for x, y in zip(e.values[:, k], e.standard_error[:, k], strict=True))]
+        [
+            name,
+            *(
+                f"{x:.4g} ({_t_value(x, y)})"
+                for x, y in zip(e.values[:, k], e.standard_error[:, k], strict=True)
+            ),
+        ]
         for k, name in enumerate(e.parameters)
     ]
     return [
@@ -232,7 +302,9 @@ def _bodies(result: Identification) -> list[str]:
         result.prior.moving_joint_names, before, after, errors, result.full.distance, strict=True
     ):
         masses = f"{p[0]:.4g}", f"{x[0]:.4g}", f"{error:.2g}"
-        rows.append([result.prior.joint(joint).child, *masses, _vector(p), _vector(x), f"{moved:.2f}"])
+        rows.append(
+            [result.prior.joint(joint).child, *masses, _vector(p), _vector(x), f"{moved:.2f}"]
+        )
     text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
     return [
         *_section("Bodies", text, "link,mass before,mass,±,centre before,centre,moved", rows),
@@ -246,7 +318,9 @@ def _recordings(recordings: Sequence[Recording]) -> list[str]:
         return []
     lines = ["## Recordings", ""]
     for r in recordings:
-        rows = f"{len(r)} rows over {r.t[-1] - r.t[0]:.4g} s" + (f", {len(r.bad)} bad ones left out" if r.bad else "")
+        rows = f"{len(r)} rows over {r.t[-1] - r.t[0]:.4g} s" + (
+            f", {len(r.bad)} bad ones left out" if r.bad else ""
+        )
         lines.append(f"- {'; '.join([f'{r.source}: {rows}', *r.notes])}.")
     return [*lines, ""]
 
@@ -292,11 +366,20 @@ def report_json(
         "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
         "recordings": [{"source": r.source, "rows": len(r), "notes": r.notes} for r in recordings],
         "parameters": dict(zip(result.parameters.names, result.full.values, strict=True)),
-        "standard_errors": dict(zip(result.parameters.names, result.full.standard_error, strict=True)),
-        "torque_constants": c and _named(names, value=c.values, relative_error=c.error, given=c.given, known=c.known),
+        "standard_errors": dict(
+            zip(result.parameters.names, result.full.standard_error, strict=True)
+        ),
+        "torque_constants": c
+        and _named(names, value=c.values, relative_error=c.error, given=c.given, known=c.known),
         "converged": result.full.converged,
         "estimators": e
-        and _named(e.names, values=e.values, standard_errors=e.standard_error, error=e.error, condition=e.condition),
+        and _named(
+            e.names,
+            values=e.values,
+            standard_errors=e.standard_error,
+            error=e.error,
+            condition=e.condition,
+        ),
         "without": e and e.without,
     }
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
@@ -328,7 +411,10 @@ def report_html(
     """
     drawn = [*comparisons[:1], *checks]
     total, done = 1 + len(drawn) * result.prior.nv, 0
-    lines = [*(html_finding(level, text) for level, text in findings(result, checks)), "<h2>Errors and confidence</h2>"]
+    lines = [
+        *(html_finding(level, text) for level, text in findings(result, checks)),
+        "<h2>Errors and confidence</h2>",
+    ]
 
     def add_picture(draw: Callable[[], Figure], words: str) -> None:
         nonlocal done
@@ -336,7 +422,9 @@ def report_html(
         if progress is not None:
             progress(done / total)
         picture = as_html(draw, words)
-        said = picture.startswith("<p>") and picture in lines  # why there is none, which is said once
+        said = (
+            picture.startswith("<p>") and picture in lines
+        )  # why there is none, which is said once
         lines.append("" if said else picture)
 
     add_picture(lambda: plot_identification(result), "root mean squares and base parameters")
@@ -364,7 +452,9 @@ def _as_html(text: str) -> list[str]:
         if line.startswith("## "):
             out.append(f"<h3>{html.escape(line[3:])}</h3>")
         elif line:
-            out.append(f"<p>{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>")
+            out.append(
+                f"<p>{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>"
+            )
     return out
 
 
@@ -392,7 +482,9 @@ def _vector(p: np.ndarray) -> str:
     return " ".join(f"{x:.3f}" for x in p[1:4] / p[0]) if p[0] > 0.0 else "-"
 
 
-def _section(title: str, text: str, head: str | Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _section(
+    title: str, text: str, head: str | Sequence[str], rows: Sequence[Sequence[str]]
+) -> list[str]:
     words = head.split(",") if isinstance(head, str) else head
     return [f"## {title}", "", text, "", *_table(words, rows), ""]
 
@@ -439,7 +531,9 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
         return save(figure, path)
 
 
-def plot_joint(result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None) -> Figure:
+def plot_joint(
+    result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None
+) -> Figure:
     """Draw one joint of a recording: measured and predicted efforts, their difference and its spectrum, the motion, and
     friction, all before and after the identification.
 
@@ -462,15 +556,25 @@ def plot_joint(result: Identification, comparison: Comparison, joint: str, path:
     j, c = model.joint_names.index(joint), comparison
     kind = next(kind for kind, joints in joint_kinds(model).items() if j in joints)
     unit = unit_of("effort", kind)[0]
-    left = (c.measured - c.prior, _BEFORE, "before"), (c.measured - c.identified, _AFTER, "identified")
+    left = (
+        (c.measured - c.prior, _BEFORE, "before"),
+        (c.measured - c.identified, _AFTER, "identified"),
+    )
     measured = c.measured, "#999999", "measured"
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(13.0, 7.6))
-        grid = figure.add_gridspec(3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22)
+        grid = figure.add_gridspec(
+            3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22
+        )
         over, residual = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
         residual.sharex(over)
         spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
-        _over_time(over, c, j, (measured, (c.prior, _BEFORE, "before"), (c.identified, _AFTER, "identified")))
+        _over_time(
+            over,
+            c,
+            j,
+            (measured, (c.prior, _BEFORE, "before"), (c.identified, _AFTER, "identified")),
+        )
         over.set_title(f"effort, measured and predicted [{unit}]")
         _over_time(residual, c, j, left)
         residual.set_title(f"residual: measured less predicted effort [{unit}]")
@@ -488,7 +592,13 @@ def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, 
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
         for values, colour, label in curves:
-            axis.plot(c.t[k], values[k, j], color=colour, lw=0.9, label=label if part is c.parts[0] else None)
+            axis.plot(
+                c.t[k],
+                values[k, j],
+                color=colour,
+                lw=0.9,
+                label=label if part is c.parts[0] else None,
+            )
 
 
 def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
@@ -522,8 +632,12 @@ def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind:
 def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
     k = thinned(len(c.t))
     rate, factor = unit_of("velocity", kind)
-    axis.plot(factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6)
-    axis.plot(factor * c.v[k, j], (c.identified - c.rigid)[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6)
+    axis.plot(
+        factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6
+    )
+    axis.plot(
+        factor * c.v[k, j], (c.identified - c.rigid)[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6
+    )
     axis.set_title(f"friction and offset [{unit_of('effort', kind)[0]}] over speed")
     axis.set_xlabel(f"speed [{rate}]")
 
@@ -531,9 +645,19 @@ def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
 def _bars(axis: Axes, result: Identification, joints: list[int], unit: str) -> None:
     names = [result.prior.joint_names[j] for j in joints]
     for k, (values, label) in enumerate(
-        ((result.effort_rms, "recorded effort"), (result.prior_rms, "prior leaves"), (result.rms, "identified leaves"))
+        (
+            (result.effort_rms, "recorded effort"),
+            (result.prior_rms, "prior leaves"),
+            (result.rms, "identified leaves"),
+        )
     ):
-        axis.barh(np.arange(len(names)) + 0.27 * (k - 1), values[joints], 0.25, color=SERIES[k], label=label)
+        axis.barh(
+            np.arange(len(names)) + 0.27 * (k - 1),
+            values[joints],
+            0.25,
+            color=SERIES[k],
+            label=label,
+        )
     axis.set_yticks(np.arange(len(names)), names)
     axis.invert_yaxis()
     axis.set_xscale("log")
@@ -554,5 +678,7 @@ def _parameters(axis: Axes, result: Identification, shown: NDArray[np.intp]) -> 
     largest = float(np.abs(base.values[shown]).max(initial=1e-6))
     axis.set_xscale("symlog", linthresh=10.0 ** np.floor(np.log10(0.02 * largest)))
     axis.margins(x=0.06)
-    low = f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
+    low = (
+        f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
+    )
     axis.set_title(f"base parameters [kg, kg m, kg m² and of friction]{low}")

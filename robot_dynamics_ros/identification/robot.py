@@ -31,14 +31,22 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
     bodies = values[parameters.bodies].reshape(-1, 10)
     for b, joint in enumerate(model.moving_joint_names):
         first = model.joint(joint).child
-        others = [i for i, name in enumerate(model.link_names) if model.link_body[i] == b and name != first]
+        others = [
+            i
+            for i, name in enumerate(model.link_names)
+            if model.link_body[i] == b and name != first
+        ]
         known, fixed = {i: model.link(model.link_names[i]).inertia for i in others}, np.zeros(10)
         for i, body in known.items():
-            fixed += _parameters(body.in_parent(Pose(model.link_rotation[i], model.link_position[i])))
+            fixed += _parameters(
+                body.in_parent(Pose(model.link_rotation[i], model.link_position[i]))
+            )
         share = _share_kept(bodies[b], fixed) if others else 1.0
         if share < 1.0:
             for i, body in known.items():
-                inertias[model.link_names[i]] = Inertia(share * body.mass, body.com, share * body.rotational)
+                inertias[model.link_names[i]] = Inertia(
+                    share * body.mass, body.com, share * body.rotational
+                )
         inertias[first] = _inertia(bodies[b] - share * fixed)
     words = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 
@@ -49,21 +57,30 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
 
         def own(name: str) -> float:
             index = parameters.index(j, name)
-            return max(float(values[index]), 0.0) if index >= 0 else 0.0  # a mimic's master has it all
+            return (
+                max(float(values[index]), 0.0) if index >= 0 else 0.0
+            )  # a mimic's master has it all
 
-        changes: dict[str, Any] = {words[kind]: own(kind) for kind in parameters.kinds if kind in words}
+        changes: dict[str, Any] = {
+            words[kind]: own(kind) for kind in parameters.kinds if kind in words
+        }
         if j >= 0 and "armature" in changes:
             changes["rotor_inertia"] = 0.0  # identified together with the armature
         elif j >= 0:
             changes["armature"] = joint.armature + own("rotor")
         if joint.coupling is not None and j >= 0:
             damping, friction = own("coupled_viscous"), own("coupled_coulomb")
-            changes["coupling"] = dataclasses.replace(joint.coupling, damping=damping, friction=friction)
+            changes["coupling"] = dataclasses.replace(
+                joint.coupling, damping=damping, friction=friction
+            )
         return dataclasses.replace(joint, **changes)
 
     description = dataclasses.replace(
         model.description,
-        links=tuple(Link(link.name, inertias.get(link.name, link.inertia)) for link in model.description.links),
+        links=tuple(
+            Link(link.name, inertias.get(link.name, link.inertia))
+            for link in model.description.links
+        ),
         joints=tuple(joint_with(joint) for joint in model.description.joints),
         source="",
     )
@@ -77,13 +94,17 @@ def _share_kept(body: Array, fixed: Array) -> float:
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if bool(is_consistent(body - middle * fixed, 1e-6)) else (low, middle)
+        low, high = (
+            (middle, high) if bool(is_consistent(body - middle * fixed, 1e-6)) else (low, middle)
+        )
     return 0.9 * low
 
 
 def _parameters(body: Inertia) -> Array:
     I = body.about_origin()  # noqa: E741 - the book's name
-    return np.concatenate([[body.mass], body.mass * body.com, I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]])
+    return np.concatenate(
+        [[body.mass], body.mass * body.com, I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]]
+    )
 
 
 def _inertia(p: Array) -> Inertia:
@@ -158,7 +179,9 @@ def _alike(one: RobotModel, two: RobotModel) -> bool:
 
 def _edited(model: RobotModel, source: str) -> str:
     # the source has passed the reader, which refuses document type declarations
-    for _, (prefix, address) in ElementTree.iterparse(io.BytesIO(source.encode()), events=("start-ns",)):
+    for _, (prefix, address) in ElementTree.iterparse(
+        io.BytesIO(source.encode()), events=("start-ns",)
+    ):
         if prefix and not prefix.startswith("ns"):
             ElementTree.register_namespace(prefix, address)
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
@@ -175,7 +198,11 @@ def _edited(model: RobotModel, source: str) -> str:
             dynamics.tail = dynamics.tail or "\n    "
             dynamics.set("damping", repr(float(joint.damping)))
             dynamics.set("friction", repr(float(joint.friction)))
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
 def _edit_link(element: ElementTree.Element, inertia: Inertia) -> None:

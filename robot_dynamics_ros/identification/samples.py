@@ -23,7 +23,12 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
 from robot_dynamics_ros.recordings.recording import Recording
-from robot_dynamics_ros.recordings.smoothing import ORDER, derivatives, require_increasing, smooth_motion
+from robot_dynamics_ros.recordings.smoothing import (
+    ORDER,
+    derivatives,
+    require_increasing,
+    smooth_motion,
+)
 from robot_dynamics_ros.workers import Workers, run_tasks
 
 STILL = 0.2  # of the usual smoothing speed of friction: a joint that is slower stands
@@ -34,7 +39,9 @@ _ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if 
 
 def _not_efforts(copied: Sequence[str]) -> ArgumentError:
     problem = f"this is another quantity: the column of {', that of '.join(copied)}"
-    remedy = "Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT."
+    remedy = (
+        "Record efforts, or name their columns; lock a joint that does not matter: --lock JOINT."
+    )
     return ArgumentError(problem, where="effort", remedy=remedy)
 
 
@@ -50,7 +57,9 @@ class MotionSamples:
     parts: tuple[slice, ...]  # stretches without gaps
     window: float  # s, length of the local polynomials
     notes: tuple[str, ...]  # what was done to the recording, in sentences
-    unusable: NDArray[np.bool_]  # (n, nv) efforts that were not measured, as frozen and clipped ones
+    unusable: NDArray[
+        np.bool_
+    ]  # (n, nv) efforts that were not measured, as frozen and clipped ones
 
     @classmethod
     def of(
@@ -72,7 +81,11 @@ class MotionSamples:
             Implausible: positions that the robot cannot have.
         """
         nv = model.nv
-        t, q, effort = as_input(t, (), "t"), as_input(q, (nv,), "q"), as_input(effort, (nv,), "effort")
+        t, q, effort = (
+            as_input(t, (), "t"),
+            as_input(q, (nv,), "q"),
+            as_input(effort, (nv,), "effort"),
+        )
         velocity = None if v is None else as_input(v, (nv,), "v")
         for where, array in (("q", q), ("effort", effort), ("v", velocity)):
             if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
@@ -98,19 +111,32 @@ class MotionSamples:
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
         smooth = smooth_motion(model, t, q, velocity, effort, window=window)
-        kept = [slice(part.start + a, part.start + b) for part in smooth.parts for a, b in runs(smooth.good[part])]
+        kept = [
+            slice(part.start + a, part.start + b)
+            for part in smooth.parts
+            for a, b in runs(smooth.good[part])
+        ]
         long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
         if not long:
-            raise ArgumentError("there is no stretch without gaps", where="t", remedy="Record at a steady rate.")
+            raise ArgumentError(
+                "there is no stretch without gaps", where="t", remedy="Record at a steady rate."
+            )
         rows = np.concatenate([np.arange(p.start, p.stop) for p in long])
-        alike = copied_efforts(effort[rows], {"velocity": smooth.v[rows]}, model.joint_names, _ALIKE)
+        alike = copied_efforts(
+            effort[rows], {"velocity": smooth.v[rows]}, model.joint_names, _ALIKE
+        )
         if len(alike) >= model.nv:
             raise _not_efforts(alike)
         ends = np.cumsum([p.stop - p.start for p in long])
-        parts = tuple(slice(int(end) - (p.stop - p.start), int(end)) for p, end in zip(long, ends, strict=True))
+        parts = tuple(
+            slice(int(end) - (p.stop - p.start), int(end))
+            for p, end in zip(long, ends, strict=True)
+        )
         notes = [*damaged, *smooth.notes]
         notes += [f"short gaps bridged: {smooth.bridged}"] if smooth.bridged else []
-        notes += [f"longer gaps left open: {len(smooth.parts) - 1}"] if len(smooth.parts) > 1 else []
+        notes += (
+            [f"longer gaps left open: {len(smooth.parts) - 1}"] if len(smooth.parts) > 1 else []
+        )
         states = t[rows], smooth.q[rows], smooth.v[rows], smooth.a[rows], effort[rows]
         return cls(*states, parts, smooth.window, tuple(notes), unusable[rows])
 
@@ -140,16 +166,27 @@ class MotionSamples:
         motions = run_tasks(motion_of, recordings, workers if len(recordings) > 1 else None)
         if len(motions) == 1:
             return motions[0]
-        notes = tuple(f"{r.source}: {note}" for r, m in zip(recordings, motions, strict=True) for note in m.notes)
+        notes = tuple(
+            f"{r.source}: {note}"
+            for r, m in zip(recordings, motions, strict=True)
+            for note in m.notes
+        )
         return dataclasses.replace(cls.joined(motions), notes=notes)
 
     @classmethod
     def joined(cls, motions: Sequence[MotionSamples]) -> MotionSamples:
         """Motions one after another, without their notes; smoothed as the longest of them."""
         starts = np.cumsum([0, *(len(m.t) for m in motions)])
-        parts = tuple(slice(p.start + k, p.stop + k) for m, k in zip(motions, starts, strict=False) for p in m.parts)
+        parts = tuple(
+            slice(p.start + k, p.stop + k)
+            for m, k in zip(motions, starts, strict=False)
+            for p in m.parts
+        )
         window = max(motions, key=lambda m: len(m.t)).window
-        rows = {x: np.concatenate([getattr(m, x) for m in motions]) for x in ("t", "q", "v", "a", "effort", "unusable")}
+        rows = {
+            x: np.concatenate([getattr(m, x) for m in motions])
+            for x in ("t", "q", "v", "a", "effort", "unusable")
+        }
         return cls(**rows, parts=parts, window=window, notes=())
 
     @property
@@ -163,7 +200,9 @@ class MotionSamples:
         for part in self.parts:
             n, step = part.stop - part.start, self._step(part)
             samples = min(max(round(window / step), ORDER + 2) | 1, (n - 1) | 1)
-            out[:, part] = derivatives(self.t[part], x[part], window=samples, order=ORDER, up_to=up_to, bridge=window)
+            out[:, part] = derivatives(
+                self.t[part], x[part], window=samples, order=ORDER, up_to=up_to, bridge=window
+            )
         return out
 
     def _step(self, part: slice) -> float:
@@ -187,11 +226,15 @@ class MotionSamples:
     def mean(self, x: Array, length: float) -> Array:
         """(m, ...) averages of (n, ...) rows over blocks of ``length`` s; a stretch's last rows that fill no block are
         left out."""
-        return np.concatenate([x[p].reshape(-1, D, *x.shape[1:]).mean(axis=1) for p, D in self._whole(length)])
+        return np.concatenate(
+            [x[p].reshape(-1, D, *x.shape[1:]).mean(axis=1) for p, D in self._whole(length)]
+        )
 
     def block_parts(self, length: float) -> NDArray[np.int64]:
         """(m,) number of the stretch each block is from."""
-        return np.repeat(np.arange(len(self.parts)), [(p.stop - p.start) // D for p, D in self._whole(length)])
+        return np.repeat(
+            np.arange(len(self.parts)), [(p.stop - p.start) // D for p, D in self._whole(length)]
+        )
 
     def _whole(self, length: float) -> Iterator[tuple[slice, int]]:
         """Rows of each stretch that fill blocks of ``length`` s, and how many one has."""
@@ -206,14 +249,20 @@ class MotionSamples:
             per = max(1, _CHUNK // D) * D
             for first in range(part.start, part.stop, per):
                 rows = slice(first, min(first + per, part.stop))
-                Y = np.asarray(joint_torque_regressor(model, self.q[rows], self.v[rows], self.a[rows]))
+                Y = np.asarray(
+                    joint_torque_regressor(model, self.q[rows], self.v[rows], self.a[rows])
+                )
                 out.append(Y.reshape(-1, D, *Y.shape[1:]).mean(axis=1))
         return np.concatenate(out)
 
 
-def _motion_of(model: RobotModel, window: float | None, check: bool, recording: Recording) -> MotionSamples:
+def _motion_of(
+    model: RobotModel, window: float | None, check: bool, recording: Recording
+) -> MotionSamples:
     assert recording.effort is not None
-    return MotionSamples.of(model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check)
+    return MotionSamples.of(
+        model, recording.t, recording.q, recording.effort, recording.v, window=window, check=check
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,15 +282,22 @@ class Blocks:
         count = np.maximum(self.use.sum(axis=0), 1)
         return np.asarray(np.sqrt(np.where(self.use, residual**2, 0.0).sum(axis=0) / count))
 
-    def with_parameters(self, parameters: EffortParameters, motion: MotionSamples, length: float) -> Blocks:
+    def with_parameters(
+        self, parameters: EffortParameters, motion: MotionSamples, length: float
+    ) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were made from."""
         bodies = self.Y[..., parameters.bodies]
-        joints = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a, motion.parts), length)
+        joints = motion.mean(
+            parameters.joint_columns(motion.q, motion.v, motion.a, motion.parts), length
+        )
         return dataclasses.replace(self, Y=np.concatenate([bodies, joints], axis=-1))
 
 
 def blocks(
-    parameters: EffortParameters, motion: MotionSamples, length: float = 0.05, slow: Array | None = None
+    parameters: EffortParameters,
+    motion: MotionSamples,
+    length: float = 0.05,
+    slow: Array | None = None,
 ) -> Blocks:
     """Averages over ``length`` s; a joint's block is left out if it is slower than ``slow`` (nv,), rad/s or m/s, half of the time."""
     if slow is None:
@@ -250,5 +306,7 @@ def blocks(
     effort = motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length)
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)
     use = (still <= 0.5) & (motion.mean(motion.unusable.astype(np.float64), length) == 0.0)
-    of_bodies = Blocks(bodies, effort, use, motion.mean(motion.v, length), motion.block_parts(length))
+    of_bodies = Blocks(
+        bodies, effort, use, motion.mean(motion.v, length), motion.block_parts(length)
+    )
     return of_bodies.with_parameters(parameters, motion, length)

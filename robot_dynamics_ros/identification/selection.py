@@ -54,7 +54,9 @@ class Selection:
 class _Trials:
     """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the others' being given."""
 
-    def __init__(self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array) -> None:
+    def __init__(
+        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array
+    ) -> None:
         parameters, independent = identifiable.parameters, identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
         self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, identifiable.effort_scale
@@ -63,7 +65,9 @@ class _Trials:
         self.held, self.pull = np.diag(held), held * identifiable.prior[: len(bodies)]
         m = len(data.effort)
         fold = stretches(m)
-        self.products: list[Array] = []  # of each joint: (folds, bodies + candidates + effort, the same)
+        self.products: list[
+            Array
+        ] = []  # of each joint: (folds, bodies + candidates + effort, the same)
         for j, columns in enumerate(candidates):
             W = np.column_stack([data.Y[:, j, bodies], columns, data.effort[:, j]])
             parts = [W[(fold == f) & data.use[:, j]] for f in range(FOLDS)]
@@ -93,7 +97,9 @@ class _Trials:
                 b += c[:, :n] - np.einsum("fkn,fk->fn", share, c[:, n:])
         return N, b
 
-    def errors(self, joint: int, columns: list[int], others: tuple[Array, Array]) -> tuple[Array, Array]:
+    def errors(
+        self, joint: int, columns: list[int], others: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
         A, c = self._normal(joint, columns)
         A[:, : self.size, : self.size] += others[0]
@@ -110,12 +116,16 @@ class _Trials:
         resemble what bodies do, and with few data would take their place."""
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
         rest = [j for j in range(len(chosen)) if j != joint]
-        after, before = ((self.weight[rest] * self.each(columns, rest)).tolist() for columns in (new, chosen))
+        after, before = (
+            (self.weight[rest] * self.each(columns, rest)).tolist() for columns in (new, chosen)
+        )
         return sum(after) - sum(before) <= _PRICE * self.weight[joint] * won
 
     def each(self, chosen: list[list[int]], joints: Sequence[int]) -> Array:
         """Squared errors of prediction of each of these joints."""
-        return np.array([self.errors(j, chosen[j], self.others(chosen, j))[0].sum() for j in joints])
+        return np.array(
+            [self.errors(j, chosen[j], self.others(chosen, j))[0].sum() for j in joints]
+        )
 
 
 def select_effects(
@@ -176,7 +186,9 @@ def select_effects(
         other = [(form, numbers) for form, numbers in offers[j] if form.effects[0] != "coupled"]
         forms[j] = _add_effects(again, chosen, j, plainly[j], other, least[j])
     used = np.maximum(data.use.sum(axis=0), 1)
-    return Selection(tuple(forms), np.sqrt(again.each(chosen, range(nv)) / used), np.sqrt(simple / used))
+    return Selection(
+        tuple(forms), np.sqrt(again.each(chosen, range(nv)) / used), np.sqrt(simple / used)
+    )
 
 
 class _Directions:
@@ -197,10 +209,13 @@ class _Directions:
             for part in motion.parts:
                 start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(factors))
                 slid[part] = presliding(q[part], self.distance[j, 0] * factors, start)
-            smooth = np.column_stack([np.tanh(v / form.smoothing), np.tanh(v[:, None] / self.width[j])])
+            smooth = np.column_stack(
+                [np.tanh(v / form.smoothing), np.tanh(v[:, None] / self.width[j])]
+            )
             slid = motion.mean(slid, block)
             pairs = [
-                0.5 * (slid[:, most - k : most - k + count] + slid[:, most + k : most + k + count]) for k in _OCTAVES
+                0.5 * (slid[:, most - k : most - k + count] + slid[:, most + k : most + k + count])
+                for k in _OCTAVES
             ]
             self.columns.append(np.column_stack([motion.mean(smooth, block), *pairs]))
 
@@ -210,16 +225,28 @@ class _Directions:
         if slide is None:
             return JointEffects(smoothing)
         octaves, distance = divmod(slide, len(_DISTANCES))
-        return JointEffects(smoothing, float(self.distance[joint, distance]), presliding_ratio=4.0 ** _OCTAVES[octaves])
+        return JointEffects(
+            smoothing,
+            float(self.distance[joint, distance]),
+            presliding_ratio=4.0 ** _OCTAVES[octaves],
+        )
 
 
 def _rotary(model: RobotModel) -> Array:
     """(nv,) whether a position is an angle."""
-    return np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
+    return np.array(
+        [model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names]
+    )
 
 
 def _choose_directions(
-    trials: _Trials, candidates: _Directions, chosen: _Columns, forms: _Forms, first: int, may_slide: bool, tell: Tell
+    trials: _Trials,
+    candidates: _Directions,
+    chosen: _Columns,
+    forms: _Forms,
+    first: int,
+    may_slide: bool,
+    tell: Tell,
 ) -> None:
     """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
     base = list(range(first))
@@ -241,7 +268,11 @@ def _choose_directions(
 
 
 def _offered(
-    parameters: EffortParameters, forms: _Forms, motion: MotionSamples, directions: Array, allowed: tuple[str, ...]
+    parameters: EffortParameters,
+    forms: _Forms,
+    motion: MotionSamples,
+    directions: Array,
+    allowed: tuple[str, ...],
 ) -> list[list[tuple[JointEffects, Array]]]:
     """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
@@ -276,7 +307,11 @@ def _add_effects(
             if name in form.effects or EFFECTS[name].after not in ("", *form.effects):
                 continue
             error, values = trials.errors(j, [*chosen[j], *numbers], others)
-            if better(error, best, GAIN, least) and error.sum() < now.sum() and _possible(values, offer):
+            if (
+                better(error, best, GAIN, least)
+                and error.sum() < now.sum()
+                and _possible(values, offer)
+            ):
                 # after all friction, and only if the bodies are no worse for it
                 if name in OF_SENSORS and (
                     (pick is not None and pick[0].effects[0] not in OF_SENSORS)
@@ -293,13 +328,20 @@ def _add_effects(
 
 def _coupled_alone(forms: list[JointEffects]) -> list[int]:
     """Joints that are coupled with a neighbour that is not coupled with them: a motor acts on both."""
-    rows = [(f.numbers["coupled_before"], f.numbers["coupled_after"]) if "coupled" in f.effects else () for f in forms]
+    rows = [
+        (f.numbers["coupled_before"], f.numbers["coupled_after"]) if "coupled" in f.effects else ()
+        for f in forms
+    ]
     return [
         j
         for j, row in enumerate(rows)
         if row
         and not any(
-            0 <= j + k < len(rows) and row[(k + 1) // 2] and rows[j + k] and rows[j + k][(1 - k) // 2] for k in (-1, 1)
+            0 <= j + k < len(rows)
+            and row[(k + 1) // 2]
+            and rows[j + k]
+            and rows[j + k][(1 - k) // 2]
+            for k in (-1, 1)
         )
     ]
 
@@ -308,4 +350,6 @@ def _possible(values: Array, effect: JointEffects) -> bool:
     """Whether the estimates (folds, ...), of which the last are the effect's, have the sign and size that it can have."""
     means = values[:, values.shape[1] - len(effect.parameters) :].mean(axis=0)
     rule = EFFECTS[effect.effects[0]]
-    return bool(np.all(np.abs(means) < rule.at_most) and (not rule.not_negative or np.all(means > 0.0)))
+    return bool(
+        np.all(np.abs(means) < rule.at_most) and (not rule.not_negative or np.all(means > 0.0))
+    )

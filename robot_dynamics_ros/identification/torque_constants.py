@@ -26,15 +26,22 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 
-_SPREAD, _OFFSET = 0.25, 0.05  # share of a mass, and m of a centre, by which they may well differ from the prior
+_SPREAD, _OFFSET = (
+    0.25,
+    0.05,
+)  # share of a mass, and m of a centre, by which they may well differ from the prior
 _STEPS = 30
 _SETTLED, _STEADY = 1e-8, 1e-2  # shares by which constants change in the last step
 _MOST = 0.5  # relative standard error above which a constant is not known
-_SURE = 0.02  # relative standard error of the best known one, below which the masses are known as well
+_SURE = (
+    0.02  # relative standard error of the best known one, below which the masses are known as well
+)
 _RUNAWAY = 100.0  # times the first value: nothing holds the constant
 _APART = 0.5  # s between blocks that tell something new
 _FLOOR = 0.02  # of a joint's currents: no model is better
-_REACH = 0.15  # m, by which a load's centre of mass and radius of gyration may well be from its link
+_REACH = (
+    0.15  # m, by which a load's centre of mass and radius of gyration may well be from its link
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +59,7 @@ class KnownLoad:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0.0) or not self.recordings:
-            text = (
-                f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings"
-            )
+            text = f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings"
             remedy = "Give the load's mass in kg, and what was recorded with it."
             raise ArgumentError(text, where="known load", remedy=remedy)
 
@@ -87,7 +92,9 @@ class TorqueConstants:
     def notes(self) -> tuple[str, ...]:
         """For the reader of the result, in sentences."""
         out = []
-        unknown = [name for name, shown in zip(self.joint_names, self.known, strict=True) if not shown]
+        unknown = [
+            name for name, shown in zip(self.joint_names, self.known, strict=True) if not shown
+        ]
         if unknown:
             text = f"the torque constants of {', '.join(unknown)} are not known: nothing in this recording that they move has weight "
             text += "enough; their efforts and friction have an arbitrary scale. Give these constants, or move the joints under load"
@@ -136,10 +143,15 @@ def find_torque_constants(
         body = int(model.link_body[model.link_index(load.link)])
         if body < 0:
             remedy = "Name the link that carried the load, such as the flange."
-            raise ArgumentError(f"link {load.link!r} does not move", where="known load", remedy=remedy)
+            raise ArgumentError(
+                f"link {load.link!r} does not move", where="known load", remedy=remedy
+            )
         loaded = MotionSamples.of_recordings(model, load.recordings)
         more, first = _rows_of(model, loaded, block, prior, shape, extra, body, load.mass)
-        rows = [tuple(map(np.concatenate, zip(*both, strict=True))) for both in zip(rows, more, strict=True)]
+        rows = [
+            tuple(map(np.concatenate, zip(*both, strict=True)))
+            for both in zip(rows, more, strict=True)
+        ]
     free = np.flatnonzero(fixed == 0.0)
     c, x = np.where(fixed == 0.0, first, fixed), np.zeros(len(prior) + extra)
     covariance: Array = np.zeros((len(fixed), len(fixed)))
@@ -157,14 +169,14 @@ def find_torque_constants(
             break
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(covariance.diagonal()) / np.abs(c)
-    far = np.abs(np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))) > math.log(_RUNAWAY)
+    far = np.abs(
+        np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))
+    ) > math.log(_RUNAWAY)
     settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
     shown = (fixed != 0.0) | ((error < _MOST) & settled)
     if not shown.any():
         text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
-        remedy = (
-            "Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load."
-        )
+        remedy = "Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load."
         raise Implausible(text, where="currents", remedy=remedy)
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
     c = np.where(shown, c, np.where(c < 0.0, -usual, usual))
@@ -178,8 +190,12 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
         check_name("joint", name, names, where="currents")
         constant = float(as_input(value, (), f"currents, joint {name!r}"))
         if constant == 0.0:
-            remedy = "Give a finite number other than 0, N m or N at the joint for one unit of current."
-            raise ArgumentError(f"{value!r} is no torque constant", where=f"currents, joint {name!r}", remedy=remedy)
+            remedy = (
+                "Give a finite number other than 0, N m or N at the joint for one unit of current."
+            )
+            raise ArgumentError(
+                f"{value!r} is no torque constant", where=f"currents, joint {name!r}", remedy=remedy
+            )
         fixed[names.index(name)] = 1.0 / constant
     return fixed
 
@@ -207,13 +223,23 @@ def _rows_of(
     columns = np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1)
     if body >= 0:
         own = slice(10 * body, 10 * body + 10)
-        efforts, gravity = efforts + mass * Y[..., own.start], gravity + mass * Y_gravity[..., own.start]
-        columns[..., -extra:] = Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
+        efforts, gravity = (
+            efforts + mass * Y[..., own.start],
+            gravity + mass * Y_gravity[..., own.start],
+        )
+        columns[..., -extra:] = (
+            Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
+        )
     rows, first = list[tuple[Array, ...]](), np.zeros(model.nv)
     for j in range(model.nv):
-        friction = np.column_stack([v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]])[use[:, j]]
+        friction = np.column_stack(
+            [v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]]
+        )[use[:, j]]
         Q, _ = np.linalg.qr(friction)
-        r, k, y, g = (x - Q @ (Q.T @ x) for x in (z[use[:, j], j] for z in (efforts, columns, current, gravity)))
+        r, k, y, g = (
+            x - Q @ (Q.T @ x)
+            for x in (z[use[:, j], j] for z in (efforts, columns, current, gravity))
+        )
         shown = g if g @ g > 0.1 * float(r @ r) else r
         first[j] = float(shown @ y) / max(float(shown @ shown), 1e-300)
         rows.append((r, k, y))
@@ -228,7 +254,9 @@ def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> 
     for j, (rigid, columns, target) in enumerate(rows):
         moved = rigid + columns @ x
         residual, count = target - c[j] * moved, max(len(target), 1)
-        weight = worth / max(float(residual @ residual + _FLOOR**2 * target @ target) / count, 1e-300)
+        weight = worth / max(
+            float(residual @ residual + _FLOOR**2 * target @ target) / count, 1e-300
+        )
         J = np.column_stack([moved, c[j] * columns])
         own = [j, *range(nv, nv + len(x))]
         N[np.ix_(own, own)] += weight * (J.T @ J)

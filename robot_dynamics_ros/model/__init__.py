@@ -1,6 +1,11 @@
 """Robots: written down (:class:`RobotDescription`), ready to compute with (:class:`RobotModel`), loaded, made, edited."""
 
-from robot_dynamics_ros.model.denavit_hartenberg import DHRow, DHTable, denavit_hartenberg, from_denavit_hartenberg
+from robot_dynamics_ros.model.denavit_hartenberg import (
+    DHRow,
+    DHTable,
+    denavit_hartenberg,
+    from_denavit_hartenberg,
+)
 from robot_dynamics_ros.model.description import (
     Inertia,
     Joint,

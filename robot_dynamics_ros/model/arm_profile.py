@@ -201,11 +201,17 @@ class ArmProfile:
     def measured_effort(self, joint_names: Sequence[str]) -> MeasuredEffort:
         """The meaning with its factors, in the order of these joints."""
         factors = self.known("measured_factor")
-        return MeasuredEffort(self.measured, np.array([factors[name] for name in joint_names]) if factors else None)
+        return MeasuredEffort(
+            self.measured, np.array([factors[name] for name in joint_names]) if factors else None
+        )
 
     def known(self, fact: str) -> dict[str, float]:
         """Joint name → value of a field of :class:`JointFacts`, for joints where it is known."""
-        return {joint.name: value for joint in self.joints if (value := getattr(joint, fact)) is not None}
+        return {
+            joint.name: value
+            for joint in self.joints
+            if (value := getattr(joint, fact)) is not None
+        }
 
 
 _CHOICES = {
@@ -217,7 +223,9 @@ _CHOICES = {
     "friction": ("robot", "controller", "both"),
     "measured": MEANINGS,
 }
-_RECORDS: dict[str, type] = {kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)}
+_RECORDS: dict[str, type] = {
+    kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)
+}
 
 
 def arm_names() -> tuple[str, ...]:
@@ -226,7 +234,9 @@ def arm_names() -> tuple[str, ...]:
     >>> "franka_fr3" in arm_names()
     True
     """
-    return tuple(sorted(path.stem for path in (share_directory() / "config" / "arms").glob("*.yaml")))
+    return tuple(
+        sorted(path.stem for path in (share_directory() / "config" / "arms").glob("*.yaml"))
+    )
 
 
 def load_arm_profile(arm: str) -> ArmProfile:
@@ -262,7 +272,9 @@ def _read(path: Path) -> Mapping[str, object]:
         ) from None
     if not isinstance(document, dict):
         raise ArgumentError(
-            "is no profile of an arm", where=str(path), remedy="Begin with `title:`, `vendor:`, `driver:`."
+            "is no profile of an arm",
+            where=str(path),
+            remedy="Begin with `title:`, `vendor:`, `driver:`.",
         )
     return document
 
@@ -305,7 +317,9 @@ def _record(kind: type, values: object, where: str, **preset: str) -> Any:
         if entry.name in table:
             found[entry.name] = _value(entry.name, str(entry.type), table[entry.name], where)
         elif entry.default is MISSING and entry.default_factory is MISSING:
-            raise ArgumentError(f"{entry.name} is missing", where=where, remedy=f"Add `{entry.name}:`.")
+            raise ArgumentError(
+                f"{entry.name} is missing", where=where, remedy=f"Add `{entry.name}:`."
+            )
     valid = [entry.name for entry in entries]
     for key in table:
         check_name("entry", key, valid, where=where)
@@ -318,13 +332,22 @@ def _value(key: str, annotation: str, value: Any, where: str) -> Any:
         return _record(_RECORDS[annotation], value, inside)
     if annotation == "tuple[JointFacts, ...]":
         joints = _table(value, inside).items()
-        return tuple(_record(JointFacts, facts or {}, f"{inside}, {name}", name=name) for name, facts in joints)
+        return tuple(
+            _record(JointFacts, facts or {}, f"{inside}, {name}", name=name)
+            for name, facts in joints
+        )
     if annotation == "tuple[str, ...]":
-        if not isinstance(value or [], list) or not all(isinstance(item, str) for item in value or []):
-            raise ArgumentError(f"{key} is no list of names", where=where, got=value, remedy="Write [a, b].")
+        if not isinstance(value or [], list) or not all(
+            isinstance(item, str) for item in value or []
+        ):
+            raise ArgumentError(
+                f"{key} is no list of names", where=where, got=value, remedy="Write [a, b]."
+            )
         return tuple(value or [])
     if annotation.startswith("Mapping"):
-        return MappingProxyType({name: _typed(name, x, str, inside) for name, x in _table(value, inside).items()})
+        return MappingProxyType(
+            {name: _typed(name, x, str, inside) for name, x in _table(value, inside).items()}
+        )
     if value is None and annotation.endswith("None"):
         return None
     if annotation.startswith("float"):
@@ -332,7 +355,11 @@ def _value(key: str, annotation: str, value: Any, where: str) -> Any:
             value = float(value)
         signed = key in ("start", "measured_factor")
         if not isinstance(value, float) or not math.isfinite(value) or (value < 0.0 and not signed):
-            raise ArgumentError(f"{key} is {value!r}", where=where, remedy="Give a finite number that is not negative.")
+            raise ArgumentError(
+                f"{key} is {value!r}",
+                where=where,
+                remedy="Give a finite number that is not negative.",
+            )
         return value
     value = _typed(key, value, bool if annotation == "bool" else str, where)
     if key in _CHOICES:
@@ -342,7 +369,12 @@ def _value(key: str, annotation: str, value: Any, where: str) -> Any:
 
 def _table(values: object, where: str) -> dict[str, Any]:
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise ArgumentError("is no table of names and values", where=where, got=values, remedy="Write `name: value`.")
+        raise ArgumentError(
+            "is no table of names and values",
+            where=where,
+            got=values,
+            remedy="Write `name: value`.",
+        )
     return values
 
 

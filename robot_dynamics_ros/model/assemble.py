@@ -21,7 +21,15 @@ from robot_dynamics_ros.model.checks import (
     repaired,
     small_ball,
 )
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, Link, Pose, RobotDescription, frozen_array
+from robot_dynamics_ros.model.description import (
+    Array,
+    Inertia,
+    Joint,
+    Link,
+    Pose,
+    RobotDescription,
+    frozen_array,
+)
 from robot_dynamics_ros.model.regularity import lost_digits_error, singular_error, singular_motion
 from robot_dynamics_ros.model.tree import resolve_mimics, walk
 
@@ -29,19 +37,27 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None) -> dict[str, Any]:
+def assemble(
+    description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None
+) -> dict[str, Any]:
     """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""
     g = real_array_or_nan(gravity)
     if g.shape != (3,) or not np.isfinite(g).all():
         remedy = "Earth, with z up, is (0, 0, -9.81)."
-        raise ArgumentError(f"expected three finite numbers in m/s², got {gravity!r}", where="gravity", remedy=remedy)
+        raise ArgumentError(
+            f"expected three finite numbers in m/s², got {gravity!r}",
+            where="gravity",
+            remedy=remedy,
+        )
     check_numbers(g, "gravity", "acceleration", ArgumentError)
     check_numbers(Pose.of(base).position, "base", "position", ArgumentError)
     description = _checked_description(description)
     order, fixed, placement = walk(description)
     nb = len(order)
     number = {joint.name: i for i, joint in enumerate(order)}
-    body_of = {name: -1 if joint is None else number[joint] for name, (joint, _) in placement.items()}
+    body_of = {
+        name: -1 if joint is None else number[joint] for name, (joint, _) in placement.items()
+    }
     pose_of = {name: pose for name, (_, pose) in placement.items()}
     parent = np.array([body_of[j.parent] for j in order], dtype=np.intp)
     placements = [pose_of[j.parent] @ j.origin for j in order]
@@ -54,7 +70,9 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         body_of,
         pose_of,
         order,
-        lambda merged: singular_motion(order, parent, placements, merged, (master, multiplier, offset), v_index),
+        lambda merged: singular_motion(
+            order, parent, placements, merged, (master, multiplier, offset), v_index
+        ),
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
@@ -64,7 +82,11 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         ("armature", 2, [j.armature + j.rotor_inertia for j in order]),
     ]
     sums = {w: _summed(np.abs(multiplier) ** n * x, order, v_index, nv) for w, n, x in effects}
-    coupling = _coupled(description, {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0}, sums)
+    coupling = _coupled(
+        description,
+        {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0},
+        sums,
+    )
     return dict(
         name=description.name,
         description=description,
@@ -90,14 +112,20 @@ def assemble(description: RobotDescription, gravity: Sequence[float], base: Pose
         mimic_master=_ints(master),
         mimic_multiplier=frozen_array(multiplier, (nb,)),
         mimic_offset=frozen_array(offset, (nb,)),
-        lower=_floats([j.limits.lower if j.type.nq == 1 else -math.inf for j in own for _ in range(j.type.nq)]),
-        upper=_floats([j.limits.upper if j.type.nq == 1 else math.inf for j in own for _ in range(j.type.nq)]),
+        lower=_floats(
+            [j.limits.lower if j.type.nq == 1 else -math.inf for j in own for _ in range(j.type.nq)]
+        ),
+        upper=_floats(
+            [j.limits.upper if j.type.nq == 1 else math.inf for j in own for _ in range(j.type.nq)]
+        ),
         velocity_limit=_floats([j.limits.velocity for j in own for _ in range(j.type.nv)]),
         effort_limit=_floats([j.limits.effort for j in own for _ in range(j.type.nv)]),
         **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
         coupling=coupling,
         link_body=_ints(list(body_of.values())),
-        link_rotation=frozen_array([pose.rotation for pose in pose_of.values()], (len(pose_of), 3, 3)),
+        link_rotation=frozen_array(
+            [pose.rotation for pose in pose_of.values()], (len(pose_of), 3, 3)
+        ),
         link_position=frozen_array([pose.position for pose in pose_of.values()], (len(pose_of), 3)),
         _joints=MappingProxyType({j.name: j for j in description.joints}),
         _links=MappingProxyType({link.name: link for link in description.links}),
@@ -128,7 +156,9 @@ def _with_regular_inertia(
         motion = singular(bodies[:-1])
         if not motion:
             break
-        if any(motion[0] == before[0] for before in stuck):  # nothing that could be added to its link would be seen
+        if any(
+            motion[0] == before[0] for before in stuck
+        ):  # nothing that could be added to its link would be seen
             raise lost_digits_error(description.links)
         stuck.append(motion)
         description = _with_ball(description, joint_named[motion[0]].child)
@@ -158,7 +188,9 @@ def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> 
     return total
 
 
-def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapping[str, Array]) -> Array:
+def _coupled(
+    description: RobotDescription, index: Mapping[str, int], sums: Mapping[str, Array]
+) -> Array:
     """(6, nv) :attr:`RobotModel.coupling`; a motor of which one joint is fixed is the other's, in ``sums``.
 
     By virtual work a motor of speed u = v_j + s v_k acts with f(u) on joint j and with s f(u) on joint k, which is
@@ -169,15 +201,24 @@ def _coupled(description: RobotDescription, index: Mapping[str, int], sums: Mapp
     for joint in description.joints:
         if (c := joint.coupling) is None:
             continue
-        ends = [(index[name], s) for name, s in ((joint.name, 1.0), (c.joint, c.ratio)) if name in index]
-        sizes = [np.array([abs(s) * c.friction, s * s * c.damping, s * s * c.armature]) for _, s in ends]
+        ends = [
+            (index[name], s) for name, s in ((joint.name, 1.0), (c.joint, c.ratio)) if name in index
+        ]
+        sizes = [
+            np.array([abs(s) * c.friction, s * s * c.damping, s * s * c.armature]) for _, s in ends
+        ]
         if len(ends) < 2:
             for (row, _), size in zip(ends, sizes, strict=True):
                 for word, value in zip(("friction", "damping", "armature"), size, strict=True):
                     sums[word][row] += value
             continue
         (j, _), (k, _) = ends
-        if abs(j - k) != 1 or joint.type.nv != 1 or joints[c.joint].type.nv != 1 or rows[:2, [j, k]].any():
+        if (
+            abs(j - k) != 1
+            or joint.type.nv != 1
+            or joints[c.joint].type.nv != 1
+            or rows[:2, [j, k]].any()
+        ):
             problem = f"its motor cannot turn with joint {c.joint!r}, too"
             remedy = "Couple neighbours of one degree of freedom, and each of them with one other joint only."
             raise ModelError(problem, where=f"joint {joint.name!r}", got=c, remedy=remedy)
@@ -200,17 +241,29 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
     check_policy(description.inertia_check)
     for link in description.links:
         body = link.inertia
-        if not (math.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()):
-            raise ModelError("its inertia is not finite", where=f"link {link.name!r}", remedy="Give finite numbers.")
+        if not (
+            math.isfinite(body.mass)
+            and np.isfinite(body.com).all()
+            and np.isfinite(body.rotational).all()
+        ):
+            raise ModelError(
+                "its inertia is not finite",
+                where=f"link {link.name!r}",
+                remedy="Give finite numbers.",
+            )
         off = np.abs(body.rotational - body.rotational.T).max()
         if off > 1e-9 * np.abs(body.rotational).max():
             problem = "its rotational inertia is not symmetric"
             remedy = "The products of inertia are the same on both sides of the diagonal."
-            raise ModelError(problem, where=f"link {link.name!r}", got=body.rotational.tolist(), remedy=remedy)
+            raise ModelError(
+                problem, where=f"link {link.name!r}", got=body.rotational.tolist(), remedy=remedy
+            )
     if description.inertia_check == "repair":
         links, findings = repaired(description.links)
         if findings:
-            description = dataclasses.replace(description, links=links, findings=(*description.findings, *findings))
+            description = dataclasses.replace(
+                description, links=links, findings=(*description.findings, *findings)
+            )
     joints = [checked_joint(joint) for joint in description.joints]
     if all(new is old for new, old in zip(joints, description.joints, strict=True)):
         return description
@@ -220,7 +273,9 @@ def _checked_description(description: RobotDescription) -> RobotDescription:
 def _with_ball(description: RobotDescription, name: str) -> RobotDescription:
     """The description with a small ball at a link without which the mass matrix is singular."""
     ball = small_ball(math.fsum(link.inertia.mass for link in description.links))
-    finding = f"a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
+    finding = (
+        f"a joint moves nothing that has inertia; repaired: a ball of {ball.mass:.3g} kg added"
+    )
     links = [Link(x.name, x.inertia + ball) if x.name == name else x for x in description.links]
     findings = (*description.findings, f"{inertial_place(name)}: {finding}")
     return dataclasses.replace(description, links=tuple(links), findings=findings)

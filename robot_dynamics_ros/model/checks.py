@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics_ros.errors import ArgumentError, ModelError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointLimits, JointType, Link
 
-AXIS_TOLERANCE = 1e-3  # off unit length, as axes rounded to three digits are; more is taken for a mistake
+AXIS_TOLERANCE = (
+    1e-3  # off unit length, as axes rounded to three digits are; more is taken for a mistake
+)
 
 _EYE = np.eye(3)
 LARGEST = 1e12
@@ -43,11 +45,20 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
     length = math.sqrt(x * x + y * y + z * z)
     shown = f"{x:g} {y:g} {z:g}"
     if not math.isfinite(length):
-        raise error(f"the axis {shown} is not finite", where=where, remedy="Give three finite numbers.")
+        raise error(
+            f"the axis {shown} is not finite", where=where, remedy="Give three finite numbers."
+        )
     if length == 0.0:
-        raise error("the axis is zero", where=where, got=shown, remedy='Give a unit vector, such as xyz="0 0 1".')
+        raise error(
+            "the axis is zero",
+            where=where,
+            got=shown,
+            remedy='Give a unit vector, such as xyz="0 0 1".',
+        )
     if abs(length - 1.0) > AXIS_TOLERANCE:
-        remedy = f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
+        remedy = (
+            f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
+        )
         raise error(f"the axis {shown} has length {length:.6g}, not 1", where=where, remedy=remedy)
     return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
 
@@ -62,7 +73,12 @@ def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = 
     """Refuse numbers that are not finite, or beyond :data:`LARGEST`."""
     if not (np.abs(numbers) <= LARGEST).all():
         problem = f"its {what} is not finite, or too large to compute with (beyond {LARGEST:g})"
-        raise error(problem, where=where, got=numbers, remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.")
+        raise error(
+            problem,
+            where=where,
+            got=numbers,
+            remedy="Give numbers in SI units: m, kg, kg m², N m s/rad.",
+        )
 
 
 def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) -> Joint:
@@ -82,7 +98,11 @@ def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) 
     for name in ("damping", "friction", "armature", "rotor_inertia"):
         value = getattr(joint, name)
         if not (math.isfinite(value) and value >= 0.0):
-            raise error(f"{name} is {value!r}", where=where, remedy="Give a finite number that is zero or more.")
+            raise error(
+                f"{name} is {value!r}",
+                where=where,
+                remedy="Give a finite number that is zero or more.",
+            )
         check_numbers(value, where, name, error)
     if (m := joint.mimic) is not None:
         check_numbers([m.multiplier, m.offset], where, "mimic multiplier or offset", error)
@@ -144,7 +164,9 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
     """
     mass = inertia.mass
     if mass < 0.0:
-        return InertiaFault(f"the mass {mass:g} kg is negative", "Give a positive mass.", indefinite=True)
+        return InertiaFault(
+            f"the mass {mass:g} kg is negative", "Give a positive mass.", indefinite=True
+        )
     moments = _principal_moments(inertia.rotational)
     not_positive, not_triangle = _impossible(np.array(mass), moments)
     low, middle, high = (float(value) for value in moments)
@@ -163,7 +185,11 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
             "Take the inertia from the CAD model again, about the centre of mass, in the axes of <origin>.",
         )
     if mass == 0.0 and high > 0.0:
-        return InertiaFault(f"it has rotational inertia but no mass ({shown})", "Give it a mass, or no inertia.", False)
+        return InertiaFault(
+            f"it has rotational inertia but no mass ({shown})",
+            "Give it a mass, or no inertia.",
+            False,
+        )
     return None
 
 
@@ -211,7 +237,11 @@ def small_ball(robot_mass: float) -> Inertia:
 
 
 def check_bodies(
-    links: Sequence[Link], body_of: Mapping[str, int], bodies: Sequence[Inertia], joints: Sequence[str], policy: str
+    links: Sequence[Link],
+    body_of: Mapping[str, int],
+    bodies: Sequence[Inertia],
+    joints: Sequence[str],
+    policy: str,
 ) -> None:
     """Judge what the links of a robot add up to; an error names the links that are impossible themselves, or all that have inertia.
 
@@ -224,9 +254,14 @@ def check_bodies(
         check_size(link.inertia, inertial_place(link.name))
         check_size(bodies[body_of[link.name]], inertial_place(link.name))
         if link.inertia.mass < 0.0:  # which no link may have, whatever it is fixed to
-            problem, remedy = f"the mass {link.inertia.mass:g} kg is negative", f"Give a positive mass. {_REPAIR}"
+            problem, remedy = (
+                f"the mass {link.inertia.mass:g} kg is negative",
+                f"Give a positive mass. {_REPAIR}",
+            )
             where, setting = inertial_place(link.name), ("inertia_check", "repair")
-            raise ModelError(problem, where=where, got=link.inertia.mass, remedy=remedy, setting=setting)
+            raise ModelError(
+                problem, where=where, got=link.inertia.mass, remedy=remedy, setting=setting
+            )
     moments = _principal_moments(np.array([body.rotational for body in bodies]))
     broken, not_triangle = _impossible(np.array([body.mass for body in bodies]), moments)
     if policy == "error":
@@ -252,7 +287,10 @@ def check_bodies(
         fault = inertia_fault(link.inertia) or whole
         body = f"the body that joint {joints[i]!r} moves" if i < len(joints) else "the root body"
         problem = f"{fault.problem}; nor can {body}, which it is part of, exist: {whole.problem}"
-    others = [f"{inertial_place(x.name)}: {(inertia_fault(x.inertia) or fault).problem}" for x in guilty[1:]]
+    others = [
+        f"{inertial_place(x.name)}: {(inertia_fault(x.inertia) or fault).problem}"
+        for x in guilty[1:]
+    ]
     raise ModelError(
         problem + listed(others, _SHOWN - 1),
         where=inertial_place(link.name),
@@ -264,7 +302,12 @@ def check_bodies(
 
 def check_size(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
     """Raise ModelError if a number is so large that its products leave the range of floating-point numbers."""
-    check_numbers([inertia.mass, *inertia.com, *inertia.rotational.flat], where, "mass, center or inertia", error)
+    check_numbers(
+        [inertia.mass, *inertia.com, *inertia.rotational.flat],
+        where,
+        "mass, center or inertia",
+        error,
+    )
 
 
 def _principal_moments(rotational: Array) -> Array:
@@ -278,4 +321,6 @@ def _impossible(mass: Array, moments: Array) -> tuple[NDArray[np.bool_], NDArray
     """Whether moments (..., 3) are not positive, and whether they break the triangle inequality."""
     low, middle, high = moments[..., 0], moments[..., 1], moments[..., 2]
     noise = np.maximum(mass, 0.0) * NO_SIZE**2
-    return low < -(NEGATIVE_TOLERANCE * high + noise), low + middle < high * (1.0 - TRIANGLE_TOLERANCE) - noise
+    return low < -(NEGATIVE_TOLERANCE * high + noise), low + middle < high * (
+        1.0 - TRIANGLE_TOLERANCE
+    ) - noise

@@ -73,13 +73,22 @@ class DHTable:
             f"{r.a:11.6g} {r.alpha:11.6g}"
             for k, r in enumerate(self.rows)
         ]
-        return "\n".join([f"{self.convention} Denavit-Hartenberg table; q adds to what is marked +", head, *lines])
+        return "\n".join(
+            [
+                f"{self.convention} Denavit-Hartenberg table; q adds to what is marked +",
+                head,
+                *lines,
+            ]
+        )
 
     def pose(self, q: Sequence[float]) -> Array:
         """(4, 4) of the tip in the root link's frame, by the table."""
         T = self.base.matrix()
         for row, x in zip(self.rows, q, strict=True):
-            theta, d = row.theta + (0.0 if row.prismatic else x), row.d + (x if row.prismatic else 0.0)
+            theta, d = (
+                row.theta + (0.0 if row.prismatic else x),
+                row.d + (x if row.prismatic else 0.0),
+            )
             turn = _screw("z", theta, d)
             across = _screw("x", row.alpha, row.a)
             T = T @ turn @ across if self.convention == "standard" else T @ across @ turn
@@ -125,11 +134,15 @@ def from_denavit_hartenberg(
         convention, base, tool = rows.convention, base or rows.base, tool or rows.tool
         rows = rows.rows
     if convention not in CONVENTIONS:
-        raise ArgumentError(f"expected one of {', '.join(CONVENTIONS)}", where="convention", got=convention)
+        raise ArgumentError(
+            f"expected one of {', '.join(CONVENTIONS)}", where="convention", got=convention
+        )
     table = [_row(row, k) for k, row in enumerate(rows)]
     n = len(table)
     if not n:
-        raise ArgumentError("the table has no rows", where="rows", remedy="Give one row for each joint.")
+        raise ArgumentError(
+            "the table has no rows", where="rows", remedy="Give one row for each joint."
+        )
     for where, given in (("inertias", inertias), ("limits", limits)):
         if given is not None and len(given) != n:
             raise ArgumentError(f"expected {n}, one for each row, got {len(given)}", where=where)
@@ -152,7 +165,9 @@ def from_denavit_hartenberg(
     links.append(Link("tip"))
     end = Pose.of(before @ (tool or Pose()).matrix())
     joints.append(Joint("tip_joint", JointType.FIXED, links[n].name, "tip", end))
-    return RobotModel.from_description(RobotDescription(name, tuple(links), tuple(joints)), gravity=gravity)
+    return RobotModel.from_description(
+        RobotDescription(name, tuple(links), tuple(joints)), gravity=gravity
+    )
 
 
 def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standard") -> DHTable:
@@ -169,13 +184,17 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
         ModelError: a joint on the way that a table cannot hold (planar, floating, mimic), or none at all.
     """
     if convention not in CONVENTIONS:
-        raise ArgumentError(f"expected one of {', '.join(CONVENTIONS)}", where="convention", got=convention)
+        raise ArgumentError(
+            f"expected one of {', '.join(CONVENTIONS)}", where="convention", got=convention
+        )
     axes, points, path, tip_pose = _axes_at_zero(model, tip)
     frames = [_frame(axes, points, 0, points[0], np.eye(3)[int(np.argmin(np.abs(axes[0])))])]
     for k in range(1, len(path)):
         before = frames[-1]
         foot, n = _normal(axes, points, k - 1, before[:3, 3])
-        near = foot + ((points[k] - foot) @ n) * n  # where the normal from the joint before meets this axis
+        near = (
+            foot + ((points[k] - foot) @ n) * n
+        )  # where the normal from the joint before meets this axis
         frames.append(_frame(axes, points, k, near, before[:3, 0]))
     rows = []
     for k, name in enumerate(path):
@@ -187,9 +206,14 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
         prismatic = model.joint(name).type is JointType.PRISMATIC
         rows.append(DHRow(_clean(theta), _clean(d), _clean(a), _clean(alpha), prismatic, name))
     base, tool = Pose.of(frames[0]), Pose.of(np.linalg.inv(frames[-1]) @ tip_pose)
-    if convention == "standard":  # the α and a that lead to the next joint belong to the row of the one before
+    if (
+        convention == "standard"
+    ):  # the α and a that lead to the next joint belong to the row of the one before
         ahead = [*((r.a, r.alpha) for r in rows[1:]), (0.0, 0.0)]
-        rows = [DHRow(r.theta, r.d, a, alpha, r.prismatic, r.joint) for r, (a, alpha) in zip(rows, ahead, strict=True)]
+        rows = [
+            DHRow(r.theta, r.d, a, alpha, r.prismatic, r.joint)
+            for r, (a, alpha) in zip(rows, ahead, strict=True)
+        ]
     return DHTable(tuple(rows), convention, base, tool)
 
 
@@ -207,16 +231,23 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
         T = T @ joint.origin.matrix()
         if joint.type is JointType.FIXED:
             continue
-        if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC) or joint.mimic is not None:
+        if (
+            joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
+            or joint.mimic is not None
+        ):
             kind = "a mimic joint" if joint.mimic is not None else joint.type.name.lower()
             problem = f"joint {joint.name!r} is {kind}: a table has no row for it"
-            remedy = "Name a link that revolute and prismatic joints alone carry, or lock the joint."
+            remedy = (
+                "Name a link that revolute and prismatic joints alone carry, or lock the joint."
+            )
             raise ModelError(problem, where=f"link {tip!r}", remedy=remedy)
         axes.append(T[:3, :3] @ joint.axis)
         points.append(T[:3, 3].copy())
         path.append(joint.name)
     if not path:
-        raise ModelError("no joint moves it", where=f"link {tip!r}", remedy="Name a link beyond a moving joint.")
+        raise ModelError(
+            "no joint moves it", where=f"link {tip!r}", remedy="Name a link beyond a moving joint."
+        )
     return axes, points, path, T
 
 
@@ -262,7 +293,9 @@ def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     except (TypeError, ValueError):
         numbers = [np.nan]
     if not np.isfinite(numbers).all():
-        raise ArgumentError("expected theta, d, a, alpha: four finite numbers", where=f"row {k + 1}", got=row)
+        raise ArgumentError(
+            "expected theta, d, a, alpha: four finite numbers", where=f"row {k + 1}", got=row
+        )
     return done
 
 

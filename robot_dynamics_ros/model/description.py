@@ -89,7 +89,9 @@ class Pose(Rebuilt):
         object.__setattr__(self, "position", frozen_array(self.position, (3,)))
 
     @classmethod
-    def from_rpy(cls, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Pose:
+    def from_rpy(
+        cls, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    ) -> Pose:
         """The ``<origin>`` of URDF: R = Rz(yaw) Ry(pitch) Rx(roll), fixed axes, radians."""
         roll, pitch, yaw = (float(angle) for angle in rpy)
         cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
@@ -127,7 +129,11 @@ class Pose(Rebuilt):
             problem = "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = +1)"
             remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one."
             raise ArgumentError(problem, where="pose", got=value, remedy=remedy)
-        return value if isinstance(value, Pose) else cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
+        return (
+            value
+            if isinstance(value, Pose)
+            else cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
+        )
 
     def rpy(self) -> tuple[float, float, float]:
         """Roll, pitch and yaw of :meth:`from_rpy`; at a pitch of ±90° one of the many solutions."""
@@ -316,7 +322,9 @@ class RobotDescription(Rebuilt):
         object.__setattr__(self, "configurations", MappingProxyType(dict(self.configurations)))
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "joints", tuple(self.joints))
-        object.__setattr__(self, "initial_positions", MappingProxyType(dict(self.initial_positions)))
+        object.__setattr__(
+            self, "initial_positions", MappingProxyType(dict(self.initial_positions))
+        )
         object.__setattr__(self, "findings", tuple(self.findings))
 
     def with_joints(
@@ -327,8 +335,15 @@ class RobotDescription(Rebuilt):
     ) -> RobotDescription:
         """The description with other rotors (kg m² or kg), friction (N m or N) and damping (N m s/rad or N s/m) of the joints with
         these names."""
-        given: dict[str, Mapping[str, Any]] = {"armature": armature, "friction": friction, "damping": damping}
-        joints = [replace(j, **{w: x[j.name] for w, x in given.items() if j.name in x}) for j in self.joints]
+        given: dict[str, Mapping[str, Any]] = {
+            "armature": armature,
+            "friction": friction,
+            "damping": damping,
+        }
+        joints = [
+            replace(j, **{w: x[j.name] for w, x in given.items() if j.name in x})
+            for j in self.joints
+        ]
         return replace(self, joints=tuple(joints), source="")
 
 
@@ -371,4 +386,6 @@ def _rotation_about(axis: Array, angle: float) -> Array:
 
 def rotation_of_quaternion(quaternion: Array) -> Array:
     """(3, 3) rotation matrix of a quaternion [x, y, z, w] of any length but zero."""
-    return np.array(spatial.rotation_of_quaternion(*(quaternion / np.linalg.norm(quaternion))).parts()).reshape(3, 3)
+    return np.array(
+        spatial.rotation_of_quaternion(*(quaternion / np.linalg.norm(quaternion))).parts()
+    ).reshape(3, 3)

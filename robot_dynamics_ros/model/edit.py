@@ -32,7 +32,9 @@ def lock(description: RobotDescription, positions: Mapping[str, Array]) -> Robot
     for j in description.joints:
         if j.name in positions:
             origin = j.origin @ joint_pose(j, positions[j.name])
-            fixed[j.name] = Joint(j.name, JointType.FIXED, j.parent, j.child, origin, coupling=j.coupling)
+            fixed[j.name] = Joint(
+                j.name, JointType.FIXED, j.parent, j.child, origin, coupling=j.coupling
+            )
     joints = tuple(fixed.get(joint.name, joint) for joint in description.joints)
     return _with_positions_of(description, lambda joint: joint not in fixed, joints=joints)
 
@@ -49,7 +51,11 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
             kept_links.add(joint.child)
             stack.append(joint.child)
     for joint in description.joints:
-        if joint.name in kept_joints and joint.mimic is not None and joint.mimic.joint not in kept_joints:
+        if (
+            joint.name in kept_joints
+            and joint.mimic is not None
+            and joint.mimic.joint not in kept_joints
+        ):
             problem = f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree"
             remedy = f"Lock {joint.mimic.joint!r} first, or start the subtree above it."
             raise ModelError(problem, where=f"subtree of {link!r}", remedy=remedy)
@@ -62,9 +68,12 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
     )
 
 
-def _with_positions_of(description: RobotDescription, kept: Callable[[str], bool], **changes: Any) -> RobotDescription:
+def _with_positions_of(
+    description: RobotDescription, kept: Callable[[str], bool], **changes: Any
+) -> RobotDescription:
     configurations = {
-        name: {j: p for j, p in positions.items() if kept(j)} for name, positions in description.configurations.items()
+        name: {j: p for j, p in positions.items() if kept(j)}
+        for name, positions in description.configurations.items()
     }
     initial = {j: p for j, p in description.initial_positions.items() if kept(j)}
     changes |= {"initial_positions": initial, "configurations": configurations, "source": ""}
@@ -88,7 +97,9 @@ def attach(
         roots = [item.name for item in added.links if item.name not in children]
         if len(roots) != 1:
             raise ModelError(
-                f"it has {len(roots)} root links", where=f"attached robot {added.name!r}", remedy="Give one tree."
+                f"it has {len(roots)} root links",
+                where=f"attached robot {added.name!r}",
+                remedy="Give one tree.",
             )
         links, joints, root = added.links, added.joints, roots[0]
         initial.update(added.initial_positions)
@@ -96,7 +107,11 @@ def attach(
         links, joints, root = (Link(prefix + name, _payload(body)),), (), prefix + name
     fixed = Joint(f"{root}_joint", JointType.FIXED, link, root, placement)
     _check_free({item.name for item in description.links}, [item.name for item in links], "link")
-    _check_free({item.name for item in description.joints}, [fixed.name, *(item.name for item in joints)], "joint")
+    _check_free(
+        {item.name for item in description.joints},
+        [fixed.name, *(item.name for item in joints)],
+        "joint",
+    )
     return dataclasses.replace(
         description,
         links=description.links + links,
@@ -113,7 +128,11 @@ def _payload(body: object) -> Inertia:
             remedy = "Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg."
             raise ArgumentError(problem, where="attach", remedy=remedy)
         body = Inertia(float(body))
-    finite = np.isfinite(body.mass) and np.isfinite(body.com).all() and np.isfinite(body.rotational).all()
+    finite = (
+        np.isfinite(body.mass)
+        and np.isfinite(body.com).all()
+        and np.isfinite(body.rotational).all()
+    )
     if not finite or not np.array_equal(body.rotational, body.rotational.T):
         problem = "the inertia is not finite or its matrix not symmetric"
         remedy = "Give finite numbers and a symmetric (3, 3) matrix."
@@ -128,7 +147,9 @@ def _check_free(taken: set[str], new: list[str], kind: str) -> None:
     for name in new:
         if name in taken:
             remedy = "Pass another name, or a prefix for all names that are added."
-            raise ModelError(f"the robot has a {kind} {name!r} already", where="attach", remedy=remedy)
+            raise ModelError(
+                f"the robot has a {kind} {name!r} already", where="attach", remedy=remedy
+            )
         taken.add(name)
 
 
@@ -137,7 +158,9 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         return description
 
     def renamed(joint: Joint) -> Joint:
-        changes: dict[str, Any] = {word: prefix + getattr(joint, word) for word in ("name", "parent", "child")}
+        changes: dict[str, Any] = {
+            word: prefix + getattr(joint, word) for word in ("name", "parent", "child")
+        }
         for word in ("mimic", "coupling"):
             if (other := getattr(joint, word)) is not None:
                 changes[word] = dataclasses.replace(other, joint=prefix + other.joint)
@@ -159,7 +182,9 @@ def with_floating_base(description: RobotDescription) -> RobotDescription:
     """
     *_, placement = walk(description)
     world = _free_name("world", "floating_base_world", {link.name for link in description.links})
-    name = _free_name("root_joint", "floating_base_joint", {joint.name for joint in description.joints})
+    name = _free_name(
+        "root_joint", "floating_base_joint", {joint.name for joint in description.joints}
+    )
     joint = Joint(name, JointType.FLOATING, parent=world, child=next(iter(placement)))
     return dataclasses.replace(
         description, links=(Link(world), *description.links), joints=(joint, *description.joints)

@@ -72,12 +72,27 @@ def limb(
     for i in range(n):
         across = m[i] * (3.0 * r * r + length[i] ** 2) / 12.0
         moments = (across, m[i] * r * r / 2.0, across) if inertia == "rod" else (0.0, 0.0, 0.0)
-        links.append(Link(f"segment{i + 1}", Inertia(m[i], np.array([0.0, length[i] / 2.0, 0.0]), np.diag(moments))))
+        links.append(
+            Link(
+                f"segment{i + 1}",
+                Inertia(m[i], np.array([0.0, length[i] / 2.0, 0.0]), np.diag(moments)),
+            )
+        )
         place = links[i].name, links[i + 1].name, _ahead(length[i - 1] if i else 0.0), z
-        joints.append(Joint(f"joint{i + 1}", JointType.CONTINUOUS, *place, damping=float(d[i]), friction=float(f[i])))
+        joints.append(
+            Joint(
+                f"joint{i + 1}",
+                JointType.CONTINUOUS,
+                *place,
+                damping=float(d[i]),
+                friction=float(f[i]),
+            )
+        )
     links.append(Link("tip"))
     joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", _ahead(length[-1])))
-    base = Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0)) if plane == "vertical" else None
+    base = (
+        Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0)) if plane == "vertical" else None
+    )
     description = RobotDescription(f"limb_{n}", tuple(links), tuple(joints))
     return RobotModel.from_description(description, gravity=gravity, base=base)
 
@@ -125,10 +140,16 @@ def chain(
         direction = rng.standard_normal(3)
         direction *= step / np.linalg.norm(direction)
         origin = Pose.from_rpy(direction.tolist() if i else (0.0, 0.0, 0.0), turn.tolist())
-        kind, reach = (JointType.PRISMATIC, 0.5 * step) if sliding else (JointType.REVOLUTE, math.pi)
+        kind, reach = (
+            (JointType.PRISMATIC, 0.5 * step) if sliding else (JointType.REVOLUTE, math.pi)
+        )
         limits = JointLimits(-reach, reach)
-        joints.append(Joint(f"joint{i + 1}", kind, links[i].name, links[i + 1].name, origin, axis, limits))
-    return RobotModel.from_description(RobotDescription(f"chain_{n}", tuple(links), tuple(joints)), gravity=gravity)
+        joints.append(
+            Joint(f"joint{i + 1}", kind, links[i].name, links[i + 1].name, origin, axis, limits)
+        )
+    return RobotModel.from_description(
+        RobotDescription(f"chain_{n}", tuple(links), tuple(joints)), gravity=gravity
+    )
 
 
 def _ahead(y: float) -> Pose:
@@ -141,7 +162,9 @@ def _count(value: int, where: str) -> int:
     return int(value)
 
 
-def _per_segment(values: float | Sequence[float], n: int, where: str, *, zero: bool = False) -> Array:
+def _per_segment(
+    values: float | Sequence[float], n: int, where: str, *, zero: bool = False
+) -> Array:
     """(n,) finite positive numbers (or zero, if allowed) from one number or ``n``."""
     try:
         array = real_array(values)

@@ -26,7 +26,12 @@ SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
 _GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
 _PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
-_SCHEMA = {"robot": {"material": {"color": {}}, "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE}}}
+_SCHEMA = {
+    "robot": {
+        "material": {"color": {}},
+        "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE},
+    }
+}
 Colour = tuple[float, float, float, float]
 
 
@@ -113,8 +118,13 @@ class _Reader:
     def read(self, robot: Node) -> Looks:
         self.version = urdf_version(robot)
         links = robot.all("link")
-        inside = [node for link in links for piece in link.children for node in piece.all("material")]
-        for node in [*robot.all("material"), *inside]:  # one link may name what another defines, wherever that stands
+        inside = [
+            node for link in links for piece in link.children for node in piece.all("material")
+        ]
+        for node in [
+            *robot.all("material"),
+            *inside,
+        ]:  # one link may name what another defines, wherever that stands
             self.material(node)
         pieces: dict[str, list[Shape]] = {"visual": [], "collision": []}
         for link in links:
@@ -124,9 +134,14 @@ class _Reader:
                     pieces[piece.tag] += self.shapes(name, piece)
         if self.lost_meshes:
             shown = ", ".join(self.lost_meshes[:5]) + (" …" if len(self.lost_meshes) > 5 else "")
-            self.findings.append(f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}")
+            self.findings.append(
+                f"{len(self.lost_meshes)} meshes were not found and are left out: {shown}"
+            )
         return Looks(
-            tuple(pieces["visual"]), tuple(pieces["collision"]), tuple(self.findings), tuple(self.lost_collisions)
+            tuple(pieces["visual"]),
+            tuple(pieces["collision"]),
+            tuple(self.findings),
+            tuple(self.lost_collisions),
         )
 
     def material(self, node: Node) -> Colour | None:
@@ -135,7 +150,9 @@ class _Reader:
             try:
                 r, g, b, a = numbers(child.attributes.get("rgba", ""), 4)
             except ValueError:
-                self.findings.append(f"line {child.line}: the colour of material {name!r} is not four numbers")
+                self.findings.append(
+                    f"line {child.line}: the colour of material {name!r} is not four numbers"
+                )
                 continue
             colour = (_unit(r), _unit(g), _unit(b), _unit(a))
             if name:
@@ -153,7 +170,11 @@ class _Reader:
                     colour = self.material(node)
             for node in piece.all("geometry"):
                 lost = len(self.lost_meshes)
-                found += [s for s in (self.shape(link, pose, colour, g) for g in node.children) if s is not None]
+                found += [
+                    s
+                    for s in (self.shape(link, pose, colour, g) for g in node.children)
+                    if s is not None
+                ]
                 if piece.tag == "collision":
                     self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
@@ -220,14 +241,20 @@ _SOLIDS: dict[str, Callable[..., Inertia]] = {
 def check_missing_inertia(policy: object, density: object) -> None:
     """Refuse what is no policy."""
     if policy not in ("keep", "from_geometry"):
-        raise ArgumentError("expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy)
+        raise ArgumentError(
+            "expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy
+        )
     number = isinstance(density, (int, float)) and not isinstance(density, bool)
     if policy == "from_geometry" and not (number and 0.0 < float(density) < float("inf")):  # type: ignore[arg-type]
         remedy = "2700 is solid aluminium; arms are hollow: about 1000 often comes close."
-        raise ArgumentError("expected a positive density in kg/m³", where="density", got=density, remedy=remedy)
+        raise ArgumentError(
+            "expected a positive density in kg/m³", where="density", got=density, remedy=remedy
+        )
 
 
-def with_inertia_from_geometry(description: RobotDescription, density: float) -> tuple[RobotDescription, list[str]]:
+def with_inertia_from_geometry(
+    description: RobotDescription, density: float
+) -> tuple[RobotDescription, list[str]]:
     """The description with mass for every link that has a shape and no ``<inertial>``, and a sentence for each, given mass or not.
 
     Collision geometry is taken, visual geometry where there is none.
@@ -243,24 +270,38 @@ def with_inertia_from_geometry(description: RobotDescription, density: float) ->
         if link.all("inertial") or not pieces:
             continue
         try:
-            inertias[name] = shapes.combined_inertia([_body(piece, density, directory, version) for piece in pieces])
+            inertias[name] = shapes.combined_inertia(
+                [_body(piece, density, directory, version) for piece in pieces]
+            )
         except (RobotDynamicsError, KeyError, ValueError) as error:
             if isinstance(error, BackendError):
                 raise
-            problem = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
-            findings.append(f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}")
+            problem = (
+                f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
+            )
+            findings.append(
+                f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}"
+            )
             continue
         kind = pieces[0].tag
         findings.append(
             f"link {name!r} has no <inertial>: {inertias[name].mass:.4g} kg from its {kind} geometry at {density:g} kg/m³"
         )
-    links = (replace(link, inertia=inertias.get(link.name, link.inertia)) for link in description.links)
+    links = (
+        replace(link, inertia=inertias.get(link.name, link.inertia)) for link in description.links
+    )
     return replace(description, links=tuple(links)), findings
 
 
-def _body(piece: Node, density: float, directory: Path | None, version: tuple[int, int]) -> tuple[Inertia, Pose]:
+def _body(
+    piece: Node, density: float, directory: Path | None, version: tuple[int, int]
+) -> tuple[Inertia, Pose]:
     poses = [pose_of_origin(node, version) for node in piece.all("origin")]
-    bodies = [_solid(shape, density, directory) for node in piece.all("geometry") for shape in node.children]
+    bodies = [
+        _solid(shape, density, directory)
+        for node in piece.all("geometry")
+        for shape in node.children
+    ]
     if not bodies:
         raise ValueError(f"line {piece.line}: no shape that is known")
     return bodies[-1], poses[-1] if poses else Pose()

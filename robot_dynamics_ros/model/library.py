@@ -45,7 +45,11 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
         if path.is_file():
             return path.resolve(), arguments
         exists = path.exists()
-    except (OSError, ValueError, RuntimeError):  # no path at all: too long, a null byte, no such user
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ):  # no path at all: too long, a null byte, no such user
         exists = False
     if address in robot_names():
         return robot_path(address), arguments

@@ -49,7 +49,9 @@ class MeasuredEffort:
             if self.meaning == "current":
                 problem = "measured efforts are currents, and there are no torque constants"
                 remedy = "Give N m/A at the joint for each joint; identification finds them in a recording."
-                raise ArgumentError(problem, where="measured effort", got=self.factors, remedy=remedy)
+                raise ArgumentError(
+                    problem, where="measured effort", got=self.factors, remedy=remedy
+                )
             return
         if not self.measured:
             problem = f"measured efforts are {self.meaning!r}, which no factor turns into efforts"
@@ -58,7 +60,10 @@ class MeasuredEffort:
         k = np.array(self.factors, dtype=np.float64)
         if not np.isfinite(k).all() or (k == 0.0).any():
             raise ArgumentError(
-                "a factor is zero or not finite", where="measured effort", got=self.factors, remedy="Give one a joint."
+                "a factor is zero or not finite",
+                where="measured effort",
+                got=self.factors,
+                remedy="Give one a joint.",
             )
         object.__setattr__(self, "factors", k)
 
@@ -152,12 +157,16 @@ def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, comma
         kind: the meaning that is set.
         measured, gravity, command: (poses, nv) measured efforts, g(q), and what was commanded; at least three poses.
     """
-    measured, gravity, command = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (measured, gravity, command))
+    measured, gravity, command = (
+        np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (measured, gravity, command)
+    )
     if len(measured) < _ENOUGH_POSES:
         return ""
     if not np.isfinite(measured).all() or not np.abs(measured).max() > 0.0:
         return "" if not kind.measured else _wrong(kind, "no efforts are published", "none")
-    slope = _slope_with_gravity(motor_effort(kind, measured, applied=command, gravity=0.0 * gravity), gravity)
+    slope = _slope_with_gravity(
+        motor_effort(kind, measured, applied=command, gravity=0.0 * gravity), gravity
+    )
     if slope is None or not kind.measured:
         return ""
     expected = 0.0 if kind.meaning == "torque_without_gravity" else 1.0

@@ -24,7 +24,10 @@ LARGEST_MESH = 200_000_000
 
 # A statement of the up axis in a COLLADA file, and the rows of the rotation that takes this axis to z; Y_UP without one.
 _UP_AXIS = re.compile(rb"<up_axis>\s*(\w+)")
-_UPRIGHT = {b"X_UP": [(0, -1, 0), (0, 0, -1), (1, 0, 0)], b"Y_UP": [(1, 0, 0), (0, 0, -1), (0, 1, 0)]}
+_UPRIGHT = {
+    b"X_UP": [(0, -1, 0), (0, 0, -1), (1, 0, 0)],
+    b"Y_UP": [(1, 0, 0), (0, 0, -1), (0, 1, 0)],
+}
 
 
 class MeshError(RobotDynamicsError):
@@ -33,7 +36,9 @@ class MeshError(RobotDynamicsError):
 
 def need_trimesh() -> ModuleType:
     """The package trimesh; a BackendError where it is not installed."""
-    return optional_package("trimesh", "meshes and their triangles need", "geometry", "'robot_dynamics_ros[view]'")
+    return optional_package(
+        "trimesh", "meshes and their triangles need", "geometry", "'robot_dynamics_ros[view]'"
+    )
 
 
 def triangles(shape: Shape) -> list[Trimesh]:
@@ -71,7 +76,10 @@ def own_colour(part: Trimesh) -> tuple[float, float, float, float] | Literal["im
     if part.visual.kind != "texture":
         return None
     material = part.visual.material
-    if getattr(material, "image", None) is not None or getattr(material, "baseColorTexture", None) is not None:
+    if (
+        getattr(material, "image", None) is not None
+        or getattr(material, "baseColorTexture", None) is not None
+    ):
         return "image"
     if not material.name and type(material).__name__ == "SimpleMaterial":
         return None  # the reader's own, for a file without materials
@@ -86,9 +94,17 @@ def _without_textures(path: str) -> tuple[Scene, str]:
     data = Path(path).read_bytes()
     faults = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError]).errors
     data = re.sub(rb"<newparam\b.*?</newparam>", b"", data, flags=re.DOTALL)
-    data = re.sub(rb"<texture\b[^>]*?(/>|>.*?</texture>)", b"<color>0.7 0.7 0.7 1</color>", data, flags=re.DOTALL)
+    data = re.sub(
+        rb"<texture\b[^>]*?(/>|>.*?</texture>)",
+        b"<color>0.7 0.7 0.7 1</color>",
+        data,
+        flags=re.DOTALL,
+    )
     loaded = need_trimesh().load_scene(io.BytesIO(data), file_type="dae")
-    return loaded, f"{type(faults[0]).__name__}: {faults[0].msg}" if faults else "it holds no triangles"
+    return (
+        loaded,
+        f"{type(faults[0]).__name__}: {faults[0].msg}" if faults else "it holds no triangles",
+    )
 
 
 @lru_cache(maxsize=64)
@@ -98,11 +114,15 @@ def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh,
     cause = "it holds no triangles"
     try:
         loaded = trimesh.load_scene(path)
-        if collada and not loaded.geometry:  # one wrong reference of a texture costs the reader the whole mesh
+        if (
+            collada and not loaded.geometry
+        ):  # one wrong reference of a texture costs the reader the whole mesh
             loaded, cause = _without_textures(path)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
         raise MeshError(
-            f"it cannot be read ({type(error).__name__}: {error})", where=f"mesh {path}", remedy="Check the file."
+            f"it cannot be read ({type(error).__name__}: {error})",
+            where=f"mesh {path}",
+            remedy="Check the file.",
         ) from None
     unit, upright = metres_per_unit(loaded, path), np.eye(4)
     if up_axis and collada:  # RViz ignores it
@@ -132,5 +152,7 @@ def read_mesh(path: Path, up_axis: bool = False) -> tuple[Trimesh, ...]:
     except OSError as error:
         raise MeshError(f"it cannot be read ({error.strerror})", where=f"mesh {path}") from None
     if status.st_size > LARGEST_MESH:
-        raise MeshError(f"{status.st_size} bytes are more than {LARGEST_MESH}", where=f"mesh {path}")
+        raise MeshError(
+            f"{status.st_size} bytes are more than {LARGEST_MESH}", where=f"mesh {path}"
+        )
     return _read(str(path), status.st_size, status.st_mtime_ns, up_axis)

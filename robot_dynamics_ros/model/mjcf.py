@@ -50,14 +50,20 @@ def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescrip
 def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
     """The package ``mujoco``, and the document as its compiler has read it; arguments as for :func:`parse_mjcf`."""
     where = path or "MJCF text"
-    mujoco = optional_package("mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF")
+    mujoco = optional_package(
+        "mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF"
+    )
     try:
         if path:
             m = mujoco.MjModel.from_xml_path(path)
         else:
-            m = mujoco.MjModel.from_xml_string(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+            m = mujoco.MjModel.from_xml_string(
+                data if isinstance(data, str) else data.decode("utf-8", "replace")
+            )
     except ValueError as error:
-        raise UrdfError(f"MuJoCo refuses it: {error}", where=where, remedy="Correct the element named.") from None
+        raise UrdfError(
+            f"MuJoCo refuses it: {error}", where=where, remedy="Correct the element named."
+        ) from None
     return mujoco, m
 
 
@@ -86,9 +92,13 @@ class _Translator:
         if m.ntendon:
             self.findings.append(f"{m.ntendon} tendons are no part of the model")
         if (m.jnt_stiffness != 0.0).any():
-            self.findings.append("springs of joints are no part of the model; the simulation takes them as an option")
+            self.findings.append(
+                "springs of joints are no part of the model; the simulation takes them as an option"
+            )
         if not np.allclose(m.opt.gravity, (0.0, 0.0, -9.81)):
-            self.findings.append(f"the file's gravity {m.opt.gravity.tolist()} is not used; give it as an option")
+            self.findings.append(
+                f"the file's gravity {m.opt.gravity.tolist()} is not used; give it as an option"
+            )
         description = RobotDescription(
             bytes(m.names).split(b"\0", 1)[0].decode("utf-8", "replace") or "mjcf",
             tuple(self.links),
@@ -114,7 +124,9 @@ class _Translator:
             if kind == _FREE:
                 offset, anchor = Pose(), np.zeros(3)
             child = name if last and not anchor.any() else f"{name}/{self.name('joint', j)}"
-            self.joints.append(self.joint(j, kind, parent, child, offset @ Pose(position=anchor), mimics.get(j)))
+            self.joints.append(
+                self.joint(j, kind, parent, child, offset @ Pose(position=anchor), mimics.get(j))
+            )
             if child != name:
                 self.links.append(Link(child))
             parent, offset = child, Pose(position=-anchor)
@@ -122,7 +134,9 @@ class _Translator:
             self.joints.append(Joint(f"{name}_frame", JointType.FIXED, parent, name, offset))
         self.links.append(Link(name, inertia))
 
-    def joint(self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None) -> Joint:
+    def joint(
+        self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None
+    ) -> Joint:
         m, name = self.m, self.name("joint", j)
         if kind == _BALL:
             problem = "it is a ball joint, which no model here has"
@@ -132,7 +146,10 @@ class _Translator:
             return Joint(name, JointType.FLOATING, parent, child, origin)
         axis = np.array(m.jnt_axis[j])
         limited = bool(m.jnt_limited[j])
-        types = {_SLIDE: JointType.PRISMATIC, _HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS}
+        types = {
+            _SLIDE: JointType.PRISMATIC,
+            _HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS,
+        }
         dof = int(m.jnt_dofadr[j])
         low, high = (float(x) for x in m.jnt_range[j]) if limited else (-np.inf, np.inf)
         place = parent, child, origin, axis / np.linalg.norm(axis)
@@ -156,7 +173,11 @@ class _Translator:
                 if m.actuator_forcelimited[a]:
                     total += gear * float(np.abs(m.actuator_forcerange[a]).max())
                 elif m.actuator_ctrllimited[a] and not np.any(m.actuator_biasprm[a]):
-                    total += gear * abs(float(m.actuator_gainprm[a, 0])) * float(np.abs(m.actuator_ctrlrange[a]).max())
+                    total += (
+                        gear
+                        * abs(float(m.actuator_gainprm[a, 0]))
+                        * float(np.abs(m.actuator_ctrlrange[a]).max())
+                    )
                 else:
                     total = np.inf
         return min(limit, total) if driven else limit
@@ -182,10 +203,16 @@ class _Translator:
             kind = int(m.eq_type[e])
             first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
             coefficients: Array = np.array(m.eq_data[e])
-            if kind == int(self.mujoco.mjtEq.mjEQ_JOINT) and second >= 0 and not coefficients[2:5].any():
+            if (
+                kind == int(self.mujoco.mjtEq.mjEQ_JOINT)
+                and second >= 0
+                and not coefficients[2:5].any()
+            ):
                 x0, y0 = (float(m.qpos0[m.jnt_qposadr[k]]) for k in (second, first))
                 slope = float(coefficients[1])
-                mimics[first] = Mimic(self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0)
+                mimics[first] = Mimic(
+                    self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0
+                )
             else:
                 self.findings.append(
                     f"equality constraint {self.name('equality', e)!r} is no part of the model; load_constraints reads it"

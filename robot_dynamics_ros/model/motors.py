@@ -22,7 +22,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 
 
-def current_rate(voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float) -> S:
+def current_rate(
+    voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float
+) -> S:
     """di/dt, A/s, of a motor with inductance, ``ke`` at the joint; zero where the drive holds the current at its limit."""
     rate = (voltage - R * current - ke * speed) / L
     if limit == math.inf:
@@ -58,14 +60,20 @@ class DCMotor:
     def __post_init__(self) -> None:
         for name in ("resistance", "torque_constant", "max_voltage", "max_current"):
             if not getattr(self, name) > 0.0:
-                raise ArgumentError("must be positive", where=f"DC motor {name}", got=getattr(self, name))
+                raise ArgumentError(
+                    "must be positive", where=f"DC motor {name}", got=getattr(self, name)
+                )
         for name in ("inductance", "rotor_inertia"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ArgumentError(
-                    "must be finite and not negative", where=f"DC motor {name}", got=getattr(self, name)
+                    "must be finite and not negative",
+                    where=f"DC motor {name}",
+                    got=getattr(self, name),
                 )
         if self.gear_ratio == 0.0 or not math.isfinite(self.gear_ratio):
-            raise ArgumentError("must be finite and not zero", where="DC motor gear_ratio", got=self.gear_ratio)
+            raise ArgumentError(
+                "must be finite and not zero", where="DC motor gear_ratio", got=self.gear_ratio
+            )
 
     @property
     def emf(self) -> float:
@@ -107,7 +115,9 @@ def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
         ArgumentError: a motor at a joint of more than one degree of freedom, or at a mimic joint.
     """
     check_motors(model, motors)
-    return _with_rotors(model, {name: m.gear_ratio * m.gear_ratio * m.rotor_inertia for name, m in motors.items()})
+    return _with_rotors(
+        model, {name: m.gear_ratio * m.gear_ratio * m.rotor_inertia for name, m in motors.items()}
+    )
 
 
 def without_rotors(model: RobotModel, joints: Iterable[str]) -> RobotModel:

@@ -46,7 +46,11 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
             return share
     near = None if directory is None or not name else _nearest(name, Path(directory).resolve())
     if near is None:
-        around = "" if directory is None else f", and no package.xml around {str(directory)!r} has this name"
+        around = (
+            ""
+            if directory is None
+            else f", and no package.xml around {str(directory)!r} has this name"
+        )
         problem = f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}"
         remedy = "Source the workspace that holds it, or put a checkout of its repository beside the robot's file."
         raise UrdfError(problem, where=f"package {name!r}", remedy=remedy)
@@ -87,10 +91,18 @@ def _around(directory: Path) -> Iterator[Path]:
 def _folders_in(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            names = sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir(follow_symlinks=False))
+            names = sorted(
+                e.name
+                for e in entries
+                if not e.name.startswith(".") and e.is_dir(follow_symlinks=False)
+            )
     except OSError:
         return []
-    return [folder / name for name in names if not any((folder / name / mark).exists() for mark in _IGNORED)]
+    return [
+        folder / name
+        for name in names
+        if not any((folder / name / mark).exists() for mark in _IGNORED)
+    ]
 
 
 def _package_name(folder: Path) -> str:

@@ -58,7 +58,9 @@ def check_model(model: object, where: str = "model") -> None:
     """Refuse what is no model."""
     if not isinstance(model, RobotModel):
         remedy = "Make one with rd.load_urdf(path) or rd.load_robot(name)."
-        raise ArgumentError(f"expected a RobotModel, got {type(model).__name__}", where=where, remedy=remedy)
+        raise ArgumentError(
+            f"expected a RobotModel, got {type(model).__name__}", where=where, remedy=remedy
+        )
 
 
 def publish(package: str) -> None:
@@ -74,11 +76,16 @@ def publish(package: str) -> None:
             value.__doc__ = completed(name, value.__doc__, parameters)
         if isinstance(value, type):
             constructor = inspect.getattr_static(value, "__init__")
-            if isinstance(constructor, types.FunctionType) and (checked := _checked(constructor)) is not constructor:
+            if (
+                isinstance(constructor, types.FunctionType)
+                and (checked := _checked(constructor)) is not constructor
+            ):
                 type.__setattr__(value, "__init__", checked)
         elif isinstance(value, types.FunctionType) and (checked := _checked(value)) is not value:
             setattr(module, name, checked)
-            setattr(sys.modules[value.__module__], value.__name__, checked)  # where pickle looks for it
+            setattr(
+                sys.modules[value.__module__], value.__name__, checked
+            )  # where pickle looks for it
 
 
 def completed(name: str, text: str, parameters: Iterable[str] = ()) -> str:
@@ -86,7 +93,9 @@ def completed(name: str, text: str, parameters: Iterable[str] = ()) -> str:
     text = _with_arguments(inspect.cleandoc(text), parameters)
     if ">>>" in text or name not in examples():
         return text
-    return f"{text.rstrip()}\n\nExamples:\n" + "".join(f"    {line}\n" for line in _whole(examples()[name]))
+    return f"{text.rstrip()}\n\nExamples:\n" + "".join(
+        f"    {line}\n" for line in _whole(examples()[name])
+    )
 
 
 @functools.cache
@@ -106,7 +115,10 @@ def _sections() -> dict[str, str]:
 def _given() -> list[tuple[str, list[str]]]:
     """The lines of the section ``given``, each with the names that it defines, the last one first."""
     lines = _sections()["given"].splitlines()
-    return [(line, re.findall(r"\w+", re.sub(r">>> (import .* as )?| = .*", "", line))) for line in reversed(lines)]
+    return [
+        (line, re.findall(r"\w+", re.sub(r">>> (import .* as )?| = .*", "", line)))
+        for line in reversed(lines)
+    ]
 
 
 def _whole(example: str) -> list[str]:
@@ -121,7 +133,9 @@ def _whole(example: str) -> list[str]:
 
 def _with_arguments(text: str, names: Iterable[str]) -> str:
     missing = [
-        name for name in names if name in ARGUMENTS and not re.search(rf"^    (.*, )?{name}(, .*)?:", text, re.M)
+        name
+        for name in names
+        if name in ARGUMENTS and not re.search(rf"^    (.*, )?{name}(, .*)?:", text, re.M)
     ]
     lines = "\n".join(f"    {name}: {ARGUMENTS[name]}" for name in missing)
     if not missing:
@@ -149,16 +163,22 @@ def _checked(function: types.FunctionType) -> Callable[..., Any]:
     kinds = {name: str(function.__annotations__.get(name, "")) for name in names}
     model = next((k for k, name in enumerate(names) if "RobotModel" in kinds[name]), None)
     at_once = any(getattr(space.get(name), "checks_its_model", False) for name in code.co_names)
-    if model is None or (at_once and RobotModel.__dataclass_fields__.keys().isdisjoint(code.co_names)):
+    if model is None or (
+        at_once and RobotModel.__dataclass_fields__.keys().isdisjoint(code.co_names)
+    ):
         return function
     alone = kinds[names[model]] == "RobotModel"
     keywords = CONFIGURATIONS.difference(names) if code.co_flags & inspect.CO_VARKEYWORDS else ()
-    configurations = [(k, name) for k, name in enumerate([*names, *keywords]) if name in CONFIGURATIONS and alone]
+    configurations = [
+        (k, name) for k, name in enumerate([*names, *keywords]) if name in CONFIGURATIONS and alone
+    ]
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
         robot = arguments[model] if len(arguments) > model else options.get(names[model], _MISSING)
-        if robot is not _MISSING and (alone or robot is None or isinstance(robot, (str, bytes, os.PathLike))):
+        if robot is not _MISSING and (
+            alone or robot is None or isinstance(robot, (str, bytes, os.PathLike))
+        ):
             check_model(robot, names[model])
         for k, name in configurations:
             value = arguments[k] if k < len(arguments) else options.get(name)

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.checks import listed
-from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose, joint_pose, plane_axes
+from robot_dynamics_ros.model.description import (
+    Array,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    joint_pose,
+    plane_axes,
+)
 
 _SHOWN = 6
 _ZERO = 1e-11  # of the composite inertia: round-off
@@ -40,9 +49,7 @@ def _problem(names: Sequence[str], joints: Mapping[str, Joint]) -> str:
     link = joints[names[0]].child
     if len(names) > 1:
         shown = " and ".join(repr(name) for name in names[:4]) + (" …" if len(names) > 4 else "")
-        return (
-            f"joints {shown} can move against each other without moving any inertia, for link {link!r} has too little"
-        )
+        return f"joints {shown} can move against each other without moving any inertia, for link {link!r} has too little"
     kind = joints[names[0]].type
     about = " about its axis" if kind in (JointType.REVOLUTE, JointType.CONTINUOUS) else ""
     return f"nothing that it moves has any inertia{about} (link {link!r})"
@@ -50,7 +57,9 @@ def _problem(names: Sequence[str], joints: Mapping[str, Joint]) -> str:
 
 def _digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -> bool:
     """Whether a body is so large, or so far away, that sums over bodies may have no digit of the smallest one."""
-    sizes = [x for body in bodies for x in (body.mass, float(np.trace(body.about_origin()))) if x > 0.0]
+    sizes = [
+        x for body in bodies for x in (body.mass, float(np.trace(body.about_origin()))) if x > 0.0
+    ]
     reach = sum(float(np.abs(place.position).max()) for place in placements)
     total = sum(body.mass for body in bodies)
     return bool(sizes) and max(*sizes, total * reach * reach) > _SPREAD * min(sizes)
@@ -58,7 +67,9 @@ def _digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -
 
 def lost_digits_error(links: Sequence[Link]) -> ModelError:
     """The error for a robot that is singular because one link is far too large or far too far away."""
-    largest = max(links, key=lambda link: max(link.inertia.mass, float(np.trace(link.inertia.about_origin()))))
+    largest = max(
+        links, key=lambda link: max(link.inertia.mass, float(np.trace(link.inertia.about_origin())))
+    )
     body = largest.inertia
     return ModelError(
         f"its mass of {body.mass:.3g} kg, its moments of inertia of {np.trace(body.about_origin()):.3g} kg m², or the origin "
@@ -103,21 +114,31 @@ def singular_motion(
     if all(map(_moves_inertia, order, bodies)) and not _digits_may_be_lost(bodies, placements):
         return []
     rng = np.random.default_rng(20)
-    q = [rng.uniform(-1.3, 1.3, joint.type.nq) for joint in order]  # of a quaternion the direction counts
+    q = [
+        rng.uniform(-1.3, 1.3, joint.type.nq) for joint in order
+    ]  # of a quaternion the direction counts
     for i, (master, multiplier, offset) in enumerate(zip(*mimics, strict=True)):
         if master >= 0:
             q[i] = multiplier * q[master] + offset
-    poses = [placement @ joint_pose(joint, x) for placement, joint, x in zip(placements, order, q, strict=True)]
+    poses = [
+        placement @ joint_pose(joint, x)
+        for placement, joint, x in zip(placements, order, q, strict=True)
+    ]
     composite = list(bodies)
     for i in range(len(order) - 1, -1, -1):
         if parent[i] >= 0:
             composite[parent[i]] = composite[parent[i]] + composite[i].in_parent(poses[i])
     owner = [
-        joint.name for joint, master in zip(order, mimics[0], strict=True) if master < 0 for _ in range(joint.type.nv)
+        joint.name
+        for joint, master in zip(order, mimics[0], strict=True)
+        if master < 0
+        for _ in range(joint.type.nv)
     ]
     M, armature = np.zeros((len(owner), len(owner))), np.zeros(len(owner))
     size = np.zeros(len(owner))  # what would be zero only by round-off
-    J: list[tuple[Array, Array]] = []  # angular and linear velocity of each body's origin, in its axes
+    J: list[
+        tuple[Array, Array]
+    ] = []  # angular and linear velocity of each body's origin, in its axes
     for i, (joint, k) in enumerate(zip(order, mimics[1], strict=True)):
         own, S = slice(v_index[i], v_index[i] + joint.type.nv), _motion_subspace(joint, q[i])
         turn, shift = J[parent[i]] if parent[i] >= 0 else np.zeros((2, 3, len(owner)))
@@ -129,7 +150,9 @@ def singular_motion(
         of_com = shift + np.cross(turn, bodies[i].com, axis=0)
         M += turn.T @ bodies[i].rotational @ turn + bodies[i].mass * of_com.T @ of_com
         moments = np.trace(composite[i].about_origin())
-        size[own] += [k * k * (moments if column[:3].any() else composite[i].mass) for column in S.T]
+        size[own] += [
+            k * k * (moments if column[:3].any() else composite[i].mass) for column in S.T
+        ]
         armature[own] += k * k * (joint.armature + joint.rotor_inertia)
     rate = _null_vector(M + np.diag(armature), size + armature)
     if rate is None:
@@ -163,4 +186,6 @@ def _motion_subspace(joint: Joint, q: Array) -> Array:
         R = joint_pose(joint, q).rotation
         x, y = plane_axes(joint.axis)
         return np.array([[*none, *R.T @ x], [*none, *R.T @ y], [*joint.axis, *none]]).T
-    return np.array([[*none, *joint.axis] if joint.type is JointType.PRISMATIC else [*joint.axis, *none]]).T
+    return np.array(
+        [[*none, *joint.axis] if joint.type is JointType.PRISMATIC else [*joint.axis, *none]]
+    ).T

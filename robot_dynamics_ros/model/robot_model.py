@@ -151,7 +151,9 @@ class RobotModel:
         """
         return cls(**assemble(description, gravity, base))
 
-    def __reduce__(self) -> tuple[object, ...]:  # copies and pickles are built anew: their arrays are read-only too
+    def __reduce__(
+        self,
+    ) -> tuple[object, ...]:  # copies and pickles are built anew: their arrays are read-only too
         return _rebuilt, (self.description, tuple(self.gravity.tolist()), self.base, self.backend)
 
     def replace(self, **changes: Any) -> RobotModel:
@@ -183,7 +185,9 @@ class RobotModel:
     # -- other robots made from this one -------------------------------------------------------------------------
 
     def lock(
-        self, names: str | Iterable[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None = None
+        self,
+        names: str | Iterable[str],
+        at: str | ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> RobotModel:
         """The robot with some joints fixed; whatever mimics them is fixed with them.
 
@@ -249,7 +253,9 @@ class RobotModel:
         """
         self.link_index(link)
         added = body.description if isinstance(body, RobotModel) else body
-        description = edit.attach(self.description, link, added, Pose.of(pose), name=name, prefix=prefix)
+        description = edit.attach(
+            self.description, link, added, Pose.of(pose), name=name, prefix=prefix
+        )
         return self.replace(description=description)
 
     # -- questions -----------------------------------------------------------------------------------------------
@@ -273,7 +279,9 @@ class RobotModel:
     def coupled_rotors(self) -> list[tuple[int, int, float]]:
         """(i, j, M_ij) of the rotors that turn with two joints: what they add to the mass matrix beside its diagonal."""
         before, rotor = self.coupling[0], self.coupling[5]
-        return [(j, j - 1, float(before[j] * rotor[j])) for j in np.flatnonzero(before * rotor).tolist()]
+        return [
+            (j, j - 1, float(before[j] * rotor[j])) for j in np.flatnonzero(before * rotor).tolist()
+        ]
 
     def rotor_effort(self, a: Array) -> Array:
         """(..., nv) what accelerates the rotors alone, N m or N, for accelerations ``a`` (..., nv)."""
@@ -330,7 +338,9 @@ class RobotModel:
                 q[self.q_slice(name)] = value
         return np.clip(q, self.lower, self.upper)
 
-    def configuration(self, value: str | Mapping[str, ArrayLike] | ArrayLike, *, where: str = "q") -> Array:
+    def configuration(
+        self, value: str | Mapping[str, ArrayLike] | ArrayLike, *, where: str = "q"
+    ) -> Array:
         """(nq,) a configuration: by name, as joint → position (other joints at the initial configuration), or numbers.
 
         Names are those of :meth:`with_configurations`, and ``"zero"`` and ``"initial"``.  Public functions take names and
@@ -349,7 +359,9 @@ class RobotModel:
         """
         return _configuration(self, value, where)
 
-    def with_configurations(self, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> RobotModel:
+    def with_configurations(
+        self, source: str | os.PathLike[str] | Mapping[str, ArrayLike]
+    ) -> RobotModel:
         """The same robot with named configurations, besides those that it has.
 
         Args:
@@ -392,7 +404,9 @@ class RobotModel:
         (6, 6)
         """
         robot = self.attach(link, Inertia(), pose, name=name)
-        description = dataclasses.replace(robot.description, source=self.description.source)  # looks are as before
+        description = dataclasses.replace(
+            robot.description, source=self.description.source
+        )  # looks are as before
         return robot.replace(description=description)
 
 
@@ -403,14 +417,18 @@ def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:
         raise UnknownNameError(kind, name, table) from None
 
 
-def _configuration(model: RobotModel, value: str | Mapping[str, ArrayLike] | ArrayLike, where: str) -> Array:
+def _configuration(
+    model: RobotModel, value: str | Mapping[str, ArrayLike] | ArrayLike, where: str
+) -> Array:
     if isinstance(value, Mapping):
         q = model.initial_configuration()
         for joint, position in value.items():
             part = q[model.q_slice(joint)]
             numbers = real_array_or_nan(position).reshape(-1)
             if numbers.shape != part.shape or not np.isfinite(numbers).all():
-                problem = f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}"
+                problem = (
+                    f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}"
+                )
                 remedy = "Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw]."
                 raise ArgumentError(problem, where=f"{where}[{joint!r}]", remedy=remedy)
             part[:] = numbers
@@ -433,15 +451,23 @@ def _configuration(model: RobotModel, value: str | Mapping[str, ArrayLike] | Arr
     return numbers
 
 
-def _configurations(model: RobotModel, source: str | os.PathLike[str] | Mapping[str, ArrayLike]) -> Configurations:
+def _configurations(
+    model: RobotModel, source: str | os.PathLike[str] | Mapping[str, ArrayLike]
+) -> Configurations:
     if not isinstance(source, Mapping):
         return read_srdf(model.description, source)
-    given = {name: model.configuration(x, where=f"configuration {name!r}") for name, x in source.items()}
+    given = {
+        name: model.configuration(x, where=f"configuration {name!r}") for name, x in source.items()
+    }
     joints = model.joint_names
-    return {name: {j: tuple(q[model.q_slice(j)].tolist()) for j in joints} for name, q in given.items()}
+    return {
+        name: {j: tuple(q[model.q_slice(j)].tolist()) for j in joints} for name, q in given.items()
+    }
 
 
-def _rebuilt(description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str) -> RobotModel:
+def _rebuilt(
+    description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str
+) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
     return model if backend == "auto" else model.with_backend(backend)
 
@@ -460,18 +486,32 @@ def _locked_positions(
             model.body_index(name)
             if name not in at:
                 remedy = "Give one for every joint that is locked."
-                raise ArgumentError(f"no position for joint {name!r}", where="lock, at", got=sorted(at), remedy=remedy)
+                raise ArgumentError(
+                    f"no position for joint {name!r}",
+                    where="lock, at",
+                    got=sorted(at),
+                    remedy=remedy,
+                )
         at = {name: at[name] for name in names}
     q = model.neutral() if at is None else model.configuration(at, where="lock, at")
     for name in names:
         values = q[model.q_slice(name)]
-        if model.joint(name).type is JointType.FLOATING and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6:
+        if (
+            model.joint(name).type is JointType.FLOATING
+            and abs(np.linalg.norm(values[3:]) - 1.0) > 1e-6
+        ):
             problem = "the quaternion is not of unit length"
             remedy = "The position of a floating joint is [x, y, z, qx, qy, qz, qw]."
-            raise ArgumentError(problem, where=f"lock, joint {name!r}", got=values.tolist(), remedy=remedy)
+            raise ArgumentError(
+                problem, where=f"lock, joint {name!r}", got=values.tolist(), remedy=remedy
+            )
     positions = {}
     for name, i, k, d in zip(
-        model.moving_joint_names, model.mimic_master, model.mimic_multiplier, model.mimic_offset, strict=True
+        model.moving_joint_names,
+        model.mimic_master,
+        model.mimic_multiplier,
+        model.mimic_offset,
+        strict=True,
     ):
         if (name if i < 0 else model.moving_joint_names[i]) in names:
             position = q[model.q_slice(name)]

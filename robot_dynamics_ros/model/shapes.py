@@ -36,17 +36,23 @@ def _positive(**values: object) -> list[float]:
 
 def _mass(volume: float, density: float | None, mass: float | None) -> float:
     if (density is None) == (mass is None):
-        raise ArgumentError("give either the density (kg/m³) or the mass (kg)", where="density", got=(density, mass))
+        raise ArgumentError(
+            "give either the density (kg/m³) or the mass (kg)", where="density", got=(density, mass)
+        )
     if mass is not None:
         return _positive(mass=mass)[0]
     return _positive(density=density)[0] * volume
 
 
-def _diagonal(mass: float, x: float, y: float, z: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> Inertia:
+def _diagonal(
+    mass: float, x: float, y: float, z: float, com: Sequence[float] = (0.0, 0.0, 0.0)
+) -> Inertia:
     return Inertia(mass, np.array(com), mass * np.diag([x, y, z]))
 
 
-def inertia_of_cuboid(size: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
+def inertia_of_cuboid(
+    size: ArrayLike, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A cuboid of edge lengths ``size`` (3,), m.
 
     Args:
@@ -74,14 +80,18 @@ def inertia_of_cylinder(
     return _diagonal(_mass(math.pi * r * r * h, density, mass), across, across, r * r / 2)
 
 
-def inertia_of_sphere(radius: float, *, density: float | None = None, mass: float | None = None) -> Inertia:
+def inertia_of_sphere(
+    radius: float, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A solid ball."""
     (r,) = _positive(radius=radius)
     i = 0.4 * r * r
     return _diagonal(_mass(4 / 3 * math.pi * r**3, density, mass), i, i, i)
 
 
-def inertia_of_ellipsoid(semi_axes: ArrayLike, *, density: float | None = None, mass: float | None = None) -> Inertia:
+def inertia_of_ellipsoid(
+    semi_axes: ArrayLike, *, density: float | None = None, mass: float | None = None
+) -> Inertia:
     """A solid ellipsoid of semi-axes (3,), m.
 
     Args:
@@ -104,7 +114,9 @@ def inertia_of_capsule(
     m = _mass(tube + ball, density, mass)
     m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
     across = m_tube * (3 * r * r + h * h) / 12 + m_ball * (0.4 * r * r + h * h / 4 + 3 / 8 * r * h)
-    return Inertia(m, np.zeros(3), np.diag([across, across, m_tube * r * r / 2 + m_ball * 0.4 * r * r]))
+    return Inertia(
+        m, np.zeros(3), np.diag([across, across, m_tube * r * r / 2 + m_ball * 0.4 * r * r])
+    )
 
 
 def inertia_of_cone(
@@ -113,11 +125,17 @@ def inertia_of_cone(
     """A solid cone: base of that radius in the plane z = 0, tip at z = height; the centre of mass is at height/4."""
     r, h = _positive(radius=radius, height=height)
     across = 3 / 20 * r * r + 3 / 80 * h * h
-    return _diagonal(_mass(math.pi * r * r * h / 3, density, mass), across, across, 0.3 * r * r, (0, 0, h / 4))
+    return _diagonal(
+        _mass(math.pi * r * r * h / 3, density, mass), across, across, 0.3 * r * r, (0, 0, h / 4)
+    )
 
 
 def inertia_of_mesh(
-    vertices: ArrayLike, triangles: ArrayLike, *, density: float | None = None, mass: float | None = None
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A solid bounded by triangles, exactly, in the frame of the vertices.
 
@@ -134,24 +152,41 @@ def inertia_of_mesh(
         p, faces = real_array(vertices), np.asarray(triangles, dtype=int)
     except (TypeError, ValueError):
         p, faces = np.empty(0), np.empty(0, dtype=int)
-    if p.ndim != 2 or p.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,) or not np.isfinite(p).all():
-        raise ArgumentError("expected (n, 3) finite vertices and (k, 3) triangles", where="mesh", got=vertices)
+    if (
+        p.ndim != 2
+        or p.shape[1:] != (3,)
+        or faces.ndim != 2
+        or faces.shape[1:] != (3,)
+        or not np.isfinite(p).all()
+    ):
+        raise ArgumentError(
+            "expected (n, 3) finite vertices and (k, 3) triangles", where="mesh", got=vertices
+        )
     if not len(faces) or faces.min() < 0 or faces.max() >= len(p):
         remedy = "Give numbers of vertices from 0 on."
-        raise ArgumentError("a triangle names a vertex that does not exist", where="mesh", got=triangles, remedy=remedy)
+        raise ArgumentError(
+            "a triangle names a vertex that does not exist",
+            where="mesh",
+            got=triangles,
+            remedy=remedy,
+        )
     _, same = np.unique(p.round(12), axis=0, return_inverse=True)
     edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
     _, count = np.unique(edges, axis=0, return_counts=True)
     if (count % 2).any():
         problem = f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges belong to one triangle alone"
-        raise ArgumentError(problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull.")
+        raise ArgumentError(
+            problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull."
+        )
     middle = p.mean(axis=0)
     a, b, c = (p[faces[:, k]] - middle for k in range(3))
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
     volume = six.sum() / 6
     if not abs(volume) > 1e-15 * max(float(np.ptp(p, axis=0).max()), 1e-300) ** 3:
         remedy = "Give a closed surface whose triangles turn the same way round."
-        raise ArgumentError("the surface encloses no volume", where="mesh", got=volume, remedy=remedy)
+        raise ArgumentError(
+            "the surface encloses no volume", where="mesh", got=volume, remedy=remedy
+        )
     first = (six[:, None] * (a + b + c)).sum(axis=0) / 24
     s = a + b + c
     second = sum(np.einsum("i,ij,ik->jk", six, x, x) for x in (a, b, c, s)) / 120
@@ -170,7 +205,11 @@ def metres_per_unit(mesh: Any, path: str) -> float:
 
 
 def inertia_of_mesh_file(
-    path: str | Path, *, scale: ArrayLike = (1.0, 1.0, 1.0), density: float | None = None, mass: float | None = None
+    path: str | Path,
+    *,
+    scale: ArrayLike = (1.0, 1.0, 1.0),
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame, m.
 
@@ -195,7 +234,8 @@ def inertia_of_mesh_file(
 
 
 def combined_inertia(
-    bodies: Iterable[Inertia | tuple[Inertia, Pose]], holes: Iterable[Inertia | tuple[Inertia, Pose]] = ()
+    bodies: Iterable[Inertia | tuple[Inertia, Pose]],
+    holes: Iterable[Inertia | tuple[Inertia, Pose]] = (),
 ) -> Inertia:
     """Mass properties of several bodies as one, minus its holes.
 
@@ -216,7 +256,9 @@ def combined_inertia(
     for hole in map(_placed, holes):
         total = total + Inertia(-hole.mass, hole.com, -hole.rotational)
     if not total.mass > 0.0:
-        raise ArgumentError(f"{total.mass:.6g} kg are left", where="holes", remedy="Check sizes and densities.")
+        raise ArgumentError(
+            f"{total.mass:.6g} kg are left", where="holes", remedy="Check sizes and densities."
+        )
     moments = np.linalg.eigvalsh(total.rotational)
     if moments[0] < -1e-12 * max(moments[-1], 0.0) or moments[-1] < 0.0:
         raise ArgumentError("a negative moment of inertia is left", where="holes", got=moments.tolist(),
@@ -264,24 +306,43 @@ def inertia_of_density(
             "needs SciPy 1.15 or later", where="inertia_of_density", remedy="pip install -U scipy"
         ) from None
     low, high = real_array_or_nan(lower), real_array_or_nan(upper)
-    if low.shape != (3,) or high.shape != (3,) or not ((low < high) & np.isfinite(high - low)).all():
+    if (
+        low.shape != (3,)
+        or high.shape != (3,)
+        or not ((low < high) & np.isfinite(high - low)).all()
+    ):
         raise ArgumentError(
-            "expected two corners, three finite numbers each, with lower < upper", where="lower", got=(lower, upper)
+            "expected two corners, three finite numbers each, with lower < upper",
+            where="lower",
+            got=(lower, upper),
         )
     middle, half = (low + high) / 2, (high - low) / 2
 
     def moments(u: Array) -> Array:
         p = middle + half * u
-        rho = np.broadcast_to(np.asarray(density(p[:, 0], p[:, 1], p[:, 2]), dtype=float), (len(p),))
+        rho = np.broadcast_to(
+            np.asarray(density(p[:, 0], p[:, 1], p[:, 2]), dtype=float), (len(p),)
+        )
         if not (np.isfinite(rho).all() and (rho >= 0.0).all()):
-            raise ArgumentError("must be finite and not negative", where="density", got=float(rho.min()))
+            raise ArgumentError(
+                "must be finite and not negative", where="density", got=float(rho.min())
+            )
         x, y, z = u.T
-        return rho[:, None] * np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=-1)
+        return rho[:, None] * np.stack(
+            [np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=-1
+        )
 
-    total = cubature(moments, [-1.0] * 3, [1.0] * 3, rtol=0.0, atol=0.0, max_subdivisions=0).estimate[0]
+    total = cubature(
+        moments, [-1.0] * 3, [1.0] * 3, rtol=0.0, atol=0.0, max_subdivisions=0
+    ).estimate[0]
     scale = abs(float(total)) or 1.0
     moments_of = cubature(
-        moments, [-1.0] * 3, [1.0] * 3, rtol=tolerance, atol=tolerance * scale, max_subdivisions=max_subdivisions
+        moments,
+        [-1.0] * 3,
+        [1.0] * 3,
+        rtol=tolerance,
+        atol=tolerance * scale,
+        max_subdivisions=max_subdivisions,
     )
     if moments_of.status != "converged":
         raise ArgumentError(

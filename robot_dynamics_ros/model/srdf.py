@@ -17,7 +17,9 @@ _SCHEMA: dict[str, Any] = {"robot": {"group_state": {"joint": {}}, "virtual_join
 
 def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Configurations:
     """The configurations of a robot's SRDF, text or path; a warning names what does not fit."""
-    own = {j.name: j.type.nq for j in robot.joints if j.type is not JointType.FIXED and j.mimic is None}
+    own = {
+        j.name: j.type.nq for j in robot.joints if j.type is not JointType.FIXED and j.mimic is None
+    }
     data, label = read_source(source, max_bytes=MAX_BYTES)
     label = "SRDF text" if label == "URDF text" else label
     root = parse_xml(data, _SCHEMA, source=label)
@@ -28,7 +30,10 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
         name = state.attributes.get("name", "")
         positions = named.setdefault(name, {})
         for node in state.all("joint"):
-            joint, where = node.attributes.get("name", ""), f"{label}, group_state {name!r} (line {node.line})"
+            joint, where = (
+                node.attributes.get("name", ""),
+                f"{label}, group_state {name!r} (line {node.line})",
+            )
             try:
                 values = tuple(float(word) for word in node.attributes["value"].split())
             except (KeyError, ValueError):
@@ -36,16 +41,23 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
             if not values or not all(map(math.isfinite, values)):
                 problem = f"joint {joint!r} has no finite value"
                 remedy = 'Write it like <joint name="NAME" value="0.5"/>, in rad or m.'
-                raise UrdfError(problem, where=where, got=node.attributes.get("value"), remedy=remedy)
+                raise UrdfError(
+                    problem, where=where, got=node.attributes.get("value"), remedy=remedy
+                )
             if joint not in own:
                 if joint not in virtual and joint not in (j.name for j in robot.joints):
                     findings.append(f"{where}: the robot has no joint {joint!r}; it is ignored")
             elif len(values) != own[joint]:
-                findings.append(f"{where}: joint {joint!r} has {own[joint]} coordinates; it is ignored")
+                findings.append(
+                    f"{where}: joint {joint!r} has {own[joint]} coordinates; it is ignored"
+                )
             elif positions.setdefault(joint, values) != values:
                 findings.append(
                     f"{where}: joint {joint!r} is at {positions[joint]} in another group's state; that counts"
                 )
     if findings:
-        warnings.warn(ModelWarning("\n  - ".join(["the SRDF is usable, but:", *findings]), findings), stacklevel=3)
+        warnings.warn(
+            ModelWarning("\n  - ".join(["the SRDF is usable, but:", *findings]), findings),
+            stacklevel=3,
+        )
     return named

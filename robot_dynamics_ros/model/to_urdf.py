@@ -30,7 +30,9 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     for link in robot.links:
         add_inertial(SubElement(root, "link", {"name": link.name}), link.inertia)
     for joint in robot.joints:
-        _joint(SubElement(root, "joint", {"name": joint.name, "type": joint.type.name.lower()}), joint)
+        _joint(
+            SubElement(root, "joint", {"name": joint.name, "type": joint.type.name.lower()}), joint
+        )
     for joint in robot.joints:
         if joint.armature + joint.rotor_inertia > 0.0:
             root.set("xmlns:drake", DRAKE_NAMESPACE)
@@ -38,7 +40,11 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     if robot.initial_positions:
         _ros2_control(root, robot)
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
 def _number(value: float) -> str:
@@ -79,7 +85,8 @@ def _joint(element: Element, joint: Joint) -> None:
     limits = joint.limits
     bounded = joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
     if bounded or (
-        joint.type is not JointType.FIXED and not (math.isinf(limits.effort) and math.isinf(limits.velocity))
+        joint.type is not JointType.FIXED
+        and not (math.isinf(limits.effort) and math.isinf(limits.velocity))
     ):
         position = {"lower": limits.lower, "upper": limits.upper} if bounded else {}
         _add(element, "limit", **position, effort=limits.effort, velocity=limits.velocity)
@@ -89,7 +96,11 @@ def _joint(element: Element, joint: Joint) -> None:
         _add(element, "mimic", multiplier=joint.mimic.multiplier, offset=joint.mimic.offset)
         element[-1].set("joint", joint.mimic.joint)
     if joint.coupling is not None:
-        _add(element, "coupling", **{k: x for k, x in dataclasses.asdict(joint.coupling).items() if k != "joint"})
+        _add(
+            element,
+            "coupling",
+            **{k: x for k, x in dataclasses.asdict(joint.coupling).items() if k != "joint"},
+        )
         element[-1].set("joint", joint.coupling.joint)
 
 

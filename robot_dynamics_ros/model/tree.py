@@ -8,16 +8,24 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDescription
 
 
-def walk(description: RobotDescription) -> tuple[list[Joint], list[Joint], dict[str, tuple[str | None, Pose]]]:
+def walk(
+    description: RobotDescription,
+) -> tuple[list[Joint], list[Joint], dict[str, tuple[str | None, Pose]]]:
     """Moving joints, fixed joints, and each link's (moving joint, placement in its body), all depth first."""
     names: set[str] = set()
     for link in description.links:
         if link.name in names:
-            raise ModelError("two links have this name", where=f"link {link.name!r}", remedy="Rename one of them.")
+            raise ModelError(
+                "two links have this name",
+                where=f"link {link.name!r}",
+                remedy="Rename one of them.",
+            )
         names.add(link.name)
     if not names:
         raise ModelError(
-            "the robot has no links", where=f"robot {description.name!r}", remedy="Add at least one <link>."
+            "the robot has no links",
+            where=f"robot {description.name!r}",
+            remedy="Add at least one <link>.",
         )
     parent_joint: dict[str, Joint] = {}
     children: dict[str, list[Joint]] = {name: [] for name in names}
@@ -29,12 +37,14 @@ def walk(description: RobotDescription) -> tuple[list[Joint], list[Joint], dict[
         seen.add(joint.name)
         for role, link_name in (("parent", joint.parent), ("child", joint.child)):
             if link_name not in names:
-                remedy = (
-                    f"Add <link name={link_name!r}> or correct the name; the links are {', '.join(sorted(names)[:20])}."
+                remedy = f"Add <link name={link_name!r}> or correct the name; the links are {', '.join(sorted(names)[:20])}."
+                raise ModelError(
+                    f"its {role} link {link_name!r} does not exist", where=where, remedy=remedy
                 )
-                raise ModelError(f"its {role} link {link_name!r} does not exist", where=where, remedy=remedy)
         if joint.child in parent_joint:
-            problem = f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}"
+            problem = (
+                f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}"
+            )
             remedy = "A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint."
             raise ModelError(problem, where=where, remedy=remedy)
         parent_joint[joint.child] = joint
@@ -58,8 +68,14 @@ def walk(description: RobotDescription) -> tuple[list[Joint], list[Joint], dict[
                 placement[link_name] = (joint_in.name, Pose())
         stack.extend(joint.child for joint in reversed(children[link_name]))
     if lost := sorted(names - placement.keys()):
-        problem = f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle"
-        raise ModelError(problem, where=f"robot {description.name!r}", remedy="Remove the joint that closes the cycle.")
+        problem = (
+            f"link {lost[0]!r} cannot be reached from the root {root!r}: its joints form a cycle"
+        )
+        raise ModelError(
+            problem,
+            where=f"robot {description.name!r}",
+            remedy="Remove the joint that closes the cycle.",
+        )
     return order, fixed, placement
 
 
@@ -68,7 +84,11 @@ def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> s
     roots = [link.name for link in description.links if link.name not in parent_joint]
     if not roots:
         problem = "every link is the child of some joint: the joints form a cycle"
-        raise ModelError(problem, where=f"robot {description.name!r}", remedy="Remove the joint that closes the cycle.")
+        raise ModelError(
+            problem,
+            where=f"robot {description.name!r}",
+            remedy="Remove the joint that closes the cycle.",
+        )
     if len(roots) > 1:
         problem = f"there are {len(roots)} root links: {', '.join(roots[:10])}"
         remedy = "Join them into one tree with joints (fixed ones will do), or load them as separate robots."
@@ -76,7 +96,9 @@ def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> s
     return roots[0]
 
 
-def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[int], list[float], list[float]]:
+def resolve_mimics(
+    order: list[Joint], number: Mapping[str, int]
+) -> tuple[list[int], list[float], list[float]]:
     """Master body, multiplier and offset of each body, chains of mimics followed to the end."""
     masters, multipliers, offsets = [], [], []
     for i, joint in enumerate(order):
@@ -85,14 +107,25 @@ def resolve_mimics(order: list[Joint], number: Mapping[str, int]) -> tuple[list[
         while (mimic := order[last].mimic) is not None:
             where = f"joint {order[last].name!r} <mimic>"
             if mimic.joint not in number:
-                remedy = "Name one of: " + ", ".join(n for n in number if n != order[last].name) + "."
-                raise ModelError(f"it mimics {mimic.joint!r}, which is not a moving joint", where=where, remedy=remedy)
+                remedy = (
+                    "Name one of: " + ", ".join(n for n in number if n != order[last].name) + "."
+                )
+                raise ModelError(
+                    f"it mimics {mimic.joint!r}, which is not a moving joint",
+                    where=where,
+                    remedy=remedy,
+                )
             d += k * mimic.offset
             k *= mimic.multiplier
             last = number[mimic.joint]
             if last in visited:
                 problem = "the mimic joints follow each other in a circle"
-                raise ModelError(problem, where=where, got=mimic.joint, remedy="Let one of them stand on its own.")
+                raise ModelError(
+                    problem,
+                    where=where,
+                    got=mimic.joint,
+                    remedy="Let one of them stand on its own.",
+                )
             visited.add(last)
         if last != i and (joint.type.nq != 1 or order[last].type.nq != 1):
             problem = f"a {joint.type.name.lower()} joint cannot mimic a {order[last].type.name.lower()} joint"

@@ -113,7 +113,11 @@ def load_urdf(
         for line, place in places.items():
             problem = problem.replace(f"\n  {line}:", f"\n  {place}:")
         raise UrdfError(
-            problem, where=places[error.where], got=error.got, remedy=error.remedy, setting=error.setting
+            problem,
+            where=places[error.where],
+            got=error.got,
+            remedy=error.remedy,
+            setting=error.setting,
         ) from None
     _report(model.name, list(model.description.findings))
     return model
@@ -159,11 +163,14 @@ def _read(
     robot = _urdf_parser(clean, label)
     findings = clean.findings
     links = [
-        _link(link, line, inertia_check, findings) for link, line in zip(robot.links, clean.link_lines, strict=True)
+        _link(link, line, inertia_check, findings)
+        for link, line in zip(robot.links, clean.link_lines, strict=True)
     ]
     moving = {joint.name for joint in robot.joints if joint.type != "fixed"}
     for name in clean.armature.keys() - moving:
-        findings.append(f"a transmission gives a rotor inertia for {name!r}, which is no moving joint")
+        findings.append(
+            f"a transmission gives a rotor inertia for {name!r}, which is no moving joint"
+        )
     rotor = _checked_armatures(clean.armature, moving, armature)
     joints = [
         _joint(joint, line, rotor.get(joint.name, 0.0), clean.couplings.get(joint.name), findings)
@@ -174,10 +181,16 @@ def _read(
     for joint in joints:
         if joint.coupling is not None and joint.coupling.joint not in names - {joint.name}:
             where = f"joint {joint.name!r} <coupling>"
-            raise UrdfError(f"{joint.coupling.joint!r} is no other joint", where=where, remedy="Name a neighbour.")
+            raise UrdfError(
+                f"{joint.coupling.joint!r} is no other joint",
+                where=where,
+                remedy="Name a neighbour.",
+            )
     joints = _without_limits_that_hold_masters(joints, findings)
     for name in clean.initial_positions.keys() - names:
-        findings.append(f"<ros2_control> gives an initial position for joint {name!r}, which does not exist")
+        findings.append(
+            f"<ros2_control> gives an initial position for joint {name!r}, which does not exist"
+        )
     description = RobotDescription(
         name=robot.name,
         links=tuple(links),
@@ -189,20 +202,29 @@ def _read(
         path="" if label == "URDF text" else label,
     )
     return description, {
-        inertial_place(link.name): _place(link, line) for link, line in zip(robot.links, clean.link_lines, strict=True)
+        inertial_place(link.name): _place(link, line)
+        for link, line in zip(robot.links, clean.link_lines, strict=True)
     }
 
 
-def _with_armature(description: RobotDescription, armature: Mapping[str, float] | None) -> RobotDescription:
+def _with_armature(
+    description: RobotDescription, armature: Mapping[str, float] | None
+) -> RobotDescription:
     """The description with the armatures given; those of the file stay elsewhere."""
     if not armature:
         return description
-    moving = {joint.name: joint.armature for joint in description.joints if joint.type is not JointType.FIXED}
+    moving = {
+        joint.name: joint.armature
+        for joint in description.joints
+        if joint.type is not JointType.FIXED
+    }
     return description.with_joints(_checked_armatures(moving, set(moving), armature))
 
 
 def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:
-    from urdf_parser_py.urdf import Robot  # here, not above: importing it takes as long as loading ten robots
+    from urdf_parser_py.urdf import (
+        Robot,
+    )  # here, not above: importing it takes as long as loading ten robots
 
     try:
         return Robot.from_xml_string(clean.text)
@@ -219,7 +241,9 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
     if inertial is None:
         return Link(link.name)
     i = inertial.inertia
-    matrix = frozen_array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3))
+    matrix = frozen_array(
+        [[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]], (3, 3)
+    )
     inertia = Inertia(inertial.mass, frozen_array((0.0, 0.0, 0.0), (3,)), matrix)
     place = _place(link, line)
     check_size(inertia, place, UrdfError)
@@ -234,7 +258,9 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
     return Link(link.name, inertia.in_parent(_pose(inertial.origin)))
 
 
-def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]) -> Joint:
+def _joint(
+    joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]
+) -> Joint:
     where = f"joint {joint.name!r} (line {line})"
     kind = JOINT_TYPES[joint.type]
     origin = _pose(joint.origin)
@@ -247,13 +273,29 @@ def _joint(joint: parsed.Joint, line: int, armature: float, coupling: Coupling |
             findings.append(f"{where} <axis>: it has length {length:.6g}; it is divided by that")
             axis = frozen_array(axis / length, (3,))
     dynamics = joint.dynamics
-    damping, friction = (float(getattr(dynamics, name, None) or 0.0) for name in ("damping", "friction"))
+    damping, friction = (
+        float(getattr(dynamics, name, None) or 0.0) for name in ("damping", "friction")
+    )
     mimic = None
     if joint.mimic is not None:
         k, d = joint.mimic.multiplier, joint.mimic.offset
-        mimic = Mimic(joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d))
+        mimic = Mimic(
+            joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d)
+        )
     limits, ends = _limits(joint, kind, where, findings), (joint.parent, joint.child)
-    made = Joint(joint.name, kind, *ends, origin, axis, limits, damping, friction, armature, mimic, coupling=coupling)
+    made = Joint(
+        joint.name,
+        kind,
+        *ends,
+        origin,
+        axis,
+        limits,
+        damping,
+        friction,
+        armature,
+        mimic,
+        coupling=coupling,
+    )
     return checked_joint(made, where, UrdfError)
 
 
@@ -276,9 +318,16 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
     for joint in joints:
         if joint.mimic is not None and joint.mimic.multiplier != 0.0:
             master = named[joint.mimic.joint].limits
-            ends = [(x - joint.mimic.offset) / joint.mimic.multiplier for x in (joint.limits.lower, joint.limits.upper)]
+            ends = [
+                (x - joint.mimic.offset) / joint.mimic.multiplier
+                for x in (joint.limits.lower, joint.limits.upper)
+            ]
             room = min(master.upper, max(ends)) - max(master.lower, min(ends))
-            if room <= 1e-9 < min(master.upper - master.lower, joint.limits.upper - joint.limits.lower):
+            if (
+                room
+                <= 1e-9
+                < min(master.upper - master.lower, joint.limits.upper - joint.limits.lower)
+            ):
                 findings.append(
                     f"joint {joint.name!r} <limit>: {joint.limits.lower:g} to {joint.limits.upper:g} leave "
                     f"{joint.mimic.joint!r}, which it mimics with multiplier {joint.mimic.multiplier:g}, no room; they are "
@@ -303,7 +352,9 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
     where = f"{where} <limit>"
     if not bounded:
         if effort == velocity == 0.0:
-            findings.append(f"{where}: effort and velocity are 0, as if not known; no limits are assumed")
+            findings.append(
+                f"{where}: effort and velocity are 0, as if not known; no limits are assumed"
+            )
             return JointLimits()
         return JointLimits(velocity=velocity, effort=effort)
     lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
@@ -312,7 +363,9 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
         lower, upper = upper, lower
     if kind is JointType.REVOLUTE and 2.0 < max(-lower, upper) / math.tau < 200.0:
         findings.append(f"{where}: {lower:g} to {upper:g} rad are many turns; are they degrees?")
-    if effort == velocity == 0.0 and joint.mimic is None:  # what CAD exporters write where they know nothing
+    if (
+        effort == velocity == 0.0 and joint.mimic is None
+    ):  # what CAD exporters write where they know nothing
         if lower == upper == 0.0:
             lower, upper = -math.inf, math.inf
         findings.append(
@@ -326,7 +379,9 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
     if limits.lower == limits.upper:
         findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
     if zero := [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]:
-        findings.append(f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven")
+        findings.append(
+            f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven"
+        )
     return limits
 
 
@@ -357,11 +412,11 @@ def _checked_armatures(
 def _report(robot: str, findings: list[str]) -> None:
     if not findings:
         return
-    message = f"robot {robot!r} is usable, but:{listed([f'- {finding}' for finding in findings], _SHOWN)}"
+    message = (
+        f"robot {robot!r} is usable, but:{listed([f'- {finding}' for finding in findings], _SHOWN)}"
+    )
     if any("nearest possible" in finding for finding in findings):
-        message += (
-            "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest possible ones, 'error' none."
-        )
+        message += "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest possible ones, 'error' none."
     warnings.warn(ModelWarning(message, findings), stacklevel=3)
     if message not in _logged:
         _logged.add(message)

@@ -36,9 +36,16 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "parent": {"link": ("text", True)},
     "child": {"link": ("text", True)},
     "axis": {"xyz": ("vector", True)},
-    "limit": {name: ("limit", name in ("effort", "velocity")) for name in ("effort", "velocity", "lower", "upper")},
+    "limit": {
+        name: ("limit", name in ("effort", "velocity"))
+        for name in ("effort", "velocity", "lower", "upper")
+    },
     "dynamics": {"damping": ("number", False), "friction": ("number", False)},
-    "mimic": {"joint": ("text", True), "multiplier": ("number", False), "offset": ("number", False)},
+    "mimic": {
+        "joint": ("text", True),
+        "multiplier": ("number", False),
+        "offset": ("number", False),
+    },
     "coupling": {"joint": ("text", True), **dict.fromkeys(_COUPLING, ("number", False))},  # our own
 }
 _JOINT = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
@@ -48,7 +55,10 @@ _SCHEMA: dict[str, dict[str, Any]] = {
         "joint": {tag: {} for tag in _JOINT},
         "frame": {},
         "ros2_control": {"joint": {"state_interface": {"param": {}}}},
-        "transmission": {"joint": {}, "actuator": {"drake:rotor_inertia": {}, "drake:gear_ratio": {}}},
+        "transmission": {
+            "joint": {},
+            "actuator": {"drake:rotor_inertia": {}, "drake:gear_ratio": {}},
+        },
     }
 }
 _REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
@@ -86,7 +96,9 @@ class CleanUrdf:
         findings: what was odd, one sentence each.
     """
 
-    def __init__(self, data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES
+    ) -> None:
         self.source = source
         self.link_lines: list[int] = []
         self.joint_lines: list[int] = []
@@ -97,7 +109,9 @@ class CleanUrdf:
         data, blanks = _without_blanks(data)
         if blanks:
             self.findings.append("blanks before the XML declaration are ignored")
-        root = parse_xml(data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped)
+        root = parse_xml(
+            data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped
+        )
         name = root.attributes.get("name", "")
         if not name.strip():
             self.findings.append("the robot has no name; it is called 'unnamed'")
@@ -138,10 +152,14 @@ class CleanUrdf:
         for name in node.attributes.keys() - kinds.keys():
             near = difflib.get_close_matches(name, kinds, n=1, cutoff=0.8)
             if near:
-                self.findings.append(f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?")
+                self.findings.append(
+                    f"{where}: attribute {name!r} is unknown and ignored; is {near[0]!r} meant?"
+                )
         line_of: dict[str, int] = {}
         for child in node.children:
-            if child.tag in line_of:  # urdfdom, and all that is built on it, asks for the first child of a name
+            if (
+                child.tag in line_of
+            ):  # urdfdom, and all that is built on it, asks for the first child of a name
                 self.findings.append(
                     f"{self.where(child, owner)}: a second <{child.tag}> is ignored; the first, on line "
                     f"{line_of[child.tag]}, counts"
@@ -152,7 +170,9 @@ class CleanUrdf:
                 self.copy(child, element, owner)
                 if child.tag == "coupling":  # which no other parser knows
                     values = element[-1].attrib
-                    numbers = {name: float(value) for name, value in values.items() if name != "joint"}
+                    numbers = {
+                        name: float(value) for name, value in values.items() if name != "joint"
+                    }
                     self.couplings[node.attributes["name"]] = Coupling(values["joint"], **numbers)
                     element.remove(element[-1])
         for tag in _REQUIRED.get(node.tag, ()):
@@ -169,7 +189,10 @@ class CleanUrdf:
             pose = rotation_of_origin(node.attributes, self.version)
         except ValueError as error:
             raise UrdfError(
-                str(error), where=where, got=node.attributes["quat_xyzw"], remedy='No rotation is quat_xyzw="0 0 0 1".'
+                str(error),
+                where=where,
+                got=node.attributes["quat_xyzw"],
+                remedy='No rotation is quat_xyzw="0 0 0 1".',
             ) from None
         if pose is None:
             self.findings.append(
@@ -182,20 +205,24 @@ class CleanUrdf:
         """Default of a missing attribute, reported; an error if there is none."""
         if node.tag == "limit":  # an effort or a velocity
             if parent.get("type") in ("revolute", "prismatic"):
-                self.findings.append(f"{where}: attribute {name!r} is missing; no {name} limit is assumed")
+                self.findings.append(
+                    f"{where}: attribute {name!r} is missing; no {name} limit is assumed"
+                )
             return "inf"
         if node.tag == "inertia" and name in ("ixy", "ixz", "iyz"):
             self.findings.append(f"{where}: attribute {name!r} is missing; it counts as zero")
             return "0"
-        raise UrdfError(f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag))
+        raise UrdfError(
+            f"attribute {name!r} is missing", where=where, remedy=self.example(node.tag)
+        )
 
     @staticmethod
     def superfluous(joint: Node, child: Node) -> bool:
         """Elements without meaning at fixed and floating joints; they need not be well formed."""
         kind = joint.attributes.get("type")
-        return (kind == "fixed" and child.tag in ("axis", "limit", "dynamics", "mimic", "coupling")) or (
-            kind == "floating" and child.tag in ("axis", "mimic", "coupling")
-        )
+        return (
+            kind == "fixed" and child.tag in ("axis", "limit", "dynamics", "mimic", "coupling")
+        ) or (kind == "floating" and child.tag in ("axis", "mimic", "coupling"))
 
     def value(self, text: str, kind: str, where: str) -> str:
         if kind == "text":
@@ -205,7 +232,9 @@ class CleanUrdf:
         if kind == "joint type":
             if text not in JOINT_TYPES:
                 remedy = f"The types of URDF are {', '.join(JOINT_TYPES)}."
-                raise UrdfError(f"unknown joint type {text!r}", where=where.removesuffix(" type"), remedy=remedy)
+                raise UrdfError(
+                    f"unknown joint type {text!r}", where=where.removesuffix(" type"), remedy=remedy
+                )
             return text
         if kind == "vector":
             parts = text.split()
@@ -215,19 +244,29 @@ class CleanUrdf:
             return " ".join(self.value(part, "number", where) for part in parts)
         number = self.number(text, where)
         if kind == "limit" and not math.isnan(number):
-            return repr(math.copysign(math.inf, number)) if abs(number) >= _NO_LIMIT else repr(number)
+            return (
+                repr(math.copysign(math.inf, number)) if abs(number) >= _NO_LIMIT else repr(number)
+            )
         if not math.isfinite(number):
-            raise UrdfError(f"{text!r} is not a finite number", where=where, remedy="Give a finite number.")
+            raise UrdfError(
+                f"{text!r} is not a finite number", where=where, remedy="Give a finite number."
+            )
         return repr(number)
 
     @staticmethod
     def number(text: str, where: str) -> float:
         try:
-            if "_" in text or not text.isascii():  # Python reads 1_000 and the digits of all alphabets
+            if (
+                "_" in text or not text.isascii()
+            ):  # Python reads 1_000 and the digits of all alphabets
                 raise ValueError
             return float(text)
         except ValueError:
-            remedy = "Write decimals with a point, and blanks between numbers." if "," in text else "Give a number."
+            remedy = (
+                "Write decimals with a point, and blanks between numbers."
+                if "," in text
+                else "Give a number."
+            )
             if not text.isascii():
                 remedy = "Write it with the digits 0 to 9."
             if "${" in text or "$(" in text:
@@ -239,13 +278,20 @@ class CleanUrdf:
     def read_initial_positions(self, control: Node) -> None:
         for joint in control.all("joint"):
             name = joint.attributes.get("name", "")
-            interfaces = [x for x in joint.all("state_interface") if x.attributes.get("name") == "position"]
+            interfaces = [
+                x for x in joint.all("state_interface") if x.attributes.get("name") == "position"
+            ]
             for param in (param for interface in interfaces for param in interface.all("param")):
                 if param.attributes.get("name") == "initial_value":
                     where = self.where(param, f"<ros2_control> joint {name!r}")
                     position = self.number(param.text.strip(), where)
                     if not math.isfinite(position):
-                        raise UrdfError("it is not finite", where=where, got=position, remedy="Give a finite number.")
+                        raise UrdfError(
+                            "it is not finite",
+                            where=where,
+                            got=position,
+                            remedy="Give a finite number.",
+                        )
                     self.initial_positions[name] = position
 
     def add_frame(self, node: Node, robot: ElementTree.Element) -> None:
@@ -254,8 +300,12 @@ class CleanUrdf:
         self.copy(node, place, f"frame {node.attributes.get('name', '')!r}")
         frame = place[0].attrib
         ElementTree.SubElement(robot, "link", {"name": frame["name"]})
-        joint = ElementTree.SubElement(robot, "joint", {"name": f"{frame['name']}_joint", "type": "fixed"})
-        ElementTree.SubElement(joint, "origin", {key: frame[key] for key in ("xyz", "rpy") if key in frame})
+        joint = ElementTree.SubElement(
+            robot, "joint", {"name": f"{frame['name']}_joint", "type": "fixed"}
+        )
+        ElementTree.SubElement(
+            joint, "origin", {key: frame[key] for key in ("xyz", "rpy") if key in frame}
+        )
         ElementTree.SubElement(joint, "parent", {"link": frame["link"]})
         ElementTree.SubElement(joint, "child", {"link": frame["name"]})
         self.link_lines.append(node.line)
@@ -267,17 +317,25 @@ class CleanUrdf:
         for actuator in transmission.all("actuator"):
             values = {}
             for child in actuator.children:
-                where = self.where(child, f"transmission {transmission.attributes.get('name', '')!r}")
+                where = self.where(
+                    child, f"transmission {transmission.attributes.get('name', '')!r}"
+                )
                 value = self.number(child.attributes.get("value", ""), where)
                 if not math.isfinite(value) or (child.tag == "drake:rotor_inertia" and value < 0.0):
-                    raise UrdfError(f"{value!r} is not possible", where=where, remedy="Give a finite number.")
+                    raise UrdfError(
+                        f"{value!r} is not possible", where=where, remedy="Give a finite number."
+                    )
                 values[child.tag] = value
             ratio = values.get("drake:gear_ratio", 1.0)
-            total += ratio * ratio * values.get("drake:rotor_inertia", 0.0)  # overflows to infinity, where ** raises
+            total += (
+                ratio * ratio * values.get("drake:rotor_inertia", 0.0)
+            )  # overflows to infinity, where ** raises
         if not math.isfinite(total):
             raise UrdfError(
                 "rotor inertia and gear ratio give more armature than a number can hold",
-                where=self.where(transmission, f"transmission {transmission.attributes.get('name', '')!r}"),
+                where=self.where(
+                    transmission, f"transmission {transmission.attributes.get('name', '')!r}"
+                ),
                 got=total,
                 remedy="Correct the numbers: kg m^2, and turns of the motor for one of the joint.",
             )
@@ -294,7 +352,9 @@ class CleanUrdf:
     def skipped(self, ancestors: tuple[Node, ...], tag: str, line: int) -> None:
         if tag.startswith("xacro:"):
             remedy = "Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file."
-            raise UrdfError(f"<{tag}> is xacro, not URDF", where=f"{self.source}, line {line}", remedy=remedy)
+            raise UrdfError(
+                f"<{tag}> is xacro, not URDF", where=f"{self.source}, line {line}", remedy=remedy
+            )
         schema = _SCHEMA
         for node in ancestors:
             if node.tag in ("ros2_control", "transmission"):
@@ -313,11 +373,23 @@ class CleanUrdf:
         )
 
     def where(self, node: Node, owner: str) -> str:
-        part = "" if node.tag in ("link", "joint") and node.attributes.get("name") else f" <{node.tag}>"
+        part = (
+            ""
+            if node.tag in ("link", "joint") and node.attributes.get("name")
+            else f" <{node.tag}>"
+        )
         return f"{owner}{part} (line {node.line})"
 
     @staticmethod
     def example(tag: str) -> str:
-        values = {"text": "NAME", "joint type": "revolute", "number": "0.1", "limit": "1.5", "vector": "0 0 1"}
-        attributes = " ".join(f'{name}="{values[kind]}"' for name, (kind, _) in _ATTRIBUTES[tag].items())
+        values = {
+            "text": "NAME",
+            "joint type": "revolute",
+            "number": "0.1",
+            "limit": "1.5",
+            "vector": "0 0 1",
+        }
+        attributes = " ".join(
+            f'{name}="{values[kind]}"' for name, (kind, _) in _ATTRIBUTES[tag].items()
+        )
         return f"Write it like <{tag} {attributes}/>."

@@ -22,7 +22,9 @@ _QUATERNIONS_SINCE = (1, 1)
 
 def urdf_version(robot: Node) -> tuple[int, int]:
     """Major and minor number of ``<robot version="…">``; (1, 0) where there is none that can be read."""
-    match = re.fullmatch(r"\s*([0-9]{1,4})\.([0-9]{1,4})\s*", robot.attributes.get("version", "1.0"))
+    match = re.fullmatch(
+        r"\s*([0-9]{1,4})\.([0-9]{1,4})\s*", robot.attributes.get("version", "1.0")
+    )
     return (int(match[1]), int(match[2])) if match else (1, 0)
 
 
@@ -47,11 +49,15 @@ def rotation_of_origin(attributes: Mapping[str, str], version: tuple[int, int]) 
     try:
         quaternion = np.array(numbers(text, 4))
     except ValueError:
-        raise ValueError(f"quat_xyzw is {text!r}, expected four finite numbers: x, y, z, w") from None
+        raise ValueError(
+            f"quat_xyzw is {text!r}, expected four finite numbers: x, y, z, w"
+        ) from None
     largest = np.abs(quaternion).max()
     if largest == 0.0:
         raise ValueError("quat_xyzw is zero, which is no rotation")
-    return Pose(rotation_of_quaternion(quaternion / largest))  # its length neither overflows nor vanishes
+    return Pose(
+        rotation_of_quaternion(quaternion / largest)
+    )  # its length neither overflows nor vanishes
 
 
 def pose_of_origin(node: Node, version: tuple[int, int]) -> Pose:

@@ -47,8 +47,14 @@ def read_source(
         return expand_xacro(path, xacro_arguments), str(path)
     if xacro_arguments:
         problem = "only xacro files take arguments"
-        remedy = "Leave out " + " ".join(f"{name}:=…" for name in xacro_arguments) + ", or name the .xacro file."
-        raise ArgumentError(problem, where=f"file {str(path)!r}", got=sorted(xacro_arguments), remedy=remedy)
+        remedy = (
+            "Leave out "
+            + " ".join(f"{name}:=…" for name in xacro_arguments)
+            + ", or name the .xacro file."
+        )
+        raise ArgumentError(
+            problem, where=f"file {str(path)!r}", got=sorted(xacro_arguments), remedy=remedy
+        )
     return data, str(path)
 
 
@@ -61,18 +67,25 @@ def split_arguments(text: str) -> tuple[str, dict[str, str]]:
         words = shlex.split(text[match.start() :])
     except ValueError as error:
         raise ArgumentError(
-            f"its arguments cannot be read ({error})", where=repr(text[:80]), got=text, remedy="Close all quotes."
+            f"its arguments cannot be read ({error})",
+            where=repr(text[:80]),
+            got=text,
+            remedy="Close all quotes.",
         ) from None
     pairs = [word.partition(":=") for word in words]
     if not all(between for _, between, _ in pairs):
         remedy = "Quote values that hold blanks: arm.xacro side:='left arm'."
-        raise ArgumentError("expected NAME:=VALUE after the path", where=repr(text[:80]), got=text, remedy=remedy)
+        raise ArgumentError(
+            "expected NAME:=VALUE after the path", where=repr(text[:80]), got=text, remedy=remedy
+        )
     return text[: match.start()].rstrip(), {name: value for name, _, value in pairs}
 
 
 def with_arguments(path: Path, arguments: Mapping[str, str]) -> str:
     """The inverse of :func:`split_arguments`."""
-    return " ".join([str(path), *(f"{name}:={shlex.quote(value)}" for name, value in arguments.items())])
+    return " ".join(
+        [str(path), *(f"{name}:={shlex.quote(value)}" for name, value in arguments.items())]
+    )
 
 
 def _read_file(path: Path, max_bytes: int) -> bytes:
@@ -81,21 +94,36 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise UrdfError(f"it is {kind}", where=where, got=str(path), remedy="Name the URDF file itself.")
+            raise UrdfError(
+                f"it is {kind}", where=where, got=str(path), remedy="Name the URDF file itself."
+            )
         if status.st_size > max_bytes:
             remedy = "If the file is genuine, pass a larger max_bytes."
-            raise UrdfError(f"{status.st_size} bytes are more than the {max_bytes} allowed", where=where, remedy=remedy)
+            raise UrdfError(
+                f"{status.st_size} bytes are more than the {max_bytes} allowed",
+                where=where,
+                remedy=remedy,
+            )
         with path.open("rb") as file:
             return file.read(max_bytes + 1)
     except UrdfError:
         raise
     except FileNotFoundError:
-        remedy = f"Check the path (the current directory is {os.getcwd()}), or pass the URDF's text."
+        remedy = (
+            f"Check the path (the current directory is {os.getcwd()}), or pass the URDF's text."
+        )
         raise UrdfError("it does not exist", where=where, got=str(path), remedy=remedy) from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
         problem = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise UrdfError(problem, where=where, got=str(path), remedy="Check the path and its permissions.") from None
+        raise UrdfError(
+            problem, where=where, got=str(path), remedy="Check the path and its permissions."
+        ) from None
     except ValueError:
         raise UrdfError(
-            "it is neither URDF text nor a path", where=f"{str(path)[:60]!r}", remedy="URDF text starts with '<'."
+            "it is neither URDF text nor a path",
+            where=f"{str(path)[:60]!r}",
+            remedy="URDF text starts with '<'.",
         ) from None

@@ -70,7 +70,9 @@ def _failure(error: Exception, path: Path, xacro: ModuleType) -> UrdfError:
     macros = list(getattr(xacro, "macrostack", None) or [])
     files = [str(file) for file in reversed(getattr(xacro, "filestack", None) or []) if file]
     for macro in macros:  # its body stands in the file that defined it last
-        files = [str(file) for file in reversed(macro.history[-1] if macro.history else []) if file] + files
+        files = [
+            str(file) for file in reversed(macro.history[-1] if macro.history else []) if file
+        ] + files
     place = _place(problem, list(dict.fromkeys([*files, str(path)])))
     remedy = "Correct it there, or run `xacro` on the file."
     package = _inner(error)
@@ -79,8 +81,14 @@ def _failure(error: Exception, path: Path, xacro: ModuleType) -> UrdfError:
     undefined = re.search(r"Undefined substitution argument (\S+)", problem)
     if undefined:
         remedy = f"Add it after the file: {path.name} {undefined[1]}:=VALUE."
-    called = f" (macro {', in '.join(str(m.body.getAttribute('name')) for m in reversed(macros))})" if macros else ""
-    return UrdfError(f"xacro failed: {problem}{place}{called}", where=f"file {str(path)!r}", remedy=remedy)
+    called = (
+        f" (macro {', in '.join(str(m.body.getAttribute('name')) for m in reversed(macros))})"
+        if macros
+        else ""
+    )
+    return UrdfError(
+        f"xacro failed: {problem}{place}{called}", where=f"file {str(path)!r}", remedy=remedy
+    )
 
 
 def _inner(error: BaseException) -> BaseException:
@@ -107,7 +115,9 @@ def _problem(error: BaseException) -> str:
 
 def _place(problem: str, files: list[str]) -> str:
     """``" in FILE, line N"`` of what the problem quotes; the innermost file alone where it quotes nothing that stands there."""
-    quoted = [form.format(text) for pattern, form in _IN_THE_TEXT for text in pattern.findall(problem)]
+    quoted = [
+        form.format(text) for pattern, form in _IN_THE_TEXT for text in pattern.findall(problem)
+    ]
     for file in files:
         try:
             lines = Path(file).read_text("utf-8", "replace").splitlines()

@@ -53,9 +53,15 @@ def parse_xml(
     size = len(data)
     if size > max_bytes:
         remedy = "If the file is genuine, pass a larger max_bytes."
-        raise UrdfError(f"{size} bytes are more than the {max_bytes} allowed", where=source, remedy=remedy)
+        raise UrdfError(
+            f"{size} bytes are more than the {max_bytes} allowed", where=source, remedy=remedy
+        )
     if not data.strip():
-        raise UrdfError("it is empty", where=source, remedy="Give a URDF: an XML document whose root is <robot>.")
+        raise UrdfError(
+            "it is empty",
+            where=source,
+            remedy="Give a URDF: an XML document whose root is <robot>.",
+        )
     builder = _Builder(schema, source, on_skipped)
     try:
         builder.parser.Parse(data, True)
@@ -85,7 +91,10 @@ class _Builder:
     """Expat's callbacks: builds kept nodes, counts everything."""
 
     def __init__(
-        self, schema: Schema, source: str, on_skipped: Callable[[tuple[Node, ...], str, int], None] | None
+        self,
+        schema: Schema,
+        source: str,
+        on_skipped: Callable[[tuple[Node, ...], str, int], None] | None,
     ) -> None:
         self.root: Node | None = None
         self.source = source
@@ -106,7 +115,9 @@ class _Builder:
         self.parser = parser
 
     def refuse(self, problem: str, remedy: str) -> UrdfError:
-        return UrdfError(problem, where=f"{self.source}, line {self.parser.CurrentLineNumber}", remedy=remedy)
+        return UrdfError(
+            problem, where=f"{self.source}, line {self.parser.CurrentLineNumber}", remedy=remedy
+        )
 
     def doctype(self, *_: object) -> None:
         raise self.refuse(
@@ -122,9 +133,14 @@ class _Builder:
         self.depth += 1
         self.count += 1
         if self.depth > MAX_DEPTH:
-            raise self.refuse(f"elements are nested more than {MAX_DEPTH} deep", "A URDF is nested a few levels only.")
+            raise self.refuse(
+                f"elements are nested more than {MAX_DEPTH} deep",
+                "A URDF is nested a few levels only.",
+            )
         if self.count > MAX_ELEMENTS:
-            raise self.refuse(f"there are more than {MAX_ELEMENTS} elements", "Is this really one robot?")
+            raise self.refuse(
+                f"there are more than {MAX_ELEMENTS} elements", "Is this really one robot?"
+            )
         if self.skipping_from:
             return
         line = self.parser.CurrentLineNumber
@@ -169,4 +185,6 @@ def _not_xml(data: bytes | str, source: str, error: expat.ExpatError) -> UrdfErr
                 remedy = "Save the file as UTF-8, or declare its encoding in the first line."
                 return UrdfError(problem, where=where, remedy=remedy)
     remedy = "Give the text of a URDF or the path of one; `xmllint --noout FILE` shows every fault of a file."
-    return UrdfError(f"it is not well-formed XML ({expat.ErrorString(error.code)})", where=where, remedy=remedy)
+    return UrdfError(
+        f"it is not well-formed XML ({expat.ErrorString(error.code)})", where=where, remedy=remedy
+    )

@@ -1,6 +1,12 @@
 """Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
 
-from robot_dynamics_ros.recordings.compute import Settings, WrenchHistory, compute, compute_each, of_run
+from robot_dynamics_ros.recordings.compute import (
+    Settings,
+    WrenchHistory,
+    compute,
+    compute_each,
+    of_run,
+)
 from robot_dynamics_ros.recordings.read_bag import read_bag, read_bag_wrench
 from robot_dynamics_ros.recordings.read_csv import read_csv, read_csv_positions, read_csv_wrench
 from robot_dynamics_ros.recordings.recording import ExternalWrench, Recording

@@ -30,7 +30,13 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
-from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES, SmoothMotion, segments, smooth_motion
+from robot_dynamics_ros.recordings.smoothing import (
+    ORDER,
+    VELOCITIES,
+    SmoothMotion,
+    segments,
+    smooth_motion,
+)
 from robot_dynamics_ros.simulation.paths import center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
@@ -163,7 +169,9 @@ def compute(
     for wrench in recording.external:
         on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
 
-    def efforts_and_wrenches(q: Array, v: Array, a: Array, external: Mapping[str, Array] | None = None) -> Array:
+    def efforts_and_wrenches(
+        q: Array, v: Array, a: Array, external: Mapping[str, Array] | None = None
+    ) -> Array:
         """(n, nv + 6 joints), side by side."""
         efforts = inverse_dynamics(model, q, v, a, external=external)
         frames = {"expressed_in": s.expressed_in, "reduced_at": s.reduced_at}
@@ -171,13 +179,18 @@ def compute(
         return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
 
     def rows(k: slice) -> dict[str, Array]:
-        state, external = (q[k], v[k], a[k]), {link: table[k] for link, table in on_links.items()} or None
+        state, external = (
+            (q[k], v[k], a[k]),
+            {link: table[k] for link, table in on_links.items()} or None,
+        )
         tables = {"values": efforts_and_wrenches(*state, external)}
         if s.uncertainty:
             tables["errors"] = _errors(efforts_and_wrenches, motion, *state)
         if s.balance:
             link, about = model.joint(s.balance).child, s.reduced_at
-            balance = wrench_balance(model, *state, link, observer=observer, external=external, reduced_at=about)
+            balance = wrench_balance(
+                model, *state, link, observer=observer, external=external, reduced_at=about
+            )
             tables |= {name: balance[name] for name in ("joint", *WRENCH_PARTS)}
         return tables
 
@@ -192,7 +205,9 @@ def compute(
     elif s.friction:
         efforts += model.damping * v + model.friction * np.sign(v)
     else:
-        notes += _friction_left_out(model, efforts, None if recording.effort is None else recording.effort[good])
+        notes += _friction_left_out(
+            model, efforts, None if recording.effort is None else recording.effort[good]
+        )
     return WrenchHistory(
         model, joints, _frames(model, joints, s.expressed_in), t, q, v, a, efforts, wrenches, recording.rows[good], parts,
         s.balance, _frame_name(observer), bad, motion.window, notes, on_links, effort_errors, wrench_errors,
@@ -202,7 +217,9 @@ def compute(
 def _frames(model: RobotModel, joints: Sequence[str], axes: FrameLike) -> tuple[str, ...]:
     """The frame of each joint's wrench."""
     name = axes if isinstance(axes, str) else _frame_name(axes)
-    links = [{"child": model.joint(joint).child, "parent": model.joint(joint).parent} for joint in joints]
+    links = [
+        {"child": model.joint(joint).child, "parent": model.joint(joint).parent} for joint in joints
+    ]
     return tuple(own.get(name, name) for own in links)
 
 
@@ -216,7 +233,9 @@ def _frame_name(frame: object) -> str:
 
 
 def _in_pieces(
-    rows: Callable[[slice], dict[str, Array]], n: int, progress: Callable[[float], None] | None = None
+    rows: Callable[[slice], dict[str, Array]],
+    n: int,
+    progress: Callable[[float], None] | None = None,
 ) -> dict[str, Array]:
     """Tables of ``n`` rows, computed some thousands at a time."""
     pieces = []
@@ -238,21 +257,30 @@ def _usable(
     edges = int((~good & ~none).sum())
     notes = motion.notes
     if edges:
-        notes += (f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",)
+        notes += (
+            f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",
+        )
     if not good.any():
         remedy = "Three rows without a gap between them are the least."
-        raise ArgumentError(f"{len(t)} rows are too few for derivatives", where=recording.source, remedy=remedy)
+        raise ArgumentError(
+            f"{len(t)} rows are too few for derivatives", where=recording.source, remedy=remedy
+        )
     beside = np.ones(len(t), dtype=bool)
     for wrench in recording.external:
         beside &= wrench.there(t)
-    bad += tuple(BadRow(int(n), "no external wrench was recorded then") for n in recording.rows[~beside & good])
+    bad += tuple(
+        BadRow(int(n), "no external wrench was recorded then")
+        for n in recording.rows[~beside & good]
+    )
     if not (good & beside).any():
         problem = "external wrenches were recorded at other times than joint states"
         raise ArgumentError(problem, where=recording.source, remedy="Give both by the same clock.")
     return good & beside, bad, notes
 
 
-def _friction_left_out(model: RobotModel, efforts: Array, recorded: Array | None) -> tuple[str, ...]:
+def _friction_left_out(
+    model: RobotModel, efforts: Array, recorded: Array | None
+) -> tuple[str, ...]:
     """A note, where the description has friction and the efforts are without."""
     rubs = (model.friction > 0.0) | (model.damping > 0.0)
     if not rubs.any():
@@ -280,12 +308,16 @@ def of_run(run: SimulationResult) -> WrenchHistory:
     model, n = run.model, len(run.t)
     if model.nq != model.nv:
         remedy = "Show it with rd.view(model, run)."
-        raise ArgumentError("joint states cannot tell of floating joints", where="run", remedy=remedy)
+        raise ArgumentError(
+            "joint states cannot tell of floating joints", where="run", remedy=remedy
+        )
     joints = () if run.wrenches is None else model.joint_names
     wrenches = np.zeros((n, 0, 6)) if run.wrenches is None else run.wrenches
     frames = tuple(model.joint(name).child for name in joints)
     motion = run.t, run.q, run.v, run.a, run.tau
-    return WrenchHistory(model, joints, frames, *motion, wrenches, np.arange(n), currents=run.currents)
+    return WrenchHistory(
+        model, joints, frames, *motion, wrenches, np.arange(n), currents=run.currents
+    )
 
 
 def compute_each(
@@ -301,11 +333,17 @@ def compute_each(
         workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
         progress: called with (recordings done, recordings).
     """
-    return run_tasks(partial(compute, model, settings=settings), recordings, workers, progress=progress)
+    return run_tasks(
+        partial(compute, model, settings=settings), recordings, workers, progress=progress
+    )
 
 
 def _errors(
-    results: Callable[[Array, Array, Array], Array], motion: SmoothMotion, q: Array, v: Array, a: Array
+    results: Callable[[Array, Array, Array], Array],
+    motion: SmoothMotion,
+    q: Array,
+    v: Array,
+    a: Array,
 ) -> Array:
     """Standard errors of ``results``, to first order, from what noise of the recording does to velocities and accelerations; results
     are linear in accelerations."""
@@ -316,7 +354,9 @@ def _errors(
     return np.sqrt(squares)
 
 
-def _joints(model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]) -> tuple[str, ...]:
+def _joints(
+    model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]
+) -> tuple[str, ...]:
     if joints == "all":
         return every
     names = (joints,) if isinstance(joints, str) and joints else tuple(joints) or model.joint_names
@@ -332,21 +372,31 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
     velocity, signals = s.velocity, (recording.v, recording.effort)
     if s.acceleration == "model" and recording.v is not None:
         velocity = "recorded"
-    motion = smooth_motion(model, recording.t, q, *signals, window=s.window, order=s.order, velocity=velocity)
+    motion = smooth_motion(
+        model, recording.t, q, *signals, window=s.window, order=s.order, velocity=velocity
+    )
     if motion.velocity == "recorded" and recording.v is not None:
         motion = dataclasses.replace(motion, v=recording.v)
     if s.acceleration == "model" and recording.effort is not None:  # no row needs its neighbours
         good = np.asarray(np.isfinite(motion.v).all(axis=1))
-        net = recording.effort - np.nan_to_num(model.damping * motion.v + model.friction * np.sign(motion.v))
+        net = recording.effort - np.nan_to_num(
+            model.damping * motion.v + model.friction * np.sign(motion.v)
+        )
         a = forward_dynamics(model, q, np.nan_to_num(motion.v), net) + 0.0 * motion.v
-        motion = dataclasses.replace(motion, a=a, good=good if motion.velocity == "recorded" else motion.good)
+        motion = dataclasses.replace(
+            motion, a=a, good=good if motion.velocity == "recorded" else motion.good
+        )
     return motion
 
 
 def _points(model: RobotModel, q: Array, v: Array) -> dict[str, Array]:
     """(n, 4) positions and speeds of the centre of mass, of moving joints and ends of the tree beyond fixed ones, and of the links'
     centres of mass."""
-    poses, twists, centres = link_poses(model, q), link_velocities(model, q, v), center_of_mass_paths(model, q, v)
+    poses, twists, centres = (
+        link_poses(model, q),
+        link_velocities(model, q, v),
+        center_of_mass_paths(model, q, v),
+    )
     links, points = link_tree(model), dict[str, tuple[Array, Array]]()
     tracked = {name: links.link_of[name] for name in model.moving_joint_names}
     ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])

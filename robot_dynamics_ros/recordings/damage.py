@@ -28,7 +28,11 @@ _JUMP = 4.0  # fast steps: by more a position jumps
 _FAST, _BESIDE = 10.0, 3  # times as fast as usual, and as the rows beside it, moves what jumps
 _REGULAR = 0.9  # of the values of a channel that is slower than the others are held alike long
 _SAME = 1e-4  # of the largest value, by which two channels differ that hold the same
-_AT_BOUND, _BAND, _TIMES = 0.01, 0.02, 3.0  # share of the rows, band of the range, times the rows of the band
+_AT_BOUND, _BAND, _TIMES = (
+    0.01,
+    0.02,
+    3.0,
+)  # share of the rows, band of the range, times the rows of the band
 _COLUMNS = ("efforts", "positions", "positions and efforts")
 
 
@@ -41,7 +45,9 @@ def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
     if len(x) < _FEWEST:
         return out
     steps = np.diff(t)
-    pauses = np.flatnonzero(steps > _PAUSE * max(float(np.median(steps)), float(np.mean(steps)))) + 1
+    pauses = (
+        np.flatnonzero(steps > _PAUSE * max(float(np.median(steps)), float(np.mean(steps)))) + 1
+    )
     beside = np.zeros(len(x), dtype=bool)
     for k in pauses:
         beside[max(k - _WIDTH // 2, 0) : k + _WIDTH // 2] = True
@@ -49,11 +55,18 @@ def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
         away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
         usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
-        least = max(_FAR * usual, (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low), _levels(column), 1e-6)
+        least = max(
+            _FAR * usual,
+            (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low),
+            _levels(column),
+            1e-6,
+        )
         far = (away > least) & ~beside
         if far.any() and far.mean() <= _MOST:
             for a, b in runs(far):
-                out[a:b, j] = b - a <= _LONGEST and (noisy or _off_curve(column, a, b) > 0.5 * float(away[a:b].max()))
+                out[a:b, j] = b - a <= _LONGEST and (
+                    noisy or _off_curve(column, a, b) > 0.5 * float(away[a:b].max())
+                )
     return out
 
 
@@ -76,7 +89,9 @@ def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
     if len(q) < _FEWEST:
         return out
     steps = np.diff(t)
-    speeds = np.abs(np.diff(q, axis=0)) / np.maximum(steps, max(float(np.median(steps)), 1e-9))[:, None]
+    speeds = (
+        np.abs(np.diff(q, axis=0)) / np.maximum(steps, max(float(np.median(steps)), 1e-9))[:, None]
+    )
     for j, speed in enumerate(speeds.T):
         usual = float(np.quantile(speed[speed > 0.0], 0.99)) if speed.any() else np.inf
         for k in np.flatnonzero(speed > _FAST * usual):
@@ -94,7 +109,9 @@ def held(t: Array, x: Array) -> NDArray[np.bool_]:
         usual = float(np.median(lengths))
         steps = np.abs(np.diff(column[new]))
         regular = len(new) >= _FEWEST and (np.abs(lengths - usual) <= 1.0).mean() > _REGULAR
-        if usual >= 2.0 and regular and np.median(steps) > _levels(column):  # a coarse sensor changes by single levels
+        if (
+            usual >= 2.0 and regular and np.median(steps) > _levels(column)
+        ):  # a coarse sensor changes by single levels
             out[:, j] = np.repeat(lengths <= usual + 1.0, lengths)
             out[new, j] = False
     out[1:] &= (np.diff(t) > 0.0)[:, None]
@@ -138,13 +155,20 @@ def unusable_efforts(
         for bound in (float(x.max()), float(x.min())):
             clipped = moves & (x == bound)
             near = moves & (x != bound) & (np.abs(x - bound) <= width)
-            if clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST) and len(runs(clipped)) > 1:
+            if (
+                clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST)
+                and len(runs(clipped)) > 1
+            ):
                 out[clipped, j] = True
                 text = f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows)"
                 notes.append(f"{text}: these are not used; check the range of its sensor or drive")
         frozen = np.zeros(len(x), dtype=bool)
         for a, b in runs(np.r_[np.diff(x) == 0.0, False]):
-            if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN and np.ptp(p[a : b + 1]) > _MOVES * span:
+            if (
+                b + 1 - a >= _FEWEST
+                and t[b] - t[a] >= _FROZEN
+                and np.ptp(p[a : b + 1]) > _MOVES * span
+            ):
                 frozen[a + 1 : b + 1] = ~out[a + 1 : b + 1, j]
         out[frozen, j] = True
         if frozen.any():
@@ -153,7 +177,9 @@ def unusable_efforts(
     return out, notes, constant
 
 
-def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str], apart: float = _SAME) -> list[str]:
+def copied_efforts(
+    effort: Array, others: dict[str, Array], names: Sequence[str], apart: float = _SAME
+) -> list[str]:
     """Efforts that are no efforts, but another quantity (word → values (n, nv)) up to its unit and a share ``apart`` of their root mean
     square: ``joint_2 holds the position of joint_3``."""
     usual = np.sqrt(np.mean(effort**2, axis=0))
@@ -162,7 +188,9 @@ def copied_efforts(effort: Array, others: dict[str, Array], names: Sequence[str]
         size = np.maximum(np.einsum("ij,ij->j", x, x), np.finfo(float).tiny)
         moving = np.ptp(x, axis=0) > _SAME * np.abs(x).max(axis=0)
         for j, name in enumerate(names):
-            differs = np.sqrt(np.mean((effort[:, [j]] - x * (effort[:, j] @ x / size)) ** 2, axis=0))
+            differs = np.sqrt(
+                np.mean((effort[:, [j]] - x * (effort[:, j] @ x / size)) ** 2, axis=0)
+            )
             same = np.flatnonzero(moving & (differs < apart * usual[j])).tolist()
             out += [f"{name} holds the {word} of {names[k]}" for k in same]
     return out

@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics.reference_frame import WORLD, FrameLike
-from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError, optional_package
+from robot_dynamics_ros.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    optional_package,
+)
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.recording import ExternalWrench, Recording, RowCollector, recorded_wrench
+from robot_dynamics_ros.recordings.recording import (
+    ExternalWrench,
+    Recording,
+    RowCollector,
+    recorded_wrench,
+)
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
@@ -69,7 +79,13 @@ def read_bag(
 
 
 def read_bag_wrench(
-    path: str | Path, model: RobotModel, link: str, topic: str, *, frame: FrameLike = None, sign: float = 1.0
+    path: str | Path,
+    model: RobotModel,
+    link: str,
+    topic: str,
+    *,
+    frame: FrameLike = None,
+    sign: float = 1.0,
 ) -> ExternalWrench:
     """A wrench from a topic of geometry_msgs/WrenchStamped.
 
@@ -119,13 +135,17 @@ def read_messages(
     rosbags = need_rosbags()
     path = Path(path)
     if not path.exists():
-        raise ArgumentError("there is no such file or directory", where=str(path), remedy="Check the path.")
+        raise ArgumentError(
+            "there is no such file or directory", where=str(path), remedy="Check the path."
+        )
     try:
         types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
         with rosbags.highlevel.AnyReader([path], default_typestore=types) as reader:
             chosen = _connections(reader.connections, kind, topic, str(path))
             total = max(sum(c.msgcount for c in chosen), 1)
-            for number, (connection, received, raw) in enumerate(reader.messages(connections=chosen), start=1):
+            for number, (connection, received, raw) in enumerate(
+                reader.messages(connections=chosen), start=1
+            ):
                 if progress is not None and not number & 1023:
                     progress(min(number / total, 1.0))
                 take(number, received, partial(reader.deserialize, raw, connection.msgtype))
@@ -133,7 +153,9 @@ def read_messages(
         raise
     except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
         remedy = "Give an mcap file, a rosbag2 directory, or a ROS 1 bag."
-        raise ArgumentError(f"cannot be read as a bag: {error}", where=str(path), remedy=remedy) from None
+        raise ArgumentError(
+            f"cannot be read as a bag: {error}", where=str(path), remedy=remedy
+        ) from None
 
 
 def stamp_of(message: Any, received: int) -> float:
@@ -142,11 +164,17 @@ def stamp_of(message: Any, received: int) -> float:
     return float((stamp or received) * 1e-9)
 
 
-def _connections(connections: Sequence[Connection], kind: str, topic: str, where: str) -> list[Connection]:
+def _connections(
+    connections: Sequence[Connection], kind: str, topic: str, where: str
+) -> list[Connection]:
     topics = sorted({c.topic for c in connections if c.msgtype == kind})
     if not topics:
-        held = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in connections})[:20]) or "nothing"
-        raise ArgumentError(f"holds no {kind.replace('/msg', '')}", where=where, remedy=f"It holds: {held}.")
+        held = (
+            ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in connections})[:20]) or "nothing"
+        )
+        raise ArgumentError(
+            f"holds no {kind.replace('/msg', '')}", where=where, remedy=f"It holds: {held}."
+        )
     if not topic:
         topic = topics[0] if len(topics) == 1 else "/joint_states"
     topic = topic if topic.startswith("/") else f"/{topic}"

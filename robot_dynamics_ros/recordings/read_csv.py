@@ -14,7 +14,13 @@ from robot_dynamics_ros.dynamics.reference_frame import FrameLike
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.recording import ExternalWrench, Recording, RowCollector, in_seconds, recorded_wrench
+from robot_dynamics_ros.recordings.recording import (
+    ExternalWrench,
+    Recording,
+    RowCollector,
+    in_seconds,
+    recorded_wrench,
+)
 from robot_dynamics_ros.recordings.write import coordinate_names
 
 TIMES = ("t", "time", "stamp", "timestamp", "__time")
@@ -60,8 +66,13 @@ def read_csv(
                 continue
             try:
                 if any(cell.strip() for cell in cells[len(head) :]):
-                    raise ValueError(f"it has {len(cells)} cells, and the head {len(head)}: decimal commas?")
-                values = {field: [number_in(cells[i]) for i in places] for field, places in columns.items()}
+                    raise ValueError(
+                        f"it has {len(cells)} cells, and the head {len(head)}: decimal commas?"
+                    )
+                values = {
+                    field: [number_in(cells[i]) for i in places]
+                    for field, places in columns.items()
+                }
             except IndexError:
                 collector.reject(number, f"it has only {len(cells)} cells")
             except ValueError as error:
@@ -82,16 +93,25 @@ def open_table(
         with open(path, newline="", encoding="utf-8-sig") as file:
             start = file.readline()
             file.seek(0)
-            lines = csv.reader(_counted(file, path.stat().st_size, progress), delimiter=max(",;\t", key=start.count))
+            lines = csv.reader(
+                _counted(file, path.stat().st_size, progress),
+                delimiter=max(",;\t", key=start.count),
+            )
             head = [cell.strip().strip('"') for cell in next(lines, [])]
             if not head:
-                raise ArgumentError("the file is empty", where=str(path), remedy="It needs a head line.")
+                raise ArgumentError(
+                    "the file is empty", where=str(path), remedy="It needs a head line."
+                )
             yield head, lines
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8.") from None
+        raise ArgumentError(
+            f"cannot be read: {error}", where=str(path), remedy="Give a CSV file in UTF-8."
+        ) from None
 
 
-def _counted(file: Iterable[str], size: int, progress: Callable[[float], None] | None) -> Iterator[str]:
+def _counted(
+    file: Iterable[str], size: int, progress: Callable[[float], None] | None
+) -> Iterator[str]:
     done = 0
     for k, line in enumerate(file):
         done += len(line)
@@ -105,7 +125,9 @@ def column_of(names: list[str], where: str) -> int:
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
         problem = "no column holds the time" if not times else "several columns hold the time"
-        remedy = f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}."
+        remedy = (
+            f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}."
+        )
         raise ArgumentError(problem, where=where, remedy=remedy)
     return times[0]
 
@@ -117,7 +139,9 @@ def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
         if missing and field == "position":
             remedy = f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}."
-            raise ArgumentError(f"no column for the position of joint {missing[0]!r}", where=where, remedy=remedy)
+            raise ArgumentError(
+                f"no column for the position of joint {missing[0]!r}", where=where, remedy=remedy
+            )
         if not missing:
             columns[field] = row
     return columns
@@ -126,17 +150,26 @@ def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[
 def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
     """Columns with one of these names; if there is none, those whose names end with one after a ``.`` or ``/``."""
     exact = [i for i, name in enumerate(names) if name in accepted]
-    return exact or [i for i, name in enumerate(names) if any(name.endswith(f"{s}{w}") for w in accepted for s in "./")]
+    return exact or [
+        i
+        for i, name in enumerate(names)
+        if any(name.endswith(f"{s}{w}") for w in accepted for s in "./")
+    ]
 
 
 def _column(names: list[str], joint: str, field: str, where: str) -> int:
     words = (field, *SHORT[field])
     joints = (joint,) if field == "position" else ()
-    exact = {*joints, *(f"{a}{s}{b}" for s in "./_" for w in words for a, b in ((joint, w), (w, joint)))}
+    exact = {
+        *joints,
+        *(f"{a}{s}{b}" for s in "./_" for w in words for a, b in ((joint, w), (w, joint))),
+    }
     return one_column(names, exact, f"the {field} of {joint!r}", "Leave one of them.", where)
 
 
-def one_column(names: list[str], accepted: Collection[str], what: str, remedy: str, where: str) -> int:
+def one_column(
+    names: list[str], accepted: Collection[str], what: str, remedy: str, where: str
+) -> int:
     """The column with one of these names, see :func:`columns_named`, or −1; several are an error."""
     hits = columns_named(names, accepted)
     if len(hits) > 1:
@@ -175,15 +208,23 @@ def read_csv_wrench(
         ArgumentError: not readable, no such columns, or no row.
     """
     with open_table(path) as (head, lines):
-        places = [_component(head, columns, words, c, str(path)) for words in (_MOMENT, _FORCE) for c in "xyz"]
+        places = [
+            _component(head, columns, words, c, str(path))
+            for words in (_MOMENT, _FORCE)
+            for c in "xyz"
+        ]
         if not any(k >= 0 for k in places):
             remedy = f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z."
-            raise ArgumentError(f"no column holds a wrench {columns!r}", where=str(path), remedy=remedy)
+            raise ArgumentError(
+                f"no column holds a wrench {columns!r}", where=str(path), remedy=remedy
+            )
         rows = _numbers(lines, [column_of(head, str(path)), *places])
     return recorded_wrench(rows, link, frame, sign, str(path), time_unit)
 
 
-def read_csv_positions(path: str | Path, model: RobotModel, *, time_unit: str = "auto") -> tuple[Array, Array]:
+def read_csv_positions(
+    path: str | Path, model: RobotModel, *, time_unit: str = "auto"
+) -> tuple[Array, Array]:
     """Motion of a robot with any joints, from a table as :func:`~robot_dynamics_ros.recordings.write_run_csv` writes it.
 
     A floating joint has the columns ``<joint>.position.x`` to ``z`` and ``<joint>.orientation.x`` to ``w``, a joint of one degree
@@ -199,17 +240,23 @@ def read_csv_positions(path: str | Path, model: RobotModel, *, time_unit: str = 
         ArgumentError: not readable, a column missing or there twice, or no row.
     """
     names = [
-        f"{j}.{word}" for j in model.moving_joint_names for word in coordinate_names(model.joint(j).type, "position")
+        f"{j}.{word}"
+        for j in model.moving_joint_names
+        for word in coordinate_names(model.joint(j).type, "position")
     ]
     with open_table(path) as (head, lines):
         places = [columns_named(head, [name]) for name in names]
         for name, columns in zip(names, places, strict=True):
             if len(columns) != 1:
                 problem = "several columns" if columns else "no column"
-                raise ArgumentError(f"{problem} {name!r}", where=str(path), remedy=f"It needs {', '.join(names)}.")
+                raise ArgumentError(
+                    f"{problem} {name!r}", where=str(path), remedy=f"It needs {', '.join(names)}."
+                )
         rows = _numbers(lines, [column_of(head, str(path)), *(k for (k,) in places)])
     if not rows:
-        raise ArgumentError("there is no row with all positions", where=str(path), remedy="Fill its empty cells.")
+        raise ArgumentError(
+            "there is no row with all positions", where=str(path), remedy="Fill its empty cells."
+        )
     table = np.array(rows)
     return in_seconds(table[:, 0], time_unit)[0], table[:, 1:]
 

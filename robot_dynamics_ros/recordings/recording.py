@@ -27,13 +27,20 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 CHOICES = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
-_UNITS = {"s": (1.0, ""), "ms": (1e-3, "milliseconds"), "us": (1e-6, "microseconds"), "ns": (1e-9, "nanoseconds")}
+_UNITS = {
+    "s": (1.0, ""),
+    "ms": (1e-3, "milliseconds"),
+    "us": (1e-6, "microseconds"),
+    "ns": (1e-9, "nanoseconds"),
+}
 _LONGEST = 5.0  # usual steps of an external wrench: nothing is interpolated across longer gaps
 _MOST = 0.5  # of the rows must have a velocity or effort for it to count as recorded
 _LATEST = 1e20  # in any unit: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-9  # s between two rows
 _FEWEST = 20  # rows from which the step tells the unit of the times
-_BESIDE = 0.15  # s that are left out before and after a jump: longer polynomials do not reach across
+_BESIDE = (
+    0.15  # s that are left out before and after a jump: longer polynomials do not reach across
+)
 _WRAPPED = 0.3  # rad by which a jump may differ from full turns
 _FAR_BACK = 0.1  # of the time so far, by which times go back where another recording begins
 
@@ -68,8 +75,16 @@ class ExternalWrench:
     def __post_init__(self) -> None:
         t, wrench = np.asarray(self.t, dtype=np.float64), np.asarray(self.wrench, dtype=np.float64)
         if t.ndim != 1 or wrench.shape != (len(t), 6) or not len(t):
-            raise ArgumentError("expected (m,) times and (m, 6) wrenches", where=self.link, got=(t.shape, wrench.shape))
-        if not (np.diff(t) > 0.0).all() or not np.isfinite(t).all() or not np.isfinite(wrench).all():
+            raise ArgumentError(
+                "expected (m,) times and (m, 6) wrenches",
+                where=self.link,
+                got=(t.shape, wrench.shape),
+            )
+        if (
+            not (np.diff(t) > 0.0).all()
+            or not np.isfinite(t).all()
+            or not np.isfinite(wrench).all()
+        ):
             where = f"external wrench on {self.link!r}"
             raise ArgumentError("expected increasing times and finite numbers", where=where)
         object.__setattr__(self, "t", t)
@@ -82,7 +97,11 @@ class ExternalWrench:
         longest = _LONGEST * float(np.median(np.diff(self.t)))
         after = np.clip(np.searchsorted(self.t, t), 1, len(self.t) - 1)
         near = self.t[after] - self.t[after - 1] <= longest
-        return (t >= self.t[0]) & (t <= self.t[-1]) & (near | (t == self.t[after]) | (t == self.t[after - 1]))
+        return (
+            (t >= self.t[0])
+            & (t <= self.t[-1])
+            & (near | (t == self.t[after]) | (t == self.t[after - 1]))
+        )
 
     def on_link(self, model: RobotModel, t: Array, q: Array) -> Array:
         """(n, 6) [moment; force] about the link's origin in the link's axes, as ``external`` of the dynamics takes it;
@@ -106,7 +125,9 @@ class ExternalWrench:
             p, R = p + (R @ own.position[..., None])[..., 0], R @ own.rotation
         moment, force = (np.einsum("nij,nj->ni", R, rows[:, k : k + 3]) for k in (0, 3))
         moment = moment + np.cross(p - poses[:, number, :3, 3], force)
-        return np.concatenate([np.einsum("nji,nj->ni", poses[:, number, :3, :3], x) for x in (moment, force)], axis=1)
+        return np.concatenate(
+            [np.einsum("nji,nj->ni", poses[:, number, :3, :3], x) for x in (moment, force)], axis=1
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +183,20 @@ class Recording:
             ArgumentError: wrong shapes, numbers that are not finite, or times that decrease.
         """
         t, q = np.asarray(t, dtype=np.float64), np.asarray(q, dtype=np.float64)
-        velocities, efforts = (None if x is None else np.asarray(x, dtype=np.float64) for x in (v, effort))
+        velocities, efforts = (
+            None if x is None else np.asarray(x, dtype=np.float64) for x in (v, effort)
+        )
         shape = len(t), model.nv
         for name, table in (("q", q), ("v", velocities), ("effort", efforts)):
             if table is not None and (table.shape != shape or not np.isfinite(table).all()):
-                raise ArgumentError(f"expected finite numbers of shape {shape}, got {table.shape}", where=name)
+                raise ArgumentError(
+                    f"expected finite numbers of shape {shape}, got {table.shape}", where=name
+                )
         if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
             raise ArgumentError("expected times that do not decrease", where="t")
-        return cls(source, model.joint_names, t, q, velocities, efforts, np.arange(1, len(t) + 1)).repaired()
+        return cls(
+            source, model.joint_names, t, q, velocities, efforts, np.arange(1, len(t) + 1)
+        ).repaired()
 
     def repaired(self) -> Recording:
         """The same without spikes, without rows in which a position is frozen or that were written twice, with values between
@@ -195,7 +222,9 @@ class Recording:
         return recorded._steady(keep, notes)
 
     def _names(self, some: ArrayLike) -> str:
-        return ", ".join(name for name, one in zip(self.joint_names, np.asarray(some), strict=True) if one)
+        return ", ".join(
+            name for name, one in zip(self.joint_names, np.asarray(some), strict=True) if one
+        )
 
     def _in_one_turn(self) -> Recording:
         """Angles that jump by full turns without these."""
@@ -222,10 +251,14 @@ class Recording:
                 bad = spike[:, j] | slow[:, j]
                 filled[bad, j] = np.interp(rows[bad], rows[~bad], x[~bad, j])
                 if spike[:, j].any():
-                    notes.append(f"{int(spike[:, j].sum())} spikes in the {word} of joint {name} removed")
+                    notes.append(
+                        f"{int(spike[:, j].sum())} spikes in the {word} of joint {name} removed"
+                    )
             if slow.any():
                 slower = self._names(slow.any(axis=0))
-                notes.append(f"the {word} of {slower} come at a lower rate: interpolated in the other rows")
+                notes.append(
+                    f"the {word} of {slower} come at a lower rate: interpolated in the other rows"
+                )
             if (spike | slow).any():
                 changes[field_name] = filled
         return dataclasses.replace(self, **changes), notes
@@ -249,11 +282,16 @@ class Recording:
         last = np.maximum.accumulate(np.concatenate([[-math.inf], repaired.t]))[:-1]
         early = last >= repaired.t
         numbers = self.rows[keep][early].tolist()
-        bad = [BadRow(n, _not_after(*times)) for n, *times in zip(numbers, repaired.t[early], last[early], strict=True)]
+        bad = [
+            BadRow(n, _not_after(*times))
+            for n, *times in zip(numbers, repaired.t[early], last[early], strict=True)
+        ]
         keep[np.flatnonzero(keep)[early]] = False
         bad = sorted([*self.bad, *bad], key=lambda row: row.number)
         v, effort = (None if x is None else x[keep] for x in (self.v, self.effort))
-        kept = dataclasses.replace(self, t=t[keep], q=self.q[keep], v=v, effort=effort, rows=self.rows[keep])
+        kept = dataclasses.replace(
+            self, t=t[keep], q=self.q[keep], v=v, effort=effort, rows=self.rows[keep]
+        )
         return dataclasses.replace(kept, bad=tuple(bad), notes=tuple(notes))
 
 
@@ -292,7 +330,13 @@ class RowCollector:
                 problem = f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint"
                 remedy = "Lock the joint, or cut out the subtree."
                 raise ArgumentError(problem, where=f"robot {self.model.name!r}", remedy=remedy)
-        self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = ([], [], [], [], [])
+        self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = (
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
 
     def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
         """Take one row of positions, velocities and efforts, the last two empty where there are none; a bad one is remembered or
@@ -307,7 +351,9 @@ class RowCollector:
             raise ArgumentError(f"row {number}: {why}", where=self.source, remedy=remedy)
         self.bad.append(BadRow(number, why))
 
-    def _take(self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]) -> str:
+    def _take(
+        self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]
+    ) -> str:
         """Why a row is bad; empty if it is not, and is kept."""
         joints = self.model.joint_names
         place = {name: i for i, name in enumerate(names)}
@@ -322,7 +368,10 @@ class RowCollector:
         for what, values in zip(("position", "velocity", "effort"), fields, strict=True):
             if len(values) not in ((len(names),) if what == "position" else (0, len(names))):
                 return f"{len(values)} values of {what} for {len(names)} joints"
-        rows = [[float(values[place[name]]) for name in joints] if len(values) else [] for values in fields]
+        rows = [
+            [float(values[place[name]]) for name in joints] if len(values) else []
+            for values in fields
+        ]
         if not abs(t) <= _LATEST:
             return f"the time is {t}"
         for name, value in zip(joints, rows[0], strict=True):
@@ -354,7 +403,9 @@ class RowCollector:
             seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
             first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}" if self.bad else ""
             remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
-            raise ArgumentError(f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy)
+            raise ArgumentError(
+                f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
+            )
         shape = (len(times), len(self.model.joint_names))
         t, rows = np.array(times), np.array(numbers)
         q, v, effort = (np.array(x).reshape(shape) for x in columns)
@@ -375,10 +426,14 @@ class RowCollector:
                 remedy = "Times are in seconds; --time-unit names another unit."
             text = f"its {len(t)} rows are {(t[-1] - t[0]) / len(t):.3g} s apart"
             raise ArgumentError(text, where=self.source, remedy=remedy)
-        velocity, measured = (x[good] if w in recorded else None for w, x in (("velocity", v), ("effort", effort)))
+        velocity, measured = (
+            x[good] if w in recorded else None for w, x in (("velocity", v), ("effort", effort))
+        )
         states = t[good], q[good], velocity, measured, rows[good]
         notes = (f"times taken as {unit}",) if unit else ()
-        recording = Recording(self.source, self.model.joint_names, *states, tuple(self.bad), self.other, notes)
+        recording = Recording(
+            self.source, self.model.joint_names, *states, tuple(self.bad), self.other, notes
+        )
         if self.times == "repair":
             before = len(recording.bad)
             recording = recording.repaired()
@@ -400,17 +455,33 @@ def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
         unit = "s"
         if len(t) >= _FEWEST and not (t != np.round(t)).any():
             step = float(np.median(np.diff(t)))
-            unit = next((name for name, least in (("ns", 5e4), ("us", 500.0), ("ms", 1.0)) if step >= least), "s")
+            unit = next(
+                (
+                    name
+                    for name, least in (("ns", 5e4), ("us", 500.0), ("ms", 1.0))
+                    if step >= least
+                ),
+                "s",
+            )
     factor, name = _UNITS[unit]
     return (t if unit == "s" else t * factor), name
 
 
 def recorded_wrench(
-    rows: list[list[float]], link: str, frame: FrameLike, sign: float, where: str, time_unit: str = "s"
+    rows: list[list[float]],
+    link: str,
+    frame: FrameLike,
+    sign: float,
+    where: str,
+    time_unit: str = "s",
 ) -> ExternalWrench:
     """A wrench from rows of time, moment and force; of several rows with one stamp the first."""
     if not rows:
-        raise ArgumentError("there is no row with a wrench", where=where, remedy="Check the names of columns or topic.")
+        raise ArgumentError(
+            "there is no row with a wrench",
+            where=where,
+            remedy="Check the names of columns or topic.",
+        )
     table = np.array(rows)
     t, _ = in_seconds(table[:, 0], time_unit)
     keep = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0.0])
@@ -438,6 +509,12 @@ def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEf
     if not kind.measured:
         note = f"recorded efforts are {kind.meaning!r} and not used"
         return dataclasses.replace(recording, effort=None, notes=(*recording.notes, note))
-    gravity = recording.effort if kind.meaning != "torque_without_gravity" else gravity_forces(model, recording.q)
+    gravity = (
+        recording.effort
+        if kind.meaning != "torque_without_gravity"
+        else gravity_forces(model, recording.q)
+    )
     effort = motor_effort(kind, recording.effort, applied=recording.effort, gravity=gravity)
-    return dataclasses.replace(recording, effort=effort, notes=(*recording.notes, note) if note else recording.notes)
+    return dataclasses.replace(
+        recording, effort=effort, notes=(*recording.notes, note) if note else recording.notes
+    )

@@ -41,7 +41,9 @@ def require_increasing(t: Array) -> None:
     if bad.size:
         k = int(bad[0])
         problem = f"times do not increase: t[{k}] = {t[k]}, t[{k + 1}] = {t[k + 1]}"
-        raise ArgumentError(problem, where="t", remedy="Sort the samples, and leave out repeated ones.")
+        raise ArgumentError(
+            problem, where="t", remedy="Sort the samples, and leave out repeated ones."
+        )
 
 
 def segments(t: Array, bridge: float = 0.0) -> list[slice]:
@@ -53,7 +55,9 @@ def segments(t: Array, bridge: float = 0.0) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(t)], strict=True)]
 
 
-def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0) -> Array:
+def derivatives(
+    t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0
+) -> Array:
     """(up_to + 1, n, m) values and derivatives of polynomials fitted to the ``window`` samples around each; NaN in stretches with
     too few samples.
 
@@ -77,7 +81,9 @@ def derivatives(t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: 
     return out
 
 
-def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None) -> Array:
+def _fit(
+    t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None
+) -> Array:
     """Values and derivatives at some samples (all if not given) of a stretch without gaps."""
     rows = np.arange(len(t)) if indices is None else indices
     out = np.empty((up_to + 1, len(rows), *x.shape[1:]))
@@ -93,11 +99,15 @@ def _fit(t: Array, x: Array, window: int, order: int, up_to: int, indices: np.nd
             np.multiply(A[:, k], dt, out=A[:, k + 1])
         powers = np.linalg.solve(A @ A.transpose(0, 2, 1), A @ signals[first].transpose(0, 2, 1))
         for k in range(up_to + 1):
-            out[k, start : start + len(i)] = powers[:, k] * (math.factorial(k) / scale[:, None] ** k)
+            out[k, start : start + len(i)] = powers[:, k] * (
+                math.factorial(k) / scale[:, None] ** k
+            )
     return out
 
 
-def choose_window(model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = ORDER) -> float:
+def choose_window(
+    model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = ORDER
+) -> float:
     """Length of the local polynomials, s, with which motion explains efforts best.
 
     Short polynomials leave noise in accelerations, long ones leave out motion; both show in what efforts the motion
@@ -127,8 +137,19 @@ def choose_window(model: RobotModel, t: Array, q: Array, effort: Array | None = 
         x, v, a = _fit(t, q, samples, order, 2, indices)
         still, fast = (inverse_dynamics(model, x, w, 0.0 * a) for w in (0.0 * v, v))
         inertia = inverse_dynamics(model, x, 0.0 * v, a) - still
-        terms = [gravity_forces(model, x), inertia, fast - still, a, v, np.tanh(v / 0.02), np.ones_like(v)]
-        W = np.stack([np.asarray(term).reshape(len(picked), rows, -1).mean(axis=1) for term in terms], axis=-1)
+        terms = [
+            gravity_forces(model, x),
+            inertia,
+            fast - still,
+            a,
+            v,
+            np.tanh(v / 0.02),
+            np.ones_like(v),
+        ]
+        W = np.stack(
+            [np.asarray(term).reshape(len(picked), rows, -1).mean(axis=1) for term in terms],
+            axis=-1,
+        )
         total = 0.0
         for A, b in zip(W.transpose(1, 0, 2), measured.T, strict=True):
             r = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
@@ -148,13 +169,19 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
     n = len(t)
     step = float((t[-1] - t[0]) / max(n - 1, 1))
     if n < 64 or not step > 0.0:
-        return WINDOWS[-1] if step <= 0.0 else float(np.clip((order + 2) * step, WINDOWS[0], WINDOWS[-1]))
+        return (
+            WINDOWS[-1]
+            if step <= 0.0
+            else float(np.clip((order + 2) * step, WINDOWS[0], WINDOWS[-1]))
+        )
     grid = t[0] + step * np.arange(n)
     cutoffs = []
     for signal in x.T:
         regular = np.interp(grid, t, signal)
         regular = np.diff(regular, 2)  # a spectrum without the slope that leaks everywhere
-        frequency, power = welch(regular, 1.0 / step, nperseg=min(n - 2, max(64, 1 << round(np.log2(2.0 / step)))))
+        frequency, power = welch(
+            regular, 1.0 / step, nperseg=min(n - 2, max(64, 1 << round(np.log2(2.0 / step))))
+        )
         gain = np.maximum(2.0 * np.sin(np.pi * np.maximum(frequency, 1e-9) * step), 1e-9) ** 4
         power = power / gain  # of the signal itself
         floor = float(np.median(power[frequency > 0.5 * frequency[-1]]))
@@ -175,7 +202,9 @@ class SmoothMotion:
     q: Array  # (n, nv), as v and a; NaN where a stretch is too short for a polynomial
     v: Array
     a: Array
-    good: np.ndarray  # (n,) bool: rows that are far enough from the edges of a stretch for their acceleration
+    good: (
+        np.ndarray
+    )  # (n,) bool: rows that are far enough from the edges of a stretch for their acceleration
     parts: tuple[slice, ...]  # stretches without gaps that are too long to be bridged
     bridged: int  # gaps of more than five usual steps within the stretches
     window: float  # s, of the polynomials
@@ -209,13 +238,25 @@ def smooth_motion(
             positions and the acceleration has less noise by them.
     """
     if velocity == "recorded" and v is None:
-        raise ArgumentError("not every row holds velocities", where="velocity", remedy="Have them made from positions.")
+        raise ArgumentError(
+            "not every row holds velocities",
+            where="velocity",
+            remedy="Have them made from positions.",
+        )
     n = len(t)
     if window is None:
         window = choose_window(model, t, q, effort, order=order)
-    expect(window > 0.0 and math.isfinite(window), "a positive number of seconds", window, "window", "")
+    expect(
+        window > 0.0 and math.isfinite(window), "a positive number of seconds", window, "window", ""
+    )
     remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
-    expect(2 <= order <= _HIGHEST_ORDER, f"a whole number from 2 to {_HIGHEST_ORDER}", order, "order", remedy)
+    expect(
+        2 <= order <= _HIGHEST_ORDER,
+        f"a whole number from 2 to {_HIGHEST_ORDER}",
+        order,
+        "order",
+        remedy,
+    )
     step = float(np.median(np.diff(t))) if n > 1 else 1.0
     samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
     samples = max(3, min(samples, (n - 1) | 1))
@@ -231,14 +272,20 @@ def smooth_motion(
         by_velocity = _earlier(polynomials, late)
         noise = np.stack([v - polynomials[0], remaining])
         own = _gains(step, samples, order, late)[:2]
-        why = _worse(model, x, by_velocity, noise, (own[1], gains[1]), step) if velocity == "auto" else ""
+        why = (
+            _worse(model, x, by_velocity, noise, (own[1], gains[1]), step)
+            if velocity == "auto"
+            else ""
+        )
         if why:
             by_velocity = None
             notes.append(f"recorded velocities are not used: {why}")
         else:
             remaining, gains = noise[0], own
             if late:
-                notes.append(f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier")
+                notes.append(
+                    f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier"
+                )
     out = x if by_velocity is None else np.stack([x[0], *by_velocity])
     good = np.zeros(n, dtype=bool)
     for part in parts:
@@ -247,10 +294,16 @@ def smooth_motion(
     good &= np.isfinite(out).all(axis=(0, 2))
     source = "positions" if by_velocity is None else "recorded"
     free = max(samples - order - 1, 1) / samples
-    noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free) if good.any() else np.full(q.shape[1], np.nan)
+    noise = (
+        np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)
+        if good.any()
+        else np.full(q.shape[1], np.nan)
+    )
     q, v, a = out
     bridged, errors = len(segments(t)) - len(parts), (gains[0] * noise, gains[1] * noise)
-    return SmoothMotion(q, v, a, good, parts, bridged, samples * step, samples, source, *errors, tuple(notes))
+    return SmoothMotion(
+        q, v, a, good, parts, bridged, samples * step, samples, source, *errors, tuple(notes)
+    )
 
 
 def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
@@ -290,13 +343,17 @@ def _earlier(y: Array, late: float) -> Array:
     return np.stack([np.tensordot(factors[: len(y) - d], y[d:], 1) for d in (0, 1)])
 
 
-def _worse(model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float) -> str:
+def _worse(
+    model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float
+) -> str:
     """Why recorded velocities are worse than the derivatives of positions; empty if they are not; ``x, y`` see :func:`_lateness`, and
     what polynomials leave of both, (2, n, nv), and make of white noise of both in the acceleration."""
     inner = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=(0, 2))
     if not inner.any():
         return ""
-    for name, scale, late in zip(model.joint_names, *_against_positions(x[:, inner], y[0, inner]), strict=True):
+    for name, scale, late in zip(
+        model.joint_names, *_against_positions(x[:, inner], y[0, inner]), strict=True
+    ):
         if abs(scale - 1.0) > _ROUGH:
             return f"joint {name!r} moves {scale:.3g} times as fast by them as by its positions"
         if abs(late) > max(_LATE, step):

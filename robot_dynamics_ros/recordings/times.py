@@ -25,7 +25,9 @@ _FOLLOW = 0.02  # of a row's lateness: the clocks run at rates of their own
 _WHOLE = 0.2  # how far from a whole number of steps a motion may be
 _KNOT = 2.0  # s, over which the two clocks run at constant rates
 _JITTER = 0.01  # of a step: less is no jitter
-_SMOOTHER = 0.95  # residual of the positions on steady times, as a share of the one on recorded times
+_SMOOTHER = (
+    0.95  # residual of the positions on steady times, as a share of the one on recorded times
+)
 _FIT, _ORDER = 15, 4  # samples and order of the polynomials that smoothness is judged by
 _JUDGED = 2000  # rows
 _CLEAR = 5.0  # noises of a position in a step, from which it tells how many steps there were
@@ -39,7 +41,9 @@ class RepairedTimes:
 
     t: Array  # (n,) s
     steady: bool  # whether they are steady times; otherwise as given
-    jitter: float  # s, root mean square difference of given and steady times; 0 where they are as given
+    jitter: (
+        float  # s, root mean square difference of given and steady times; 0 where they are as given
+    )
     step: float  # s between two samples
     lost: int  # rows that are missing between those that are there
     smoother: float = 1.0  # times as rough are positions on the times as given
@@ -73,7 +77,9 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
     return best
 
 
-def _steady(parts: list[slice], t: Array, like: Array, q: Array | None, step: float) -> tuple[Array, int]:
+def _steady(
+    parts: list[slice], t: Array, like: Array, q: Array | None, step: float
+) -> tuple[Array, int]:
     """Steady times (n,), and the number of rows that are missing: by how far joints ``q`` (n, m) moved, or by stamps."""
     steady, lost = np.empty(len(t)), 0
     for part in parts:
@@ -81,7 +87,11 @@ def _steady(parts: list[slice], t: Array, like: Array, q: Array | None, step: fl
         if n < _FEWEST:
             steady[part] = t[part]
             continue
-        number = np.arange(n) + _lost(t[part], step) if q is None else _numbers_by_motion(like[part], q[part], step)
+        number = (
+            np.arange(n) + _lost(t[part], step)
+            if q is None
+            else _numbers_by_motion(like[part], q[part], step)
+        )
         steady[part] = _line(number, t[part], step)
         lost += int(number[-1]) - (n - 1)
     return steady, lost
@@ -94,9 +104,9 @@ def _motion_tells(parts: list[slice], t: Array, like: Array, q: Array, step: flo
         if not len(some) or not np.ptp(q[:, others], axis=0).any():
             return False
         steady, _ = _steady(parts, t, like, q[:, some], step)
-        if not (np.diff(steady) > 0.0).all() or _roughness(steady, q[:, others]) > _SMOOTHER * _roughness(
-            like, q[:, others]
-        ):
+        if not (np.diff(steady) > 0.0).all() or _roughness(
+            steady, q[:, others]
+        ) > _SMOOTHER * _roughness(like, q[:, others]):
             return False
     return True
 
@@ -121,7 +131,9 @@ def _lost(t: Array, step: float) -> np.ndarray:
 
     late = t - step * np.arange(len(t))
     ahead = min(_AHEAD, len(t))
-    least = minimum_filter1d(late, ahead, origin=-((ahead - 1) // 2), mode="nearest")  # of this row and those after it
+    least = minimum_filter1d(
+        late, ahead, origin=-((ahead - 1) // 2), mode="nearest"
+    )  # of this row and those after it
     if ahead % 2 == 0:
         least = np.minimum(least, late)
     out, lost, base = np.zeros(len(t), dtype=np.int64), 0, float(least[0])
@@ -139,8 +151,14 @@ def _numbers_by_motion(t: Array, q: Array, step: float) -> np.ndarray:
     passed = _passed(t, q, step)
     whole = np.round(passed)
     clear = (np.abs(passed - whole) < _WHOLE) & (whole >= 1)
-    out, last, base = np.zeros(len(t), dtype=np.int64), 0, float(t[0])  # base: the stamp of sample 0 by rows so far
-    for k, (time, steps, sure) in enumerate(zip(t[1:].tolist(), whole.tolist(), clear.tolist(), strict=True), start=1):
+    out, last, base = (
+        np.zeros(len(t), dtype=np.int64),
+        0,
+        float(t[0]),
+    )  # base: the stamp of sample 0 by rows so far
+    for k, (time, steps, sure) in enumerate(
+        zip(t[1:].tolist(), whole.tolist(), clear.tolist(), strict=True), start=1
+    ):
         last += int(steps) if sure else max(1, round((time - base) / step) - last)
         if sure:
             base += _FOLLOW * (time - step * last - base)
@@ -160,11 +178,17 @@ def _passed(t: Array, q: Array, step: float) -> Array:
         x = (t[rows] - 0.5 * (t[k] + t[k + 1])[:, None]) / (w * step)
         A = np.stack([np.ones_like(x), x, x * x, x * x * x], axis=-1)
         At = A.transpose(0, 2, 1)
-        speed[k] = np.linalg.solve(At @ A + 1e-12 * np.eye(4), At @ q[rows])[:, 1] / w  # a step, at the middle
+        speed[k] = (
+            np.linalg.solve(At @ A + 1e-12 * np.eye(4), At @ q[rows])[:, 1] / w
+        )  # a step, at the middle
     moved = np.diff(q, axis=0)
-    slow = np.abs(speed[1:]) <= np.median(np.abs(speed), axis=0)  # where acceleration and times matter least
+    slow = np.abs(speed[1:]) <= np.median(
+        np.abs(speed), axis=0
+    )  # where acceleration and times matter least
     second = np.abs(np.diff(moved, axis=0))
-    noise = np.array([1.5 * np.median(x[s]) if s.any() else 0.0 for x, s in zip(second.T, slow.T, strict=True)])
+    noise = np.array(
+        [1.5 * np.median(x[s]) if s.any() else 0.0 for x, s in zip(second.T, slow.T, strict=True)]
+    )
     noise = np.maximum(noise, _FINEST)
     ahead = np.sum((speed / noise) ** 2, axis=1)
     passed = np.sum(moved * speed / noise**2, axis=1) / np.maximum(ahead, 1e-300)
@@ -176,7 +200,9 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
     from scipy.interpolate import make_lsq_spline
 
     x = number.astype(np.float64)
-    pieces = max(1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _AHEAD))  # with rows enough for each
+    pieces = max(
+        1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _AHEAD)
+    )  # with rows enough for each
     inner = np.linspace(x[0], x[-1], pieces + 1)[1:-1]
     knots = np.concatenate([[x[0]] * 2, inner, [x[-1]] * 2])
     weight = np.ones(len(t))
@@ -218,7 +244,9 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     same = (np.diff(q, axis=0) == 0.0).all(axis=1)
     if not same.any():
         return out
-    first = np.flatnonzero(np.concatenate([[True], ~same, [True]]))  # of each run of equal rows, and the end
+    first = np.flatnonzero(
+        np.concatenate([[True], ~same, [True]])
+    )  # of each run of equal rows, and the end
     step = _step(t)
     passed = np.nan_to_num(_passed(t, q, step)) if step > 0.0 else np.ones(n - 1)
     for k in np.flatnonzero(np.diff(first) > 1):

@@ -28,7 +28,9 @@ _AXES = "xyz"
 _FORCE, _MOMENT = slice(3, 6), slice(0, 3)
 
 
-def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
+def write_csv(
+    path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None
+) -> None:
     """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort,
     the motors' currents, then each wrench's force and torque, the parts of one, the external wrenches, and standard errors
     if there are any.
@@ -38,7 +40,11 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
     """
     own = history.model.joint_names
     head = ["row", "t"]
-    head += [f"{name}.{what}" for what in ("position", "velocity", "acceleration", "effort") for name in own]
+    head += [
+        f"{name}.{what}"
+        for what in ("position", "velocity", "acceleration", "effort")
+        for name in own
+    ]
     head += [f"{name}.current" for name in history.currents]
     head += [f"{name}.wrench.{c}" for name in history.joints for c in COMPONENTS]
     head += [f"{history.balanced}.{part}.{c}" for part in history.parts for c in COMPONENTS]
@@ -47,8 +53,18 @@ def write_csv(path: str | Path, history: WrenchHistory, progress: Callable[[floa
     if history.effort_errors is not None and history.wrench_errors is not None:
         head += [f"{name}.effort.error" for name in own]
         head += [f"{name}.wrench.error.{c}" for name in history.joints for c in COMPONENTS]
-        errors = [history.effort_errors, history.wrench_errors[:, :, _SWAP].reshape(len(history.t), -1)]
-    columns = [history.t, history.q, history.v, history.a, history.efforts, *history.currents.values()]
+        errors = [
+            history.effort_errors,
+            history.wrench_errors[:, :, _SWAP].reshape(len(history.t), -1),
+        ]
+    columns = [
+        history.t,
+        history.q,
+        history.v,
+        history.a,
+        history.efforts,
+        *history.currents.values(),
+    ]
     columns.append(history.wrenches[:, :, _SWAP].reshape(len(history.t), -1))
     columns += [p[:, _SWAP] for p in (*history.parts.values(), *history.external.values())]
     table = np.column_stack([*columns, *errors])
@@ -69,7 +85,9 @@ def write_run_csv(path: str | Path, run: SimulationResult) -> None:
     head, tables = ["row", "t"], (run.q, run.v, run.a, run.tau)
     for field in ("position", "velocity", "acceleration", "effort"):
         for joint in run.model.joint_names:
-            head += [f"{joint}.{word}" for word in coordinate_names(run.model.joint(joint).type, field)]
+            head += [
+                f"{joint}.{word}" for word in coordinate_names(run.model.joint(joint).type, field)
+            ]
     table = np.concatenate([run.t[:, None], *tables], axis=1)
     _write_table(path, head, list(range(len(run.t))), table)
 
@@ -81,13 +99,20 @@ def coordinate_names(kind: JointType, field: str) -> list[str]:
     if kind is not JointType.FLOATING:
         return [field]
     if field == "position":
-        return [*(f"position.{axis}" for axis in "xyz"), *(f"orientation.{axis}" for axis in "xyzw")]
+        return [
+            *(f"position.{axis}" for axis in "xyz"),
+            *(f"orientation.{axis}" for axis in "xyzw"),
+        ]
     parts = ("torque", "force") if field == "effort" else ("angular", "linear")
     return [f"{field}.{part}.{axis}" for part in parts for axis in "xyz"]
 
 
 def _write_table(
-    path: str | Path, head: list[str], numbers: list[int], table: Array, progress: Callable[[float], None] | None = None
+    path: str | Path,
+    head: list[str],
+    numbers: list[int],
+    table: Array,
+    progress: Callable[[float], None] | None = None,
 ) -> None:
     try:
         with open(path, "w", newline="", encoding="utf-8") as file:
@@ -98,10 +123,14 @@ def _write_table(
                 if progress is not None and not k & 1023:
                     progress(k / len(table))
     except OSError as error:
-        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+        raise ArgumentError(
+            f"cannot be written: {error}", where=str(path), remedy="Choose another place."
+        ) from None
 
 
-def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None) -> None:
+def write_bag(
+    path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None
+) -> None:
     """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
     ``/motor_currents/<joint>`` of joints with motors (std_msgs/Float64, A), ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
     and ``/external_wrenches/<link>`` (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
@@ -114,29 +143,49 @@ def write_bag(path: str | Path, history: WrenchHistory, progress: Callable[[floa
     types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
     path = Path(path)
     if path.exists():
-        raise ArgumentError("is there already", where=str(path), remedy="Remove it, or choose another place.")
+        raise ArgumentError(
+            "is there already", where=str(path), remedy="Remove it, or choose another place."
+        )
     try:
-        with rosbags.rosbag2.Writer(path, version=8, storage_plugin=rosbags.rosbag2.StoragePlugin.MCAP) as writer:
+        with rosbags.rosbag2.Writer(
+            path, version=8, storage_plugin=rosbags.rosbag2.StoragePlugin.MCAP
+        ) as writer:
             _write_messages(writer, types, history, progress)
     except (OSError, rosbags.rosbag2.WriterError) as error:
-        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+        raise ArgumentError(
+            f"cannot be written: {error}", where=str(path), remedy="Choose another place."
+        ) from None
 
 
 def _write_messages(
-    writer: Writer, types: Typestore, history: WrenchHistory, progress: Callable[[float], None] | None
+    writer: Writer,
+    types: Typestore,
+    history: WrenchHistory,
+    progress: Callable[[float], None] | None,
 ) -> None:
     Time, Header = types.types["builtin_interfaces/msg/Time"], types.types["std_msgs/msg/Header"]
-    Wrench, Vector = types.types["geometry_msgs/msg/Wrench"], types.types["geometry_msgs/msg/Vector3"]
-    State, Stamped = types.types["sensor_msgs/msg/JointState"], types.types["geometry_msgs/msg/WrenchStamped"]
+    Wrench, Vector = (
+        types.types["geometry_msgs/msg/Wrench"],
+        types.types["geometry_msgs/msg/Vector3"],
+    )
+    State, Stamped = (
+        types.types["sensor_msgs/msg/JointState"],
+        types.types["geometry_msgs/msg/WrenchStamped"],
+    )
     Float = types.types["std_msgs/msg/Float64"]
 
     def added(topic: str, kind: Any) -> Callable[[int, Any], None]:
         """Writer of messages of a type on a topic."""
         connection = writer.add_connection(topic, kind.__msgtype__, typestore=types)
-        return lambda stamp, message: writer.write(connection, stamp, types.serialize_cdr(message, kind.__msgtype__))
+        return lambda stamp, message: writer.write(
+            connection, stamp, types.serialize_cdr(message, kind.__msgtype__)
+        )
 
     state, names = added("/joint_efforts", State), list(history.model.joint_names)
-    motors = [(added(f"/motor_currents/{name}", Float), x.tolist()) for name, x in history.currents.items()]
+    motors = [
+        (added(f"/motor_currents/{name}", Float), x.tolist())
+        for name, x in history.currents.items()
+    ]
     series = [(added(topic, Stamped), frame, table) for topic, frame, table in _series(history)]
     stamps = np.round(history.t * 1e9).astype(np.int64).tolist()
     for k, stamp in enumerate(stamps):
@@ -195,7 +244,9 @@ def _draw_rows(
         if title:
             figure.suptitle(title)
         for row, (force_title, moment_title, force, moment) in zip(axes, rows, strict=True):
-            for axis, words, vectors in zip(row, (force_title, moment_title), (force, moment), strict=True):
+            for axis, words, vectors in zip(
+                row, (force_title, moment_title), (force, moment), strict=True
+            ):
                 for c in range(3):
                     axis.plot(t, vectors[:, c], lw=1.2, label=_AXES[c], **XYZ[c])
                 axis.set_title(words)
@@ -216,16 +267,27 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
         BackendError: matplotlib is not installed.
     """
     k = thinned(len(history.t))
-    largest = [max(float(np.abs(p[:, half]).max()) for p in history.parts.values()) for half in (_FORCE, _MOMENT)]
+    largest = [
+        max(float(np.abs(p[:, half]).max()) for p in history.parts.values())
+        for half in (_FORCE, _MOMENT)
+    ]
     tables = {
-        name: [without_noise(p[k, half], top) for half, top in zip((_FORCE, _MOMENT), largest, strict=True)]
+        name: [
+            without_noise(p[k, half], top)
+            for half, top in zip((_FORCE, _MOMENT), largest, strict=True)
+        ]
         for name, p in history.parts.items()
     }
-    drawn = {name: halves for name, halves in tables.items() if any(x.any() for x in halves)} or tables
+    drawn = {
+        name: halves for name, halves in tables.items() if any(x.any() for x in halves)
+    } or tables
     zero = [name for name in tables if name not in drawn]
     title = f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others"
     title += f"\n(zero throughout: {', '.join(zero)})" if zero else ""
-    rows = [(f"{name}: force [N]", "moment [N m]", force, moment) for name, (force, moment) in drawn.items()]
+    rows = [
+        (f"{name}: force [N]", "moment [N m]", force, moment)
+        for name, (force, moment) in drawn.items()
+    ]
     _draw_rows(history, rows, path, height=1.5, dpi=110, title=title, sharey="col")
 
 

@@ -29,7 +29,9 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
         folder = package_directory(package)
     except UrdfError as error:
         remedy = f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description."
-        raise UrdfError(error.problem, where=f"arm {profile.name!r}", got=package, remedy=remedy) from None
+        raise UrdfError(
+            error.problem, where=f"arm {profile.name!r}", got=package, remedy=remedy
+        ) from None
     return with_arguments(folder / file, description.xacro_arguments(with_hardware=with_hardware))
 
 
@@ -37,7 +39,9 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
     """Node name → file with its parameters, written to a folder; an ArgumentError if the arm takes no efforts."""
     if not profile.commands_efforts:
         where, driver = f"arm {profile.name!r}", profile.driver
-        raise ArgumentError("it takes no efforts", where=where, got=driver.interface, remedy=driver.nearest)
+        raise ArgumentError(
+            "it takes no efforts", where=where, got=driver.interface, remedy=driver.nearest
+        )
     tables = {"controller": controller_parameters(profile)}
     if simulated:
         tables["simulator"] = simulator_parameters(profile)
@@ -49,7 +53,9 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
             table["friction_file"] = str(path)
     files = {node: folder / f"{profile.name}_{node}.yaml" for node in tables}
     for node, table in tables.items():
-        write_parameters(files[node], {name: value for name, value in table.items() if value not in ({}, [])})
+        write_parameters(
+            files[node], {name: value for name, value in table.items() if value not in ({}, [])}
+        )
     return files
 
 
@@ -90,13 +96,16 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
         "sensors": {"delay": driver.delay, "velocity_time_constant": driver.velocity_time_constant},
         "driver": {"compensates": profile.efforts.robot_compensates},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
-        "holding_brakes": driver.brakes or driver.on_silence != "zero",  # until the first command it is held
+        "holding_brakes": driver.brakes
+        or driver.on_silence != "zero",  # until the first command it is held
         "limits": _per_joint(profile, "effort_rate"),
         "initial_positions": profile.known("start"),
     }
 
 
-def controller_manager_parameters(profile: ArmProfile | None, joint_names: Sequence[str] = ()) -> dict[str, object]:
+def controller_manager_parameters(
+    profile: ArmProfile | None, joint_names: Sequence[str] = ()
+) -> dict[str, object]:
     """Parameters of controller_manager and of ``effort_controller``: of an arm, or of joints without one at 500 Hz."""
     rate, kind, interface = 500, "forward_command_controller/ForwardCommandController", "effort"
     if profile is not None:

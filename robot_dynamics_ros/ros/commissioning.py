@@ -27,7 +27,14 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from robot_dynamics_ros.commissioning import ANNOUNCED, STEPS, ArmSettings, ArmState, Commissioning, StepReport
+from robot_dynamics_ros.commissioning import (
+    ANNOUNCED,
+    STEPS,
+    ArmSettings,
+    ArmState,
+    Commissioning,
+    StepReport,
+)
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
@@ -40,7 +47,9 @@ from robot_dynamics_ros.ros.transport.reports import Diagnostics
 COMMISSIONING_PARAMETERS = (
     *robot.ROBOT_PARAMETERS,
     robot.MEASURED_EFFORT,
-    *parameter_table("commissioning", "commissioning", {"command_format": commands.COMMAND_FORMATS}),
+    *parameter_table(
+        "commissioning", "commissioning", {"command_format": commands.COMMAND_FORMATS}
+    ),
 )
 
 _T = TypeVar("_T")
@@ -54,7 +63,9 @@ _STOPPING = 5.0  # s that a step may take to stop at the end
 class LiveArm:
     """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.  ``state_timeout`` is in s."""
 
-    def __init__(self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1) -> None:
+    def __init__(
+        self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1
+    ) -> None:
         self._timeout = state_timeout
         self._node, self._nv, self._commanding = node, model.nv, False
         self._states: queue.SimpleQueue[ArmState] = queue.SimpleQueue()
@@ -63,7 +74,9 @@ class LiveArm:
         self._commands: commands.CommandPublisher | None = None
         self._stamp, self._newest = 0, 0
         self.refused = ""  # why the last message was refused
-        self._subscription = node.create_subscription(JointState, "joint_states", self._on_state, _EVERY, raw=True)
+        self._subscription = node.create_subscription(
+            JointState, "joint_states", self._on_state, _EVERY, raw=True
+        )
 
     def _on_state(self, raw: bytes) -> None:
         reader = self._reader
@@ -84,7 +97,15 @@ class LiveArm:
             return  # the same again, or one that was overtaken
         self._newest = stamp
         effort = reader.effort.copy() if reader.effort_known else None
-        self._keep(ArmState(stamp * 1e-9, reader.position.copy(), reader.velocity.copy(), effort, time.monotonic()))
+        self._keep(
+            ArmState(
+                stamp * 1e-9,
+                reader.position.copy(),
+                reader.velocity.copy(),
+                effort,
+                time.monotonic(),
+            )
+        )
 
     def _keep(self, state: ArmState) -> None:
         self._states.put(state)
@@ -113,11 +134,17 @@ class LiveArm:
                 if alone
                 else commands.competing_publishers(self._node, topic, own=True)
             )
-            if others:  # not even a publisher: a controller or gate that sees one may let go of the arm
+            if (
+                others
+            ):  # not even a publisher: a controller or gate that sees one may let go of the arm
                 remedy = "Stop them: only one node may command the arm."
-                raise ArgumentError(f"{', '.join(others)} publish on {topic}, too", where="commands", remedy=remedy)
+                raise ArgumentError(
+                    f"{', '.join(others)} publish on {topic}, too", where="commands", remedy=remedy
+                )
         if self._commands is None:
-            self._commands = commands.CommandPublisher(self._node, self._format, self._names, range(self._nv))
+            self._commands = commands.CommandPublisher(
+                self._node, self._format, self._names, range(self._nv)
+            )
         self._commanding = True
         self._commands.publish(effort, self._stamp)
 
@@ -155,7 +182,9 @@ class SessionStatus:
 
 
 @contextmanager
-def spinning_arm(model: RobotModel, command_format: str) -> Iterator[tuple[LiveArm, Callable[[], bool], SessionStatus]]:
+def spinning_arm(
+    model: RobotModel, command_format: str
+) -> Iterator[tuple[LiveArm, Callable[[], bool], SessionStatus]]:
     """A node of its own that is spun in a thread; its service ``~/stop`` makes the second value true."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node, stopped = Node("commissioning"), threading.Event()
@@ -228,11 +257,16 @@ class CommissioningNode(Node):
         self._aside = Aside[StepReport](self)
         self._status = SessionStatus(self)
         self._source = robot.FirstDescription(
-            self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
+            self,
+            self.parameters,
+            self._described,
+            lambda _cause, text: self.get_logger().warning(text),
         )
         group = ReentrantCallbackGroup()
         for step in STEPS:
-            self.create_service(Trigger, f"~/{step}", partial(self._on_step, step), callback_group=group)
+            self.create_service(
+                Trigger, f"~/{step}", partial(self._on_step, step), callback_group=group
+            )
         self.create_service(Trigger, "~/stop", self._on_stop, callback_group=group)
         self._source.begin()
 
@@ -244,28 +278,40 @@ class CommissioningNode(Node):
         measured = robot.measured_effort(values, model)
         self._arm = LiveArm(self, model, values["command_format"], values["state_timeout"])
         names = ("gravity_compensated_by", "safe_command")
-        settings = ArmSettings(delay=values["robot_delay"], **{name: values[name] for name in names})
+        settings = ArmSettings(
+            delay=values["robot_delay"], **{name: values[name] for name in names}
+        )
         rate, log = values["declared_rate"] or math.nan, self.get_logger().info
         self.session = self._status.session = Commissioning(
             model, self._arm, settings, measured, rate, self._stop.is_set, log, self._arm.publishers
         )
         log(self.session.sentence)
 
-    async def _on_step(self, step: str, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    async def _on_step(
+        self, step: str, _request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
         if self.session is None or self._step:
             response.success = False
-            response.message = f"{self._step} runs already" if self._step else "no robot_description has arrived"
+            response.message = (
+                f"{self._step} runs already" if self._step else "no robot_description has arrived"
+            )
             return response
         self._step = step
         self._stop.clear()
         self.get_logger().info(f"{step}: {ANNOUNCED[step]}")
         try:
             report = await self._aside.do(partial(self.session.run, step))
-            response.success, response.message = report.healthy, f"{report}{self._write(self.session)}"
+            response.success, response.message = (
+                report.healthy,
+                f"{report}{self._write(self.session)}",
+            )
         except RobotDynamicsError as error:
             response.success, response.message = False, str(error)
         except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
-            text, remedy = f"{type(error).__name__}: {error}", "The arm has been stopped; please report it."
+            text, remedy = (
+                f"{type(error).__name__}: {error}",
+                "The arm has been stopped; please report it.",
+            )
             response.success = False
             response.message = str(RobotDynamicsError(text, where=f"step {step}", remedy=remedy))
         self.get_logger().info(f"{step}: {response.message}")
@@ -283,7 +329,10 @@ class CommissioningNode(Node):
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._stop.set()
-        response.success, response.message = True, f"stopping {self._step}" if self._step else "no step runs"
+        response.success, response.message = (
+            True,
+            f"stopping {self._step}" if self._step else "no step runs",
+        )
         return response
 
     def finish(self) -> None:

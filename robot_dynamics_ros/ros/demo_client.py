@@ -63,14 +63,23 @@ class DemoClient:
         self._recording = False
         node = self._node
         node.create_subscription(JointState, "joint_states", self._on_state, STATE, raw=True)
-        node.create_subscription(Float64MultiArray, "effort_controller/commands", self._on_command, NEWEST)
+        node.create_subscription(
+            Float64MultiArray, "effort_controller/commands", self._on_command, NEWEST
+        )
         for i, name in enumerate(model.joint_names):
             node.create_subscription(
-                WrenchStamped, f"{_CONTROLLER}/joint_wrenches/{topic_token(name)}", partial(self._on_wrench, i), STATE
+                WrenchStamped,
+                f"{_CONTROLLER}/joint_wrenches/{topic_token(name)}",
+                partial(self._on_wrench, i),
+                STATE,
             )
-        self.gaps: tuple[str, ...] = ()  # what the description does not explain, as the controller last said
+        self.gaps: tuple[
+            str, ...
+        ] = ()  # what the description does not explain, as the controller last said
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
-        self._trajectories = node.create_publisher(JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT)
+        self._trajectories = node.create_publisher(
+            JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT
+        )
 
     def __enter__(self) -> DemoClient:
         return self
@@ -83,11 +92,15 @@ class DemoClient:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if _CONTROLLER in status.name:
-                self.gaps = tuple(entry.value for entry in status.values if entry.key.startswith("description "))
+                self.gaps = tuple(
+                    entry.value for entry in status.values if entry.key.startswith("description ")
+                )
 
     def ready(self) -> bool:
         """Whether joint states and commands flow and the controller listens for trajectories."""
-        return bool(self.state.stamp and self._commands and self._trajectories.get_subscription_count())
+        return bool(
+            self.state.stamp and self._commands and self._trajectories.get_subscription_count()
+        )
 
     def spin_until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Listen until ``condition`` holds; ``False`` if time is up before."""
@@ -131,4 +144,6 @@ class DemoClient:
     def _on_wrench(self, i: int, message: WrenchStamped) -> None:
         if self._recording:
             f, m = message.wrench.force, message.wrench.torque
-            self._wrenches[i].append((to_nanoseconds(message.header.stamp) * 1e-9, m.x, m.y, m.z, f.x, f.y, f.z))
+            self._wrenches[i].append(
+                (to_nanoseconds(message.header.stamp) * 1e-9, m.x, m.y, m.z, f.x, f.y, f.z)
+            )

@@ -21,9 +21,19 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import commands, robot
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterSet, ParameterValues, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import (
+    Param,
+    ParameterSet,
+    ParameterValues,
+    of_joints,
+    parameter_table,
+)
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
-from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS, apply_scheduling, keep_collections_short
+from robot_dynamics_ros.ros.transport.realtime import (
+    REALTIME_PARAMETERS,
+    apply_scheduling,
+    keep_collections_short,
+)
 from robot_dynamics_ros.ros.transport.reports import Diagnostics, Rejections
 
 GATE_PARAMETERS = (
@@ -45,7 +55,9 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
             yield replace(param, default=default if math.isfinite(default) else 0.0)
 
 
-def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[str]) -> GateSettings:
+def gate_settings(
+    values: ParameterValues, model: RobotModel, joints: Sequence[str]
+) -> GateSettings:
     """The bounds for the joints; one without an effort limit in the description and as a parameter is an ArgumentError."""
 
     def column(name: str, nothing: float) -> np.ndarray:
@@ -54,7 +66,10 @@ def gate_settings(values: ParameterValues, model: RobotModel, joints: Sequence[s
     for joint in joints:
         described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
         if not described and not values[f"limits.{joint}.effort"]:
-            where, remedy = f"joint {joint!r} of robot {model.name!r}", f"Set the parameter limits.{joint}.effort."
+            where, remedy = (
+                f"joint {joint!r} of robot {model.name!r}",
+                f"Set the parameter limits.{joint}.effort.",
+            )
             raise ArgumentError("has no effort limit", where=where, remedy=remedy)
     return GateSettings(
         column("effort", 0.0),
@@ -84,9 +99,13 @@ class EffortGateNode(Node):
         self._diagnostics = Diagnostics(self)
         self._watches = self._stamp = 0
         self.cycle_subscriptions: list[Subscription] = []
-        self._source = robot.FirstDescription(self, self.parameters, self._start, self.rejections.report)
+        self._source = robot.FirstDescription(
+            self, self.parameters, self._start, self.rejections.report
+        )
         self.cycle_timers = [
-            self.create_timer(_WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self.create_timer(
+                _WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            )
         ]
         self._source.begin("; nothing passes")
 
@@ -97,17 +116,26 @@ class EffortGateNode(Node):
         values.declare(limit_parameters(model, joints))
         for name in values.unknown(model):
             if name.startswith("limits."):  # a bound that is not applied is none
-                raise UnknownNameError("parameter", name, [n for n in values if n.startswith("limits.")], where="gate")
+                raise UnknownNameError(
+                    "parameter", name, [n for n in values if n.startswith("limits.")], where="gate"
+                )
         values.report_unknown(model)
         gate = EffortGate(gate_settings(values, model, joints), joints)
         self._states = JointStateReader(joints)
-        self._commands = commands.CommandPublisher(self, values["command_format"], joints, range(len(joints)))
+        self._commands = commands.CommandPublisher(
+            self, values["command_format"], joints, range(len(joints))
+        )
         report = self.rejections.report
         self._reader = commands.CommandReader(
             self, values["command_format"], joints, self._on_command, report, topic="~/commands"
         )
         states = self.create_subscription(
-            JointState, "joint_states", self._on_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
+            JointState,
+            "joint_states",
+            self._on_state,
+            NEWEST,
+            raw=True,
+            event_callbacks=QUIET_SUBSCRIPTION,
         )
         self.cycle_subscriptions = [self._reader.subscription, states]
         self.create_service(Trigger, "~/reset", self._on_reset, qos_profile=MANY_REQUESTS)
@@ -115,7 +143,9 @@ class EffortGateNode(Node):
         self._diagnostics.hardware_id = model.name
         self.gate = gate
         keep_collections_short()
-        self.get_logger().info(f"gate for {model.name!r}: {len(joints)} joints, waiting for commands")
+        self.get_logger().info(
+            f"gate for {model.name!r}: {len(joints)} joints, waiting for commands"
+        )
 
     def _on_command(self, effort: Array) -> None:
         gate = self.gate
@@ -199,16 +229,25 @@ class EffortGateNode(Node):
             return
         gate = self.gate
         complaints = self._holes()
-        level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[gate.state]
+        level = {GateState.OPEN: 0, GateState.WAITING: 1, GateState.STALE: 1, GateState.STOPPED: 2}[
+            gate.state
+        ]
         text = "; ".join([gate.reason or "open", *complaints])
-        level, counts = max(level, 1) if complaints else level, {**self.rejections.counts, **gate.counts}
+        level, counts = (
+            max(level, 1) if complaints else level,
+            {**self.rejections.counts, **gate.counts},
+        )
         self._diagnostics.publish(level, text, {"state": gate.state.value}, counts)
 
     def _holes(self) -> list[str]:
         """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""
         gate, complaints = self.gate, []
         bounded = np.isfinite(gate.settings.velocity_limit).any() or gate.settings.braking.any()
-        if gate.state is GateState.OPEN and bounded and not gate.speed_is_known(time.monotonic_ns()):
+        if (
+            gate.state is GateState.OPEN
+            and bounded
+            and not gate.speed_is_known(time.monotonic_ns())
+        ):
             text = "no joint states with all of its joints arrive: no speed is watched, and nothing brakes"
             self.rejections.report("speed_unknown", text)
             complaints.append(text)
@@ -226,5 +265,7 @@ class EffortGateNode(Node):
     def finish(self) -> None:
         """The process ends: send zero effort, and wait until it has been delivered."""
         if self._source.in_use:
-            self._commands.publish(np.zeros(len(self.gate.names)), self.get_clock().now().nanoseconds)
+            self._commands.publish(
+                np.zeros(len(self.gate.names)), self.get_clock().now().nanoseconds
+            )
             self._commands.wait_until_sent()

@@ -39,7 +39,9 @@ def need_ros(what: str) -> None:
                 "without the wheels.",
             )
         middleware = os.environ.get("RMW_IMPLEMENTATION", "")
-        if middleware and not _wheel(middleware):  # rclpy itself would end this process, and name no remedy
+        if middleware and not _wheel(
+            middleware
+        ):  # rclpy itself would end this process, and name no remedy
             raise RobotDynamicsError(
                 f"RMW_IMPLEMENTATION is {middleware}, which is not among the wheels of ROS 2 that are installed",
                 where=what,

@@ -58,5 +58,7 @@ EXECUTABLES = {
 if __name__ == "__main__":
     node = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     if node not in EXECUTABLES:
-        sys.exit(f"usage: python -m robot_dynamics_ros.ros.main {'|'.join(EXECUTABLES)} [--ros-args …]")
+        sys.exit(
+            f"usage: python -m robot_dynamics_ros.ros.main {'|'.join(EXECUTABLES)} [--ros-args …]"
+        )
     sys.exit(EXECUTABLES[node]())

@@ -50,12 +50,19 @@ class PayloadIdentificationNode(Node):
         self._ended = False
         self._aside = Aside[payload.PayloadEstimate](self)
         self._source = robot.FirstDescription(
-            self, self.parameters, self._described, lambda _cause, text: self.get_logger().warning(text)
+            self,
+            self.parameters,
+            self._described,
+            lambda _cause, text: self.get_logger().warning(text),
         )
         self._source.begin()
         controller = self.parameters["controller"]
-        self._trajectories = self.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
-        self._setter = self.create_client(SetParametersAtomically, f"{controller}/set_parameters_atomically")
+        self._trajectories = self.create_publisher(
+            JointTrajectory, f"{controller}/joint_trajectory", EVENT
+        )
+        self._setter = self.create_client(
+            SetParametersAtomically, f"{controller}/set_parameters_atomically"
+        )
         # a group of its own: states must arrive while the request is under way
         alone = ReentrantCallbackGroup()
         self.create_service(Trigger, "~/identify_payload", self._on_request, callback_group=alone)
@@ -71,7 +78,9 @@ class PayloadIdentificationNode(Node):
         self._arm = LiveArm(self, model, "multi_array", _SILENCE)
         self.model = model
 
-    async def _on_request(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    async def _on_request(
+        self, _request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
         try:
             if self._aside.busy:
                 text = "an identification runs already"
@@ -89,7 +98,11 @@ class PayloadIdentificationNode(Node):
         model, values = self.model, self.parameters
         newest = self._record(0.0) if model is not None else []
         if model is None or not newest:
-            text = "no joint states with efforts of all joints arrive" if model else "no robot_description has arrived"
+            text = (
+                "no joint states with efforts of all joints arrive"
+                if model
+                else "no robot_description has arrived"
+            )
             remedy = "Start the robot, and check the names of topics and joints."
             raise ArgumentError(text, where="identify_payload", remedy=remedy)
         model.link(values["link"])
@@ -99,9 +112,14 @@ class PayloadIdentificationNode(Node):
         start = newest[0][1]
         if values["method"] == "rest":
             rows = self._record(values["rest_duration"], least=20)
-            q, effort = np.mean([row[1] for row in rows], axis=0), np.mean([row[2] for row in rows], axis=0)
+            q, effort = (
+                np.mean([row[1] for row in rows], axis=0),
+                np.mean([row[2] for row in rows], axis=0),
+            )
             effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
-            return payload.estimate_payload_at_rest(moved, values["link"], q, effort, friction=Friction.of(moved))
+            return payload.estimate_payload_at_rest(
+                moved, values["link"], q, effort, friction=Friction.of(moved)
+            )
         limits: dict[str, Any] = {name: values[name] or None for name in ("lower", "upper")}
         span, duration, scale = values["span"], values["duration"], values["velocity_scale"]
         motion = payload.payload_motion(
@@ -110,10 +128,14 @@ class PayloadIdentificationNode(Node):
         if not self._trajectories.get_subscription_count():
             problem = f"nobody listens on {self._trajectories.topic_name}"
             remedy = "Name the controller, and activate it."
-            raise ArgumentError(problem, where="controller", got=values["controller"], remedy=remedy)
+            raise ArgumentError(
+                problem, where="controller", got=values["controller"], remedy=remedy
+            )
         trajectory = motion.trajectory(2, rate=_RATE)
         points = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
-        self._trajectories.publish(trajectory_message(model.joint_names, trajectory.times / NANOSECONDS, *points, 0))
+        self._trajectories.publish(
+            trajectory_message(model.joint_names, trajectory.times / NANOSECONDS, *points, 0)
+        )
         rows = self._record(values["duration"] + _SETTLE, least=20)
         t = np.array([row[0] - rows[0][0] for row in rows])
         q, effort = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
@@ -127,7 +149,9 @@ class PayloadIdentificationNode(Node):
         if missed.max() > _MISSED:
             name = motion.joint_names[int(np.argmax(missed))]
             remedy = "See why the controller refused or aborted the trajectory: its tolerances and its diagnostics."
-            raise ArgumentError(f"joint {name!r} did not follow the motion", where="identify_payload", remedy=remedy)
+            raise ArgumentError(
+                f"joint {name!r} did not follow the motion", where="identify_payload", remedy=remedy
+            )
 
     def _record(self, seconds: float, least: int = 0) -> list[tuple[float, Array, Array]]:
         """Time in s, positions and efforts of the states from now on, for some seconds of their stamps."""
@@ -145,7 +169,9 @@ class PayloadIdentificationNode(Node):
         return rows
 
     async def _apply(self, estimate: payload.PayloadEstimate) -> str:
-        if not self._setter.wait_for_service(timeout_sec=_LATE):  # nodes that start together know each other late
+        if not self._setter.wait_for_service(
+            timeout_sec=_LATE
+        ):  # nodes that start together know each other late
             return f"; not applied: no service {self._setter.srv_name}"
         p, I = estimate.payload, estimate.payload.inertia  # noqa: E741
         values: dict[str, Any] = {
@@ -154,6 +180,10 @@ class PayloadIdentificationNode(Node):
             "payload.com": [float(x) for x in p.com],
             "payload.inertia": [float(x) for x in I[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]],
         }
-        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        answer = await self._setter.call_async(SetParametersAtomically.Request(parameters=parameters))
+        parameters = [
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+        ]
+        answer = await self._setter.call_async(
+            SetParametersAtomically.Request(parameters=parameters)
+        )
         return "; applied" if answer.result.successful else f"; not applied: {answer.result.reason}"

@@ -22,7 +22,10 @@ from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.executors import FocusedExecutor, PacedExecutor
 from robot_dynamics_ros.ros.transport.reports import guard_services
 
-LAST_WORDS, DELIVERY = 0.5, 0.1  # how long results of goals may take to be ready at the end, and then to go out, s
+LAST_WORDS, DELIVERY = (
+    0.5,
+    0.1,
+)  # how long results of goals may take to be ready at the end, and then to go out, s
 SWITCH = 1e-4  # how long another thread may keep the cycle's from going on, s
 
 
@@ -47,7 +50,10 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
     arguments = sys.argv if args is None else args
     try:
         # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
-        rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=list(args) if args is not None else None,
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
     except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
         print(f"error: {unreadable(arguments) or error}", file=sys.stderr)
         return 1
@@ -70,7 +76,9 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         node.finish()
         if getattr(node, "unfinished", False):
             _spin_while(lambda: node.unfinished, LAST_WORDS, executor, report)
-            _spin_while(lambda: True, DELIVERY, executor, report)  # rclpy answers in callbacks that follow
+            _spin_while(
+                lambda: True, DELIVERY, executor, report
+            )  # rclpy answers in callbacks that follow
         executor.remove_node(node)
         return 0
     except ExternalShutdownException:
@@ -90,7 +98,9 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
             rclpy.try_shutdown()
 
 
-def _spin_once(executor: Executor, report: Callable[[str, str], None], timeout: float | None = None) -> None:
+def _spin_once(
+    executor: Executor, report: Callable[[str, str], None], timeout: float | None = None
+) -> None:
     """One callback.  An exception in it, caused by a message or a request, is reported, and the node goes on."""
     try:
         executor.spin_once(timeout_sec=timeout)
@@ -105,7 +115,10 @@ def _spin_once(executor: Executor, report: Callable[[str, str], None], timeout: 
 
 
 def _spin_while(
-    condition: Callable[[], bool], timeout: float, executor: Executor, report: Callable[[str, str], None]
+    condition: Callable[[], bool],
+    timeout: float,
+    executor: Executor,
+    report: Callable[[str, str], None],
 ) -> None:
     deadline = time.monotonic() + timeout
     while condition() and time.monotonic() < deadline:
@@ -161,4 +174,6 @@ def _addresses(tree: object, path: str = "") -> Iterator[str]:
 def _pattern(address: str) -> re.Pattern[str]:
     """The names of nodes that an address reaches: ``**`` is any namespaces, ``*`` one word."""
     words = {"**": "(/[^/]+)*", "*": "/[^/]+"}
-    return re.compile("".join(words.get(word, "/" + re.escape(word)) for word in address.split("/")[1:]))
+    return re.compile(
+        "".join(words.get(word, "/" + re.escape(word)) for word in address.split("/")[1:])
+    )

@@ -6,9 +6,23 @@ import _signal as signal  # type: ignore[import-not-found]  # built in: there is
 from types import FrameType
 
 #: What a fault in machine code raises: a handler in Python would repeat the fault for ever.
-_OF_MACHINE_CODE = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS}
+_OF_MACHINE_CODE = {
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGTRAP,
+    signal.SIGSYS,
+}
 #: What cannot be caught, and what neither ends nor halts a process.
-_NO_END = {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
+_NO_END = {
+    signal.SIGKILL,
+    signal.SIGSTOP,
+    signal.SIGCHLD,
+    signal.SIGCONT,
+    signal.SIGURG,
+    signal.SIGWINCH,
+}
 #: What halts a process in the background for using its terminal; ignored, it goes on.
 _TERMINAL = {signal.SIGTTIN, signal.SIGTTOU}
 #: What asks for the end even if the parent process has ignored it, as shells do for processes in the background.
@@ -32,7 +46,9 @@ class StopRequest:
                 self._numbers.append(number)
         for number in _TERMINAL:
             signal.signal(number, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)  # the parent process may have blocked them
+        signal.pthread_sigmask(
+            signal.SIG_UNBLOCK, signals
+        )  # the parent process may have blocked them
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopped = True

@@ -15,7 +15,12 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParametersAtomically,
+)
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -35,10 +40,19 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
-from robot_dynamics_ros.ros.transport.parameters import APPLIES_LATER, ParameterSet, ParameterValues, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import (
+    APPLIES_LATER,
+    ParameterSet,
+    ParameterValues,
+    parameter_table,
+)
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.reports import Rejections
-from robot_dynamics_ros.ros.transport.robot import ROBOT_PARAMETERS, DescriptionSource, load_robot_model
+from robot_dynamics_ros.ros.transport.robot import (
+    ROBOT_PARAMETERS,
+    DescriptionSource,
+    load_robot_model,
+)
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench, topic_token
 from robot_dynamics_ros.view.arrows import (
     Arrows,
@@ -50,7 +64,14 @@ from robot_dynamics_ros.view.arrows import (
     sensible_scale,
 )
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
-from robot_dynamics_ros.view.source import WANTED, Adjustable, Controls, Shown, Source, smooth_motion
+from robot_dynamics_ros.view.source import (
+    WANTED,
+    Adjustable,
+    Controls,
+    Shown,
+    Source,
+    smooth_motion,
+)
 from robot_dynamics_ros.view.viewer import Viewer
 
 _LEAST = 0.02  # s between velocities whose difference is taken
@@ -90,13 +111,18 @@ class LiveState:
         names = list(message.name)
         known = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
         if not known:
-            text, remedy = "the message has none of the robot's joints", "Check the topic and the namespace."
+            text, remedy = (
+                "the message has none of the robot's joints",
+                "Check the topic and the namespace.",
+            )
             raise ArgumentError(text, where="joint_states", got=names[:20], remedy=remedy)
         for field in ("position", "velocity", "effort"):
             size = len(getattr(message, field))
             if size not in (0, len(names)) or (field == "position" and not size):
                 text = f"{field} has {size} values for {len(names)} names"
-                raise ArgumentError(text, where="joint_states", remedy="Give as many values as names, or none.")
+                raise ArgumentError(
+                    text, where="joint_states", remedy="Give as many values as names, or none."
+                )
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
         q, v = self.q.copy(), self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
@@ -108,7 +134,9 @@ class LiveState:
                 text = f"the position of joint {names[row]!r} is {position}"
                 raise ArgumentError(text, where="joint_states", remedy=remedy)
         passed = t - self.t
-        v[j] = (q[i] - self.q[i]) / passed if self._before is not None and 1e-4 < passed < 1.0 else 0.0
+        v[j] = (
+            (q[i] - self.q[i]) / passed if self._before is not None and 1e-4 < passed < 1.0 else 0.0
+        )
         if len(message.velocity):
             velocity = np.array(message.velocity)[rows]
             v[j] = np.where(np.abs(velocity) <= FASTEST, velocity, v[j])
@@ -124,8 +152,14 @@ class LiveState:
     def message(self, header: Header) -> JointState:
         """The newest state with the joints in the model's order; no efforts unless all are known."""
         i, j = np.array([*self._index.values()], dtype=int).reshape(-1, 2).T
-        q, v, efforts = self.q[i].tolist(), self.v[j].tolist(), [] if self.efforts is None else self.efforts[j].tolist()
-        return JointState(header=header, name=tuple(self._index), position=q, velocity=v, effort=efforts)
+        q, v, efforts = (
+            self.q[i].tolist(),
+            self.v[j].tolist(),
+            [] if self.efforts is None else self.efforts[j].tolist(),
+        )
+        return JointState(
+            header=header, name=tuple(self._index), position=q, velocity=v, effort=efforts
+        )
 
     def acceleration(self) -> Array:
         """(nv,) difference of velocities over the last pictures: right with contacts and stops that no model knows of."""
@@ -143,7 +177,12 @@ class LiveRobot(Source):
     """
 
     def __init__(
-        self, node: Node, model: RobotModel, namespace: str, values: ParameterValues, rejections: Rejections
+        self,
+        node: Node,
+        model: RobotModel,
+        namespace: str,
+        values: ParameterValues,
+        rejections: Rejections,
     ) -> None:
         self.model = model
         self.name = namespace or model.name
@@ -160,19 +199,29 @@ class LiveRobot(Source):
         # what came by topic and when: wrenches by link or joint, the reference by itself
         self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
         self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
-        controller, simulator, space = values["controller"], values["simulator"], namespace.strip("/")
+        controller, simulator, space = (
+            values["controller"],
+            values["simulator"],
+            namespace.strip("/"),
+        )
         self.topic_of = topic_of = (lambda name: f"/{space}/{name}") if space else str
         # for plots that know a joint by its place in the message only
-        self._ordered = node.create_publisher(JointState, own_topic("joint_states", namespace), NEWEST)
+        self._ordered = node.create_publisher(
+            JointState, own_topic("joint_states", namespace), NEWEST
+        )
         subscribe = node.create_subscription
 
         def wrench(kept: str, topic: str, joint: str = "") -> Subscription:
-            return subscribe(WrenchStamped, topic_of(topic), partial(self._on_wrench, kept, joint), NEWEST)
+            return subscribe(
+                WrenchStamped, topic_of(topic), partial(self._on_wrench, kept, joint), NEWEST
+            )
 
         reporting = {"controller": topic_of(controller), "commissioning": topic_of("commissioning")}
         self._subscriptions = [
             subscribe(JointState, topic_of("joint_states"), self._on_state, NEWEST),
-            subscribe(DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, reporting), STATE),
+            subscribe(
+                DiagnosticArray, "/diagnostics", partial(self._on_diagnostics, reporting), STATE
+            ),
             *(wrench("external", f"{name}/external_wrench") for name in (controller, simulator)),
         ]
         # these are published only while somebody listens, and that takes the controller's or the simulator's time
@@ -180,23 +229,35 @@ class LiveRobot(Source):
         self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
             "reference": lambda: [
-                subscribe(JointState, topic_of(f"{controller}/reference"), self._on_reference, NEWEST)
+                subscribe(
+                    JointState, topic_of(f"{controller}/reference"), self._on_reference, NEWEST
+                )
             ],
             "estimated": lambda: [wrench("estimated", f"{controller}/external_wrench_estimate")],
             "contacts": lambda: [
-                wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}") for link in model.link_names
+                wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}")
+                for link in model.link_names
             ],
         }
         for name in model.joint_names if self._wrenches == "published" else ():
-            self._subscriptions.append(wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name))
+            self._subscriptions.append(
+                wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name)
+            )
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
             name = node if node.startswith("/") else f"{self._node.get_namespace()}/{node}"
             for status in message.status:
                 if status.name == f"{name.strip('/')}: status":
-                    lines = [f"{word}: {status.message}" + (" ⚠" if status.level != DiagnosticStatus.OK else "")]
-                    lines += [f"{pair.key}: {pair.value}" for pair in status.values if word == "commissioning"]
+                    lines = [
+                        f"{word}: {status.message}"
+                        + (" ⚠" if status.level != DiagnosticStatus.OK else "")
+                    ]
+                    lines += [
+                        f"{pair.key}: {pair.value}"
+                        for pair in status.values
+                        if word == "commissioning"
+                    ]
                     self._reports[word] = time.monotonic(), "\n".join(lines)
 
     def _on_wrench(self, kept: str, joint: str, message: WrenchStamped) -> None:
@@ -242,7 +303,9 @@ class LiveRobot(Source):
             external[link] = external.get(link, 0.0) + wrench
         s, reference = self._state, self._fresh("reference", now).get("q")
         with self._lock:
-            self._unseen = Shown(s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference)
+            self._unseen = Shown(
+                s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference
+            )
 
     def _arrows(self, s: Shown) -> Arrows | None:
         m = self.model
@@ -259,7 +322,10 @@ class LiveRobot(Source):
         """See :class:`~robot_dynamics_ros.view.source.Source`; joint wrenches are computed for whoever asks first."""
         with self._lock:
             if self._unseen is not None:
-                self._shown, self._unseen = replace(self._unseen, wrenches=self._arrows(self._unseen)), None
+                self._shown, self._unseen = (
+                    replace(self._unseen, wrenches=self._arrows(self._unseen)),
+                    None,
+                )
             return self._shown
 
     def status(self) -> str:
@@ -305,20 +371,33 @@ class LiveControls(Controls):
 
     def __init__(self, node: Node, robot: LiveRobot, values: ParameterValues) -> None:
         self._node, self._robot, self._model = node, robot, robot.model
-        controller, simulator = robot.topic_of(values["controller"]), robot.topic_of(values["simulator"])
+        controller, simulator = (
+            robot.topic_of(values["controller"]),
+            robot.topic_of(values["simulator"]),
+        )
         self._lock = threading.Lock()
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
         self._asked = 0.0
         self._carrier = self._model.link_names[-1]
-        topics = {"hold": f"{controller}/hold", "reset": f"{simulator}/reset_world", "step": f"{simulator}/step"}
-        self._services = {name: node.create_client(Trigger, topic) for name, topic in topics.items()}
+        topics = {
+            "hold": f"{controller}/hold",
+            "reset": f"{simulator}/reset_world",
+            "step": f"{simulator}/step",
+        }
+        self._services = {
+            name: node.create_client(Trigger, topic) for name, topic in topics.items()
+        }
         self._services["pause"] = node.create_client(SetBool, f"{simulator}/set_pause")
         self._parameters = AsyncParameterClient(node, controller)
-        self._trajectories = node.create_publisher(JointTrajectory, f"{controller}/joint_trajectory", EVENT)
+        self._trajectories = node.create_publisher(
+            JointTrajectory, f"{controller}/joint_trajectory", EVENT
+        )
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
 
-    def _call(self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None) -> str:
+    def _call(
+        self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None
+    ) -> str:
         client = self._services[service]
         if not client.service_is_ready():
             return f"{service}: nobody on the network offers {client.srv_name}"
@@ -359,7 +438,9 @@ class LiveControls(Controls):
         if shown is None:
             return "no joint state has arrived yet"
         index = [model.q_slice(name).start for name in names]
-        times, positions, velocities = smooth_motion(shown.q[index], [(q[index], seconds) for q, seconds in points])
+        times, positions, velocities = smooth_motion(
+            shown.q[index], [(q[index], seconds) for q, seconds in points]
+        )
         self._trajectories.publish(trajectory_message(names, times, positions, velocities, None, 0))
         return f"on the way, {times[-1]:g} s"
 
@@ -391,7 +472,9 @@ class LiveControls(Controls):
         def adjusted(answer: SetParametersAtomically.Response) -> str:
             if not answer.result.successful:
                 return f"{name}: {answer.result.reason}"
-            self._adjustables = tuple(replace(a, value=value) if a.name == name else a for a in self._adjustables)
+            self._adjustables = tuple(
+                replace(a, value=value) if a.name == name else a for a in self._adjustables
+            )
             return f"{name} = {value:g}"
 
         self._await("set", self._parameters.set_parameters_atomically(parameters), adjusted)
@@ -403,9 +486,15 @@ class LiveControls(Controls):
             if self._pull is not None:
                 self._push(*self._pull)
         now = time.monotonic()
-        if not self._adjustables and now - self._asked > 2.0 and self._parameters.services_are_ready():
+        if (
+            not self._adjustables
+            and now - self._asked > 2.0
+            and self._parameters.services_are_ready()
+        ):
             self._asked = now
-            self._await("get", self._parameters.get_parameters(["law", "robustness.enabled"]), self._on_law)
+            self._await(
+                "get", self._parameters.get_parameters(["law", "robustness.enabled"]), self._on_law
+            )
 
     def let_go(self) -> None:
         """The process ends: a link that is pulled is pulled no more."""
@@ -415,13 +504,20 @@ class LiveControls(Controls):
     def _push(self, link: str, wrench: Array) -> None:
         message = WrenchStamped()
         message.header.frame_id, message.header.stamp = link, self._node.get_clock().now().to_msg()
-        for vector, numbers in ((message.wrench.torque, wrench[:3]), (message.wrench.force, wrench[3:])):
+        for vector, numbers in (
+            (message.wrench.torque, wrench[:3]),
+            (message.wrench.force, wrench[3:]),
+        ):
             vector.x, vector.y, vector.z = numbers.tolist()
         self._pushes.publish(message)
 
     def _on_law(self, answer: GetParameters.Response) -> None:
-        law, robust = (list(answer.values) + [ParameterValue()] * 2)[:2]  # a foreign controller has none
-        used = "robustness" if law.string_value == "computed_torque" and robust.bool_value else "gains"
+        law, robust = (list(answer.values) + [ParameterValue()] * 2)[
+            :2
+        ]  # a foreign controller has none
+        used = (
+            "robustness" if law.string_value == "computed_torque" and robust.bool_value else "gains"
+        )
         self._await("list", self._parameters.list_parameters([used, "payload"], 0), self._on_list)
 
     def _on_list(self, answer: ListParameters.Response) -> None:
@@ -430,12 +526,20 @@ class LiveControls(Controls):
             self._await("describe", described, self._on_described)
 
     def _on_described(self, answer: DescribeParameters.Response) -> None:
-        numbers = [d for d in answer.descriptors if d.type == ParameterType.PARAMETER_DOUBLE and d.floating_point_range]
-        described = [d for d in numbers if not d.read_only and APPLIES_LATER not in d.additional_constraints]
+        numbers = [
+            d
+            for d in answer.descriptors
+            if d.type == ParameterType.PARAMETER_DOUBLE and d.floating_point_range
+        ]
+        described = [
+            d for d in numbers if not d.read_only and APPLIES_LATER not in d.additional_constraints
+        ]
         values = self._parameters.get_parameters([d.name for d in described])
         self._await("get", values, lambda answer: self._on_values(described, answer.values))
 
-    def _on_values(self, described: Sequence[ParameterDescriptor], values: Sequence[ParameterValue]) -> None:
+    def _on_values(
+        self, described: Sequence[ParameterDescriptor], values: Sequence[ParameterValue]
+    ) -> None:
         items = []
         for d, value in zip(described, values, strict=False):
             limits, now = d.floating_point_range[0], float(value.double_value)
@@ -462,7 +566,9 @@ VIEWER_PARAMETERS = (*ROBOT_PARAMETERS, *parameter_table("viewer", "viewer"))
 def _validate(values: ParameterValues) -> None:
     robots = values["robots"]
     if len(set(robots)) != len(robots):
-        raise ArgumentError("names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once.")
+        raise ArgumentError(
+            "names a robot twice", where="parameter 'robots'", got=robots, remedy="Name each once."
+        )
 
 
 class ViewerNode(Node):
@@ -487,25 +593,35 @@ class ViewerNode(Node):
             report=lambda cause, text: self.rejections.report(f"browser_{cause}", text),
         )
         alone = namespaces == ("",)
-        self._source = DescriptionSource(self, values, partial(self._described, "") if alone else lambda text: None)
+        self._source = DescriptionSource(
+            self, values, partial(self._described, "") if alone else lambda text: None
+        )
         for namespace in namespaces:
             if self._source.text:
                 self._described(namespace, self._source.text)
             elif not alone:
                 topic = f"/{namespace.strip('/')}/robot_description"
-                arrived = partial(lambda name, message: self._described(name, message.data), namespace)
+                arrived = partial(
+                    lambda name, message: self._described(name, message.data), namespace
+                )
                 self.create_subscription(String, topic, arrived, LATCHED)
-        self.create_timer(1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_timer(
+            1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
         self.get_logger().info(f"open {self.viewer.address} in a browser")
         if not self.viewer.window.loopback:
-            self.get_logger().warning("everybody who can reach this address can see the robot, and move it")
+            self.get_logger().warning(
+                "everybody who can reach this address can see the robot, and move it"
+            )
         if values["open_browser"]:
             self.viewer.window.open()
 
     def _described(self, namespace: str, text: str) -> None:
         if namespace in self._robots:
             if text != self._robots[namespace][0].model.description.source:
-                self.rejections.report("description_changed", "another robot_description has arrived; it is not used")
+                self.rejections.report(
+                    "description_changed", "another robot_description has arrived; it is not used"
+                )
             return
         values = self.parameters
         try:
@@ -514,7 +630,9 @@ class ViewerNode(Node):
             folder = values["meshes"] or (None if urdf else self._source.folder)
             looks = read_looks(model, urdf, folder, up_axis=values["mesh_up_axis"])
         except RobotDynamicsError as error:
-            self.get_logger().error(f"cannot show the robot of {namespace or 'this namespace'}: {error}")
+            self.get_logger().error(
+                f"cannot show the robot of {namespace or 'this namespace'}: {error}"
+            )
             return
         if not self._robots:
             values.report_unknown(model)
@@ -538,9 +656,13 @@ class ViewerNode(Node):
             if shown is None or shown.wrenches is None or shown is self._marked.get(namespace):
                 continue
             self._marked[namespace] = shown
-            outside = external_arrows(robot.model, shown.q, shown.external) if shown.external else None
+            outside = (
+                external_arrows(robot.model, shown.q, shown.external) if shown.external else None
+            )
             stamp = round(shown.t * 1e9)
-            publisher.publish(wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside))
+            publisher.publish(
+                wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside)
+            )
 
     def finish(self) -> None:
         """The process ends: let go of every link, close the page."""
@@ -566,8 +688,14 @@ def wrench_markers(
             marker = Marker(ns=space, id=number, type=Marker.ARROW)
             marker.header.frame_id, marker.header.stamp = frame, time
             marker.action = Marker.ADD if abs(end - start).max() > 1e-4 * size else Marker.DELETE
-            marker.points = [Point(x=float(p[0]), y=float(p[1]), z=float(p[2])) for p in (start, end)]
-            marker.scale.x, marker.scale.y, marker.scale.z = 0.011 * size, 0.028 * size, 0.035 * size
+            marker.points = [
+                Point(x=float(p[0]), y=float(p[1]), z=float(p[2])) for p in (start, end)
+            ]
+            marker.scale.x, marker.scale.y, marker.scale.z = (
+                0.011 * size,
+                0.028 * size,
+                0.035 * size,
+            )
             marker.pose.orientation.w = 1.0
             marker.color = ColorRGBA(r=colour[0], g=colour[1], b=colour[2], a=1.0)
             markers.append(marker)

@@ -10,7 +10,11 @@ from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.methods import INTEGRATORS, make_integrator
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.mujoco_engine.plant import Contact, MujocoPlant
-from robot_dynamics_ros.simulation.mujoco_engine.world import MUJOCO_INTEGRATORS, MujocoOptions, WorldShape
+from robot_dynamics_ros.simulation.mujoco_engine.world import (
+    MUJOCO_INTEGRATORS,
+    MujocoOptions,
+    WorldShape,
+)
 from robot_dynamics_ros.simulation.pacing import Due, RealTimePacer
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.plant import Plant

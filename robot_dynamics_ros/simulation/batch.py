@@ -46,7 +46,13 @@ class BatchResult:
             if not len(good):
                 lines.append(f"{name:{width}}  no run finished")
                 continue
-            numbers = (good.mean(), good.std(), good.min(), *np.percentile(good, (5, 50, 95)), good.max())
+            numbers = (
+                good.mean(),
+                good.std(),
+                good.min(),
+                *np.percentile(good, (5, 50, 95)),
+                good.max(),
+            )
             lines.append(f"{name:{width}}" + "".join(f"{x:12.4g}" for x in numbers))
         if self.failures:
             first = next(iter(self.failures.items()))
@@ -90,11 +96,15 @@ def monte_carlo(
     outcomes = run_tasks(_one, tasks, executor, progress=progress)
     figures = [{} if isinstance(outcome, str) else outcome for outcome in outcomes]
     names = list(dict.fromkeys(name for found in figures for name in found))
-    values = {name: np.array([float(found.get(name, math.nan)) for found in figures]) for name in names}
+    values = {
+        name: np.array([float(found.get(name, math.nan)) for found in figures]) for name in names
+    }
     return BatchResult(values, {k: o for k, o in enumerate(outcomes) if isinstance(o, str)})
 
 
-def _one(task: tuple[RobotModel, Experiment, int, int, dict[str, float]]) -> Mapping[str, float] | str:
+def _one(
+    task: tuple[RobotModel, Experiment, int, int, dict[str, float]],
+) -> Mapping[str, float] | str:
     model, experiment, number, seed, spread = task
     robot = random_model_error(model, np.random.default_rng((seed, number)), **spread)
     try:
@@ -104,7 +114,11 @@ def _one(task: tuple[RobotModel, Experiment, int, int, dict[str, float]]) -> Map
 
 
 def run_plants(
-    plants: Sequence[SimulatedRobot], commands: ArrayLike, steps: int | None = None, *, record: bool = True
+    plants: Sequence[SimulatedRobot],
+    commands: ArrayLike,
+    steps: int | None = None,
+    *,
+    record: bool = True,
 ) -> PlantPath | None:
     """Advance all plants by the same number of control periods, on all processors.
 
@@ -125,7 +139,9 @@ def run_plants(
     """
     plants = list(plants)
     if not plants or len({id(plant) for plant in plants}) < len(plants):
-        raise ArgumentError("expected one or more different plants", where="plants", got=len(plants))
+        raise ArgumentError(
+            "expected one or more different plants", where="plants", got=len(plants)
+        )
     sizes = {(plant.model.nq, plant.model.nv) for plant in plants}
     if len(sizes) > 1:
         problem = "all must have the same number of coordinates"
@@ -135,7 +151,9 @@ def run_plants(
     if rows_of_all.ndim not in (2, 3) or len(rows_of_all) != len(plants):
         shapes = f"({len(plants)}, steps, nv) numbers, or ({len(plants)}, nv) together with steps"
         raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(commands))
-    checked = [plant._commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)]
+    checked = [
+        plant._commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)
+    ]
     count, model = checked[0][1], plants[0].model
     path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None
 

@@ -55,7 +55,9 @@ class ConstrainedPlant(Plant):
             raise UnknownNameError("option", "integrator", names, where="ConstrainedPlant")
         stops = options.get("stops", "rigid")
         if stops not in ("rigid", None) and not isinstance(stops, CompliantStops):
-            raise ArgumentError("expected 'rigid', CompliantStops or None", where="stops", got=stops)
+            raise ArgumentError(
+                "expected 'rigid', CompliantStops or None", where="stops", got=stops
+            )
         super().__init__(constraints.model, dt, constraints=constraints, **options)
 
     @cached_property
@@ -66,11 +68,18 @@ class ConstrainedPlant(Plant):
 
     def _command_limits(self) -> dict[str, Array]:
         nowhere = np.full(self.model.nv, np.inf)
-        return {**super()._command_limits(), "limit_lower": -nowhere, "limit_upper": nowhere, "velocity_limit": nowhere}
+        return {
+            **super()._command_limits(),
+            "limit_lower": -nowhere,
+            "limit_upper": nowhere,
+            "velocity_limit": nowhere,
+        }
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def _start_of(self, q: ArrayLike | None, v: ArrayLike | None, t: float) -> tuple[Array, Array, float]:
+    def _start_of(
+        self, q: ArrayLike | None, v: ArrayLike | None, t: float
+    ) -> tuple[Array, Array, float]:
         q, v, t = super()._start_of(q, v, t)
         try:
             q, v = self._loops.project(q, v)
@@ -106,4 +115,6 @@ class ConstrainedPlant(Plant):
 
     def _inverse_dynamics(self) -> tuple[Array, Array]:
         a, reactions = self._motion()
-        return self.system.inverse_dynamics(self._q, self._v, a, self._loops.as_external(self._q, reactions))
+        return self.system.inverse_dynamics(
+            self._q, self._v, a, self._loops.as_external(self._q, reactions)
+        )

@@ -49,7 +49,9 @@ class Coordinates:
             return
         out[self.q_of_v[self.has_position]] = v[self.has_position]
         for iq, iv in self.floating:
-            out[iq : iq + 7] = np.array(free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist()))
+            out[iq : iq + 7] = np.array(
+                free_joint_rate(q[iq : iq + 7].tolist(), v[iv : iv + 6].tolist())
+            )
 
     def normalize(self, q: Array) -> None:
         """Give the quaternions in ``q`` unit length, in place; ``q`` may be a whole state."""
@@ -69,17 +71,26 @@ class Coordinates:
 
 
 def per_joint(
-    value: Values, model: RobotModel, where: str, *, signed: bool = False, default: float | Array = 0.0
+    value: Values,
+    model: RobotModel,
+    where: str,
+    *,
+    signed: bool = False,
+    default: float | Array = 0.0,
 ) -> Array:
     """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get ``default``); not negative unless ``signed``."""
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
     for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
         if name:
             check_name("joint", name, model.joint_names, where=where)
-        block, of = (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
+        block, of = (
+            (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
+        )
         remedy = "Give a number, one for each coordinate, or a mapping of joint names."
         size = block.stop - block.start
-        out[block] = non_negative(entry, where + of, size=size, infinite=True, signed=signed, remedy=remedy)
+        out[block] = non_negative(
+            entry, where + of, size=size, infinite=True, signed=signed, remedy=remedy
+        )
     return out
 
 

@@ -39,18 +39,26 @@ class Driver:
     ) -> None:
         if compensates not in COMPENSATIONS:
             remedy = f"One of {', '.join(COMPENSATIONS)}."
-            raise ArgumentError(f"is {compensates!r}", where="compensates", got=compensates, remedy=remedy)
+            raise ArgumentError(
+                f"is {compensates!r}", where="compensates", got=compensates, remedy=remedy
+            )
         nv = plant.model.nv
         self._plant, self._compensates = plant, compensates
         self._measured = MeasuredEffort() if measured is None else measured
-        self._step = per_joint(effort_rate, nv, "effort_rate", positive=True, infinite=True) * plant.dt
+        self._step = (
+            per_joint(effort_rate, nv, "effort_rate", positive=True, infinite=True) * plant.dt
+        )
         self._still, self._before = np.zeros(nv), plant.v
         self.command = np.zeros(nv)
 
     @property
     def plain(self) -> bool:
         """Whether commands and measured efforts pass as they are."""
-        return self._compensates == "nothing" and self._measured.plain and bool(np.isinf(self._step).all())
+        return (
+            self._compensates == "nothing"
+            and self._measured.plain
+            and bool(np.isinf(self._step).all())
+        )
 
     def reset(self) -> None:
         """Nothing has been commanded."""
@@ -81,7 +89,11 @@ class Driver:
     def _link_effort(self) -> Array:
         """(nv,) effort between gears and links."""
         plant = self._plant
-        if type(plant) is Plant:  # the mean acceleration of the last period costs a tenth of the present one
+        if (
+            type(plant) is Plant
+        ):  # the mean acceleration of the last period costs a tenth of the present one
             a = (plant.v - self._before) / plant.dt
-            return plant.system.inverse_dynamics(plant.q, plant.v, a)[0] - plant.model.rotor_effort(a)
+            return plant.system.inverse_dynamics(plant.q, plant.v, a)[0] - plant.model.rotor_effort(
+                a
+            )
         return plant.joint_effort() - plant.model.rotor_effort(plant.acceleration())

@@ -43,18 +43,27 @@ def robot_model_error(
     """
     links = tuple(link.name for link in model.description.links)
     joints = tuple(joint.name for joint in model.description.joints)
-    m, c, i = (_factors(f, links, "link", w) for f, w in ((mass, "mass"), (com, "com"), (inertia, "inertia")))
+    m, c, i = (
+        _factors(f, links, "link", w)
+        for f, w in ((mass, "mass"), (com, "com"), (inertia, "inertia"))
+    )
     of_joints = {"damping": damping, "friction": friction, "armature": armature}
     factors = {word: _factors(f, joints, "joint", word) for word, f in of_joints.items()}
     factors["rotor_inertia"] = factors["armature"]
 
     def changed_link(link: Link) -> Link:
         old = link.inertia
-        new = Inertia(m[link.name] * old.mass, c[link.name] * old.com, m[link.name] * i[link.name] * old.rotational)
+        new = Inertia(
+            m[link.name] * old.mass,
+            c[link.name] * old.com,
+            m[link.name] * i[link.name] * old.rotational,
+        )
         return dataclasses.replace(link, inertia=new)
 
     def changed_joint(joint: Joint) -> Joint:
-        return dataclasses.replace(joint, **{w: f[joint.name] * getattr(joint, w) for w, f in factors.items()})
+        return dataclasses.replace(
+            joint, **{w: f[joint.name] * getattr(joint, w) for w, f in factors.items()}
+        )
 
     description = dataclasses.replace(
         model.description,
@@ -85,13 +94,19 @@ def random_model_error(
     """
     rng = np.random.default_rng(seed)
     factors: dict[str, Factor] = {}
-    spreads = dict(mass=mass, com=com, inertia=inertia, damping=damping, friction=friction, armature=armature)
+    spreads = dict(
+        mass=mass, com=com, inertia=inertia, damping=damping, friction=friction, armature=armature
+    )
     for word, spread in spreads.items():
         if not 0.0 <= spread < 10.0:
             raise ArgumentError("must be a spread of at least 0", where=word, got=spread)
         of_links = word in ("mass", "com", "inertia")
-        names = [x.name for x in (model.description.links if of_links else model.description.joints)]
-        factors[word] = dict(zip(names, np.exp(spread * rng.standard_normal(len(names))).tolist(), strict=True))
+        names = [
+            x.name for x in (model.description.links if of_links else model.description.joints)
+        ]
+        factors[word] = dict(
+            zip(names, np.exp(spread * rng.standard_normal(len(names))).tolist(), strict=True)
+        )
     return robot_model_error(model, **factors)
 
 

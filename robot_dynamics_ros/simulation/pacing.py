@@ -51,13 +51,20 @@ class RealTimePacer:
     """
 
     def __init__(
-        self, period: float, *, real_time_factor: float = 1.0, max_catch_up: float = 0.1, max_burst: int = 20
+        self,
+        period: float,
+        *,
+        real_time_factor: float = 1.0,
+        max_catch_up: float = 0.1,
+        max_burst: int = 20,
     ) -> None:
         if not (period > 0.0 and period < 1e6):
             raise ArgumentError("must be a positive number of seconds", where="period", got=period)
         if not real_time_factor > 0.0:
             remedy = "1 is real time, inf is as fast as possible."
-            raise ArgumentError("must be positive", where="real_time_factor", got=real_time_factor, remedy=remedy)
+            raise ArgumentError(
+                "must be positive", where="real_time_factor", got=real_time_factor, remedy=remedy
+            )
         if not max_catch_up >= 0.0:
             raise ArgumentError("must not be negative", where="max_catch_up", got=max_catch_up)
         if max_burst < 1:
@@ -70,7 +77,9 @@ class RealTimePacer:
             # the decimal the user wrote, not its nearest binary fraction: 0.001 s is exactly 1 ms, for ever
             exact = Fraction(repr(self.period)) / Fraction(repr(self.real_time_factor)) * _SECOND
             self._numerator, self._denominator = exact.numerator, exact.denominator
-            self._catch_up_steps = max(1, int(Fraction(repr(float(max_catch_up))) * _SECOND / exact))
+            self._catch_up_steps = max(
+                1, int(Fraction(repr(float(max_catch_up))) * _SECOND / exact)
+            )
         self._origin: int | None = None
         self._index = 0
         self._paused_at: int | None = None
@@ -131,7 +140,9 @@ class RealTimePacer:
             return Due(1, 0)
         assert self._origin is not None
         elapsed = now_ns - self._origin
-        due_index = elapsed * self._denominator // self._numerator  # steps that should have been done by now
+        due_index = (
+            elapsed * self._denominator // self._numerator
+        )  # steps that should have been done by now
         behind = due_index - self._index
         if behind < -1:  # the clock was set back
             self._origin, self._index = now_ns, 0
@@ -166,7 +177,13 @@ class StampOrigin:
     def __init__(self) -> None:
         self.ns = 0
 
-    def follow(self, elapsed_ns: int, pacer: RealTimePacer, steady: Callable[[], int], clock: Callable[[], int]) -> int:
+    def follow(
+        self,
+        elapsed_ns: int,
+        pacer: RealTimePacer,
+        steady: Callable[[], int],
+        clock: Callable[[], int],
+    ) -> int:
         """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``, the clock of stamps, ns.
 
         ``steady`` is the clock that the pacer is polled with.  Steps that are still to be made up for have the stamps that they

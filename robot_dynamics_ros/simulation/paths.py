@@ -46,7 +46,9 @@ class CenterOfMassPaths:
         return draw_points(paths, speeds, path)
 
 
-def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: str | Path | None = None) -> Figure:
+def draw_points(
+    paths: Mapping[str, Array], speeds: Mapping[str, Array], path: str | Path | None = None
+) -> Figure:
     """A figure of paths in the two planes where they are widest, coloured by speed; the robot's centre of mass is drawn larger.
 
     Args:
@@ -57,12 +59,18 @@ def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: s
     plt = pyplot()
     k = thinned(len(next(iter(speeds.values()))))
     spread = np.ptp(np.concatenate([p[k] for p in paths.values()]), axis=0)
-    planes = sorted([(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]])[:2]
-    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]  # one is enough for what moves in a plane
+    planes = sorted(
+        [(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]]
+    )[:2]
+    planes = planes[
+        : 1 + (spread.min() > 1e-6 * spread.max())
+    ]  # one is enough for what moves in a plane
     fastest = max(max(float(s[k].max()) for s in speeds.values()), 1e-12)
     with plt.rc_context(STYLE):
         size = (1.5 + 5.0 * len(planes), 5.4)
-        figure, (axes,) = plt.subplots(1, len(planes), figsize=size, squeeze=False, layout="constrained")
+        figure, (axes,) = plt.subplots(
+            1, len(planes), figsize=size, squeeze=False, layout="constrained"
+        )
         shades = plt.cm.ScalarMappable(plt.Normalize(0.0, fastest), "viridis")
         colours = {"linewidths": 0.0, "cmap": shades.cmap, "norm": shades.norm}
         for axis, (a, b) in zip(axes, planes, strict=True):
@@ -71,9 +79,15 @@ def draw_points(paths: Mapping[str, Array], speeds: Mapping[str, Array], path: s
                 axis.scatter(*p[:, [a, b]].T, c=speeds[name][k], s=dot, **colours)
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
-            ends = {n: p[k][-1, [a, b]] for n, p in paths.items() if not n.startswith("centre of mass of ")}
+            ends = {
+                n: p[k][-1, [a, b]]
+                for n, p in paths.items()
+                if not n.startswith("centre of mass of ")
+            }
             for names, place in near_each_other(ends, 0.1 * spread.max()):
-                axis.annotate("\n".join(names), place, textcoords="offset points", xytext=(4, 3), fontsize=7)
+                axis.annotate(
+                    "\n".join(names), place, textcoords="offset points", xytext=(4, 3), fontsize=7
+                )
             axis.set_aspect("equal", adjustable="datalim")
             axis.set_xlabel(f"{'xyz'[a]} [m]")
             axis.set_ylabel(f"{'xyz'[b]} [m]")
@@ -86,7 +100,9 @@ def near_each_other(ends: Mapping[str, Array], distance: float) -> list[tuple[li
     """Names with the places they end at; those nearer to each other than a distance share the first one's."""
     groups: list[tuple[list[str], Array]] = []
     for name, end in ends.items():
-        near = next((names for names, place in groups if np.linalg.norm(place - end) < distance), None)
+        near = next(
+            (names for names, place in groups if np.linalg.norm(place - end) < distance), None
+        )
         if near is None:
             groups.append(([name], end))
         else:
@@ -95,7 +111,11 @@ def near_each_other(ends: Mapping[str, Array], distance: float) -> list[tuple[li
 
 
 def center_of_mass_paths(
-    run: SimulationResult | RobotModel, q: ArrayLike = (), v: ArrayLike = (), *, links: Sequence[str] | None = None
+    run: SimulationResult | RobotModel,
+    q: ArrayLike = (),
+    v: ArrayLike = (),
+    *,
+    links: Sequence[str] | None = None,
 ) -> CenterOfMassPaths:
     """Paths of the centres of mass of links through the world.
 
@@ -114,8 +134,14 @@ def center_of_mass_paths(
     else:
         model, rows, rates = run.model, run.q, run.v
     if rows.ndim != 2 or rates.shape[:-1] != rows.shape[:-1]:
-        raise ArgumentError("expected one row for each instant", where="q", got=(rows.shape, rates.shape))
-    names = [n for n in model.link_names if model.link(n).inertia.mass > 0.0] if links is None else list(links)
+        raise ArgumentError(
+            "expected one row for each instant", where="q", got=(rows.shape, rates.shape)
+        )
+    names = (
+        [n for n in model.link_names if model.link(n).inertia.mass > 0.0]
+        if links is None
+        else list(links)
+    )
     seen = [motion(model, rows, rates, point_on=n, offset=model.link(n).inertia.com) for n in names]
     return CenterOfMassPaths(
         tuple(names),

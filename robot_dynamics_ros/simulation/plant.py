@@ -19,7 +19,11 @@ from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
-from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_STEP, TIME_STEPPING, make_integrator
+from robot_dynamics_ros.simulation.integrators.methods import (
+    DEFAULT_STEP,
+    TIME_STEPPING,
+    make_integrator,
+)
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
 from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
@@ -56,20 +60,28 @@ class Plant(SimulatedRobot):
         self.integrator = make_integrator(o.integrator)
         method = getattr(self.integrator, "name", "")
         self._friction = friction_table(model, o.friction)
-        self._friction_with_brakes = self._friction.with_brakes(per_joint(o.brake_effort, model, "brake_effort"))
+        self._friction_with_brakes = self._friction.with_brakes(
+            per_joint(o.brake_effort, model, "brake_effort")
+        )
         if len(self._friction.couple) and method not in TIME_STEPPING:
             problem = "motors that turn with two joints are simulated by time stepping"
             remedy = f"One of {', '.join(TIME_STEPPING)}."
             raise ArgumentError(problem, where="integrator", got=o.integrator, remedy=remedy)
         midpoint, drives = method == "moreau", self._command_limits()
-        self.system = JointSystem(self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint)
+        self.system = JointSystem(
+            self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint
+        )
         memory, routines = self.system.memory, self.system.routines
         self.motor_joints = tuple(self._coordinates.names[i] for i in self.system.motors.index)
         self._hybrid = HybridStepper(self.system, self.integrator)
         self._time_stepping = method in TIME_STEPPING
         self.command, self.tau, self._periods = memory["command"], memory["tau"], memory["steps"]
         self._q, self._v, self._z = memory["q"], memory["v"], memory["z"]
-        self._hold, self._advance, self._check = routines["hold"], routines["advance"], routines["check_progress"]
+        self._hold, self._advance, self._check = (
+            routines["hold"],
+            routines["advance"],
+            routines["check_progress"],
+        )
         self._run_routine = routines["run"]
         # a step that asks for nothing special is one call of machine code
         self._enter, self._block, self._status = routines.entry, memory.block, memory.python.status
@@ -118,11 +130,15 @@ class Plant(SimulatedRobot):
         if isinstance(system.options.stops, CompliantStops) and not self._time_stepping:
             stops = system.memory
             guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
-            stiffness, damping = (np.diag(guarded * stops[name]) for name in ("stop_stiffness", "stop_damping"))
+            stiffness, damping = (
+                np.diag(guarded * stops[name]) for name in ("stop_stiffness", "stop_damping")
+            )
             matrices.append((matrices[0][0] + stiffness, matrices[0][1] + damping))
         fastest, joint = 0.0, ""
         for K, D in matrices:
-            values, vectors = np.linalg.eig(np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]]))
+            values, vectors = np.linalg.eig(
+                np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])
+            )
             size = np.abs(values)
             size[values.real > 0.1 * size] = 0.0  # unstable by nature, as a pendulum upside down
             worst = int(np.argmax(size))
@@ -139,9 +155,18 @@ class Plant(SimulatedRobot):
         system, still = self.system, np.zeros(self.system.nz)
 
         def effort(q: Array, v: Array) -> Array:
-            return system.given_effort(0.0, q, v) if self._time_stepping else system.applied_effort(0.0, q, v, still)
+            return (
+                system.given_effort(0.0, q, v)
+                if self._time_stepping
+                else system.applied_effort(0.0, q, v, still)
+            )
 
-        tau, K, D, moved = effort(q, v), np.empty((len(v), len(v))), np.empty((len(v), len(v))), np.empty(len(q))
+        tau, K, D, moved = (
+            effort(q, v),
+            np.empty((len(v), len(v))),
+            np.empty((len(v), len(v))),
+            np.empty(len(q)),
+        )
         for j, delta in enumerate(1e-7 * np.eye(len(v))):
             system.integrate(q, delta, moved)
             K[:, j], D[:, j] = (tau - effort(moved, v)) / 1e-7, (tau - effort(q, v + delta)) / 1e-7
@@ -198,7 +223,9 @@ class Plant(SimulatedRobot):
     def restore(self, state: PlantState) -> None:
         y, memory = state["y"], self.system.memory
         if len(y) != len(self._state()):
-            raise ArgumentError(f"expected {len(self._state())} numbers, got {len(y)}", where="state")
+            raise ArgumentError(
+                f"expected {len(self._state())} numbers, got {len(y)}", where="state"
+            )
         self._q[:], self._v[:], self._z[:] = self.system.split(y)
         for name, values in state["carried"].items():
             memory[name][...] = values
@@ -218,14 +245,18 @@ class Plant(SimulatedRobot):
         """
         if self.system.options.springs is None:
             raise ArgumentError(
-                "the plant was made without springs", where="springs", remedy="Make it with springs=JointPD()."
+                "the plant was made without springs",
+                where="springs",
+                remedy="Make it with springs=JointPD().",
             )
         for name, values in springs.parameters(self.model, self.system.coordinates).items():
             self.system.memory[name][:] = values
 
     # -- motion --------------------------------------------------------------------------------------------------
 
-    def step(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def step(
+        self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
+    ) -> None:
         quick = self._quick and external is None and external_world is None
         if quick and self._enter(command, self._block) is not None and self._status[0] == DONE:
             return
@@ -239,7 +270,10 @@ class Plant(SimulatedRobot):
         system = self.system
         system.link_wrenches, system.world_wrenches = link, world
         if not world:
-            system.memory["external"][:], system.memory["pushed"][0] = system.body_wrenches(self._q), bool(link)
+            system.memory["external"][:], system.memory["pushed"][0] = (
+                system.body_wrenches(self._q),
+                bool(link),
+            )
         self._quick = self._plain and not (link or world)
 
     def advance(self) -> None:
@@ -263,13 +297,20 @@ class Plant(SimulatedRobot):
         self._set_wrenches(wrenches, {})
         while self._plain and done < steps:
             count = min(steps - done, _CHUNK)
-            commands, room = rows if stride == 0 else rows[done:], rows if path is None else path[done:]
+            commands, room = (
+                rows if stride == 0 else rows[done:],
+                rows if path is None else path[done:],
+            )
             finished = self._run_routine(
                 memory, count, commands.reshape(-1), stride, room.reshape(-1), int(path is not None)
             )
             done += finished
-            if finished < count:  # the period that failed, once more: with a closer look, or an error
-                super()._run(rows[done % len(rows)][None], 1, wrenches, None if path is None else path[done:])
+            if (
+                finished < count
+            ):  # the period that failed, once more: with a closer look, or an error
+                super()._run(
+                    rows[done % len(rows)][None], 1, wrenches, None if path is None else path[done:]
+                )
                 done += 1
         super()._run(rows, steps - done, wrenches, path)
 

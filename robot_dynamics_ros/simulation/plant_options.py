@@ -54,7 +54,9 @@ class CommonOptions:
 
     def __post_init__(self) -> None:
         if self.substeps is not None and (int(self.substeps) != self.substeps or self.substeps < 1):
-            raise ArgumentError("must be a whole number of at least 1", where="substeps", got=self.substeps)
+            raise ArgumentError(
+                "must be a whole number of at least 1", where="substeps", got=self.substeps
+            )
 
 
 @dataclass(frozen=True, eq=False)

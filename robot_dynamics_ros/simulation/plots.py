@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import STYLE, curve, joint_kinds, legend, pyplot, save, thinned, unit_of, without_noise
+from robot_dynamics_ros.figures import (
+    STYLE,
+    curve,
+    joint_kinds,
+    legend,
+    pyplot,
+    save,
+    thinned,
+    unit_of,
+    without_noise,
+)
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 
@@ -18,7 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot_run(run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None) -> Figure:
+def plot_run(
+    run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None
+) -> Figure:
     """Draw a run: a column for each kind of joint (angles, lengths), a row for each quantity.
 
     Args:
@@ -37,15 +49,25 @@ def plot_run(run: SimulationResult, path: str | Path | None = None, reference: A
     kinds = joint_kinds(model)
     if not kinds:
         remedy = "There is nothing to draw over time; view it instead."
-        raise ArgumentError("has no joint with one coordinate", where=f"robot {model.name!r}", remedy=remedy)
+        raise ArgumentError(
+            "has no joint with one coordinate", where=f"robot {model.name!r}", remedy=remedy
+        )
     rows_of_reference = None if reference is None else np.asarray(reference, dtype=float)
     if rows_of_reference is not None and rows_of_reference.shape != run.q.shape:
         raise ArgumentError(
-            f"expected {run.q.shape}, got {rows_of_reference.shape}", where="reference", got=rows_of_reference.shape
+            f"expected {run.q.shape}, got {rows_of_reference.shape}",
+            where="reference",
+            got=rows_of_reference.shape,
         )
     plt = pyplot()
     k = thinned(len(run.t))
-    rows = ["position", *(["error"] if rows_of_reference is not None else []), "velocity", "effort", "energy"]
+    rows = [
+        "position",
+        *(["error"] if rows_of_reference is not None else []),
+        "velocity",
+        "effort",
+        "energy",
+    ]
     if run.wrenches is not None:
         rows += ["force", "moment"]
     with plt.rc_context(STYLE):
@@ -79,11 +101,19 @@ def _energy(axis: Axes, run: SimulationResult, k: slice) -> None:
 
 
 def _joints(
-    axis: Axes, run: SimulationResult, kind: str, joints: list[int], quantity: str, reference: Array | None, k: slice
+    axis: Axes,
+    run: SimulationResult,
+    kind: str,
+    joints: list[int],
+    quantity: str,
+    reference: Array | None,
+    k: slice,
 ) -> None:
     model, t = run.model, run.t[k]
     unit, factor = unit_of(quantity, kind)
-    curves = [factor * without_noise(_values(run, quantity, number, reference))[k] for number in joints]
+    curves = [
+        factor * without_noise(_values(run, quantity, number, reference))[k] for number in joints
+    ]
     near = 0.01 * np.ptp(curves)
     for row, (number, values) in enumerate(zip(joints, curves, strict=True)):
         style = curve(number)
@@ -91,7 +121,11 @@ def _joints(
         if below:  # it lies on others, which are seen through its gaps
             style["linestyle"] = (4 * (below - 1), (4, 4 * below))
         axis.plot(t, values, lw=1.4, label=model.joint_names[number], **style)
-    title = {"error": "tracking error", "force": "force in the joint, size", "moment": "moment in the joint, size"}
+    title = {
+        "error": "tracking error",
+        "force": "force in the joint, size",
+        "moment": "moment in the joint, size",
+    }
     axis.set_title(f"{title.get(quantity, quantity)} [{unit}]")
 
 

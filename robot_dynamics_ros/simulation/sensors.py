@@ -65,7 +65,9 @@ class SensorSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in (f.name for f in fields(self) if f.name not in ("seed", "velocity_from_position")):
+        for name in (
+            f.name for f in fields(self) if f.name not in ("seed", "velocity_from_position")
+        ):
             value, where = getattr(self, name), f"sensor setting {name!r}"
             array = np.asarray(value, dtype=np.float64)
             if not np.isfinite(array).all() or (name != "effort_bias" and (array < 0.0).any()):
@@ -99,18 +101,24 @@ class Sensors:
         if self.settings.velocity_from_position and model.nq != model.nv:
             problem = "a floating joint has no position difference quotient"
             remedy = "Leave it off for robots with a floating base."
-            raise ArgumentError(problem, where="sensor setting 'velocity_from_position'", got=True, remedy=remedy)
+            raise ArgumentError(
+                problem, where="sensor setting 'velocity_from_position'", got=True, remedy=remedy
+            )
         self.reset()
 
     def _each(self, name: str, n: int) -> Array:
         """(n,) the setting of that name."""
-        value = non_negative(getattr(self.settings, name), f"sensor setting {name!r}", size=n, signed=True)
+        value = non_negative(
+            getattr(self.settings, name), f"sensor setting {name!r}", size=n, signed=True
+        )
         return np.array(np.broadcast_to(value, (n,)))
 
     def reset(self) -> None:
         """Forget everything under way and seed the generator again."""
         self._rng = np.random.default_rng(self.settings.seed)
-        self._queue: deque[tuple[float, JointReading]] = deque()  # oldest first: one connection, nothing overtakes
+        self._queue: deque[tuple[float, JointReading]] = (
+            deque()
+        )  # oldest first: one connection, nothing overtakes
         self._last_arrival = -math.inf
         self._last: JointReading | None = None
         self._filtered: Array | None = None
@@ -133,7 +141,11 @@ class Sensors:
             np.copyto(q_m, step * np.round(q_m / np.where(step > 0.0, step, 1.0)), where=step > 0.0)
         if s.velocity_from_position:
             last = self._last
-            v_m = np.zeros(self.model.nv) if last is None or t <= last.t else (q_m - last.q) / (t - last.t)
+            v_m = (
+                np.zeros(self.model.nv)
+                if last is None or t <= last.t
+                else (q_m - last.q) / (t - last.t)
+            )
         else:
             v_m = np.array(v, dtype=np.float64)
         if self._velocity_noise.any():
@@ -157,7 +169,9 @@ class Sensors:
         s, rng = self.settings, self._rng
         if s.drop_probability > 0.0 and rng.random() < s.drop_probability:
             return
-        copies = 2 if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability else 1
+        copies = (
+            2 if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability else 1
+        )
         for _ in range(copies):
             arrival = reading.t + s.delay + (rng.uniform(0.0, s.jitter) if s.jitter > 0.0 else 0.0)
             self._last_arrival = max(arrival, self._last_arrival)
@@ -166,7 +180,9 @@ class Sensors:
     def deliver(self, t: float) -> list[JointReading]:
         """The readings that have arrived by time ``t``, oldest first."""
         arrived = []
-        tolerance = 1e-9 * max(1.0, abs(t))  # a delay of three periods means three, whatever 3 * 0.001 rounds to
+        tolerance = 1e-9 * max(
+            1.0, abs(t)
+        )  # a delay of three periods means three, whatever 3 * 0.001 rounds to
         while self._queue and self._queue[0][0] <= t + tolerance:
             arrived.append(self._queue.popleft()[1])
         return arrived

@@ -114,8 +114,12 @@ def simulate(
     >>> bool(abs(run.energy - run.energy[0]).max() < 1e-6)
     True
     """
-    if not (isinstance(duration, (int, float, np.number)) and np.isfinite(duration) and duration >= 0.0):
-        raise ArgumentError("must be a finite number of seconds, not negative", where="duration", got=duration)
+    if not (
+        isinstance(duration, (int, float, np.number)) and np.isfinite(duration) and duration >= 0.0
+    ):
+        raise ArgumentError(
+            "must be a finite number of seconds, not negative", where="duration", got=duration
+        )
     options |= {"q0": q0, "v0": v0}
     o = options_of(SimulationOptions, options, "simulate")
     plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
@@ -159,7 +163,10 @@ def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:
     command: ArrayLike | None = control(t, q, v)
     if command is None:
         raise ArgumentError(
-            f"returned None at t = {t:g} s", where="control", got=None, remedy=f"Return the {len(v)} efforts."
+            f"returned None at t = {t:g} s",
+            where="control",
+            got=None,
+            remedy=f"Return the {len(v)} efforts.",
         )
     return command
 
@@ -170,10 +177,17 @@ def _plant(model: RobotModel, dt: float, o: PlantOptions, options: dict[str, obj
         return Plant(model, dt, **options)
     if not isinstance(constraints, Constraints) or constraints.model is not model:
         remedy = "rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated."
-        raise ArgumentError("expected Constraints of this robot", where="constraints", got=constraints, remedy=remedy)
+        raise ArgumentError(
+            "expected Constraints of this robot",
+            where="constraints",
+            got=constraints,
+            remedy=remedy,
+        )
     if options.pop("integrator", DEFAULT_INTEGRATOR) != DEFAULT_INTEGRATOR:
         problem = "a robot with closed loops is simulated by Moreau's midpoint step"
-        raise ArgumentError(problem, where="integrator", got=o.integrator, remedy="Leave integrator out.")
+        raise ArgumentError(
+            problem, where="integrator", got=o.integrator, remedy="Leave integrator out."
+        )
     return ConstrainedPlant(constraints, dt, **options)
 
 

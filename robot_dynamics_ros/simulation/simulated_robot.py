@@ -51,8 +51,15 @@ class SimulatedRobot(ABC):
         self._coordinates, self._bounds = Coordinates(model), position_bounds(model)
         self._has_stops, self._has_limiter = options.stops is not None, options.limiter
         q0, v0 = options.q0, options.v0  # zero is outside the limits of many an arm
-        start = self._within_bounds(model.initial_configuration()) if q0 is None else self._configuration(q0)
-        self._start_q, self._start_v = start, np.zeros(model.nv) if v0 is None else self._velocity("v0", v0)
+        start = (
+            self._within_bounds(model.initial_configuration())
+            if q0 is None
+            else self._configuration(q0)
+        )
+        self._start_q, self._start_v = (
+            start,
+            np.zeros(model.nv) if v0 is None else self._velocity("v0", v0),
+        )
         self._t0, self._braked = 0.0, False
         self._wrenches: tuple[dict[str, Array], dict[str, Array]] = {}, {}
 
@@ -103,7 +110,9 @@ class SimulatedRobot(ABC):
             ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the joint limits.
         """
 
-    def _start_of(self, q: ArrayLike | None, v: ArrayLike | None, t: float) -> tuple[Array, Array, float]:
+    def _start_of(
+        self, q: ArrayLike | None, v: ArrayLike | None, t: float
+    ) -> tuple[Array, Array, float]:
         """Arguments of :meth:`reset`, checked."""
         q = self._start_q if q is None else self._configuration(q)
         v = self._start_v if v is None else self._velocity("v", v)
@@ -135,7 +144,9 @@ class SimulatedRobot(ABC):
 
     # -- motion --------------------------------------------------------------------------------------------------
 
-    def step(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def step(
+        self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
+    ) -> None:
         """Advance by ``dt`` under a constant command.
 
         Args:
@@ -152,7 +163,9 @@ class SimulatedRobot(ABC):
         self.hold(command, external, external_world)
         self.advance()
 
-    def hold(self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None) -> None:
+    def hold(
+        self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
+    ) -> None:
         """The first half of :meth:`step`: take a command, without moving yet.
 
         :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
@@ -175,7 +188,10 @@ class SimulatedRobot(ABC):
                 **dict.fromkeys(("limit_upper", "velocity_limit", "effort_limit"), nowhere),
                 "limit_lower": -nowhere,
             }
-        of_drives = {"velocity_limit": self.model.velocity_limit, "effort_limit": self.model.effort_limit}
+        of_drives = {
+            "velocity_limit": self.model.velocity_limit,
+            "effort_limit": self.model.effort_limit,
+        }
         return {"limit_lower": self._bounds[0], "limit_upper": self._bounds[1], **of_drives}
 
     @abstractmethod
@@ -187,7 +203,12 @@ class SimulatedRobot(ABC):
         """The second half of :meth:`step`: move by ``dt`` under what is held."""
 
     def run(
-        self, commands: ArrayLike, steps: int | None = None, *, external: Wrenches = None, record: bool = True
+        self,
+        commands: ArrayLike,
+        steps: int | None = None,
+        *,
+        external: Wrenches = None,
+        record: bool = True,
     ) -> PlantPath | None:
         """Many control periods in one call.
 
@@ -261,15 +282,24 @@ class SimulatedRobot(ABC):
             if np.linalg.norm(q[iq + 3 : iq + 7]) < 1e-6:
                 problem = "the quaternion has no length"
                 remedy = "No rotation is (0, 0, 0, 1)."
-                raise ArgumentError(problem, where=f"q[{iq + 3}:{iq + 7}]", got=values, remedy=remedy)
+                raise ArgumentError(
+                    problem, where=f"q[{iq + 3}:{iq + 7}]", got=values, remedy=remedy
+                )
         self._coordinates.normalize(q)
         if self._has_stops:
             position = self._coordinates.positions(q)
             lower, upper = self._bounds
             for i in np.flatnonzero((position < lower - _SLACK) | (position > upper + _SLACK)):
-                problem = f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}"
+                problem = (
+                    f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}"
+                )
                 remedy = "Start within the limits, or make the plant with stops=None."
-                raise ArgumentError(problem, where=f"joint {self._coordinates.names[i]!r}", got=values, remedy=remedy)
+                raise ArgumentError(
+                    problem,
+                    where=f"joint {self._coordinates.names[i]!r}",
+                    got=values,
+                    remedy=remedy,
+                )
         return self._within_bounds(q)
 
     def _commands(self, values: ArrayLike, steps: int | None) -> tuple[Array, int]:
@@ -290,7 +320,9 @@ class SimulatedRobot(ABC):
         if not wrenches and not isinstance(wrenches, (list, tuple, np.ndarray)):
             return {}
         if not isinstance(wrenches, Mapping):
-            raise ArgumentError("expected a mapping of link names to wrenches", where=name, got=wrenches)
+            raise ArgumentError(
+                "expected a mapping of link names to wrenches", where=name, got=wrenches
+            )
         out = {}
         for link, wrench in wrenches.items():
             check_name("link", link, self.model.link_names, where=name)
@@ -308,7 +340,9 @@ class SimulatedRobot(ABC):
 def _vector(name: str, values: ArrayLike, n: int, remedy: str = "") -> Array:
     array = real_array_or_nan(values)
     if array.shape != (n,):
-        raise ArgumentError(f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy)
+        raise ArgumentError(
+            f"expected {n} numbers, got {values!r:.200}", where=name, got=values, remedy=remedy
+        )
     return _finite(name, array)
 
 
@@ -316,7 +350,9 @@ def _finite(name: str, array: Array) -> Array:
     if not np.isfinite(array).all():
         bad = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         place = bad[0] if len(bad) == 1 else bad
-        raise ArgumentError(f"entry {place} is {array[bad]}; every value must be finite", where=name, got=array)
+        raise ArgumentError(
+            f"entry {place} is {array[bad]}; every value must be finite", where=name, got=array
+        )
     return array
 
 

@@ -33,9 +33,13 @@ NONE = np.empty(0, dtype=np.intp)
 """No joints."""
 
 
-def _kernels_of(model: RobotModel, o: PlantOptions, midpoint: bool) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
+def _kernels_of(
+    model: RobotModel, o: PlantOptions, midpoint: bool
+) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
     """The functions of the robot that the routines call."""
-    kernels: dict[str, Evaluator | tuple[Evaluator, ...]] = {"mass_matrix": evaluator(model, "mass_matrix")}
+    kernels: dict[str, Evaluator | tuple[Evaluator, ...]] = {
+        "mass_matrix": evaluator(model, "mass_matrix")
+    }
     loops = o.constraints is not None and o.constraints.rows > 0
     if midpoint and not loops:
         kernels["generalized_momentum"] = evaluator(model, "generalized_momentum")
@@ -45,10 +49,14 @@ def _kernels_of(model: RobotModel, o: PlantOptions, midpoint: bool) -> dict[str,
     if o.contacts:
         links = [model.link_index(contact.link) for contact in o.contacts]
         kernels["link_pose"] = tuple(evaluator(model, "link_pose", (("link", k),)) for k in links)
-        kernels["link_jacobian"] = tuple(evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links)
+        kernels["link_jacobian"] = tuple(
+            evaluator(model, "jacobian", (("frame", "world"), ("link", k))) for k in links
+        )
     if loops:
         assert o.constraints is not None
-        kernels["constraint_terms"] = evaluator(model, "constraint_terms", (("constraints", o.constraints.specs),))
+        kernels["constraint_terms"] = evaluator(
+            model, "constraint_terms", (("constraints", o.constraints.specs),)
+        )
     return kernels
 
 
@@ -84,13 +92,23 @@ class JointSystem:
         self.nq, self.nv = self.model.nq, self.model.nv
         self.motors = MotorTable(self.model, options.motors or {})
         self.nz = len(self.motors)
-        self.contacts, self.user_effort, self._midpoint = options.contacts, options.user_effort, midpoint
+        self.contacts, self.user_effort, self._midpoint = (
+            options.contacts,
+            options.user_effort,
+            midpoint,
+        )
         self.kernels = _kernels_of(self.model, options, midpoint)
         flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
-        self.compiled = options.compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
+        self.compiled = (
+            options.compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
+        )
         self.memory = self._filled_memory(friction, bounds, drives)
         self.routines = make_routines(
-            self.memory, timestepping.ROUTINES, compiled=self.compiled, entry="step", entry_size=self.nv
+            self.memory,
+            timestepping.ROUTINES,
+            compiled=self.compiled,
+            entry="step",
+            entry_size=self.nv,
         )
         self.slip = self.memory["slip"]
         self.set_friction(friction)
@@ -106,25 +124,61 @@ class JointSystem:
         self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array]
     ) -> Memory[PlantMemory]:
         """The memory of time stepping with the parameters of all effects."""
-        o, model, floating, motors = self.options, self.model, self.coordinates.floating, self.motors
+        o, model, floating, motors = (
+            self.options,
+            self.model,
+            self.coordinates.floating,
+            self.motors,
+        )
         rows = 0 if o.constraints is None else o.constraints.rows
         couples = len(friction.couple)
         values: dict[str, Any] = {**drives, **stop_parameters(o.stops, model, *bounds)}
-        constants = {"nq": model.nq, "nv": model.nv, "bodies": model.nb, "rows": rows, "couples": couples}
+        constants = {
+            "nq": model.nq,
+            "nv": model.nv,
+            "bodies": model.nb,
+            "rows": rows,
+            "couples": couples,
+        }
         constants |= {"motors": self.nz, "contacts": len(o.contacts), "floating": len(floating)}
         constants |= {"midpoint": self._midpoint, "in_momenta": self._midpoint and not rows}
         constants |= {"by_impulse": rows + couples > 0}
         memory = Memory(PlantMemory, constants, self.kernels, compiled=self.compiled)
-        values |= {"q_of_v": self.coordinates.q_of_v, "substeps": 1, "max_speed": np.inf, "couple": friction.couple}
+        values |= {
+            "q_of_v": self.coordinates.q_of_v,
+            "substeps": 1,
+            "max_speed": np.inf,
+            "couple": friction.couple,
+        }
         if floating:
             values |= {"coth": COTH, "tanh": TANH}
-            values |= {"floating_q": [iq for iq, _ in floating], "floating_v": [iv for _, iv in floating]}
+            values |= {
+                "floating_q": [iq for iq, _ in floating],
+                "floating_v": [iv for _, iv in floating],
+            }
         if o.springs is not None:
             values |= o.springs.parameters(model, self.coordinates)
-        values |= {"motor_index": motors.index, "motor_R": motors.R, "motor_L": motors.L, "motor_kt": motors.kt}
-        values |= {"motor_ke": motors.ke, "max_voltage": motors.max_voltage, "max_current": motors.max_current}
+        values |= {
+            "motor_index": motors.index,
+            "motor_R": motors.R,
+            "motor_L": motors.L,
+            "motor_kt": motors.kt,
+        }
+        values |= {
+            "motor_ke": motors.ke,
+            "max_voltage": motors.max_voltage,
+            "max_current": motors.max_current,
+        }
         if o.contacts:
-            for word in ("offset", "radius", "stiffness", "exponent", "dissipation", "friction", "slip_velocity"):
+            for word in (
+                "offset",
+                "radius",
+                "stiffness",
+                "exponent",
+                "dissipation",
+                "friction",
+                "slip_velocity",
+            ):
                 values[f"contact_{word}"] = [getattr(contact, word) for contact in o.contacts]
             values["contact_normal"] = [contact.plane_normal for contact in o.contacts]
             values["contact_plane"] = [contact.plane_point for contact in o.contacts]
@@ -142,7 +196,11 @@ class JointSystem:
         """A function of the robot, made when it is first asked for: time stepping needs none."""
         run = self._kernels.get(name)
         if run is None:
-            external = {"external": True} if name in ("inverse_dynamics_wrenches", "external_efforts") else {}
+            external = (
+                {"external": True}
+                if name in ("inverse_dynamics_wrenches", "external_efforts")
+                else {}
+            )
             run = self._kernels[name] = kernel(self.model, name, **external)
         return run
 
@@ -207,7 +265,9 @@ class JointSystem:
         tau = np.asarray(self.user_effort(t, q, v), dtype=np.float64)
         if tau.shape != (self.nv,) or not np.isfinite(tau).all():
             problem = f"must return {self.nv} finite efforts, returned {tau!r} at t = {t:g} s"
-            raise ArgumentError(problem, where="user_effort", got=tau, remedy="Correct the function user_effort.")
+            raise ArgumentError(
+                problem, where="user_effort", got=tau, remedy="Correct the function user_effort."
+            )
         return tau
 
     # -- time stepping -------------------------------------------------------------------------------------------
@@ -264,7 +324,9 @@ class JointSystem:
             if world:
                 poses = self._kernel("link_poses")(q, np.empty((len(self.model.link_names), 4, 4)))
                 R = {link: poses[self.model.link_index(link), :3, :3] for link in world}
-                in_link = {k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()}
+                in_link = {
+                    k: np.concatenate((w[:3] @ R[k], w[3:] @ R[k])) for k, w in world.items()
+                }
                 wrenches += self._gatherer.gather(in_link, np.empty_like(wrenches))
         return wrenches
 
@@ -302,7 +364,9 @@ class JointSystem:
         if self.options.springs is not None:
             total += 0.5 * np.sum(memory["spring_p"] * (memory["spring_rest"] - position) ** 2)
         if isinstance(self.options.stops, CompliantStops):
-            depth = np.maximum(np.maximum(memory["stop_lower"] - position, position - memory["stop_upper"]), 0.0)
+            depth = np.maximum(
+                np.maximum(memory["stop_lower"] - position, position - memory["stop_upper"]), 0.0
+            )
             total += 0.5 * np.sum(memory["stop_stiffness"] * depth**2)
         if self.contacts:
             self.contact_wrenches(q, np.zeros(self.nv))

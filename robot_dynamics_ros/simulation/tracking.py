@@ -28,7 +28,9 @@ LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not
 """Names of the laws that follow a motion of all joints."""
 
 
-def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None = None) -> Law | None:
+def tracking_law(
+    model: RobotModel, name: str, q: Array, frequency: float | None = None
+) -> Law | None:
     """A law of :data:`LAWS`; ``None``, the controller's default, for computed torque without a frequency.
 
     Args:
@@ -42,7 +44,9 @@ def tracking_law(model: RobotModel, name: str, q: Array, frequency: float | None
     kind, w = ALL_LAWS[name], 15.0 if frequency is None else frequency
     inertia = 1.0 if kind.inverts_dynamics else np.diag(mass_matrix(model, q))
     gains = {"p": w * w * inertia, "d": 2.0 * w * inertia}
-    settings: dict[str, Any] = {f: gains[parameter] for parameter, f in gain_fields(kind).items() if parameter in gains}
+    settings: dict[str, Any] = {
+        f: gains[parameter] for parameter, f in gain_fields(kind).items() if parameter in gains
+    }
     settings["friction"] = Friction.of(model)
     return kind(**settings)
 
@@ -84,12 +88,18 @@ def follow(
         return controller.control(t + dt, q, v)  # the state at activation was the first
 
     length = motion.duration if duration is None else duration
-    run = simulate(robot, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress)
+    run = simulate(
+        robot, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress
+    )
     return run, controller
 
 
 def tracking_figures(
-    drawn: RobotModel, motion: PlannedMotion, options: Mapping[str, Any], robot: RobotModel, number: int
+    drawn: RobotModel,
+    motion: PlannedMotion,
+    options: Mapping[str, Any],
+    robot: RobotModel,
+    number: int,
 ) -> Mapping[str, float]:
     """Rms and largest position error of a run, error at the end, largest effort as a share of the limit.
 

@@ -69,7 +69,9 @@ def open_view(
     if isinstance(what, (str, Mapping)):
         what = model.configuration(what)
     try:
-        still = what is None or (not isinstance(what, ShownMotion) and np.ndim(np.asarray(what, dtype=float)) == 1)
+        still = what is None or (
+            not isinstance(what, ShownMotion) and np.ndim(np.asarray(what, dtype=float)) == 1
+        )
     except (TypeError, ValueError):  # no numbers
         still = False
     if still:

@@ -51,7 +51,10 @@ class ArrowScale(NamedTuple):
 def link_ends(model: RobotModel) -> list[list[Array]]:
     """Of each link (3,) m in its frame: the origins of the joints that it carries, or its centre of mass at the tree's ends."""
     links = link_tree(model)
-    ends = [[model.joint(links.joint_of[c]).origin.position for c in children] for children in links.children]
+    ends = [
+        [model.joint(links.joint_of[c]).origin.position for c in children]
+        for children in links.children
+    ]
     bodies = [model.link(name).inertia for name in model.link_names]
     return [own or [body.com] * (body.mass > 0.0) for own, body in zip(ends, bodies, strict=True)]
 
@@ -65,7 +68,9 @@ def robot_size(model: RobotModel) -> float:
         if k:
             step = model.joint(links.joint_of[k]).origin.position
             reach[k] = reach[links.parent[k]] + float(np.linalg.norm(step))
-        longest = max(longest, reach[k], reach[k] + float(np.linalg.norm(model.link(name).inertia.com)))
+        longest = max(
+            longest, reach[k], reach[k] + float(np.linalg.norm(model.link(name).inertia.com))
+        )
     return longest if longest > 1e-6 else 1.0
 
 
@@ -87,14 +92,18 @@ def nice_scale(longest: float, largest: float) -> float:
     return next(step * power for step in (5.0, 2.0, 1.0) if step * power <= exact * (1.0 + 1e-9))
 
 
-def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Array | None = None) -> ArrowScale:
+def sensible_scale(
+    model: RobotModel, forces: Array | None = None, moments: Array | None = None
+) -> ArrowScale:
     """A scale by which the largest of the forces and moments, (..., 3), is some 40 % of the robot's size.
 
     Without any, they are those in the moving joints of the robot at rest, initially and in some configurations within
     its limits.
     """
     if forces is None and moments is None and model.joint_names:
-        some = np.vstack([model.initial_configuration(), random_configuration(model, 1, size=_RESTS)])
+        some = np.vstack(
+            [model.initial_configuration(), random_configuration(model, 1, size=_RESTS)]
+        )
         zero = np.zeros((len(some), model.nv))
         rows = np.asarray(joint_wrenches(model, some, zero, zero, joints=model.joint_names))
         forces, moments = rows[..., 3:], rows[..., :3]
@@ -108,31 +117,44 @@ def sensible_scale(model: RobotModel, forces: Array | None = None, moments: Arra
         return max(float(lengths[np.isfinite(lengths)].max(initial=0.0)), 0.05 * least)
 
     return ArrowScale(
-        nice_scale(0.4 * size, largest(forces, weight)), nice_scale(0.4 * size, largest(moments, 0.15 * weight * size))
+        nice_scale(0.4 * size, largest(forces, weight)),
+        nice_scale(0.4 * size, largest(moments, 0.15 * weight * size)),
     )
 
 
-def link_arrows(model: RobotModel, q: ArrayLike, names: tuple[str, ...], links: list[str], wrenches: Array) -> Arrows:
+def link_arrows(
+    model: RobotModel, q: ArrayLike, names: tuple[str, ...], links: list[str], wrenches: Array
+) -> Arrows:
     """Named arrows of wrenches (n, 6) in link axes about the origins of n links."""
     poses = link_poses(model, q)[[model.link_index(link) for link in links]].reshape(-1, 4, 4)
-    moments, forces = (np.einsum("nij,nj->ni", poses[:, :3, :3], half) for half in np.split(wrenches, 2, axis=1))
+    moments, forces = (
+        np.einsum("nij,nj->ni", poses[:, :3, :3], half) for half in np.split(wrenches, 2, axis=1)
+    )
     return Arrows(names, poses[:, :3, 3], forces, moments)
 
 
 def arrows_at_joints(model: RobotModel, q: ArrayLike, wrenches: Array) -> Arrows:
     """Arrows of the moving joints' wrenches (n, 6) in world axes, at the joints' origins."""
     link_of = link_tree(model).link_of
-    points = link_poses(model, q)[[link_of[name] for name in model.joint_names]].reshape(-1, 4, 4)[:, :3, 3]
+    points = link_poses(model, q)[[link_of[name] for name in model.joint_names]].reshape(-1, 4, 4)[
+        :, :3, 3
+    ]
     return Arrows(model.joint_names, points, wrenches[:, 3:], wrenches[:, :3])
 
 
 def joint_arrows(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: Mapping[str, ArrayLike] | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    external: Mapping[str, ArrayLike] | None = None,
 ) -> Arrows:
     """The wrench in every moving joint, as the parent side exerts it on the child link, at the joint's origin."""
     if not model.joint_names:
         return arrows_at_joints(model, q, np.empty((0, 6)))
-    rows = joint_wrenches(model, q, v, a, external=external, joints=model.joint_names, expressed_in="world")
+    rows = joint_wrenches(
+        model, q, v, a, external=external, joints=model.joint_names, expressed_in="world"
+    )
     return arrows_at_joints(model, q, rows)
 
 
@@ -147,7 +169,9 @@ def balance_arrows(
 ) -> Arrows:
     """The joint wrench and the parts of its balance as an observer sees it, all at the joint's origin."""
     link = model.joint(joint).child
-    balance = wrench_balance(model, q, v, a, link, observer=observer, external=external, expressed_in="world")
+    balance = wrench_balance(
+        model, q, v, a, link, observer=observer, external=external, expressed_in="world"
+    )
     names = ("joint", *WRENCH_PARTS)
     rows = np.stack([balance[name] for name in names])
     point = link_poses(model, q)[model.link_index(link), :3, 3]

@@ -70,8 +70,16 @@ class Bodies:
         corners: link → (8, 3) corners of a box about its geometry, in its frame, m.
     """
 
-    def __init__(self, scene: SceneApi, model: RobotModel, looks: Looks, root: str, nodes: Mapping[str, str]) -> None:
-        self._scene, self._model, self._looks, self._root, self._nodes = scene, model, looks, root, nodes
+    def __init__(
+        self, scene: SceneApi, model: RobotModel, looks: Looks, root: str, nodes: Mapping[str, str]
+    ) -> None:
+        self._scene, self._model, self._looks, self._root, self._nodes = (
+            scene,
+            model,
+            looks,
+            root,
+            nodes,
+        )
         self.layers: dict[str, list[Piece]] = {}
         self.corners: dict[str, Array] = {}
         self._clear = True  # as pages have it at first: textures are not sent twice
@@ -111,7 +119,11 @@ class Bodies:
         """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as described."""
         paints = None
         if shares is not None:  # in steps: a new colour is sent only now and then
-            known = {link: round(20.0 * share) / 20.0 for link, share in shares.items() if math.isfinite(share)}
+            known = {
+                link: round(20.0 * share) / 20.0
+                for link, share in shares.items()
+                if math.isfinite(share)
+            }
             paints = {link: rgb255(by_speed(share, 1.0)) for link, share in known.items()}
         if paints != self._paints:
             self._paints = paints
@@ -121,7 +133,9 @@ class Bodies:
         paints = self._paints
         for name in _BODIES & self.layers.keys():
             for piece in self.layers[name]:
-                piece.draw(self._clear, None if paints is None else paints.get(piece.link, rgb255(_GREY)))
+                piece.draw(
+                    self._clear, None if paints is None else paints.get(piece.link, rgb255(_GREY))
+                )
 
     def draw(self, layer: str, root: str, colour: Sequence[float] | None = None) -> list[Piece]:
         """The pieces of one of :data:`LAYERS`, made below the node ``root`` as described or in one colour."""
@@ -131,13 +145,22 @@ class Bodies:
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
-                own = own_colour(part) if shape.kind == "mesh" and layer == "visuals" and colour is None else None
+                own = (
+                    own_colour(part)
+                    if shape.kind == "mesh" and layer == "visuals" and colour is None
+                    else None
+                )
                 if own == "image":
                     handle = self._scene.add_glb(name, _glb(part, clear))
                     pieces.append(Piece(shape.link, handle, part=part, drawn=(clear, None)))
                     continue
                 # a mesh's own materials come first, as in RViz
-                r, g, b, alpha = colour or own or shape.colour or (_COLLISION if layer == "collisions" else _GREY)
+                r, g, b, alpha = (
+                    colour
+                    or own
+                    or shape.colour
+                    or (_COLLISION if layer == "collisions" else _GREY)
+                )
                 handle = self._scene.add_mesh_simple(
                     name,
                     np.asarray(part.vertices, dtype=np.float32),
@@ -209,7 +232,11 @@ def equivalent(link: str, inertia: Inertia, kind: str = "ellipsoid") -> Shape:
 
 def inertia_shapes(model: RobotModel, kind: str) -> tuple[Shape, ...]:
     """Shapes that show the mass properties of every link that has any: see :func:`equivalent`."""
-    return tuple(equivalent(k.name, k.inertia, kind) for k in map(model.link, model.link_names) if k.inertia.mass > 0.0)
+    return tuple(
+        equivalent(k.name, k.inertia, kind)
+        for k in map(model.link, model.link_names)
+        if k.inertia.mass > 0.0
+    )
 
 
 def skeleton(model: RobotModel) -> tuple[Shape, ...]:
@@ -218,16 +245,26 @@ def skeleton(model: RobotModel) -> tuple[Shape, ...]:
     links = link_tree(model)
     lengths = [float(np.linalg.norm(joint.origin.position)) for joint in model.description.joints]
     lengths += [float(np.linalg.norm(link.inertia.com)) for link in model.description.links]
-    size = max(sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1), 1e-3)
+    size = max(
+        sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1), 1e-3
+    )
     thick = 0.06 * size
     shapes = []
     for number, (name, ends) in enumerate(zip(model.link_names, link_ends(model), strict=True)):
         for end in ends:
             length = float(np.linalg.norm(end))
             if length > 1e-6:
-                shapes.append(Shape(name, "capsule", (thick, length), Pose(_rotation_to(end), 0.5 * end), _BAR))
+                shapes.append(
+                    Shape(
+                        name, "capsule", (thick, length), Pose(_rotation_to(end), 0.5 * end), _BAR
+                    )
+                )
         joint = model.joint(links.joint_of[number]) if number else None
-        if joint is not None and joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
+        if joint is not None and joint.type in (
+            JointType.REVOLUTE,
+            JointType.CONTINUOUS,
+            JointType.PRISMATIC,
+        ):
             pose = Pose(_rotation_to(joint.axis), np.zeros(3))
             shapes.append(Shape(name, "cylinder", (1.5 * thick, 3.6 * thick), pose, _BARREL))
     return tuple(shapes)

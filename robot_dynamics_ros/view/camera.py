@@ -10,7 +10,12 @@ import numpy as np
 from robot_dynamics_ros.model.description import Array
 
 FIELD_OF_VIEW = 0.8  # vertical, rad
-VIEWS = {"fit": (0.62, -0.785, 0.37), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, -0.001, 1.0)}
+VIEWS = {
+    "fit": (0.62, -0.785, 0.37),
+    "front": (1.0, 0.0, 0.0),
+    "side": (0.0, -1.0, 0.0),
+    "top": (0.0, -0.001, 1.0),
+}
 """Directions from a robot to a camera."""
 _FILLED = 0.95  # share of the picture that the points fill, in its width or its height
 

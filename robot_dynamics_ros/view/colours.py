@@ -32,13 +32,20 @@ PARTS: dict[str, tuple[float, float, float]] = {
 }
 
 # Eight samples of viridis (matplotlib, CC0), so that a speed can be coloured without matplotlib.
-_VIRIDIS = np.array([*bytes.fromhex("44015446327e365c8d277f8e1fa1874ac16da0da39fde725")]).reshape(-1, 3) / 255
+_VIRIDIS = (
+    np.array([*bytes.fromhex("44015446327e365c8d277f8e1fa1874ac16da0da39fde725")]).reshape(-1, 3)
+    / 255
+)
 
 
 def by_speed(speed: ArrayLike, fastest: float) -> Array:
     """(…, 3) colours of speeds from zero (dark) to ``fastest`` (bright)."""
-    share = np.clip(np.asarray(speed, dtype=float) / max(fastest, 1e-12), 0.0, 1.0) * (len(_VIRIDIS) - 1)
-    return np.stack([np.interp(share, np.arange(len(_VIRIDIS)), channel) for channel in _VIRIDIS.T], axis=-1)
+    share = np.clip(np.asarray(speed, dtype=float) / max(fastest, 1e-12), 0.0, 1.0) * (
+        len(_VIRIDIS) - 1
+    )
+    return np.stack(
+        [np.interp(share, np.arange(len(_VIRIDIS)), channel) for channel in _VIRIDIS.T], axis=-1
+    )
 
 
 def rgb255(colour: Sequence[float] | Array) -> tuple[int, int, int]:

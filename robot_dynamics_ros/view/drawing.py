@@ -77,14 +77,23 @@ def draw(
         if frames:
             for k, colour in enumerate(("#c1272d", "#4e9a06", "#2b5fad")):
                 _quiver(axes, poses[:, :3, 3], 0.1 * size * poses[:, :3, k], colour)
-                lines.append(np.stack([poses[:, :3, 3], poses[:, :3, 3] + 0.1 * size * poses[:, :3, k]], axis=1))
+                lines.append(
+                    np.stack(
+                        [poses[:, :3, 3], poses[:, :3, 3] + 0.1 * size * poses[:, :3, k]], axis=1
+                    )
+                )
         lines += _wrenches(axes, model, (q, v, a), wrenches, external)
         drawn = np.concatenate(lines)
         _room(axes, np.concatenate([poses[:, :3, 3], centres, *drawn.swapaxes(0, 1)]), size)
         if names:
             between = np.linspace(0.0, 1.0, 25)[:, None, None]
             covered = (drawn[:, 0] + between * (drawn[:, 1] - drawn[:, 0])).reshape(-1, 3)
-            _names(axes, ends, np.concatenate([covered, centres, *([end] for end in ends.values())]), size)
+            _names(
+                axes,
+                ends,
+                np.concatenate([covered, centres, *([end] for end in ends.values())]),
+                size,
+            )
         return axes if path is None else (save(axes.figure, path), axes)[1]
 
 
@@ -95,7 +104,9 @@ def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
         for end in ends:
             line = np.stack([pose[:3, 3], pose[:3, :3] @ end + pose[:3, 3]])
             if np.ptp(line, axis=0).max() > 1e-9:
-                axes.plot(*line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1)
+                axes.plot(
+                    *line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1
+                )
                 lines.append(line)
     return np.array(lines).reshape(-1, 2, 3)
 
@@ -106,16 +117,27 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
     for joint in model.description.joints:
         pose = poses[model.link_index(joint.child)]
         position = pose[:3, 3]
-        turns, slides = joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS), joint.type is JointType.PRISMATIC
+        turns, slides = (
+            joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS),
+            joint.type is JointType.PRISMATIC,
+        )
         if joint.type is JointType.FIXED:
             axes.plot(*position[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
             continue
         if turns or slides:
             half = (0.035 if turns else 0.05) * size * (pose[:3, :3] @ joint.axis)
             line = {"lw": 9.0, "solid_capstyle": "butt"} if turns else {"lw": 2.0}
-            axes.plot(*np.stack([position - half, position + half]).T, color="#30363f", zorder=2, **line)
+            axes.plot(
+                *np.stack([position - half, position + half]).T, color="#30363f", zorder=2, **line
+            )
         if not turns:
-            axes.plot(*position[:, None], "s" if slides else "D", color="#30363f", ms=8.0 if slides else 7.0, zorder=2)
+            axes.plot(
+                *position[:, None],
+                "s" if slides else "D",
+                color="#30363f",
+                ms=8.0 if slides else 7.0,
+                zorder=2,
+            )
         ends[joint.name] = position
     return ends
 
@@ -123,7 +145,12 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
 def _centres(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
     points, robot = arrows.centres_of_mass(model, poses)
     if len(points):
-        ball: dict[str, Any] = {"marker": "o", "markeredgecolor": "black", "ls": "none", "zorder": 3}
+        ball: dict[str, Any] = {
+            "marker": "o",
+            "markeredgecolor": "black",
+            "ls": "none",
+            "zorder": 3,
+        }
         axes.plot(*points.T, color="white", ms=4.5, label="centres of mass", **ball)
         axes.plot(*robot[:, None], color="#f5c211", ms=8.0, label="of the robot", **ball)
     return points
@@ -137,7 +164,11 @@ def _wrenches(
     external: Mapping[str, ArrayLike] | None,
 ) -> list[Array]:
     """Arrows in joints and on links; (n, 2, 3) of each kind."""
-    inside = arrows.joint_arrows(model, *state, external=external) if shows_wrenches and model.nv else None
+    inside = (
+        arrows.joint_arrows(model, *state, external=external)
+        if shows_wrenches and model.nv
+        else None
+    )
     outside = arrows.external_arrows(model, state[0], external) if external else None
     both = [x for x in (inside, outside) if x is not None]
     if not both:
@@ -146,11 +177,16 @@ def _wrenches(
         model, np.concatenate([x.forces for x in both]), np.concatenate([x.moments for x in both])
     )
     lines = []
-    kinds = (("joint", inside, (FORCE, MOMENT)), ("external", outside, (EXTERNAL, (0.45, 0.05, 0.65))))
+    kinds = (
+        ("joint", inside, (FORCE, MOMENT)),
+        ("external", outside, (EXTERNAL, (0.45, 0.05, 0.65))),
+    )
     for whose, wrenches, colours in kinds:
         if wrenches is None:
             continue
-        halves = zip(("forces", "moments"), ("N", "N m"), scale, arrows.noise_of(model), colours, strict=True)
+        halves = zip(
+            ("forces", "moments"), ("N", "N m"), scale, arrows.noise_of(model), colours, strict=True
+        )
         for what, unit, length, least, colour in halves:
             segments = wrenches.segments(what, length, least)
             segments = segments[np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1) > 0.0]
@@ -162,9 +198,15 @@ def _wrenches(
 
 
 def _quiver(
-    axes: Axes3D, starts: Array, vectors: Array, colour: str | tuple[float, ...], label: str | None = None
+    axes: Axes3D,
+    starts: Array,
+    vectors: Array,
+    colour: str | tuple[float, ...],
+    label: str | None = None,
 ) -> None:
-    axes.quiver(*starts.T, *vectors.T, color=colour, lw=1.6, arrow_length_ratio=0.18, label=label, zorder=4)
+    axes.quiver(
+        *starts.T, *vectors.T, color=colour, lw=1.6, arrow_length_ratio=0.18, label=label, zorder=4
+    )
 
 
 def _room(axes: Axes3D, points: Array, size: float) -> None:
@@ -178,7 +220,9 @@ def _room(axes: Axes3D, points: Array, size: float) -> None:
     for k, axis in enumerate("xyz"):
         getattr(axes, f"set_{axis}lim")(middle[k] - half[k], middle[k] + half[k])
         getattr(axes, f"set_{axis}label")(f"{axis} [m]")
-        getattr(axes, f"{axis}axis").set_major_locator(MaxNLocator(max(3, round(7.0 * half[k] / half.max()))))
+        getattr(axes, f"{axis}axis").set_major_locator(
+            MaxNLocator(max(3, round(7.0 * half[k] / half.max())))
+        )
     axes.set_box_aspect(tuple(half))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncol=2, frameon=False, fontsize=8)
 
@@ -194,7 +238,13 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
     # directions to the right and upwards on the picture, in data axes, of equal scale
     elevation, azimuth = np.radians([axes.elev, axes.azim])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    towards = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    towards = np.array(
+        [
+            np.cos(elevation) * np.cos(azimuth),
+            np.cos(elevation) * np.sin(azimuth),
+            np.sin(elevation),
+        ]
+    )
     up = np.cross(towards, right)
 
     def pixels(points: Array) -> Array:
@@ -209,15 +259,21 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
                          bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5})  # fmt: skip
         extent = text.get_window_extent()
         half = 0.5 * np.array([extent.width, extent.height]) + 3.0
-        here, *beside = pixels(np.stack([centre, centre + 0.1 * size * right, centre + 0.1 * size * up]))
+        here, *beside = pixels(
+            np.stack([centre, centre + 0.1 * size * right, centre + 0.1 * size * up])
+        )
         strangers = places[np.linalg.norm(places - here, axis=1) > 1.0]
         offset = _free_place(here, half, taken, strangers, boxes)
         boxes.append((here + offset, half))
         m_per_pixel = 0.1 * size / np.linalg.norm(beside - here, axis=1)
-        text.set_position_3d(centre + offset[0] * m_per_pixel[0] * right + offset[1] * m_per_pixel[1] * up)
+        text.set_position_3d(
+            centre + offset[0] * m_per_pixel[0] * right + offset[1] * m_per_pixel[1] * up
+        )
 
 
-def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes: list[tuple[Array, Array]]) -> Array:
+def _free_place(
+    here: Array, half: Array, taken: Array, strangers: Array, boxes: list[tuple[Array, Array]]
+) -> Array:
     """Offset (2,) of a box with half sides (2,) from a point, so that it covers few of the points taken and no other box,
     and is not nearer to a stranger than to its own point."""
 
@@ -230,7 +286,10 @@ def _free_place(here: Array, half: Array, taken: Array, strangers: Array, boxes:
             direction = np.array([np.cos(angle), np.sin(angle)])
             offset = direction * (away + np.abs(direction) @ half)
             hidden = (np.abs(taken - here - offset) < half).all(axis=1).sum()
-            others = sum(bool((np.abs(centre - here - offset) < half + other).all()) for centre, other in boxes)
+            others = sum(
+                bool((np.abs(centre - here - offset) < half + other).all())
+                for centre, other in boxes
+            )
             wrong = (gap(strangers, here + offset) < 1.3 * gap(here, here + offset)).sum()
             if (cost := 2.0 * hidden + 40.0 * others + 8.0 * wrong + 0.1 * away) < least:
                 best, least = offset, cost

@@ -52,7 +52,9 @@ _NOTICE = (
 
 def need_imageio() -> ModuleType:
     """The package imageio; a BackendError where it is not installed."""
-    return optional_package("imageio.v2", "films and pictures need", "video", "'robot_dynamics_ros[view]'")
+    return optional_package(
+        "imageio.v2", "films and pictures need", "video", "'robot_dynamics_ros[view]'"
+    )
 
 
 def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
@@ -60,7 +62,11 @@ def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _
     pages_before = set(pages())
     browser.go(f"{address}/?fixedDpr=1")
     if not browser.wait(lambda: bool(pages().keys() - pages_before), _PATIENCE):
-        raise BackendError("the browser does not show the page", where="browser", remedy="; ".join(browser.errors[:3]))
+        raise BackendError(
+            "the browser does not show the page",
+            where="browser",
+            remedy="; ".join(browser.errors[:3]),
+        )
     return pages()[max(pages())]
 
 
@@ -79,14 +85,18 @@ def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
     return before
 
 
-def painter(client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]) -> Callable[[], np.ndarray]:
+def painter(
+    client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]
+) -> Callable[[], np.ndarray]:
     """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen`` is where the camera
     is, (3,), and what it looks at, (3,) m."""
     position, target = seen
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, (0.0, 0.0, 1.0))
     right /= np.linalg.norm(right)
-    axes = np.stack([right, np.cross(forward, right), forward], axis=1)  # z forward, x to the right, y down
+    axes = np.stack(
+        [right, np.cross(forward, right), forward], axis=1
+    )  # z forward, x to the right, y down
     turned = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
     camera = {"position": position, "wxyz": turned, "fov": FIELD_OF_VIEW, "timeout": _PATIENCE}
     return lambda: np.asarray(client.get_render(height=height, width=width, **camera))[..., :3]
@@ -115,7 +125,9 @@ def write_video(
     """
     path = Path(path)
     if path.suffix not in FILMS:
-        raise ArgumentError(f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path))
+        raise ArgumentError(
+            f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path)
+        )
     need_imageio()
     width, height = width // 16 * 16, height // 16 * 16
     with Window(port=0) as window, Browser(120, 80) as browser:
@@ -144,7 +156,9 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
 
     def write(target: Path) -> None:
         mp4 = path.suffix == ".mp4"
-        options = {"fps": rate, "macro_block_size": 16} if mp4 else {"duration": 1e3 / rate, "loop": 0}
+        options = (
+            {"fps": rate, "macro_block_size": 16} if mp4 else {"duration": 1e3 / rate, "loop": 0}
+        )
         with imageio.get_writer(target, **options) as film:
             for picture in pictures:
                 film.append_data(picture)
@@ -153,7 +167,12 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
 
 
 def write_replay(
-    motion: ShownMotion, path: str | Path, *, rate: float = 30.0, looks: Looks | None = None, title: str = ""
+    motion: ShownMotion,
+    path: str | Path,
+    *,
+    rate: float = 30.0,
+    looks: Looks | None = None,
+    title: str = "",
 ) -> Path:
     """Write a page that replays the motion in 3-D, opened from anywhere, network or not.
 
@@ -174,7 +193,10 @@ def write_replay(
         nodes, draw = stage(window.server.scene, motion, looks)
         draw(int(rows[0]))
         # cameras that see the whole motion: aspect of the picture, position, target, m
-        cameras = [(aspect, *(point.tolist() for point in nodes.view_point(motion, aspect))) for aspect in _ASPECTS]
+        cameras = [
+            (aspect, *(point.tolist() for point in nodes.view_point(motion, aspect)))
+            for aspect in _ASPECTS
+        ]
         window.look(*cameras[0][1:])
         recorder = window.server.get_scene_serializer()
         for k in rows[1:]:
@@ -194,7 +216,9 @@ def stage(
     scene: SceneApi, motion: ShownMotion, looks: Looks | None, paths: bool = True
 ) -> tuple[RobotNodes, Callable[[int], None]]:
     """The robot of a motion in a scene, and a function that shows everything of a row of the motion."""
-    nodes = RobotNodes(scene, motion.model, looks if looks is not None else read_looks(motion.model))
+    nodes = RobotNodes(
+        scene, motion.model, looks if looks is not None else read_looks(motion.model)
+    )
     if paths and len(motion) > 2:
         nodes.paths(centre_paths(motion))
     row, scale = MotionSource(motion).row, motion.scale
@@ -209,7 +233,9 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
         write(part)
         part.replace(path)
     except (OSError, ValueError) as error:
-        raise ArgumentError(f"cannot be written: {error}", where=str(path), remedy="Choose another place.") from None
+        raise ArgumentError(
+            f"cannot be written: {error}", where=str(path), remedy="Choose another place."
+        ) from None
     finally:
         part.unlink(missing_ok=True)
     return path

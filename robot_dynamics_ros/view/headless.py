@@ -16,9 +16,23 @@ from typing import Any
 
 from robot_dynamics_ros.errors import BackendError, RobotDynamicsError
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+)
 
-_QUIET = ("background-networking", "component-update", "default-apps", "domain-reliability", "extensions", "sync")
+_QUIET = (
+    "background-networking",
+    "component-update",
+    "default-apps",
+    "domain-reliability",
+    "extensions",
+    "sync",
+)
 _FLAGS = (
     "--headless=new",
     "--use-angle=swiftshader",
@@ -58,13 +72,17 @@ HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
 
 
 def _unexpected(text: str) -> RobotDynamicsError:
-    return RobotDynamicsError(text, where="browser", remedy="Please report it, with the version of the browser.")
+    return RobotDynamicsError(
+        text, where="browser", remedy="Please report it, with the version of the browser."
+    )
 
 
 def find_browser() -> str | None:
     """Path of a Chromium, Chrome or Edge: ``ROBOT_DYNAMICS_BROWSER``, or the first one on the path."""
     named = os.environ.get("ROBOT_DYNAMICS_BROWSER")
-    return shutil.which(named) if named else next((p for p in map(shutil.which, BROWSERS) if p), None)
+    return (
+        shutil.which(named) if named else next((p for p in map(shutil.which, BROWSERS) if p), None)
+    )
 
 
 class Browser(AbstractContextManager["Browser"]):
@@ -80,11 +98,11 @@ class Browser(AbstractContextManager["Browser"]):
         requests: address of every request that the page made.
     """
 
-    def __init__(self, width: int = 1280, height: int = 800, pause: float = 0.1, names: str = "") -> None:
+    def __init__(
+        self, width: int = 1280, height: int = 800, pause: float = 0.1, names: str = ""
+    ) -> None:
         if (program := find_browser()) is None:
-            remedy = (
-                "Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER."
-            )
+            remedy = "Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER."
             raise BackendError("there is no browser to draw with", where="browser", remedy=remedy)
         self.errors: list[str] = []
         self.requests: list[str] = []
@@ -123,12 +141,20 @@ class Browser(AbstractContextManager["Browser"]):
             with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=30.0) as answer:
                 pages = [page for page in json.load(answer) if page["type"] == "page"]
                 address = pages[0]["webSocketDebuggerUrl"] if pages else ""
-        self._socket = connect(address, max_size=None, compression=None, ping_interval=None, proxy=None)
+        self._socket = connect(
+            address, max_size=None, compression=None, ping_interval=None, proxy=None
+        )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
         """One command of the debugging protocol, and its answer; an error if it is refused, or comes too late."""
@@ -139,7 +165,9 @@ class Browser(AbstractContextManager["Browser"]):
             message = self._next(deadline - time.monotonic())
             if message is None:
                 remedy = "Close other programs, or allow more time."
-                raise RobotDynamicsError(f"no answer to {method} within {timeout:g} s", where="browser", remedy=remedy)
+                raise RobotDynamicsError(
+                    f"no answer to {method} within {timeout:g} s", where="browser", remedy=remedy
+                )
             if message.get("id") == self._number:
                 if "error" in message:
                     raise _unexpected(f"{method}: {message['error'].get('message')}")
@@ -153,10 +181,14 @@ class Browser(AbstractContextManager["Browser"]):
         values = message.get("params", {})
         match message.get("method"):
             case "Runtime.consoleAPICalled" if values["type"] in ("error", "assert"):
-                self.errors.append(" ".join(str(a.get("value", a.get("description", ""))) for a in values["args"]))
+                self.errors.append(
+                    " ".join(str(a.get("value", a.get("description", ""))) for a in values["args"])
+                )
             case "Runtime.exceptionThrown":
                 detail = values["exceptionDetails"]
-                self.errors.append(str(detail.get("exception", {}).get("description", detail["text"])))
+                self.errors.append(
+                    str(detail.get("exception", {}).get("description", detail["text"]))
+                )
             case "Log.entryAdded" if values["entry"]["level"] == "error":
                 self.errors.append(f"{values['entry']['text']} {values['entry'].get('url', '')}")
             case "Network.requestWillBeSent":
@@ -170,7 +202,9 @@ class Browser(AbstractContextManager["Browser"]):
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page; promises are waited for; a RobotDynamicsError if it throws."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise _unexpected(str(answer["exceptionDetails"]))
         return answer["result"].get("value")

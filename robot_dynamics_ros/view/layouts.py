@@ -19,7 +19,10 @@ _STREAMER = "ROS2 Topic Subscriber"  # of PlotJuggler's plugins for ROS
 
 
 def _wrench_topics(model: RobotModel, namespace: str) -> dict[str, str]:
-    return {name: f"{namespace}/{_CONTROLLER}/joint_wrenches/{topic_token(name)}" for name in model.joint_names}
+    return {
+        name: f"{namespace}/{_CONTROLLER}/joint_wrenches/{topic_token(name)}"
+        for name in model.joint_names
+    }
 
 
 def _short(number: float) -> float:
@@ -31,8 +34,15 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     the first: each one that is on has the controller publish one topic more)."""
     scale, size = sensible_scale(model), robot_size(model)
 
-    def display(kind: str, name: str, properties: dict[str, Any], enabled: bool = True) -> dict[str, Any]:
-        return {"Class": f"rviz_default_plugins/{kind}", "Name": name, **properties, "Enabled": enabled}
+    def display(
+        kind: str, name: str, properties: dict[str, Any], enabled: bool = True
+    ) -> dict[str, Any]:
+        return {
+            "Class": f"rviz_default_plugins/{kind}",
+            "Name": name,
+            **properties,
+            "Enabled": enabled,
+        }
 
     def topic(name: str) -> dict[str, str]:
         return {"Value": name, "Durability Policy": "Volatile", "Reliability Policy": "Best Effort"}
@@ -46,13 +56,25 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         "Force Color": colour(FORCE), "Torque Color": colour(MOMENT), "History Length": 1,
     }  # fmt: skip
     displays = [
-        display("Grid", "Grid", {"Color": "160; 160; 160", "Cell Size": _short(size / 4), "Plane Cell Count": 16}),
-        display("RobotModel", "Robot", {"Description Source": "Topic", "Description Topic": described}),
+        display(
+            "Grid",
+            "Grid",
+            {"Color": "160; 160; 160", "Cell Size": _short(size / 4), "Plane Cell Count": 16},
+        ),
+        display(
+            "RobotModel", "Robot", {"Description Source": "Topic", "Description Topic": described}
+        ),
         display("TF", "Frames", {}, enabled=False),
-        display("MarkerArray", "Wrenches of all joints", {"Topic": topic(f"{namespace}/{_VIEWER}/wrench_markers")}),
+        display(
+            "MarkerArray",
+            "Wrenches of all joints",
+            {"Topic": topic(f"{namespace}/{_VIEWER}/wrench_markers")},
+        ),
     ]
     for number, (name, address) in enumerate(_wrench_topics(model, namespace).items()):
-        displays.append(display("Wrench", f"Wrench of {name}", {"Topic": topic(address), **arrows}, number == 0))
+        displays.append(
+            display("Wrench", f"Wrench of {name}", {"Topic": topic(address), **arrows}, number == 0)
+        )
     view = {
         "Class": "rviz_default_plugins/Orbit", "Name": "Current View", "Distance": _short(2.5 * size),
         "Focal Point": {"X": 0.0, "Y": 0.0, "Z": _short(0.3 * size)}, "Pitch": 0.4, "Yaw": 0.8,
@@ -61,7 +83,11 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         "Panels": [{"Class": "rviz_common/Displays", "Name": "Displays"}],
         "Visualization Manager": {
             "Class": "",
-            "Global Options": {"Background Color": "245; 245; 245", "Fixed Frame": model.root_link, "Frame Rate": 30},
+            "Global Options": {
+                "Background Color": "245; 245; 245",
+                "Fixed Frame": model.root_link,
+                "Frame Rate": 30,
+            },
             "Displays": displays,
             "Tools": [{"Class": "rviz_default_plugins/MoveCamera"}],
             "Views": {"Current": view},
@@ -74,7 +100,9 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     forces, and the diagnostics."""
     size = robot_size(model)
     topics: dict[str, Any] = {f"{namespace}/{_VIEWER}/wrench_markers": {"visible": True}}
-    layers: dict[str, Any] = {"grid": {"layerId": "foxglove.Grid", "visible": True, "size": 4.0 * size}}
+    layers: dict[str, Any] = {
+        "grid": {"layerId": "foxglove.Grid", "visible": True, "size": 4.0 * size}
+    }
     # Foxglove takes a robot from the topic /robot_description by itself, from any other only by a layer of its own
     described = f"{namespace}/robot_description"
     if namespace:
@@ -84,7 +112,13 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         }  # fmt: skip
     else:
         topics[described] = {"visible": True}
-    camera = {"distance": 2.5 * size, "phi": 65.0, "thetaOffset": 45.0, "perspective": True, "near": 0.01 * size}
+    camera = {
+        "distance": 2.5 * size,
+        "phi": 65.0,
+        "thetaOffset": 45.0,
+        "perspective": True,
+        "near": 0.01 * size,
+    }
     panels: dict[str, Any] = {
         "3D!robot": {
             "followTf": model.root_link, "followMode": "follow-none", "scene": {}, "cameraState": camera,
@@ -95,13 +129,27 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     # paths know a joint by its place only: of these two topics that is the model's, whatever the driver's may be
     joints, error = f"{namespace}/{_VIEWER}/joint_states", f"{namespace}/{_CONTROLLER}/error"
     names = [name for name in model.joint_names if model.joint(name).type.nq == 1]
-    forces = {name: f"{topic}.wrench.force.z" for name, topic in _wrench_topics(model, namespace).items()}
+    forces = {
+        name: f"{topic}.wrench.force.z" for name, topic in _wrench_topics(model, namespace).items()
+    }
     column: Any = None
     for key, title, paths in (
         ("force", "force in the joint, z [N]", forces),
-        ("effort", "effort [N m, N]", {name: f"{joints}.effort[{k}]" for k, name in enumerate(names)}),
-        ("error", "tracking error [rad, m]", {name: f"{error}.position[{k}]" for k, name in enumerate(names)}),
-        ("position", "position [rad, m]", {name: f"{joints}.position[{k}]" for k, name in enumerate(names)}),
+        (
+            "effort",
+            "effort [N m, N]",
+            {name: f"{joints}.effort[{k}]" for k, name in enumerate(names)},
+        ),
+        (
+            "error",
+            "tracking error [rad, m]",
+            {name: f"{error}.position[{k}]" for k, name in enumerate(names)},
+        ),
+        (
+            "position",
+            "position [rad, m]",
+            {name: f"{joints}.position[{k}]" for k, name in enumerate(names)},
+        ),
     ):
         curve = {"enabled": True, "timestampMethod": "headerStamp"}
         panels[f"Plot!{key}"] = {
@@ -112,7 +160,11 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
                 for k, (label, path) in enumerate(paths.items())
             ],
         }  # fmt: skip
-        column = f"Plot!{key}" if column is None else _split(f"Plot!{key}", column, 100.0 / (len(panels) - 2))
+        column = (
+            f"Plot!{key}"
+            if column is None
+            else _split(f"Plot!{key}", column, 100.0 / (len(panels) - 2))
+        )
     left = _split("3D!robot", "DiagnosticSummary!state", 78)
     return {
         "configById": panels, "globalVariables": {}, "userNodes": {}, "playbackConfig": {"speed": 1},
@@ -139,18 +191,33 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
     def sheet(title: str, plots: dict[str, list[str]]) -> ElementTree.Element:
         areas = []
         for name, curves in plots.items():
-            lines = [element("curve", name=curve, color=SERIES[k % len(SERIES)]) for k, curve in enumerate(curves)]
-            plot = element("plot", *lines, mode="TimeSeries", style="Lines", flip_x="false", flip_y="false")
+            lines = [
+                element("curve", name=curve, color=SERIES[k % len(SERIES)])
+                for k, curve in enumerate(curves)
+            ]
+            plot = element(
+                "plot", *lines, mode="TimeSeries", style="Lines", flip_x="false", flip_y="false"
+            )
             areas.append(element("DockArea", plot, name=name))
         sizes = ";".join([f"{1.0 / len(plots):.6f}"] * len(plots))
-        splitter = element("DockSplitter", *areas, orientation="-", sizes=sizes, count=str(len(plots)))
+        splitter = element(
+            "DockSplitter", *areas, orientation="-", sizes=sizes, count=str(len(plots))
+        )
         return element("Tab", element("Container", splitter), tab_name=title, containers="1")
 
     joints, error = f"{namespace}/joint_states", f"{namespace}/{_CONTROLLER}/error"
     wrenches, names = _wrench_topics(model, namespace), model.joint_names
-    columns = (("position", joints, "position"), ("tracking error", error, "position"), ("effort", joints, "effort"))
-    motion = {title: [f"{topic}/{name}/{field}" for name in names] for title, topic, field in columns}
-    forces = {name: [f"{topic}/wrench/force/{axis}" for axis in "xyz"] for name, topic in wrenches.items()}
+    columns = (
+        ("position", joints, "position"),
+        ("tracking error", error, "position"),
+        ("effort", joints, "effort"),
+    )
+    motion = {
+        title: [f"{topic}/{name}/{field}" for name in names] for title, topic, field in columns
+    }
+    forces = {
+        name: [f"{topic}/wrench/force/{axis}" for axis in "xyz"] for name, topic in wrenches.items()
+    }
     listening = {
         "use_header_stamp": "true",
         "discard_large_arrays": "true",
@@ -159,24 +226,38 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
         "remove_suffix_from_strings": "false",
         "selected_topics": ";".join([joints, error, *wrenches.values()]),
     }
-    tabs = (sheet("motion", motion), sheet("wrenches", forces), element("currentTabIndex", index="0"))
+    tabs = (
+        sheet("motion", motion),
+        sheet("wrenches", forces),
+        element("currentTabIndex", index="0"),
+    )
     root = element(
         "root",
         element("tabbed_widget", *tabs, name="Main Window", parent="main_window"),
         element("use_relative_time_offset", enabled="1"),
-        element("Plugins", element("plugin", *(element(k, value=v) for k, v in listening.items()), ID=_STREAMER)),
+        element(
+            "Plugins",
+            element("plugin", *(element(k, value=v) for k, v in listening.items()), ID=_STREAMER),
+        ),
         element("previouslyLoaded_Streamer", name=_STREAMER),
     )
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
-def write_layouts(model: RobotModel, directory: str | Path, namespace: str = "") -> tuple[Path, ...]:
+def write_layouts(
+    model: RobotModel, directory: str | Path, namespace: str = ""
+) -> tuple[Path, ...]:
     """Write ``<robot>.rviz``, ``<robot>.foxglove.json`` and ``<robot>.plotjuggler.xml``; their paths."""
     prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
     folder, name = Path(directory), topic_token(model.name)
     texts = {
-        f"{name}.rviz": json.dumps(rviz_config(model, prefix), indent=2, ensure_ascii=False) + "\n",  # JSON is YAML
+        f"{name}.rviz": json.dumps(rviz_config(model, prefix), indent=2, ensure_ascii=False)
+        + "\n",  # JSON is YAML
         f"{name}.foxglove.json": json.dumps(foxglove_layout(model, prefix), indent=2) + "\n",
         f"{name}.plotjuggler.xml": plotjuggler_layout(model, prefix),
     }
@@ -185,5 +266,7 @@ def write_layouts(model: RobotModel, directory: str | Path, namespace: str = "")
         for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ArgumentError(f"cannot be written: {error}", where=str(folder), remedy="Choose another place.") from None
+        raise ArgumentError(
+            f"cannot be written: {error}", where=str(folder), remedy="Choose another place."
+        ) from None
     return tuple(folder / file for file in texts)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def text_block(text: str) -> str:
     """HTML of a text from anywhere, as it is: nothing in it is taken for markup or for code."""
     lines = "<br>".join(html.escape(line) for line in text.splitlines())
-    return f'<div style="padding: 0 0.8em; font-size: 0.85em; overflow-wrap: anywhere">{lines}</div>'
+    return (
+        f'<div style="padding: 0 0.8em; font-size: 0.85em; overflow-wrap: anywhere">{lines}</div>'
+    )
 
 
 def number(value: float, unit: str = "") -> str:
@@ -47,7 +49,9 @@ class JointLoads:
     """
 
     def __init__(self, model: RobotModel, shown: Shown, poses: Array) -> None:
-        self.names = names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
+        self.names = names = tuple(
+            name for name in model.joint_names if model.joint(name).type.nq == 1
+        )
         n = len(names)
         self.position, self.effort, self.share = (np.full(n, np.nan) for _ in range(3))
         self.wrench = np.full((n, 6), np.nan)
@@ -58,9 +62,13 @@ class JointLoads:
         for i, name in enumerate(names):
             joint = model.joint(name)
             slides = joint.type is JointType.PRISMATIC
-            self.position[i] = shown.q[model.q_slice(name).start] * (1e3 if slides else math.degrees(1.0))
+            self.position[i] = shown.q[model.q_slice(name).start] * (
+                1e3 if slides else math.degrees(1.0)
+            )
             if name in wrenches:
-                moment, force = (half @ poses[model.link_index(joint.child), :3, :3] for half in wrenches[name])
+                moment, force = (
+                    half @ poses[model.link_index(joint.child), :3, :3] for half in wrenches[name]
+                )
                 self.wrench[i] = *moment, *force
                 own = force if slides else moment
                 self.effort[i] = along = float(own @ joint.axis)
@@ -91,7 +99,9 @@ class LoadPanel:
             self._table = gui.add_html("")
             gui.add_button("forget the largest").on_click(lambda _event: self._forget())
             self._outside = gui.add_html("")
-        self._detail = gui.add_html(text_block("click a link: its mass, and the wrench in its joint"))
+        self._detail = gui.add_html(
+            text_block("click a link: its mass, and the wrench in its joint")
+        )
 
     def _forget(self) -> None:
         self._largest = {}
@@ -118,7 +128,11 @@ class LoadPanel:
 
     def _rows(self, loads: JointLoads) -> str:
         head = ("", "position", "effort", "of limit", "force, N", "most", "moment, N m", "most")
-        most = {name: rows == np.nanmax(rows) for name, rows in self._largest.items() if np.isfinite(rows).any()}
+        most = {
+            name: rows == np.nanmax(rows)
+            for name, rows in self._largest.items()
+            if np.isfinite(rows).any()
+        }
         lines = []
         for i, name in enumerate(loads.names[: self.MOST]):
             slides = self._model.joint(name).type is JointType.PRISMATIC
@@ -130,10 +144,15 @@ class LoadPanel:
             ]
             for half, row in (("force", loads.force), ("moment", loads.moment)):
                 value = number(self._largest[half][i])
-                cells += [number(row[i]), f"<b>{value}</b>" if half in most and most[half][i] else value]
+                cells += [
+                    number(row[i]),
+                    f"<b>{value}</b>" if half in most and most[half][i] else value,
+                ]
             lines.append(_row(name, cells, {2: _share_colour(share)}))
         if len(loads.names) > self.MOST:
-            lines.append(f'<tr><td colspan="{len(head)}">and {len(loads.names) - self.MOST} more</td></tr>')
+            lines.append(
+                f'<tr><td colspan="{len(head)}">and {len(loads.names) - self.MOST} more</td></tr>'
+            )
         return _html_table(head, lines)
 
     def _link_text(self, loads: JointLoads) -> str:
@@ -164,14 +183,23 @@ def _outside_rows(shown: Shown) -> str:
     return _html_table(head, lines) if lines else ""
 
 
-def _row(name: str, cells: Sequence[str], backgrounds: Mapping[int, str] = MappingProxyType({})) -> str:
-    styles = (f"; background: {backgrounds[k]}" if k in backgrounds else "" for k in range(len(cells)))
-    texts = (f'<td style="text-align: right{style}">{cell}</td>' for style, cell in zip(styles, cells, strict=True))
+def _row(
+    name: str, cells: Sequence[str], backgrounds: Mapping[int, str] = MappingProxyType({})
+) -> str:
+    styles = (
+        f"; background: {backgrounds[k]}" if k in backgrounds else "" for k in range(len(cells))
+    )
+    texts = (
+        f'<td style="text-align: right{style}">{cell}</td>'
+        for style, cell in zip(styles, cells, strict=True)
+    )
     return f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{"".join(texts)}</tr>'
 
 
 def _html_table(head: Sequence[str], lines: Sequence[str]) -> str:
-    titles = "".join(f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head)
+    titles = "".join(
+        f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head
+    )
     style = "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: tabular-nums"
     return f'<div style="padding: 0 0.3em"><table style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
 
@@ -185,4 +213,7 @@ def _share_colour(share: float) -> str:
 
 def link_shares(model: RobotModel, loads: JointLoads) -> Mapping[str, float]:
     """Link → share of the limit of the effort in the joint that carries it."""
-    return {model.joint(name).child: share for name, share in zip(loads.names, loads.share.tolist(), strict=True)}
+    return {
+        model.joint(name).child: share
+        for name, share in zip(loads.names, loads.share.tolist(), strict=True)
+    }

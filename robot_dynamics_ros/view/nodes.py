@@ -27,7 +27,15 @@ from robot_dynamics_ros.view.arrows import (
 )
 from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.camera import VIEWS, camera_that_sees
-from robot_dynamics_ros.view.colours import ESTIMATED, EXTERNAL, FORCE, GHOST, MOMENT, PARTS, by_speed
+from robot_dynamics_ros.view.colours import (
+    ESTIMATED,
+    EXTERNAL,
+    FORCE,
+    GHOST,
+    MOMENT,
+    PARTS,
+    by_speed,
+)
 from robot_dynamics_ros.view.loads import number
 from robot_dynamics_ros.view.source import Shown, ShownMotion
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
@@ -35,7 +43,10 @@ from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arro
 if TYPE_CHECKING:
     from viser import SceneApi, SceneNodeHandle
 
-_AWAY, _RIGHT = np.array([0.62, -0.785, 0.0]), np.array([0.785, 0.62, 0.0])  # of the first camera, on the ground
+_AWAY, _RIGHT = (
+    np.array([0.62, -0.785, 0.0]),
+    np.array([0.785, 0.62, 0.0]),
+)  # of the first camera, on the ground
 _SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
 
 
@@ -59,7 +70,9 @@ class RobotNodes:
         self._ghost: list[SceneNodeHandle] = []
         self._marks: dict[str, list[Any]] = {}
         self._labels: dict[str, Any] = {}
-        self._tips: dict[str, Array] = {}  # points that a camera has to see: of arrows, texts, and the legend
+        self._tips: dict[
+            str, Array
+        ] = {}  # points that a camera has to see: of arrows, texts, and the legend
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
@@ -74,7 +87,9 @@ class RobotNodes:
             for name in model.link_names
         ]
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
-        self._placed = np.full_like(self.poses, np.inf)  # as the page has them: what does not move is not sent again
+        self._placed = np.full_like(
+            self.poses, np.inf
+        )  # as the page has them: what does not move is not sent again
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
         cell = nice_scale(0.25 * self.size, 1.0)
         scene.add_grid(
@@ -91,7 +106,9 @@ class RobotNodes:
         self.wrenches("joints", shown.wrenches, scale, forces, moments)
         self.largest(shown.wrenches, scale, forces, moments)
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
-            arrows = external_arrows(self.model, shown.q, wrenches) if wrenches and on(name) else None
+            arrows = (
+                external_arrows(self.model, shown.q, wrenches) if wrenches and on(name) else None
+            )
             self.wrenches(name, arrows, scale, True, moments)
         self.centres(on("centres"))
         self.ghost(shown.reference if on("reference") else None)
@@ -107,7 +124,10 @@ class RobotNodes:
         """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
         poses = None if q is None else np.asarray(link_poses(self.model, q))
         # where the two coincide, one would only tint the other
-        apart = poses is not None and np.abs(poses[:, :3, 3] - self.poses[:, :3, 3]).max() >= 0.004 * self.size
+        apart = (
+            poses is not None
+            and np.abs(poses[:, :3, 3] - self.poses[:, :3, 3]).max() >= 0.004 * self.size
+        )
         self._mark("ghost", bool(apart), self._make_ghost)
         if poses is not None and apart:
             _place(self._ghost, poses)
@@ -116,7 +136,8 @@ class RobotNodes:
         root = f"{self.root}/ghost"
         whole = self.scene.add_frame(root, show_axes=False)
         self._ghost = [
-            self.scene.add_frame(f"{root}/{self._nodes[name]}", show_axes=False) for name in self.model.link_names
+            self.scene.add_frame(f"{root}/{self._nodes[name]}", show_axes=False)
+            for name in self.model.link_names
         ]
         self.bodies.draw(self.bodies.default_layers[0], root, GHOST)
         return [whole]
@@ -131,7 +152,10 @@ class RobotNodes:
         return handles
 
     def view_point(
-        self, motion: ShownMotion | None = None, aspect: float = 1.3, away: Sequence[float] = VIEWS["fit"]
+        self,
+        motion: ShownMotion | None = None,
+        aspect: float = 1.3,
+        away: Sequence[float] = VIEWS["fit"],
     ) -> tuple[Array, Array]:
         """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m: in all of a
         motion, or where the robot is now; see :func:`camera_that_sees`."""
@@ -139,14 +163,22 @@ class RobotNodes:
         if motion is not None:
             rows = motion.some_rows(50)
             poses = np.asarray(link_poses(self.model, motion.q[rows]))
-            starts = poses[:, [self._tree.link_of[name] for name in self.model.joint_names], :3][..., 3]
-            tips.append((starts + motion.scale.force * motion.wrench_table(rows)[..., 3:]).reshape(-1, 3))
+            starts = poses[:, [self._tree.link_of[name] for name in self.model.joint_names], :3][
+                ..., 3
+            ]
+            tips.append(
+                (starts + motion.scale.force * motion.wrench_table(rows)[..., 3:]).reshape(-1, 3)
+            )
         # arcs and numbers stand about the joints
         reach = 0.07 * self.size * np.concatenate([np.eye(3), -np.eye(3)])
         points = [(poses[:, :, None, :3, 3] + reach).reshape(-1, 3)]
         for link, corners in self.bodies.corners.items():
             k = self.model.link_index(link)
-            points.append((poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)).reshape(-1, 3))
+            points.append(
+                (
+                    poses[:, k, None, :3, 3] + corners @ poses[:, k, :3, :3].transpose(0, 2, 1)
+                ).reshape(-1, 3)
+            )
         position, target = camera_that_sees(np.concatenate([*points, *tips]), away, aspect)
         return self.offset + position, self.offset + target
 
@@ -166,9 +198,15 @@ class RobotNodes:
         """Sides of the names of links: another one where a frame lies on that of the parent."""
         turns: list[int] = []
         for k, parent in enumerate(self._tree.parent):
-            near = k and np.linalg.norm(self.model.joint(self._tree.joint_of[k]).origin.position) < 0.03 * self.size
+            near = (
+                k
+                and np.linalg.norm(self.model.joint(self._tree.joint_of[k]).origin.position)
+                < 0.03 * self.size
+            )
             turns.append(turns[parent] + 1 if near else 0)
-        return [("top-left", "bottom-left", "top-right", "bottom-right")[turn % 4] for turn in turns]
+        return [
+            ("top-left", "bottom-left", "top-right", "bottom-right")[turn % 4] for turn in turns
+        ]
 
     def hide(self, link: str) -> None:
         """Hide one link more; ``""``: show all."""
@@ -177,11 +215,18 @@ class RobotNodes:
                 handle.visible = not link
 
     def wrenches(
-        self, name: str, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
+        self,
+        name: str,
+        arrows: Arrows | None,
+        scale: ArrowScale,
+        forces: bool = True,
+        moments: bool = True,
     ) -> None:
         """Show forces as arrows and moments as arcs, external and estimated ones in other colours; ``None`` hides
         them."""
-        force, moment = {"external": [EXTERNAL] * 2, "estimated": [ESTIMATED] * 2}.get(name, [FORCE, MOMENT])
+        force, moment = {"external": [EXTERNAL] * 2, "estimated": [ESTIMATED] * 2}.get(
+            name, [FORCE, MOMENT]
+        )
         self.vectors(f"{name}_forces", arrows if forces else None, "forces", scale, force)
         self.vectors(f"{name}_moments", arrows if moments else None, "moments", scale, moment)
 
@@ -197,9 +242,18 @@ class RobotNodes:
                 points = arrows.points[row] + 0.006 * self.size * (k - 4)
                 part = Arrows((name,), points, arrows.forces[row], arrows.moments[row])
             for half in ("forces", "moments"):
-                self.vectors(f"part_{name}_{half}", part if half == what else None, half, scale, colour)
+                self.vectors(
+                    f"part_{name}_{half}", part if half == what else None, half, scale, colour
+                )
 
-    def vectors(self, name: str, arrows: Arrows | None, what: str, scale: ArrowScale, colour: Sequence[float]) -> None:
+    def vectors(
+        self,
+        name: str,
+        arrows: Arrows | None,
+        what: str,
+        scale: ArrowScale,
+        colour: Sequence[float],
+    ) -> None:
         """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are left out."""
         moments = what == "moments"
         bones = None
@@ -224,13 +278,25 @@ class RobotNodes:
         one = Arrows((name,), start[None], (end - start)[None], np.zeros((1, 3)))
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
-    def largest(self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
+    def largest(
+        self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
+    ) -> None:
         """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
         for what, unit, shown, length, noise, along in zip(
-            ("force", "moment"), ("N", "N m"), (forces, moments), scale, self._noise, (1.0, -0.58), strict=True
+            ("force", "moment"),
+            ("N", "N m"),
+            (forces, moments),
+            scale,
+            self._noise,
+            (1.0, -0.58),
+            strict=True,
         ):
             name = f"largest_{what}"
-            vectors = np.zeros((1, 3)) if arrows is None or not len(arrows.names) else getattr(arrows, f"{what}s")
+            vectors = (
+                np.zeros((1, 3))
+                if arrows is None or not len(arrows.names)
+                else getattr(arrows, f"{what}s")
+            )
             sizes = np.linalg.norm(vectors, axis=1)
             k = int(sizes.argmax())
             if arrows is None or not shown or sizes[k] <= noise:
@@ -239,7 +305,10 @@ class RobotNodes:
                 continue
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
-            at, half = arrows.points[k] + along * length * tip, 0.0075 * len(text) * self.size * _RIGHT
+            at, half = (
+                arrows.points[k] + along * length * tip,
+                0.0075 * len(text) * self.size * _RIGHT,
+            )
             self._tips[name] = np.stack([at - half, at + half])
             self._label(name, text, at, above=what == "force")
 
@@ -253,19 +322,32 @@ class RobotNodes:
             ("force", "N", forces, scale.force, FORCE, _RIGHT, -0.38),
             ("moment", "N m", moments, scale.moment, MOMENT, _AWAY, 0.0),
         ):
-            value = nice_scale(0.2 * self.size, length)  # N or N m, and a length of 10 to 20 % of the robot
+            value = nice_scale(
+                0.2 * self.size, length
+            )  # N or N m, and a length of 10 to 20 % of the robot
             point = bottom + self.size * (0.27 * _AWAY + side * _RIGHT + (0.0, 0.0, 0.06))
             half = 0.5 * length * value  # of the arrow, or the radius of the arc
-            below = point + (half * _RIGHT if what == "force" else (0.0, 0.0, -half)) - (0.0, 0.0, 0.03 * self.size)
+            below = (
+                point
+                + (half * _RIGHT if what == "force" else (0.0, 0.0, -half))
+                - (0.0, 0.0, 0.03 * self.size)
+            )
             wide = 0.13 * self.size * _RIGHT  # half of the text
             foot = below - (0.0, 0.0, 0.07 * self.size)
-            self._tips[f"legend_text_{what}"] = np.stack([foot - wide, foot + wide, point])[: 3 if shown else 0]
+            self._tips[f"legend_text_{what}"] = np.stack([foot - wide, foot + wide, point])[
+                : 3 if shown else 0
+            ]
             one = Arrows((what,), point[None], value * direction[None], value * direction[None])
             self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
             self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, shown)
 
     def _label(
-        self, name: str, text: str = "", point: Array | None = None, shown: bool = True, above: bool = False
+        self,
+        name: str,
+        text: str = "",
+        point: Array | None = None,
+        shown: bool = True,
+        above: bool = False,
     ) -> None:
         if shown and name not in self._labels:
             self._labels[name] = self.scene.add_label(
@@ -298,7 +380,11 @@ class RobotNodes:
 
     def axes(self, shown: bool) -> None:
         """Show the axis of every moving joint, the arc of its limits, and a hand at its position."""
-        self._mark("axes", shown, lambda: [line for name in self.model.moving_joint_names for line in self._axis(name)])
+        self._mark(
+            "axes",
+            shown,
+            lambda: [line for name in self.model.moving_joint_names for line in self._axis(name)],
+        )
 
     def _axis(self, name: str) -> list[SceneNodeHandle]:
         """Lines of the axis of a joint that turns or slides, of its limits, and of a hand at its position."""
@@ -328,12 +414,21 @@ class RobotNodes:
             if joint.type is JointType.CONTINUOUS or not limited:
                 lower, upper = -math.pi, math.pi
             angles = np.linspace(max(lower, -math.pi), min(upper, math.pi), 33)
-            arc = 0.8 * length * (np.outer(np.cos(angles), side) + np.outer(np.sin(angles), np.cross(axis, side)))
+            arc = (
+                0.8
+                * length
+                * (np.outer(np.cos(angles), side) + np.outer(np.sin(angles), np.cross(axis, side)))
+            )
             spokes = [[np.zeros(3), arc[0]], [np.zeros(3), arc[-1]]]
             limits = np.concatenate([np.stack([arc[:-1], arc[1:]], axis=1), spokes])
-            handles.append(lines(f"{child}/hand", [[np.zeros(3), 0.8 * length * side]], (20, 20, 20)))
+            handles.append(
+                lines(f"{child}/hand", [[np.zeros(3), 0.8 * length * side]], (20, 20, 20))
+            )
         limits = limits @ joint.origin.rotation.T + joint.origin.position
-        return [*handles, lines(f"{self._nodes[joint.parent]}/limits_{child}", limits, (90, 160, 60))]
+        return [
+            *handles,
+            lines(f"{self._nodes[joint.parent]}/limits_{child}", limits, (90, 160, 60)),
+        ]
 
     def paths(self, paths: CenterOfMassPaths | None) -> None:
         """Show the paths of centres of mass, coloured by speed; ``None`` hides them."""
@@ -342,7 +437,8 @@ class RobotNodes:
             assert paths is not None
             colours = by_speed(paths.speed, float(paths.speed.max(initial=0.0)))
             segments, ends = (
-                np.stack([table[:, :-1], table[:, 1:]], axis=2).reshape(-1, 2, 3) for table in (paths.position, colours)
+                np.stack([table[:, :-1], table[:, 1:]], axis=2).reshape(-1, 2, 3)
+                for table in (paths.position, colours)
             )
             return [
                 self.scene.add_line_segments(

@@ -22,7 +22,14 @@ from robot_dynamics_ros.view.colours import PARTS, rgb255
 from robot_dynamics_ros.view.loads import text_block
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.plots import other_than
-from robot_dynamics_ros.view.source import Adjustable, Controls, MotionSource, PoseSource, Shown, Source
+from robot_dynamics_ros.view.source import (
+    Adjustable,
+    Controls,
+    MotionSource,
+    PoseSource,
+    Shown,
+    Source,
+)
 
 if TYPE_CHECKING:
     from viser import GuiApi, GuiCheckboxHandle, GuiEvent, GuiFolderHandle, GuiSliderHandle
@@ -69,12 +76,17 @@ class _Sliders:
             if (kind := model.joint(name).type).nq == 1:
                 i, slides = model.q_slice(name).start, kind is JointType.PRISMATIC
                 unit, factor = unit_of("position", "length" if slides else "angle")
-                limits, widest = np.array([model.lower[i], model.upper[i]]), 1.0 if slides else math.pi
+                limits, widest = (
+                    np.array([model.lower[i], model.upper[i]]),
+                    1.0 if slides else math.pi,
+                )
                 low, high = 10.0 * factor * np.where(np.isfinite(limits), limits, (-widest, widest))
                 lowest = math.ceil(low - 1e-6)  # tenths of a degree or mm, within the limits
                 most = max(math.floor(high + 1e-6), lowest + 1) / 10.0
                 self._axes.append((i, factor, unit))
-                self.handles.append(gui.add_slider(f"{name} [{unit}]", lowest / 10.0, most, 0.1, lowest / 10.0))
+                self.handles.append(
+                    gui.add_slider(f"{name} [{unit}]", lowest / 10.0, most, 0.1, lowest / 10.0)
+                )
         self.show(q)
 
     def values(self) -> list[float]:
@@ -147,19 +159,35 @@ class LayerPanel:
         with gui.add_folder("Balance of one joint's wrench", expand_by_default=False):
             joints = source.model.moving_joint_names
             self._nobody = other_than(joints, "none")
-            self._joint = gui.add_dropdown("joint", (self._nobody, *joints), initial_value=self._nobody)
-            observers = tuple(dict.fromkeys(("world", *source.model.link_names)))  # many robots have a link called so
+            self._joint = gui.add_dropdown(
+                "joint", (self._nobody, *joints), initial_value=self._nobody
+            )
+            observers = tuple(
+                dict.fromkeys(("world", *source.model.link_names))
+            )  # many robots have a link called so
             self._observer = gui.add_dropdown("observer", observers, initial_value="world")
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
             parts = ("joint", *WRENCH_PARTS)
-            swatches = (f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in parts)
-            gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>')
+            swatches = (
+                f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in parts
+            )
+            gui.add_html(
+                f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>'
+            )
             self._parts_text = gui.add_markdown("")
         with gui.add_folder("Show", expand_by_default=False):
-            labels = ("visuals", "collision shapes", "skeleton", "inertia ellipsoids", "inertia boxes")
+            labels = (
+                "visuals",
+                "collision shapes",
+                "skeleton",
+                "inertia ellipsoids",
+                "inertia boxes",
+            )
             for layer, label in zip(LAYERS, labels, strict=True):
                 if layer not in ("visuals", "collisions") or nodes.bodies.shapes(layer):
-                    self._boxes[layer] = gui.add_checkbox(label, layer in nodes.bodies.default_layers)
+                    self._boxes[layer] = gui.add_checkbox(
+                        label, layer in nodes.bodies.default_layers
+                    )
             for name, label, on in (
                 ("frames", "link frames", False),
                 ("axes", "joint axes and limits", False),
@@ -177,13 +205,19 @@ class LayerPanel:
         """Show and hide; whether anything has been changed since the last time."""
         now = {name: box.value for name, box in self._boxes.items()}
         now |= {"force": self._force.value, "moment": self._moment.value}
-        now |= {"joint": self._joint.value, "observer": self._observer.value, "what": self._what.value}
+        now |= {
+            "joint": self._joint.value,
+            "observer": self._observer.value,
+            "what": self._what.value,
+        }
         if now == self._seen:
             return False
         self._seen = now
         for layer in LAYERS:
             self._nodes.bodies.layer(layer, self[layer])
-        self._nodes.bodies.clear(self["clear"] and (self["forces"] or self["moments"] or now["joint"] != self._nobody))
+        self._nodes.bodies.clear(
+            self["clear"] and (self["forces"] or self["moments"] or now["joint"] != self._nobody)
+        )
         self._nodes.frames(self["frames"])
         self._nodes.axes(self["axes"])
         self._scale_text.content = self.scale().text()
@@ -200,8 +234,12 @@ class LayerPanel:
         if self._joint.value == self._nobody:
             return None, self.scale(), half
         state, external = (shown.q, shown.v, shown.a), shown.external or None
-        arrows = balance_arrows(self._model, *state, self._joint.value, self._observer.value, external)
-        length = nice_scale(0.4 * self._nodes.size, float(np.linalg.norm(getattr(arrows, half), axis=1).max()))
+        arrows = balance_arrows(
+            self._model, *state, self._joint.value, self._observer.value, external
+        )
+        length = nice_scale(
+            0.4 * self._nodes.size, float(np.linalg.norm(getattr(arrows, half), axis=1).max())
+        )
         self._parts_text.content = f"0.1 m = {0.1 / length:.3g} {unit}"
         return arrows, ArrowScale(length, length), half
 
@@ -271,8 +309,16 @@ class ControlPanel:
     MOST_POINTS = 100
     PATIENCE = 2.0  # s after a person has moved a slider until it shows again what holds: the request may be refused
 
-    def __init__(self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int) -> None:
-        self._gui, self._model, self._controls, self._turn, self._page = gui, model, controls, turn, page
+    def __init__(
+        self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int
+    ) -> None:
+        self._gui, self._model, self._controls, self._turn, self._page = (
+            gui,
+            model,
+            controls,
+            turn,
+            page,
+        )
         self._heard = controls.answer()
         self._adjusted: dict[str, AdjustedSlider] = {}
         self._groups: dict[str, GuiFolderHandle] = {}
@@ -293,16 +339,24 @@ class ControlPanel:
             self._sliders = _Sliders(gui, model, np.zeros(model.nq))
             self._handles = self._sliders.handles
             self._duration = gui.add_slider("duration [s]", 0.5, 20.0, 0.1, 3.0)
-            gui.add_button("go there").on_click(self._asked(lambda: controls.move_along([self._point()])))
-            gui.add_button("sliders to where the robot is").on_click(self._asked(self._where, anybody=True))
+            gui.add_button("go there").on_click(
+                self._asked(lambda: controls.move_along([self._point()]))
+            )
+            gui.add_button("sliders to where the robot is").on_click(
+                self._asked(self._where, anybody=True)
+            )
             self._list = gui.add_html("")
-            gui.add_button("add the sliders as a point").on_click(self._asked(self._add_point, anybody=True))
+            gui.add_button("add the sliders as a point").on_click(
+                self._asked(self._add_point, anybody=True)
+            )
             gui.add_button("go through the points").on_click(self._asked(self._go_along))
             gui.add_button("forget the points").on_click(self._asked(self._forget, anybody=True))
         self._folder = gui.add_folder("Gains and payload", expand_by_default=False)
         self._q = model.initial_configuration()
 
-    def _asked(self, work: Callable[[], str], anybody: bool = False) -> Callable[[GuiEvent[Any]], None]:
+    def _asked(
+        self, work: Callable[[], str], anybody: bool = False
+    ) -> Callable[[GuiEvent[Any]], None]:
         def clicked(_event: GuiEvent[Any]) -> None:
             if anybody or self.mine():
                 try:
@@ -330,7 +384,9 @@ class ControlPanel:
         """Show the answer to a request, once it has come, who has the controls, and what can be adjusted."""
         whose = self._turn.page
         who = "you have" if whose == self._page else f"page {whose} has"
-        self._who.content = "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
+        self._who.content = (
+            "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
+        )
         self._release.visible = whose == self._page
         self._pause_button.label = "go on (paused)" if self._controls.paused else "pause"
         answer = self._controls.answer()
@@ -340,7 +396,9 @@ class ControlPanel:
         for item in self._controls.adjustables():
             if item.name not in self._adjusted:
                 self._adjusted[item.name] = self._add(item)
-            self._adjusted[item.name].show(min(max(item.value, item.lower), item.upper), self.PATIENCE)
+            self._adjusted[item.name].show(
+                min(max(item.value, item.lower), item.upper), self.PATIENCE
+            )
 
     def _point(self) -> tuple[Array, float]:
         return self._sliders.configuration(self._q), float(self._duration.value)
@@ -362,8 +420,13 @@ class ControlPanel:
 
     def _tell_points(self, answer: str) -> str:
         total = sum(seconds for _, seconds in self._points)
-        rows = (f"{k}. after {s:g} s: {self._sliders.text(q)}" for k, (q, s) in enumerate(self._points, start=1))
-        self._list.content = text_block("\n".join([*rows, f"{total:g} s in all"])) if self._points else ""
+        rows = (
+            f"{k}. after {s:g} s: {self._sliders.text(q)}"
+            for k, (q, s) in enumerate(self._points, start=1)
+        )
+        self._list.content = (
+            text_block("\n".join([*rows, f"{total:g} s in all"])) if self._points else ""
+        )
         return answer
 
     def _where(self) -> str:
@@ -382,7 +445,9 @@ class ControlPanel:
         group = name.partition(".")[2].rpartition(".")[0]
         if group not in self._groups:
             with self._folder:
-                self._groups[group] = self._gui.add_folder(group, expand_by_default=False) if group else self._folder
+                self._groups[group] = (
+                    self._gui.add_folder(group, expand_by_default=False) if group else self._folder
+                )
         return self._groups[group]
 
     def _add(self, item: Adjustable) -> AdjustedSlider:
@@ -395,7 +460,9 @@ class ControlPanel:
             step = 10.0 ** math.floor(math.log10(max(item.upper - item.lower, 1e-9) / 500.0))
             unit = f" [{item.unit}]" if item.unit else ""
             value = min(max(item.value, item.lower), item.upper)
-            handle = self._gui.add_slider(f"{item.label}{unit}", item.lower, item.upper, step, value)
+            handle = self._gui.add_slider(
+                f"{item.label}{unit}", item.lower, item.upper, step, value
+            )
 
             change = self._asked(lambda: self._controls.adjust(item.name, float(handle.value)))
 

@@ -68,8 +68,12 @@ class PlotPanel:
         self._model, self._motion = model, source if isinstance(source, MotionSource) else None
         self._new = False
         self._drawn = -math.inf
-        self._names = names = tuple(name for name in model.joint_names if model.joint(name).type.nq == 1)
-        self._q, self._v = ([of(name).start for name in names] for of in (model.q_slice, model.v_slice))
+        self._names = names = tuple(
+            name for name in model.joint_names if model.joint(name).type.nq == 1
+        )
+        self._q, self._v = (
+            [of(name).start for name in names] for of in (model.q_slice, model.v_slice)
+        )
         self._rows: deque[tuple[float, Array]] = deque(maxlen=int(self.LIVE * 30))
         self._kept: list[tuple[str, str]] = []
         self._seen: tuple[Any, ...] = ()
@@ -103,8 +107,12 @@ class PlotPanel:
             for name, moment, force in zip(known.names, known.moments, known.forces, strict=True):
                 if name in self._names:
                     wrenches[0, self._names.index(name)] = *moment, *force
-        reference, efforts = (None if x is None else x[None] for x in (shown.reference, shown.efforts))
-        self._rows.append((shown.t, self._values(shown.q[None], shown.v[None], reference, efforts, wrenches)[0]))
+        reference, efforts = (
+            None if x is None else x[None] for x in (shown.reference, shown.efforts)
+        )
+        self._rows.append(
+            (shown.t, self._values(shown.q[None], shown.v[None], reference, efforts, wrenches)[0])
+        )
         self._new = True
 
     def refresh(self, now: float) -> None:
@@ -114,12 +122,18 @@ class PlotPanel:
         choice = tuple(dict.fromkeys([*self._kept, (self._joint.value, self._kind.value)]))
         cursor = None if self._motion is None else float(self._motion.time)
         other = choice != self._seen
-        if not other and not ((self._new or cursor != self._cursor) and now - self._drawn >= self.PAUSE):
+        if not other and not (
+            (self._new or cursor != self._cursor) and now - self._drawn >= self.PAUSE
+        ):
             return
         t, table = self._table()
         if len(t) < 2:
             return
-        curves = [curve for joint, kind in choice for curve in self._curves(table, joint, kind, len(choice) > 1)]
+        curves = [
+            curve
+            for joint, kind in choice
+            for curve in self._curves(table, joint, kind, len(choice) > 1)
+        ]
         columns = [column for _, _, column in curves]
         if cursor is not None:
             t, columns = _with_cursor(t, columns, cursor)
@@ -131,8 +145,15 @@ class PlotPanel:
     def _describe(self, curves: list[tuple[str, str]]) -> None:
         """Names and colours of the curves; an axis for each of the first two units, each unit with a scale of its own."""
         units = list(dict.fromkeys(unit for _, unit in curves))
-        axes = [{"scale": unit, "label": unit, "side": side} for unit, side in zip(units, (3, 1), strict=False)]
-        self._plot.scales = {"x": {"time": False}, **{unit: {} for unit in units}, _NOW: {"range": (0.0, 1.0)}}
+        axes = [
+            {"scale": unit, "label": unit, "side": side}
+            for unit, side in zip(units, (3, 1), strict=False)
+        ]
+        self._plot.scales = {
+            "x": {"time": False},
+            **{unit: {} for unit in units},
+            _NOW: {"range": (0.0, 1.0)},
+        }
         self._plot.axes = ({}, *axes)
         series = [
             {"label": f"{label} [{unit}]", "stroke": SERIES[k % len(SERIES)], "scale": unit}
@@ -142,7 +163,9 @@ class PlotPanel:
             series.append({"label": _NOW, "stroke": "#888888", "scale": _NOW})
         self._plot.series = ({"label": "t [s]"}, *series)
 
-    def _curves(self, table: Array, chosen: str, kind: str, several: bool) -> list[tuple[str, str, Array]]:
+    def _curves(
+        self, table: Array, chosen: str, kind: str, several: bool
+    ) -> list[tuple[str, str, Array]]:
         """Label, unit and values for people of what is chosen: components of one joint's vector, sizes of all joints'."""
         curves = []
         for i, joint in enumerate(self._names):
@@ -177,7 +200,9 @@ class PlotPanel:
         writer.writerow(head)
         writer.writerows([f"{x:.9g}" for x in row] for row in np.column_stack(columns))
         if event.client is not None:
-            event.client.send_file_download("joints.csv", file.getvalue().encode(), save_immediately=True)
+            event.client.send_file_download(
+                "joints.csv", file.getvalue().encode(), save_immediately=True
+            )
 
     def _table(self) -> tuple[Array, Array]:
         """(n,) s and (n, joints, kinds, 3)."""
@@ -196,9 +221,13 @@ class PlotPanel:
         k = m.some_rows(self.MOST)
         reference, efforts = (None if x is None else x[k] for x in (m.reference, m.efforts))
         columns = [m.model.joint_names.index(name) for name in self._names]
-        return m.t[k] - m.t[0], self._values(m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, columns])
+        return m.t[k] - m.t[0], self._values(
+            m.q[k], m.v[k], reference, efforts, m.wrench_table(k)[:, columns]
+        )
 
-    def _values(self, q: Array, v: Array, reference: Array | None, efforts: Array | None, wrenches: Array) -> Array:
+    def _values(
+        self, q: Array, v: Array, reference: Array | None, efforts: Array | None, wrenches: Array
+    ) -> Array:
         """(n, joints, kinds, 3) of n states; NaN where nothing is known."""
         out = np.full((len(q), len(self._names), len(KINDS), 3), np.nan)
         out[:, :, 0, 0], out[:, :, 2, 0] = q[:, self._q], v[:, self._v]

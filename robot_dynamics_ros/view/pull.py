@@ -50,7 +50,9 @@ class Grip:
         for link, handle in nodes.bodies.handles():
             handle.on_drag("left")(self.handler(link))
 
-    def handler(self, link: str) -> Callable[[SceneNodeDragEvent[Any]], Coroutine[None, None, None]]:
+    def handler(
+        self, link: str
+    ) -> Callable[[SceneNodeDragEvent[Any]], Coroutine[None, None, None]]:
         """Callback for every event of the mouse that drags a link."""
 
         # a coroutine: run in the order of the mouse, not by a pool of threads
@@ -100,7 +102,9 @@ class Pulling(Grip):
             if self.held is not None and self._may():
                 link, point, hand = self.held
                 pose = self._nodes.poses[self._nodes.model.link_index(link)]
-                self._controls.pull(link, spring_wrench(pose, point, hand, self.stiffness, self.most))
+                self._controls.pull(
+                    link, spring_wrench(pose, point, hand, self.stiffness, self.most)
+                )
                 start, end = pose[:3, :3] @ point + pose[:3, 3], hand
         self._nodes.arrow("pull", start, end, EXTERNAL)
 

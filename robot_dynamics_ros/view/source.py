@@ -21,7 +21,13 @@ from robot_dynamics_ros.recordings.compute import WrenchHistory, compute
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation.paths import CenterOfMassPaths, center_of_mass_paths
 from robot_dynamics_ros.simulation.simulate import SimulationResult
-from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, arrows_at_joints, joint_arrows, sensible_scale
+from robot_dynamics_ros.view.arrows import (
+    Arrows,
+    ArrowScale,
+    arrows_at_joints,
+    joint_arrows,
+    sensible_scale,
+)
 
 WANTED = ("reference", "estimated", "contacts")
 """What a source may have to ask for, and then only while somebody looks at it."""
@@ -138,7 +144,9 @@ class Controls:
 _NOT_HERE = "this robot cannot do that"
 
 
-def smooth_motion(start: Array, points: Sequence[tuple[Array, float]]) -> tuple[Array, Array, Array]:
+def smooth_motion(
+    start: Array, points: Sequence[tuple[Array, float]]
+) -> tuple[Array, Array, Array]:
     """(k,) s since the start, (k, n) positions and (k, n) velocities for cubics through points, from rest to rest.
 
     A point is a position (n,) and the seconds since the one before.  The motion is smooth, and no joint goes beyond a
@@ -153,7 +161,10 @@ def smooth_motion(start: Array, points: Sequence[tuple[Array, float]]) -> tuple[
         remedy = "Give one or more points, each with its duration in s."
         text = "every point needs a positive time since the one before"
         raise ArgumentError(text, where="points", got=seconds.tolist(), remedy=remedy)
-    times, rows = np.append(0.0, np.cumsum(seconds)), np.array([start, *(q for q, _ in points)], dtype=float)
+    times, rows = (
+        np.append(0.0, np.cumsum(seconds)),
+        np.array([start, *(q for q, _ in points)], dtype=float),
+    )
     velocities = PchipInterpolator(times, rows).derivative()(times)
     velocities[-1] = 0.0
     return times[1:], rows[1:], velocities[1:]
@@ -163,24 +174,37 @@ class PoseSource(Source):
     """A robot that stands still where it is put: for sliders."""
 
     def __init__(
-        self, model: RobotModel, q: Any = None, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None
+        self,
+        model: RobotModel,
+        q: Any = None,
+        v: Any = None,
+        a: Any = None,
+        external: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.name = model, model.name
         self.set(model.initial_configuration() if q is None else q, v, a, external)
 
-    def set(self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None) -> None:
+    def set(
+        self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None
+    ) -> None:
         """Put it somewhere else."""
         m, state = self.model, []
         for name, values, size in (("q", q, m.nq), ("v", v, m.nv), ("a", a, m.nv)):
             row = np.zeros(size) if values is None else np.array(values, dtype=float)
             if row.shape != (size,) or not np.isfinite(row).all():
-                raise ArgumentError(f"expected {size} finite numbers, got {values!r}", where=name, got=values)
+                raise ArgumentError(
+                    f"expected {size} finite numbers, got {values!r}", where=name, got=values
+                )
             state.append(row)
         pushed = {link: np.asarray(w, dtype=float) for link, w in (external or {}).items()}
         if any(w.shape != (6,) or not np.isfinite(w).all() for w in pushed.values()):
-            raise ArgumentError("expected six finite numbers for every link", where="external", got=external)
+            raise ArgumentError(
+                "expected six finite numbers for every link", where="external", got=external
+            )
         q, v, a = state
-        self._shown = Shown(time.monotonic(), q, v, a, None, joint_arrows(m, q, v, a, pushed or None), pushed)
+        self._shown = Shown(
+            time.monotonic(), q, v, a, None, joint_arrows(m, q, v, a, pushed or None), pushed
+        )
 
     def state(self) -> Shown:
         return self._shown
@@ -218,15 +242,23 @@ class ShownMotion:
         for name, size in (("q", m.nq), ("v", m.nv), ("a", m.nv), ("reference", m.nq)):
             table = getattr(self, name)
             if table is not None and table.shape != (n, size):
-                raise ArgumentError(f"expected {(n, size)}, got {table.shape}", where=f"motion {name}", remedy=_REMEDY)
+                raise ArgumentError(
+                    f"expected {(n, size)}, got {table.shape}",
+                    where=f"motion {name}",
+                    remedy=_REMEDY,
+                )
         if n == 0 or not all(np.isfinite(x).all() for x in (self.t, self.q, self.v, self.a)):
-            raise ArgumentError("it is empty, or not every number is finite", where="motion", remedy=_REMEDY)
+            raise ArgumentError(
+                "it is empty, or not every number is finite", where="motion", remedy=_REMEDY
+            )
         if (np.diff(self.t) <= 0.0).any():
             raise ArgumentError("times do not increase", where="motion t", remedy=_REMEDY)
         for link, rows in self.external.items():
             m.link_index(link)
             if np.shape(rows) != (n, 6):
-                raise ArgumentError(f"expected {(n, 6)}, got {np.shape(rows)}", where=f"motion external[{link!r}]")
+                raise ArgumentError(
+                    f"expected {(n, 6)}, got {np.shape(rows)}", where=f"motion external[{link!r}]"
+                )
 
     def __len__(self) -> int:
         return len(self.t)
@@ -237,14 +269,18 @@ class ShownMotion:
         return float(self.t[-1] - self.t[0])
 
     @classmethod
-    def of(cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None) -> ShownMotion:
+    def of(
+        cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None
+    ) -> ShownMotion:
         """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or
         one configuration (nq,); ``reference`` and ``external`` as the attributes."""
         if isinstance(what, ShownMotion):
             return what
         more: dict[str, Any] = {
             "reference": None if reference is None else np.asarray(reference, dtype=float),
-            "external": {name: np.asarray(rows, dtype=float) for name, rows in (external or {}).items()},
+            "external": {
+                name: np.asarray(rows, dtype=float) for name, rows in (external or {}).items()
+            },
         }
         if isinstance(what, SimulationResult):
             more["wrenches"] = None if model.has_mimic else what.wrenches
@@ -254,8 +290,22 @@ class ShownMotion:
             efforts = history.efforts
             if isinstance(what, Recording) and what.effort is not None:
                 efforts = what.effort[np.isin(what.rows, history.rows)]
-            return cls(model, history.t, history.q, history.v, history.a, efforts, source="recording", **more)
-        if isinstance(what, tuple | list) and len(what) == 2 and np.ndim(what[0]) == 1 and np.ndim(what[1]) == 2:
+            return cls(
+                model,
+                history.t,
+                history.q,
+                history.v,
+                history.a,
+                efforts,
+                source="recording",
+                **more,
+            )
+        if (
+            isinstance(what, tuple | list)
+            and len(what) == 2
+            and np.ndim(what[0]) == 1
+            and np.ndim(what[1]) == 2
+        ):
             t, q = (np.asarray(x, dtype=float) for x in what)
             v = a = np.zeros((len(q), model.nv))
             if len(t) == len(q) >= 3 and model.nq == model.nv:
@@ -281,10 +331,14 @@ class ShownMotion:
                 arrays = {name: np.asarray(file[name], dtype=float) for name in file.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             remedy = "Give a file of ShownMotion.save."
-            raise ArgumentError(f"cannot be read: {error}", where=str(path), remedy=remedy) from None
+            raise ArgumentError(
+                f"cannot be read: {error}", where=str(path), remedy=remedy
+            ) from None
         for name in ("t", "q"):
             if name not in arrays:
-                raise ArgumentError(f"has no array {name!r}", where=str(path), remedy="t and q are the least.")
+                raise ArgumentError(
+                    f"has no array {name!r}", where=str(path), remedy="t and q are the least."
+                )
         reference = arrays.get("reference")
         if "v" not in arrays or "a" not in arrays:
             return cls.of(model, (arrays["t"], arrays["q"]), reference=reference)
@@ -293,12 +347,23 @@ class ShownMotion:
 
     def save(self, path: str | Path) -> None:
         """Write the arrays of the motion as ``.npz``."""
-        arrays = {"t": self.t, "q": self.q, "v": self.v, "a": self.a, "tau": self.efforts, "reference": self.reference}
+        arrays = {
+            "t": self.t,
+            "q": self.q,
+            "v": self.v,
+            "a": self.a,
+            "tau": self.efforts,
+            "reference": self.reference,
+        }
         np.savez(path, **{name: table for name, table in arrays.items() if table is not None})  # type: ignore[arg-type]
 
     def index(self, t: float) -> int:
         """Row of the newest state at ``t`` seconds after the start."""
-        return int(np.clip(np.searchsorted(self.t, self.t[0] + t + 1e-12, side="right") - 1, 0, len(self.t) - 1))
+        return int(
+            np.clip(
+                np.searchsorted(self.t, self.t[0] + t + 1e-12, side="right") - 1, 0, len(self.t) - 1
+            )
+        )
 
     def some_rows(self, most: int) -> np.ndarray:
         """At most ``most`` rows, evenly spread, the first and the last among them."""
@@ -314,9 +379,15 @@ class ShownMotion:
         if self.wrenches is None:
             external = {link: table[k] for link, table in self.external.items()} or None
             q, v, a = self.q[k], self.v[k], self.a[k]
-            return np.asarray(joint_wrenches(model, q, v, a, external=external, joints=names, expressed_in="world"))
+            return np.asarray(
+                joint_wrenches(
+                    model, q, v, a, external=external, joints=names, expressed_in="world"
+                )
+            )
         links = link_tree(model)
-        R = np.asarray(link_poses(model, self.q[k]))[:, [links.link_of[name] for name in names], :3, :3]
+        R = np.asarray(link_poses(model, self.q[k]))[
+            :, [links.link_of[name] for name in names], :3, :3
+        ]
         halves = self.wrenches[k].reshape(len(k), len(names), 2, 3)
         return np.einsum("njab,njhb->njha", R, halves).reshape(len(k), len(names), 6)
 
@@ -367,7 +438,9 @@ class MotionSource(Source):
     def row(self, k: int) -> Shown:
         """The state of row k of the motion."""
         m = self.motion
-        efforts, reference = (None if table is None else table[k] for table in (m.efforts, m.reference))
+        efforts, reference = (
+            None if table is None else table[k] for table in (m.efforts, m.reference)
+        )
         t = float(m.t[k] - m.t[0])
         external = {link: rows[k] for link, rows in m.external.items()}
         return Shown(t, m.q[k], m.v[k], m.a[k], efforts, m.arrows(k), external, {}, reference)

@@ -47,26 +47,42 @@ def _across(angles: Array) -> Array:
 def _template(rings: list[Array]) -> Template:
     """A tube through rings of vertices, each given by its weights."""
     a, b = np.arange(_SIDES), np.roll(np.arange(_SIDES), 1)
-    strip = np.concatenate([np.stack([a, b, a + _SIDES], axis=1), np.stack([b, b + _SIDES, a + _SIDES], axis=1)])
-    return Template(np.concatenate(rings), np.concatenate([strip + _SIDES * k for k in range(len(rings) - 1)]))
+    strip = np.concatenate(
+        [np.stack([a, b, a + _SIDES], axis=1), np.stack([b, b + _SIDES, a + _SIDES], axis=1)]
+    )
+    return Template(
+        np.concatenate(rings), np.concatenate([strip + _SIDES * k for k in range(len(rings) - 1)])
+    )
 
 
 def _arrow() -> Template:
     around = _across(2.0 * math.pi * np.arange(_SIDES) / _SIDES)
     # start, shaft, whole length, and three directions across
     rows = [(0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 0.0, _HEAD), (0.0, 1.0, 0.0)]
-    return _template([np.column_stack([np.ones(_SIDES), np.tile((s, w), (_SIDES, 1)), r * around]) for s, w, r in rows])
+    return _template(
+        [
+            np.column_stack([np.ones(_SIDES), np.tile((s, w), (_SIDES, 1)), r * around])
+            for s, w, r in rows
+        ]
+    )
 
 
 def _arc() -> Template:
     tube = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     angles = np.linspace(0.0, _TURN, 22)
-    rows = [(angles[0], 0.0), *((angle, _TUBE) for angle in angles), (_TURN, _HEAD * _TUBE), (_TURN + _POINT, 0.0)]
+    rows = [
+        (angles[0], 0.0),
+        *((angle, _TUBE) for angle in angles),
+        (_TURN, _HEAD * _TUBE),
+        (_TURN + _POINT, 0.0),
+    ]
     rings = []
     for angle, radius in rows:
         out, up = 1.0 + radius * np.cos(tube), _HEAD * _TUBE + radius * np.sin(tube)
         # centre, three directions in the plane, and the axis: one way only, so the centre lies below the plane
-        rings.append(np.column_stack([np.ones(_SIDES), out[:, None] * _across(np.array([angle])), up]))
+        rings.append(
+            np.column_stack([np.ones(_SIDES), out[:, None] * _across(np.array([angle])), up])
+        )
     return _template(rings)
 
 
@@ -81,7 +97,11 @@ def _directions(vectors: Array) -> tuple[Array, Array, Array]:
     one = np.cross(np.eye(3)[np.abs(units).argmin(axis=1)], units)
     one /= np.linalg.norm(one, axis=1, keepdims=True)
     angles = 2.0 * math.pi / 3.0 * np.arange(3)[:, None]
-    return lengths, units, np.cos(angles) * one[:, None] + np.sin(angles) * np.cross(units, one)[:, None]
+    return (
+        lengths,
+        units,
+        np.cos(angles) * one[:, None] + np.sin(angles) * np.cross(units, one)[:, None],
+    )
 
 
 def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
@@ -91,7 +111,9 @@ def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
     radius = np.minimum(thickest, 0.045 * lengths)
     head = np.minimum(7.0 * radius, 0.5 * lengths)
     shaft = (lengths - head) * directions
-    return np.concatenate([np.stack([points, shaft, vectors], axis=1), radius[:, None] * across], axis=1)
+    return np.concatenate(
+        [np.stack([points, shaft, vectors], axis=1), radius[:, None] * across], axis=1
+    )
 
 
 def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
@@ -101,14 +123,23 @@ def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
     lengths, directions, across = _directions(vectors)
     half = 0.5 * lengths
     flat = np.minimum(half, thickest / _TUBE) * directions
-    return np.concatenate([(points - _HEAD * _TUBE * flat)[:, None], half[:, None] * across, flat[:, None]], axis=1)
+    return np.concatenate(
+        [(points - _HEAD * _TUBE * flat)[:, None], half[:, None] * across, flat[:, None]], axis=1
+    )
 
 
 class Vectors:
     """Vectors of one colour, red, green, blue in 0 … 1, in a scene: of the template :data:`ARROW` or :data:`ARC`."""
 
-    def __init__(self, scene: SceneApi, name: str, template: Template, colour: Sequence[float]) -> None:
-        self._scene, self._name, self._template, self._colour = scene, name, template, rgb255(colour)
+    def __init__(
+        self, scene: SceneApi, name: str, template: Template, colour: Sequence[float]
+    ) -> None:
+        self._scene, self._name, self._template, self._colour = (
+            scene,
+            name,
+            template,
+            rgb255(colour),
+        )
         self._bones = np.empty((0, template.weights.shape[1], 3))
         self._handle: MeshSkinnedHandle | None = None
 

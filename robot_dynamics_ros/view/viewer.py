@@ -30,13 +30,24 @@ from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, Turn
 from robot_dynamics_ros.view.plots import PlotPanel
 from robot_dynamics_ros.view.pull import Posing, Pulling
-from robot_dynamics_ros.view.source import WANTED, Controls, MotionSource, PoseSource, Shown, Source, centre_paths
+from robot_dynamics_ros.view.source import (
+    WANTED,
+    Controls,
+    MotionSource,
+    PoseSource,
+    Shown,
+    Source,
+    centre_paths,
+)
 from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent
 
-FOLLOW, HIDE = "follow", "hide"  # buttons: have the camera follow the link that was clicked, hide it
+FOLLOW, HIDE = (
+    "follow",
+    "hide",
+)  # buttons: have the camera follow the link that was clicked, hide it
 _SMALL = 700  # pixels: on pages that are narrower the panels are folded at first
 # The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
 _FOLD = """<img src="data:," alt="" style="display: none" onerror="
@@ -67,24 +78,40 @@ class RobotView:
         self.robot, self.source = robot, robot.source.for_page()
         source, model, gui = self.source, self.source.model, client.gui
         self.nodes = RobotNodes(client.scene, model, robot.looks, robot.root, robot.offset)
-        folder = contextlib.nullcontext() if alone else gui.add_folder(source.name, expand_by_default=False)
+        folder = (
+            contextlib.nullcontext()
+            if alone
+            else gui.add_folder(source.name, expand_by_default=False)
+        )
         with folder:
             self.status = gui.add_html("")
-            self.player = Player(gui, source) if isinstance(source, MotionSource) and len(source.motion) > 1 else None
-            self.sliders = JointSliders(gui, model, source) if isinstance(source, PoseSource) else None
+            self.player = (
+                Player(gui, source)
+                if isinstance(source, MotionSource) and len(source.motion) > 1
+                else None
+            )
+            self.sliders = (
+                JointSliders(gui, model, source) if isinstance(source, PoseSource) else None
+            )
             self.panel = None
             if robot.controls is not None:
-                self.panel = ControlPanel(gui, model, robot.controls, robot.turn, client.client_id + 1)
+                self.panel = ControlPanel(
+                    gui, model, robot.controls, robot.turn, client.client_id + 1
+                )
             self.loads = LoadPanel(gui, model)
             gui.add_button_group("this link", (HIDE, "show all")).on_click(self._hide)
             self.layers = LayerPanel(gui, self.nodes, source, robot.scale)
-            self.plots = PlotPanel(gui, model, source, "" if self.player is None else self.player.slider)
+            self.plots = PlotPanel(
+                gui, model, source, "" if self.player is None else self.player.slider
+            )
         self.grip: Pulling | Posing | None = None
         if self.panel is not None and robot.controls is not None:
             self.grip = Pulling(self.nodes, robot.controls, self.panel.mine)
         elif isinstance(source, PoseSource) and Posing.possible(model):
             self.grip = Posing(self.nodes, source)
-        self._parts = [x for x in (self.player, self.sliders, self.grip, self.panel) if x is not None]
+        self._parts = [
+            x for x in (self.player, self.sliders, self.grip, self.panel) if x is not None
+        ]
         for link, handle in self.nodes.bodies.handles():
             handle.on_click(lambda _event, link=link: self.loads.select(link))
         self._shown: Shown | None = None
@@ -142,7 +169,9 @@ class Page:
         self.client, self._lock = client, lock
         self._in_one_piece = in_one_piece(client)
         self.views: list[RobotView] = []
-        self._followed: tuple[RobotView, int, Array] | None = None  # row of a link, and where that was
+        self._followed: tuple[RobotView, int, Array] | None = (
+            None  # row of a link, and where that was
+        )
         # a view, the aspect that it was for, and where the camera was
         self._fitted: tuple[str, float, Array] | None = None
         client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
@@ -191,7 +220,9 @@ class Page:
                 return
             chosen = next((one for one in self.views if one.loads.link), self.views[0])
             row = chosen.nodes.model.link_index(chosen.loads.link) if chosen.loads.link else -1
-            self.client.camera.look_at = point = chosen.nodes.offset + chosen.nodes.poses[row, :3, 3]
+            self.client.camera.look_at = point = (
+                chosen.nodes.offset + chosen.nodes.poses[row, :3, 3]
+            )
             self._followed = chosen, row, point
 
     def _follow(self) -> None:
@@ -248,13 +279,17 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         self.pages: dict[int, Page] = {}
         # in a thread for which the end of the process does not wait: on a busy machine a page takes long
         self.window.server.on_client_connect(
-            lambda client: threading.Thread(target=self._opened, args=(client,), name="page", daemon=True).start()
+            lambda client: threading.Thread(
+                target=self._opened, args=(client,), name="page", daemon=True
+            ).start()
         )
         self.window.server.on_client_disconnect(self._closed)
         self._thread = threading.Thread(target=self._run, name="view", daemon=True)
         self._thread.start()
 
-    def add(self, source: Source, controls: Controls | None = None, looks: Looks | None = None) -> Robot:
+    def add(
+        self, source: Source, controls: Controls | None = None, looks: Looks | None = None
+    ) -> Robot:
         """Show one more robot, beside the others; its geometry is read from its URDF if not given."""
         looks = looks if looks is not None else read_looks(source.model)
         for finding in looks.findings:
@@ -263,8 +298,14 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         with self._lock:
             spacing = sum(2.2 * robot_size(robot.source.model) for robot in self.robots)
             root = "/robot" if self._alone else f"/robots/{source.name.replace('/', '∕')}"
-            scale = source.motion.scale if isinstance(source, MotionSource) else sensible_scale(source.model)
-            link_poses(source.model, source.model.initial_configuration())  # compiled before a page waits for it
+            scale = (
+                source.motion.scale
+                if isinstance(source, MotionSource)
+                else sensible_scale(source.model)
+            )
+            link_poses(
+                source.model, source.model.initial_configuration()
+            )  # compiled before a page waits for it
             robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]), scale)
             self.robots.append(robot)
             for page in self.pages.values():
@@ -308,7 +349,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             views = [view for page in self.pages.values() for view in page.views]
             for robot in self.robots:
                 for what in WANTED:
-                    robot.source.want(what, any(view.layers[what] for view in views if view.robot is robot))
+                    robot.source.want(
+                        what, any(view.layers[what] for view in views if view.robot is robot)
+                    )
 
     def _run(self) -> None:
         due = time.monotonic()
@@ -316,17 +359,23 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             try:
                 self.update()
             except RobotDynamicsError as error:
-                if str(error) != self._failed:  # what cannot be drawn once cannot be drawn thirty times a second
+                if (
+                    str(error) != self._failed
+                ):  # what cannot be drawn once cannot be drawn thirty times a second
                     self._failed = str(error)
                     _logger.error("the picture cannot be brought up to date: %s", error)
             due = max(due + self._period, time.monotonic() - self._period)
             self._stop.wait(max(due - time.monotonic(), 0.002))
 
-    def show(self, q: Any, v: Any = None, a: Any = None, external: Any = None, robot: int = 0) -> None:
+    def show(
+        self, q: Any, v: Any = None, a: Any = None, external: Any = None, robot: int = 0
+    ) -> None:
         """Put a robot that stands still somewhere else; a RobotDynamicsError if it follows a motion or a topic."""
         source = self.robots[robot].source
         if not isinstance(source, PoseSource):
-            raise RobotDynamicsError("this robot follows something else", where="show", remedy="Open a view of a pose.")
+            raise RobotDynamicsError(
+                "this robot follows something else", where="show", remedy="Open a view of a pose."
+            )
         source.set(q, v, a, external)
 
     def wait(self, seconds: float | None = None) -> None:
@@ -348,7 +397,13 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             BackendError: there is no browser, or imageio is not installed.
             ArgumentError: the file cannot be written.
         """
-        from robot_dynamics_ros.view.film import need_imageio, open_page, painter, settled, write_whole
+        from robot_dynamics_ros.view.film import (
+            need_imageio,
+            open_page,
+            painter,
+            settled,
+            write_whole,
+        )
         from robot_dynamics_ros.view.headless import Browser
 
         imageio = need_imageio()
@@ -357,7 +412,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             for view in page.views:
                 if view.player is not None:
                     view.player.pause()
-            image = settled(painter(page.client, width, height, page.view_point(width / height)), browser)
+            image = settled(
+                painter(page.client, width, height, page.view_point(width / height)), browser
+            )
         return write_whole(path, lambda target: imageio.imwrite(target, image))
 
     def __exit__(self, *_: object) -> None:

@@ -53,7 +53,9 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-_starting = threading.Lock()  # while a server starts, the library's function that makes servers is replaced
+_starting = (
+    threading.Lock()
+)  # while a server starts, the library's function that makes servers is replaced
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
@@ -72,7 +74,9 @@ class Guard:
         loopback: whether only this machine can reach it.
     """
 
-    def __init__(self, host: str, port: int, title: str, report: Callable[[str, str], None] | None) -> None:
+    def __init__(
+        self, host: str, port: int, title: str, report: Callable[[str, str], None] | None
+    ) -> None:
         import websockets.asyncio.server as library
         from viser import ViserServer
         from viser import _messages as messages
@@ -88,10 +92,14 @@ class Guard:
             own = socket.gethostname().lower()
             self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
         self._connections: WebsockServer | None = None  # before it is known, no page is let in
-        self._checks: dict[type, Callable[[Any, int], str]] = {  # of a message and the page that has sent it
+        self._checks: dict[
+            type, Callable[[Any, int], str]
+        ] = {  # of a message and the page that has sent it
             messages.ViewerCameraMessage: _camera,
             messages.GuiUpdateMessage: self._gui,
-            messages.SceneNodeDragMessage: lambda m, _: _finite((*m.start_position, *m.end_position)),
+            messages.SceneNodeDragMessage: lambda m, _: _finite(
+                (*m.start_position, *m.end_position)
+            ),
             messages.SceneNodeClickMessage: lambda m, _: "",
             messages.GetRenderResponseMessage: lambda m, _: "",
             messages.FileTransferPartAck: lambda m, _: "",
@@ -117,9 +125,18 @@ class Guard:
         """Hear of connections that ended because what arrived was no message at all; browsers also open connections
         that they close unused, which is no fault."""
         error = record.exc_info[1] if record.exc_info else None
-        if record.levelno >= logging.ERROR and not isinstance(getattr(error, "__cause__", None), EOFError):
-            text = f"{type(error).__name__}: {str(error)[:100]}" if error is not None else record.getMessage()
-            self.refuse("not_a_message", f"a browser sent no message of the page; its connection is closed ({text})")
+        if record.levelno >= logging.ERROR and not isinstance(
+            getattr(error, "__cause__", None), EOFError
+        ):
+            text = (
+                f"{type(error).__name__}: {str(error)[:100]}"
+                if error is not None
+                else record.getMessage()
+            )
+            self.refuse(
+                "not_a_message",
+                f"a browser sent no message of the page; its connection is closed ({text})",
+            )
         return True
 
     def refuse(self, cause: str, text: str) -> None:
@@ -140,7 +157,10 @@ class Guard:
         async def checked(client_id: int, message: Message) -> None:
             check = self._checks.get(type(message))
             if check is None:
-                cause, fault = "message_kind", f"{type(message).__name__} is not one that the page sends"
+                cause, fault = (
+                    "message_kind",
+                    f"{type(message).__name__} is not one that the page sends",
+                )
             else:
                 cause = "bad_value"
                 try:
@@ -156,7 +176,9 @@ class Guard:
 
         connection._handle_incoming_message = checked
 
-    def _answer(self, connection: ServerConnection, request: Request, response: Response) -> Response | None:
+    def _answer(
+        self, connection: ServerConnection, request: Request, response: Response
+    ) -> Response | None:
         """The answer to a request for the page or for a connection: refused, or with headers against framing."""
         fault = self._stranger(request.headers)
         if fault:
@@ -185,7 +207,9 @@ class Guard:
         except ValueError:
             return "its addresses cannot be read"
         address = _address(name)
-        if name not in self._names and (address is None or (self.loopback and not address.is_loopback)):
+        if name not in self._names and (
+            address is None or (self.loopback and not address.is_loopback)
+        ):
             return f"it was made to {host[:100]!r}, which is no name of this machine"
         return "" if site == host else f"it comes from a page of {str(origin)[:100]!r}"
 
@@ -215,7 +239,9 @@ class Guard:
 
 def _camera(m: ViewerCameraMessage, _page: int) -> str:
     fault = _finite((*m.wxyz, *m.position, *m.look_at, *m.up_direction, m.fov, m.near, m.far))
-    return fault or ("" if all(0 <= n < 1e5 for n in (m.image_height, m.image_width)) else "image size")
+    return fault or (
+        "" if all(0 <= n < 1e5 for n in (m.image_height, m.image_width)) else "image size"
+    )
 
 
 def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
@@ -223,12 +249,20 @@ def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
     label = repr(getattr(handle, "label", "?"))
     match type(handle).__name__:
         case "GuiSliderHandle" | "GuiNumberHandle":
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not math.isfinite(value)
+            ):
                 return f"{label} cannot be {str(value)[:50]!r}"
             low, high = handle.min, handle.max
             slack = 1e-9 * max(abs(low or 0.0), abs(high or 0.0), 1.0)
-            beyond = (low is not None and value < low - slack) or (high is not None and value > high + slack)
-            return f"{label} cannot be {value:g}, it goes from {low:g} to {high:g}" if beyond else ""
+            beyond = (low is not None and value < low - slack) or (
+                high is not None and value > high + slack
+            )
+            return (
+                f"{label} cannot be {value:g}, it goes from {low:g} to {high:g}" if beyond else ""
+            )
         case "GuiCheckboxHandle":
             return "" if isinstance(value, bool) else f"{label} is on or off"
         case "GuiDropdownHandle" | "GuiButtonGroupHandle":
@@ -246,7 +280,9 @@ def _finite(numbers: Iterable[float]) -> str:
 def _taken(host: str, port: int) -> Exception | None:
     """Why nobody can listen there."""
     try:
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+        with socket.socket(
+            socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM
+        ) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except (OSError, OverflowError) as error:
@@ -281,7 +317,9 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
 
     @contextlib.contextmanager
     def gather() -> Iterator[None]:
-        larger: list[infra.Message] | None = getattr(gathered, "messages", None)  # a piece that this one is part of
+        larger: list[infra.Message] | None = getattr(
+            gathered, "messages", None
+        )  # a piece that this one is part of
         gathered.messages = messages = [] if larger is None else larger
         try:
             yield
@@ -316,10 +354,17 @@ class Window(AbstractContextManager["Window"]):
             raise ArgumentError("expected a port number from 0 to 65535", where="port", got=port)
         if (fault := _taken(host, 0)) is not None:
             remedy = "Use 127.0.0.1, or an address of this machine."
-            raise ArgumentError(f"cannot listen there ({fault})", where="host", got=host, remedy=remedy)
+            raise ArgumentError(
+                f"cannot listen there ({fault})", where="host", got=host, remedy=remedy
+            )
         # viser looks for a free port itself, but waits for ever if there is none up to the last
         if all(_taken(host, number) for number in range(port, min(port + 100, 65536))):
-            raise ArgumentError("it is taken, as are those that follow", where="port", got=port, remedy="Use 0: any.")
+            raise ArgumentError(
+                "it is taken, as are those that follow",
+                where="port",
+                got=port,
+                remedy="Use 0: any.",
+            )
         with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
             self.guard = Guard(host, port, title, report)
         self.server = self.guard.server
@@ -353,7 +398,9 @@ class Window(AbstractContextManager["Window"]):
     def look(self, position: Array, target: Array) -> None:
         """Put the camera of pages opened from now on at a position, looking at a target, m."""
         camera = self.server.initial_camera
-        camera.position, camera.look_at = ((float(x), float(y), float(z)) for x, y, z in (position, target))
+        camera.position, camera.look_at = (
+            (float(x), float(y), float(z)) for x, y, z in (position, target)
+        )
         camera.up = (0.0, 0.0, 1.0)
         camera.fov = FIELD_OF_VIEW
 

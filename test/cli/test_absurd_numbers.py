@@ -8,7 +8,9 @@ import pytest
 from robot_dynamics_ros.cli.main import main
 
 JOINTS = ("shoulder", "elbow")
-HEAD = ",".join(["t", *(f"{joint}.{what}" for what in ("position", "velocity", "effort") for joint in JOINTS)])
+HEAD = ",".join(
+    ["t", *(f"{joint}.{what}" for what in ("position", "velocity", "effort") for joint in JOINTS)]
+)
 LINES = [
     ["simulate", "two_link", "--to", "0.1", "0.1", "--duration", "1e-300"],
     ["simulate", "two_link", "--to", "1e300", "0.1"],
@@ -57,7 +59,9 @@ def test_an_absurd_number_is_refused(words, tmp_path, monkeypatch, capfd):
 
 
 @pytest.mark.parametrize(
-    "words", [["wrenches"], ["identify", "--no-page"], ["view", "--html", "page.html"]], ids="_".join
+    "words",
+    [["wrenches"], ["identify", "--no-page"], ["view", "--html", "page.html"]],
+    ids="_".join,
 )
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_an_absurd_recording_is_refused(words, change, tmp_path, monkeypatch, capfd):

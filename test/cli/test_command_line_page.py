@@ -14,7 +14,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command_line.md"
 SHARED = ("the robot", "output")
 
 
-def options_of(parser: argparse.ArgumentParser, titles: tuple[str, ...], inside: bool) -> list[argparse.Action]:
+def options_of(
+    parser: argparse.ArgumentParser, titles: tuple[str, ...], inside: bool
+) -> list[argparse.Action]:
     return [
         action
         for group in parser._action_groups
@@ -26,8 +28,15 @@ def options_of(parser: argparse.ArgumentParser, titles: tuple[str, ...], inside:
 def row(action: argparse.Action, parser: argparse.ArgumentParser) -> str:
     """One line of a table, from the declaration of an argument."""
     formatter = parser._get_formatter()
-    name = ", ".join(f"`{word}`" for word in action.option_strings) or f"`{action.metavar or action.dest}`"
-    values = formatter._format_args(action, action.dest.upper()) if action.nargs != 0 and action.option_strings else ""
+    name = (
+        ", ".join(f"`{word}`" for word in action.option_strings)
+        or f"`{action.metavar or action.dest}`"
+    )
+    values = (
+        formatter._format_args(action, action.dest.upper())
+        if action.nargs != 0 and action.option_strings
+        else ""
+    )
     text = " ".join(formatter._expand_help(action).split()) if action.help else ""
     return f"| {name} | {f'`{values}`' if values else ''} | {text} |".replace("  ", " ")
 
@@ -76,9 +85,13 @@ This page is made from the program: `python test/cli/test_command_line_page.py` 
 """
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse words its arguments in another way")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="argparse words its arguments in another way"
+)
 def test_the_page_is_what_the_parsers_say():
-    assert PAGE.read_text(encoding="utf-8") == page(), "python test/cli/test_command_line_page.py writes it anew"
+    assert PAGE.read_text(encoding="utf-8") == page(), (
+        "python test/cli/test_command_line_page.py writes it anew"
+    )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ def test_info_tells_joints_and_masses(capsys):
 
 def test_info_shows_the_offset_of_a_mimic_joint(capsys, tmp_path):
     joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/>{3}</joint>"
-    links = "".join(f"<link name='{n}'><inertial><mass value='1'/></inertial></link>" for n in "abc")
+    links = "".join(
+        f"<link name='{n}'><inertial><mass value='1'/></inertial></link>" for n in "abc"
+    )
     mimic = "<mimic joint='i' multiplier='-0.5' offset='0.3'/>"
     text = f"<robot name='r'>{links}{joint.format('i', 'a', 'b', '')}{joint.format('j', 'b', 'c', mimic)}</robot>"
     (robot := tmp_path / "robot.urdf").write_text(text)
@@ -42,15 +44,36 @@ def test_info_shows_the_offset_of_a_mimic_joint(capsys, tmp_path):
 
 def test_info_is_the_whole_robot_as_json(capsys):
     assert (
-        main(["info", "six_axis", "--json", "--base", "0", "0", "1", "0", "0.5", "0", "--payload", "tool0:2:0,0,0.1"])
+        main(
+            [
+                "info",
+                "six_axis",
+                "--json",
+                "--base",
+                "0",
+                "0",
+                "1",
+                "0",
+                "0.5",
+                "0",
+                "--payload",
+                "tool0:2:0,0,0.1",
+            ]
+        )
         == 0
     )
     data = json.loads(capsys.readouterr().out)
     model = rd.load_robot("six_axis")
-    assert data["mass"] == pytest.approx(model.total_mass + 2.0) and data["base"]["rpy"][1] == pytest.approx(0.5)
+    assert data["mass"] == pytest.approx(model.total_mass + 2.0) and data["base"]["rpy"][
+        1
+    ] == pytest.approx(0.5)
     for found, name in zip(data["joints"], model.moving_joint_names, strict=False):
         joint = model.joint(name)
-        assert (found["name"], found["lower"], found["effort"]) == (name, joint.limits.lower, joint.limits.effort)
+        assert (found["name"], found["lower"], found["effort"]) == (
+            name,
+            joint.limits.lower,
+            joint.limits.effort,
+        )
         assert found["axis"] == joint.axis.tolist()
     link = {link["name"]: link for link in data["links"]}["forearm_link"]
     body = model.link("forearm_link").inertia
@@ -65,7 +88,20 @@ XACRO = """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg 
 
 
 def test_equations_and_operation_counts_as_json(capsys, tmp_path):
-    assert main(["equations", "two_link", "--only", "M,G", "--json", "--output", str(tmp_path / "e.tex")]) == 0
+    assert (
+        main(
+            [
+                "equations",
+                "two_link",
+                "--only",
+                "M,G",
+                "--json",
+                "--output",
+                str(tmp_path / "e.tex"),
+            ]
+        )
+        == 0
+    )
     data = json.loads(capsys.readouterr().out)
     model, q = rd.load_robot("two_link"), [0.4, -0.7]
     values = {"sin": math.sin, "cos": math.cos, "q1": q[0], "q2": q[1]}
@@ -76,7 +112,10 @@ def test_equations_and_operation_counts_as_json(capsys, tmp_path):
     }
     M, G = rd.mass_matrix(model, q), rd.gravity_forces(model, q)
     assert found["M", "1", "2"] == pytest.approx(M[0, 1]) and found["G", "2"] == pytest.approx(G[1])
-    assert data["file"] == str(tmp_path / "e.tex") and "begin{document}" in (tmp_path / "e.tex").read_text()
+    assert (
+        data["file"] == str(tmp_path / "e.tex")
+        and "begin{document}" in (tmp_path / "e.tex").read_text()
+    )
     assert main(["equations", "two_link", "--list-parameters", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {"parameter": "mass:forearm", "unit": "kg"}.items() <= next(
@@ -113,14 +152,25 @@ THIN = rd.to_urdf(rd.load_robot("two_link")).replace('izz="', 'izz="9')
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
 def test_the_robot_that_runs(tmp_path):
     """Its description comes from the topic, of a namespace too; a topic that nobody publishes is an error."""
-    words = ["--ros-args", "-r", "__ns:=/left", "-p", f"robot_description_file:={rd.robot_path('three_link')}"]
+    words = [
+        "--ros-args",
+        "-r",
+        "__ns:=/left",
+        "-p",
+        f"robot_description_file:={rd.robot_path('three_link')}",
+    ]
     with private_domain() as domain:
         environment = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 
         def info(robot: str) -> subprocess.CompletedProcess[str]:
             command = [sys.executable, "-m", "robot_dynamics_ros", "info", robot, "--json"]
             return subprocess.run(
-                command, env={**os.environ, **environment}, timeout=120, check=False, capture_output=True, text=True
+                command,
+                env={**os.environ, **environment},
+                timeout=120,
+                check=False,
+                capture_output=True,
+                text=True,
             )
 
         with NodeProcess("simulator", words, tmp_path / "log", environment) as node:
@@ -132,7 +182,11 @@ def test_the_robot_that_runs(tmp_path):
         nobody = info("/right/robot_description")
     assert found.returncode == 0, found.stderr + node.output()
     assert json.loads(found.stdout)["joint_names"] == list(rd.load_robot("three_link").joint_names)
-    assert nobody.returncode == 2 and "no description came" in nobody.stderr and "Traceback" not in nobody.stderr
+    assert (
+        nobody.returncode == 2
+        and "no description came" in nobody.stderr
+        and "Traceback" not in nobody.stderr
+    )
 
 
 def test_warnings_errors_and_the_command_that_goes_on(tmp_path, capsys):
@@ -140,7 +194,10 @@ def test_warnings_errors_and_the_command_that_goes_on(tmp_path, capsys):
     file.write_text(THIN)
     assert main(["info", str(file)]) == 0
     err = capsys.readouterr().err
-    assert err.startswith("warning: robot 'two_link' is usable, but:") and "'forearm' <inertial>" in err
+    assert (
+        err.startswith("warning: robot 'two_link' is usable, but:")
+        and "'forearm' <inertial>" in err
+    )
     assert main(["info", str(file), "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     assert main(["info", str(file), "--inertia-check", "error"]) == 2
@@ -163,10 +220,17 @@ def test_tab_completion_knows_commands_robots_and_options(tmp_path):
 
     def complete(line: str) -> set[str]:
         run = [sys.executable, "-m", "robot_dynamics_ros"]
-        environment = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+        environment = {
+            "_ARGCOMPLETE": "1",
+            "COMP_LINE": line,
+            "COMP_POINT": str(len(line)),
+            "_ARGCOMPLETE_IFS": "\n",
+        }
         out = tmp_path / "out"
         environment["_ARGCOMPLETE_STDOUT_FILENAME"] = str(out)
-        subprocess.run(run, env={**os.environ, **environment}, timeout=120, check=False, capture_output=True)
+        subprocess.run(
+            run, env={**os.environ, **environment}, timeout=120, check=False, capture_output=True
+        )
         return {word.strip() for word in out.read_text().splitlines()}
 
     assert complete("robot_dynamics mon") == {"monte_carlo"}

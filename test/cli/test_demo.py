@@ -87,21 +87,36 @@ def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch
             process.text = "open http://127.0.0.1:8080 in a browser"
         process.exit_code = 1 if fate == "ended" else None
     said = capsys.readouterr().out
-    words = {"late": "http://127.0.0.1:8080", "never": "has not come up in time", "ended": "has ended"}
+    words = {
+        "late": "http://127.0.0.1:8080",
+        "never": "has not come up in time",
+        "ended": "has ended",
+    }
     assert words[fate] in said and said.count("view  ") == 1
 
 
 def test_it_shows_a_robot_arriving_and_draws_it(tmp_path):
     done = demo(tmp_path, "two_link")
     assert done.returncode == 0, done.stdout + done.stderr
-    for words in ("arrived", "rms error", "rms effort", "largest force", "largest moment", "shoulder", "elbow", "100%"):
+    for words in (
+        "arrived",
+        "rms error",
+        "rms effort",
+        "largest force",
+        "largest moment",
+        "shoulder",
+        "elbow",
+        "100%",
+    ):
         assert words in done.stdout
     picture = tmp_path / "out" / "demo.png"
     assert str(picture) in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     if find_spec("viser") is not None:
         assert "http://127.0.0.1:" in done.stdout
-        assert "__VISER_EMBED_DATA__" in (tmp_path / "out" / "replay.html").read_text(encoding="utf-8")
+        assert "__VISER_EMBED_DATA__" in (tmp_path / "out" / "replay.html").read_text(
+            encoding="utf-8"
+        )
     assert "Traceback" not in (tmp_path / "out" / "controller.log").read_text()
 
 
@@ -116,7 +131,9 @@ def test_it_runs_any_urdf_with_odd_names_and_prismatic_joints(tmp_path):
 
 
 def test_a_tolerance_that_cannot_be_met_fails(tmp_path):
-    done = demo(tmp_path, "pendulum", "--no-picture", "--no-view", "--duration", "1", "--tolerance", "0")
+    done = demo(
+        tmp_path, "pendulum", "--no-picture", "--no-view", "--duration", "1", "--tolerance", "0"
+    )
     assert done.returncode == 1
     assert "NOT ARRIVED" in done.stdout
 

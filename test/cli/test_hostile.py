@@ -132,4 +132,6 @@ def test_an_error_and_no_traceback(line, places, capsys, monkeypatch):
 
 
 def test_there_are_enough_of_them_for_every_command():
-    assert len(LINES) >= 100 and all(any(line.startswith(name + " ") for line in LINES) for name in COMMANDS)
+    assert len(LINES) >= 100 and all(
+        any(line.startswith(name + " ") for line in LINES) for name in COMMANDS
+    )

@@ -39,7 +39,11 @@ def recorded(tmp_path_factory):
     motion = rd.design_excitation(prior, rd.DesignSettings(period=10.0, evaluations=60))
     truth = wrong_robot(prior, 4)
     t, q, effort, _ = record(truth, prior, motion, effort_noise=0.05)
-    head = ["t", *(f"{n}.position" for n in prior.joint_names), *(f"{n}.effort" for n in prior.joint_names)]
+    head = [
+        "t",
+        *(f"{n}.position" for n in prior.joint_names),
+        *(f"{n}.effort" for n in prior.joint_names),
+    ]
     with open(folder / "run.csv", "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(head)
@@ -67,7 +71,9 @@ def test_identification_tells_how_far_it_is(recorded):
     folder, prior, _ = recorded
     told = []
     settings = rd.IdentificationSettings(friction="auto")
-    rd.identify_recordings(prior, read_csv(folder / "run.csv", prior), settings, progress=lambda *x: told.append(x))
+    rd.identify_recordings(
+        prior, read_csv(folder / "run.csv", prior), settings, progress=lambda *x: told.append(x)
+    )
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] <= 1.0
     assert max(b - a for a, b in zip([*shares, 1.0], [*shares[1:], 1.0], strict=False)) < 0.3
@@ -79,14 +85,25 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     folder, prior, truth = recorded
     out = folder / f"from_{source}"
     path = folder / ("run.csv" if source == "csv" else "run")
-    arguments = ["identify", "two_link", f"--{source}", str(path), "--output", str(out), "--friction", "simple"]
+    arguments = [
+        "identify",
+        "two_link",
+        f"--{source}",
+        str(path),
+        "--output",
+        str(out),
+        "--friction",
+        "simple",
+    ]
     arguments += ["--no-page"] if source == "bag" else ["--estimators", str(folder / "command.csv")]
     assert main([*arguments, "--validate", str(folder / "run.csv")]) == 0
     text = capsys.readouterr().out
     assert "shoulder" in text and "identified leaves" in text and "Prediction" in text
     model = rd.load_urdf(str(out / "identified.urdf"))
     q = rd.random_configuration(model, np.random.default_rng(0), size=100)
-    error, wrong = (np.abs(rd.gravity_forces(m, q) - rd.gravity_forces(truth, q)).max() for m in (model, prior))
+    error, wrong = (
+        np.abs(rd.gravity_forces(m, q) - rd.gravity_forces(truth, q)).max() for m in (model, prior)
+    )
     assert error < 0.05 * wrong
     report = (out / "report.md").read_text()
     assert "Validation" in report
@@ -99,7 +116,19 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
 
 def test_errors_say_what_to_do(recorded, capsys, tmp_path):
     folder, _, _ = recorded
-    assert main(["identify", "two_link", "--csv", str(folder / "motion.csv"), "--output", str(tmp_path / "x")]) == 2
+    assert (
+        main(
+            [
+                "identify",
+                "two_link",
+                "--csv",
+                str(folder / "motion.csv"),
+                "--output",
+                str(tmp_path / "x"),
+            ]
+        )
+        == 2
+    )
     assert "efforts" in capsys.readouterr().err
     assert main(["identify", "two_link", "--csv", str(folder / "run.csv"), "--terms", "magic"]) == 2
     assert "viscous" in capsys.readouterr().err
@@ -114,7 +143,9 @@ def test_errors_say_what_to_do(recorded, capsys, tmp_path):
 def test_a_locked_joint_stays_a_joint_in_the_urdf(recorded, tmp_path):
     _, prior, truth = recorded
     at = {"elbow": 0.3}
-    motion = rd.design_excitation(prior.lock("elbow", at), rd.DesignSettings(period=10.0, evaluations=20))
+    motion = rd.design_excitation(
+        prior.lock("elbow", at), rd.DesignSettings(period=10.0, evaluations=20)
+    )
     t, q, effort, _ = record(truth.lock("elbow", at), prior.lock("elbow", at), motion)
     with open(tmp_path / "run.csv", "w", newline="") as file:
         out = csv.writer(file)
@@ -140,6 +171,7 @@ def test_a_locked_joint_stays_a_joint_in_the_urdf(recorded, tmp_path):
     assert model.joint_names == prior.joint_names
     poses = np.column_stack([np.linspace(-2, 2, 20), np.full(20, 0.3)])
     error, wrong = (
-        np.abs(rd.gravity_forces(m, poses) - rd.gravity_forces(truth, poses))[:, 0].max() for m in (model, prior)
+        np.abs(rd.gravity_forces(m, poses) - rd.gravity_forces(truth, poses))[:, 0].max()
+        for m in (model, prior)
     )
     assert error < 0.05 * wrong

@@ -40,7 +40,9 @@ def test_processes_change_nothing(tmp_path):
     assert paths[0].read_text() == paths[1].read_text()
 
 
-@pytest.mark.parametrize("wrong", [["--runs", "0"], ["--dt", "0"], ["--processes", "0"], ["--mass", "-1"]])
+@pytest.mark.parametrize(
+    "wrong", [["--runs", "0"], ["--dt", "0"], ["--processes", "0"], ["--mass", "-1"]]
+)
 def test_wrong_arguments_are_refused(wrong, capsys):
     with pytest.raises(SystemExit) as ended:  # as argparse ends on usage errors
         main([*QUICK, "--runs", "1", *wrong])
@@ -66,7 +68,9 @@ def test_what_the_law_knows_and_what_the_default_makes_good():
 
 
 def test_the_laws_are_those_of_the_registry():
-    assert set(LAWS) == {name for name, law in laws.LAWS.items() if law.tracks} - {"cartesian_impedance"}
+    assert set(LAWS) == {name for name, law in laws.LAWS.items() if law.tracks} - {
+        "cartesian_impedance"
+    }
     for name in LAWS:
         law = tracking_law(rd.load_robot("two_link"), name, np.zeros(2), 10.0)
         assert isinstance(law, laws.LAWS[name])

@@ -22,7 +22,9 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"]
+)
 @pytest.mark.parametrize("after", [0.0, 0.4, 2.0])
 def test_a_long_computation_ends(tmp_path, number, code, after):
     words = ["excite", "six_axis", "--output", str(tmp_path / "m"), "--evaluations", "1000000"]
@@ -30,7 +32,9 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
         "import sys; from robot_dynamics_ros.cli import main as cli; run = cli._run; "
         f"cli._run = lambda given: print('at work', flush=True) or run(given); sys.exit(cli.main({words!r}))"
     )
-    run = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert run.stdout.readline() == "at work\n"
         time.sleep(after)  # imports, compilation, the search: wherever it is by then
@@ -41,14 +45,18 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
     assert run.returncode == code and "Traceback" not in err, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["int", "term", "hup"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["int", "term", "hup"]
+)
 def test_of_many_signals_the_first_one_counts(number):
     """The program's own frame around a command that takes long."""
     command = (
         "import sys, time; from robot_dynamics_ros.cli import main as cli; "
         "cli._run = lambda given: print('at work', flush=True) or time.sleep(60); sys.exit(cli.main([]))"
     )
-    run = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert run.stdout.readline() == "at work\n"
     while run.poll() is None:
         run.send_signal(number)
@@ -72,7 +80,9 @@ def run(given):
 cli._run = run
 sys.exit(cli.main([]))
 """
-    run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, timeout=120
+    )
     assert run.returncode == 143 and run.stderr == "terminated\n"
 
 
@@ -94,13 +104,17 @@ Command.{place} = staticmethod(broken)
 cli._module = lambda name: Command
 sys.exit(cli.main(["info"]))
 """
-    run = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, timeout=120
+    )
     assert run.returncode == 143 and run.stderr == "terminated\n"
 
 
 def test_nothing_heavy_is_imported_before_signals_are_handled():
     check = "import sys, robot_dynamics_ros.cli.main; print({'numpy', 'scipy', 'rclpy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, timeout=120, check=True
+    )
     assert done.stdout.strip() == "set()"
 
 

@@ -36,10 +36,14 @@ def test_a_fall_is_the_librarys_own(tmp_path, capsys):
     ]
     assert main([*line, "--no-friction", "--csv", str(out), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    run = rd.simulate(rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, integrator="rk4", friction=False)
+    run = rd.simulate(
+        rd.load_robot("two_link"), q0=[0.3, -0.2], duration=0.5, integrator="rk4", friction=False
+    )
     rows = list(csv.DictReader(out.open()))
     assert len(rows) == 501 and data["arrived"] is None
-    np.testing.assert_allclose([float(rows[-1][f"{n}.position"]) for n in ("shoulder", "elbow")], run.q[-1], rtol=1e-12)
+    np.testing.assert_allclose(
+        [float(rows[-1][f"{n}.position"]) for n in ("shoulder", "elbow")], run.q[-1], rtol=1e-12
+    )
     assert data["energy"] == pytest.approx([run.energy[0], run.energy[-1]])
 
 
@@ -50,38 +54,75 @@ def test_closed_loops_from_a_file(tmp_path, capsys):
     loops.write_text(
         "constraints:\n  - {type: point, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: [0.7, 0, 0]}"
     )
-    line = ["simulate", str(robot), "--constraints", str(loops), "--duration", "0.2", "--start", "0.7", "0.3", "1.0"]
+    line = [
+        "simulate",
+        str(robot),
+        "--constraints",
+        str(loops),
+        "--duration",
+        "0.2",
+        "--start",
+        "0.7",
+        "0.3",
+        "1.0",
+    ]
     assert main([*line, "--csv", str(out)]) == 0
     assert "1 constraints: 3 rows, 2 independent, 1 degrees" in capsys.readouterr().err
     last = list(csv.DictReader(out.open()))[-1]
     q = [float(last[f"{name}.position"]) for name in loop.model.joint_names]
     assert np.abs(loop.residual(q)).max() < 1e-10
     model = rd.load_urdf(robot)
-    run = rd.simulate(model, q0=[0.7, 0.3, 1.0], duration=0.2, constraints=rd.load_constraints(model, loops))
+    run = rd.simulate(
+        model, q0=[0.7, 0.3, 1.0], duration=0.2, constraints=rd.load_constraints(model, loops)
+    )
     np.testing.assert_allclose(q, run.q[-1], rtol=1e-12)
-    assert main([*line, "--to", "0.1", "0.2", "0.3"]) == 2 and "--constraints" in capsys.readouterr().err
+    assert (
+        main([*line, "--to", "0.1", "0.2", "0.3"]) == 2
+        and "--constraints" in capsys.readouterr().err
+    )
     assert main([*line, "--integrator", "rk4"]) == 2 and "midpoint" in capsys.readouterr().err
 
 
 def test_a_floating_robot_is_written_with_all_its_coordinates(tmp_path, capsys):
     out = tmp_path / "fall.csv"
-    line = ["simulate", "three_link", "--floating-base", "--duration", "0.1", "--dt", "1e-3", "--no-friction"]
-    assert main([*line, "--csv", str(out), "--bag", str(tmp_path / "bag")]) == 2  # before anything is simulated
+    line = [
+        "simulate",
+        "three_link",
+        "--floating-base",
+        "--duration",
+        "0.1",
+        "--dt",
+        "1e-3",
+        "--no-friction",
+    ]
+    assert (
+        main([*line, "--csv", str(out), "--bag", str(tmp_path / "bag")]) == 2
+    )  # before anything is simulated
     assert "joint states cannot tell" in capsys.readouterr().err and not out.exists()
     assert main([*line, "--csv", str(out)]) == 0
     run = rd.simulate(
-        rd.load_robot("three_link", floating_base=True), duration=0.1, dt=1e-3, integrator="moreau", friction=False
+        rd.load_robot("three_link", floating_base=True),
+        duration=0.1,
+        dt=1e-3,
+        integrator="moreau",
+        friction=False,
     )
     with out.open() as file:
         head, *rows = csv.reader(file)
     base = run.model.joint_names[0]
     np.testing.assert_array_equal(
-        np.array(rows, dtype=float), np.column_stack([np.arange(101), run.t, run.q, run.v, run.a, run.tau])
+        np.array(rows, dtype=float),
+        np.column_stack([np.arange(101), run.t, run.q, run.v, run.a, run.tau]),
     )
     pose = [*(f"position.{x}" for x in "xyz"), *(f"orientation.{x}" for x in "xyzw")]
     assert head[2:9] == [f"{base}.{word}" for word in pose]
-    k, j = head.index(f"{base}.velocity.linear.z"), head.index(f"{run.model.joint_names[1]}.acceleration")
-    assert float(rows[-1][k]) == pytest.approx(-9.81 * 0.1, rel=1e-6)  # it falls, and the table says so
+    k, j = (
+        head.index(f"{base}.velocity.linear.z"),
+        head.index(f"{run.model.joint_names[1]}.acceleration"),
+    )
+    assert float(rows[-1][k]) == pytest.approx(
+        -9.81 * 0.1, rel=1e-6
+    )  # it falls, and the table says so
     assert float(rows[-1][j]) == run.a[-1, 6]
 
 
@@ -99,7 +140,20 @@ def test_a_link_is_led_to_a_pose(capsys, tmp_path):
     picture = tmp_path / "run.png"
     words = ["0.4", "0.1", "0.5", "3.1", "0", "0"]
     assert (
-        main(["simulate", "six_axis", "--pose", "tool0", *words, "--json", "--picture", str(picture), "--dt", "4e-3"])
+        main(
+            [
+                "simulate",
+                "six_axis",
+                "--pose",
+                "tool0",
+                *words,
+                "--json",
+                "--picture",
+                str(picture),
+                "--dt",
+                "4e-3",
+            ]
+        )
         == 0
     )
     captured = capsys.readouterr()
@@ -107,14 +161,25 @@ def test_a_link_is_led_to_a_pose(capsys, tmp_path):
     q = [joint["end"] for joint in data["joints"]]
     T = rd.link_pose(rd.load_robot("six_axis"), q, "tool0")
     np.testing.assert_allclose(T[:3, 3], [0.4, 0.1, 0.5], atol=0.02)
-    assert data["arrived"] and str(picture) in captured.err and picture.read_bytes()[:4] == b"\x89PNG"
+    assert (
+        data["arrived"] and str(picture) in captured.err and picture.read_bytes()[:4] == b"\x89PNG"
+    )
 
 
 def test_a_motion_that_asks_too_much_ends_with_the_reason(capsys, tmp_path):
     source = tmp_path / "lift.csv"
     rows = [f"{0.1 * k},{0.05 * k},0" for k in range(9)]
     source.write_text("\n".join(["t,shoulder.position,elbow.position", *rows]) + "\n")
-    line = ["simulate", "two_link", "--payload", "tip:40", "--trajectory", str(source), "--dt", "4e-3"]
+    line = [
+        "simulate",
+        "two_link",
+        "--payload",
+        "tip:40",
+        "--trajectory",
+        str(source),
+        "--dt",
+        "4e-3",
+    ]
     assert main(line) == 1
     assert "NOT ARRIVED: " in (out := capsys.readouterr().out) and "the effort limit of" in out
 
@@ -133,17 +198,26 @@ def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
     model = rd.load_robot("two_link")
     moving = model.joint_names
     vertical = [
-        dataclasses.replace(j, type=rd.JointType.PRISMATIC, axis=[0, 0, 1]) if j.name in moving else j
+        dataclasses.replace(j, type=rd.JointType.PRISMATIC, axis=[0, 0, 1])
+        if j.name in moving
+        else j
         for j in model.description.joints
     ]
-    lift.write_text(rd.to_urdf(RobotModel.from_description(dataclasses.replace(model.description, joints=vertical))))
+    lift.write_text(
+        rd.to_urdf(
+            RobotModel.from_description(dataclasses.replace(model.description, joints=vertical))
+        )
+    )
     lift.write_text(lift.read_text().replace('effort="60.0"', 'effort="3.0"'))
     rows = try_robots(
         [("two_link", rd.robot_path("two_link")), ("weak", weak), ("lift", lift), ("none", tmp_path / "none.urdf")],
         inertia_check="warn", duration=0.0, tolerance=0.01, seed=7, progress=lambda name: None,
     )  # fmt: skip
     assert [row["arrived"] for row in rows] == [True, True, False, False]
-    assert "starts elsewhere: at its initial configuration joint 'shoulder' needs" in rows[1]["outcome"]
+    assert (
+        "starts elsewhere: at its initial configuration joint 'shoulder' needs"
+        in rows[1]["outcome"]
+    )
     assert "effort limits" in rows[2]["outcome"] and "does not exist" in rows[3]["outcome"]
 
 
@@ -168,7 +242,9 @@ NARROW = """<robot name="narrow">
 </robot>"""
 
 
-def test_a_robot_that_zero_is_outside_the_limits_of_starts_at_the_nearest_position(tmp_path, capsys):
+def test_a_robot_that_zero_is_outside_the_limits_of_starts_at_the_nearest_position(
+    tmp_path, capsys
+):
     robot = tmp_path / "narrow.urdf"
     robot.write_text(NARROW.format(effort=10))
     model = rd.load_urdf(robot)
@@ -188,12 +264,17 @@ def test_a_joint_that_cannot_move_is_named_with_the_reason(tmp_path, capsys):
     robot.write_text(NARROW.format(effort=2.5))
     assert main(["simulate", str(robot), "--to", "1.0", "0.3", "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
-    assert "joint 'grip' cannot move: friction (3 N m)" in error["message"] and "Leave it at 0" in error["remedy"]
+    assert (
+        "joint 'grip' cannot move: friction (3 N m)" in error["message"]
+        and "Leave it at 0" in error["remedy"]
+    )
     assert main(["simulate", str(robot), "--to", "1.0", "0.0"]) == 0
 
 
 def test_rows_as_data_have_plain_keys_and_full_numbers():
-    rows = rows_as_data(["joint", "largest force [N]", "± force", ""], [["lift", Figure.of(1 / 3, ".2g"), "-", "N"]])
+    rows = rows_as_data(
+        ["joint", "largest force [N]", "± force", ""], [["lift", Figure.of(1 / 3, ".2g"), "-", "N"]]
+    )
     assert rows == [{"joint": "lift", "largest_force_n": 1 / 3, "error_of_force": None}]
     assert Figure.of(1 / 3, ".2g", 1e3, "mm") == "3.3e+02 mm"
 
@@ -206,7 +287,9 @@ BODY = """<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0
 @pytest.mark.parametrize("kind", ["fixed", "planar", "floating"])
 def test_a_robot_that_no_law_moves_is_refused(command, kind, tmp_path, capsys):
     robot = tmp_path / "robot.urdf"
-    robot.write_text(f"<robot name='r'>{BODY.format(name='a')}{BODY.format(name='b')}{JOINT.format(kind=kind)}</robot>")
+    robot.write_text(
+        f"<robot name='r'>{BODY.format(name='a')}{BODY.format(name='b')}{JOINT.format(kind=kind)}</robot>"
+    )
     assert main([command, str(robot), *(["--tour"] if command == "simulate" else [])]) == 2
     said = capsys.readouterr().err
     assert ("no moving joint" if kind == "fixed" else f"joint 'j' is {kind}") in said

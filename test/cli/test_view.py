@@ -32,7 +32,10 @@ def test_it_shows_a_robot_and_prints_the_address(capsys):
 
 
 def test_a_recording_becomes_a_page(table, tmp_path, capsys):
-    assert main(["view", "two_link", "--csv", str(table), "--html", str(tmp_path / "replay.html")]) == 0
+    assert (
+        main(["view", "two_link", "--csv", str(table), "--html", str(tmp_path / "replay.html")])
+        == 0
+    )
     text = (tmp_path / "replay.html").read_text(encoding="utf-8")
     assert "__VISER_EMBED_DATA__" in text
     assert "default-src 'none'" in text
@@ -42,7 +45,21 @@ def test_a_recording_becomes_a_page(table, tmp_path, capsys):
 def test_a_saved_run_is_shown(tmp_path, capsys):
     arm = rd.load_robot("two_link")
     ShownMotion.of(arm, rd.simulate(arm, duration=0.2)).save(tmp_path / "run.npz")
-    assert main(["view", "two_link", "--run", str(tmp_path / "run.npz"), "--port", "0", "--seconds", "0.3"]) == 0
+    assert (
+        main(
+            [
+                "view",
+                "two_link",
+                "--run",
+                str(tmp_path / "run.npz"),
+                "--port",
+                "0",
+                "--seconds",
+                "0.3",
+            ]
+        )
+        == 0
+    )
 
 
 def test_layouts_are_written(tmp_path, capsys):

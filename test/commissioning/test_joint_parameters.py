@@ -14,12 +14,16 @@ from robot_dynamics_ros.commissioning import ArmSettings, joint_parameters
 from robot_dynamics_ros.errors import ArgumentError
 
 CLAIM = described(friction=(1.0, 1.0, 1.0), armature=(0.4, 0.4, 0.0))
-ARMATURE, DAMPING, FRICTION = (np.array(x) for x in ((0.15, 0.2, 0.08), (4.0, 5.0, 2.0), (5.0, 6.0, 2.5)))
+ARMATURE, DAMPING, FRICTION = (
+    np.array(x) for x in ((0.15, 0.2, 0.08), (4.0, 5.0, 2.0), (5.0, 6.0, 2.5))
+)
 
 
 def truth_of(mass=1.0):
     """The arm as it is: other rotors and friction, and other masses."""
-    numbers = (dict(zip(CLAIM.joint_names, x.tolist(), strict=True)) for x in (ARMATURE, FRICTION, DAMPING))
+    numbers = (
+        dict(zip(CLAIM.joint_names, x.tolist(), strict=True)) for x in (ARMATURE, FRICTION, DAMPING)
+    )
     model = CLAIM.replace(description=CLAIM.description.with_joints(*numbers))
     return model if mass == 1.0 else rd.robot_model_error(model, mass=mass)
 

@@ -21,8 +21,12 @@ class Messages:
         n, t = model.nv, np.arange(0.0, 4.0, 1.0 / rate)
         speed, middle = rng.uniform(1.0, 3.0, n), 0.5 * (model.lower + model.upper)
         self.stamps, self.arrival = t + 100.0, t + 100.0 + rng.uniform(1e-4, 4e-4, len(t))
-        self.position = middle + 0.3 * np.sin(np.outer(t, speed)) + 1e-5 * rng.normal(size=(len(t), n))
-        self.corner = 60.0  # Hz; the answer of a first-order filter to a cosine, without its transient
+        self.position = (
+            middle + 0.3 * np.sin(np.outer(t, speed)) + 1e-5 * rng.normal(size=(len(t), n))
+        )
+        self.corner = (
+            60.0  # Hz; the answer of a first-order filter to a cosine, without its transient
+        )
         self.speed, self.noise = speed, 1e-3 * rng.normal(size=(len(t), n))
         self.effort = 5.0 * np.cos(self.position) + 0.05 * rng.normal(size=(len(t), n))
         self.still, self.publishers = False, ("driver",)
@@ -34,7 +38,11 @@ class Messages:
         return 0.3 * self.speed * np.cos(late) * np.cos(np.outer(t, self.speed) - late) + self.noise
 
     def listen(self, **changes) -> rd.commissioning.StepReport:
-        values = {"velocity": self.velocity, "position": self.position, "effort": self.effort} | changes
+        values = {
+            "velocity": self.velocity,
+            "position": self.position,
+            "effort": self.effort,
+        } | changes
         return rd.commissioning.listen(
             self.model,
             self.arrival,
@@ -74,7 +82,9 @@ def test_slow_messages(messages):
 def test_another_clock(messages, offset):
     messages.stamps = messages.stamps + offset
     report = messages.listen()
-    assert kinds(report) == ["clock"] and report.findings[0].number == pytest.approx(-offset, rel=1e-2)
+    assert kinds(report) == ["clock"] and report.findings[0].number == pytest.approx(
+        -offset, rel=1e-2
+    )
 
 
 def test_a_clock_that_drifts(messages):
@@ -106,7 +116,9 @@ def test_one_velocity_with_the_opposite_sign(messages):
 def test_degrees(messages):
     assert kinds(messages.listen(velocity=np.degrees(messages.velocity))) == ["velocity_unit"]
     named = kinds(
-        messages.listen(position=np.degrees(messages.position) + 400.0, velocity=np.degrees(messages.velocity))
+        messages.listen(
+            position=np.degrees(messages.position) + 400.0, velocity=np.degrees(messages.velocity)
+        )
     )
     assert named == ["position_unit"]
 
@@ -134,7 +146,9 @@ def test_the_order_of_messages_does_not_matter(messages):
     as_it_is = messages.listen().numbers["velocity_delay"]
     messages.names = tuple(messages.names[j] for j in order)
     report = messages.listen(
-        position=messages.position[:, order], velocity=messages.velocity[:, order], effort=messages.effort[:, order]
+        position=messages.position[:, order],
+        velocity=messages.velocity[:, order],
+        effort=messages.effort[:, order],
     )
     assert report.healthy and report.notes
     assert np.allclose(report.numbers["velocity_delay"], as_it_is)

@@ -52,7 +52,9 @@ SLIPPERY = described(friction=(0.1, 0.1, 0.1))
 FLIPPED = -np.ones(3)
 
 
-@pytest.mark.parametrize(("truth", "late"), [(MODEL, 0), (SLIPPERY, 10)], ids=["friction", "slippery and late"])
+@pytest.mark.parametrize(
+    ("truth", "late"), [(MODEL, 0), (SLIPPERY, 10)], ids=["friction", "slippery and late"]
+)
 @pytest.mark.parametrize("wrong", [(), (1,), (2,), (0, 2), (0, 1, 2)])
 def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, late):
     """Any signs, with 20 ms of delay and with hardly any friction."""
@@ -60,7 +62,9 @@ def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, lat
     arm = WrongArm(truth, signs=signs, delay=late)
     report, pushes = probe(StepRunner(arm, MODEL))
     within(arm, PROBES)
-    assert [(f.kind, *f.joints) for f in report.findings] == [("command_sign", f"joint{i + 1}") for i in wrong]
+    assert [(f.kind, *f.joints) for f in report.findings] == [
+        ("command_sign", f"joint{i + 1}") for i in wrong
+    ]
     assert sorted(pushes) == [0, 1, 2]
 
 
@@ -71,9 +75,13 @@ def test_a_joint_whose_pushes_may_take_long_is_named_before(rotor, named):
     model = rd.load_urdf(rd.robot_path("six_axis"), armature=dict.fromkeys(names, rotor))
     arm = StandIn(model, q0=calm_pose(model, model.initial_configuration()))
     said = []
-    report, pushes = probe(StepRunner(arm, model), lambda sentence: said.append((sentence, arm.plant.t)))
+    report, pushes = probe(
+        StepRunner(arm, model), lambda sentence: said.append((sentence, arm.plant.t))
+    )
     assert not report.findings and len(pushes) == model.nv
-    assert [sentence.split(" may take ")[0] for sentence, _ in said][:1] == [f"each push of {name}" for name in named]
+    assert [sentence.split(" may take ")[0] for sentence, _ in said][:1] == [
+        f"each push of {name}" for name in named
+    ]
     assert all(t < arm.plant.t - 5.0 for _, t in said[:1])
 
 
@@ -82,7 +90,9 @@ def test_an_arm_without_any_rotor_stays_slow(unit):
     """As some simulations are: a wrist of 0.0003 kg m², a tenth of the friction described, 20 ms of delay."""
     model = rd.load_robot("six_axis")
     truth = rd.robot_model_error(model, friction=0.1)
-    arm = WrongArm(truth, signs=unit, delay=10, home=calm_pose(model, model.initial_configuration()))
+    arm = WrongArm(
+        truth, signs=unit, delay=10, home=calm_pose(model, model.initial_configuration())
+    )
     runner = StepRunner(arm, model)
     report, pushes = probe(runner)
     if unit == 1.0:
@@ -95,7 +105,13 @@ def test_an_arm_without_any_rotor_stays_slow(unit):
 
 @pytest.mark.parametrize(
     "mistake",
-    [{"lifts": True}, {"lifts": True, "signs": FLIPPED}, {"mass": 1.5}, {"mass": 1.5, "signs": FLIPPED}, {"loose": 1}],
+    [
+        {"lifts": True},
+        {"lifts": True, "signs": FLIPPED},
+        {"mass": 1.5},
+        {"mass": 1.5, "signs": FLIPPED},
+        {"loose": 1},
+    ],
 )
 def test_nothing_gets_fast_where_commands_are_proven(mistake):
     mass = mistake.pop("mass", 1.0)
@@ -146,7 +162,9 @@ def test_an_arm_is_not_released_where_a_wrong_sign_would_make_it_fast():
     assert exposure(MODEL, calm) < 0.01 and ((MODEL.lower <= calm) & (calm <= MODEL.upper)).all()
 
 
-@pytest.mark.parametrize("signs", [(-1.0, -1.0, -1.0), (1.0, -1.0, 1.0), (1.0, 1.0, -1.0), (-1.0, 1.0, -1.0)])
+@pytest.mark.parametrize(
+    "signs", [(-1.0, -1.0, -1.0), (1.0, -1.0, 1.0), (1.0, 1.0, -1.0), (-1.0, 1.0, -1.0)]
+)
 @pytest.mark.parametrize("pose", [LOADED, HOME, HOME + np.array([0.0, 0.2, -0.4])])
 def test_the_exposure_is_a_bound(pose, signs):
     """MuJoCo moves the arm under its weight with wrong signs, without friction, for as long as a correction takes."""
@@ -159,7 +177,11 @@ def test_the_exposure_is_a_bound(pose, signs):
 
 @pytest.mark.parametrize(
     ("mistake", "kinds"),
-    [({}, []), ({"lifts": True, "delay": 10}, ["gravity_compensated_by_driver"]), ({"delay": 10}, ["delay"])],
+    [
+        ({}, []),
+        ({"lifts": True, "delay": 10}, ["gravity_compensated_by_driver"]),
+        ({"delay": 10}, ["delay"]),
+    ],
 )
 def test_floating(mistake, kinds):
     arm = WrongArm(SLIPPERY, home=calm_pose(SLIPPERY, LOADED, 0.08), **mistake)
@@ -172,7 +194,9 @@ def test_an_arm_whose_description_is_too_light_drifts():
     heavy = rd.robot_model_error(SLIPPERY, mass=1.5)
     arm = WrongArm(heavy, home=calm_pose(SLIPPERY, LOADED, 0.08), delay=10)
     report = float_arm(StepRunner(arm, SLIPPERY), 2.0)
-    assert any("joint2 drifts" in sentence for sentence in (*map(str, report.findings), *report.notes))
+    assert any(
+        "joint2 drifts" in sentence for sentence in (*map(str, report.findings), *report.notes)
+    )
     within(arm, FLOATS)
 
 
@@ -185,7 +209,11 @@ def test_a_joint_without_brake_is_named_before_anything_is_sent():
 
 @pytest.mark.parametrize(
     ("mistake", "joints", "kinds"),
-    [({}, ["joint2"], []), ({"delay": 10}, ["joint1"], ["delay"]), ({"play": 0.01}, ["joint1"], ["play"])],
+    [
+        ({}, ["joint2"], []),
+        ({"delay": 10}, ["joint1"], ["delay"]),
+        ({"play": 0.01}, ["joint1"], ["play"]),
+    ],
 )
 def test_twitching(mistake, joints, kinds):
     arm = WrongArm(MODEL, **mistake)
@@ -202,7 +230,9 @@ def test_twitching(mistake, joints, kinds):
 def test_a_frozen_joint_is_not_pushed():
     arm = WrongArm(MODEL, frozen=1)
     report, pushes = probe(StepRunner(arm, MODEL))
-    assert [(f.kind, f.joints) for f in report.findings] == [("frozen_joint", ("joint2",))] and sorted(pushes) == [0, 2]
+    assert [(f.kind, f.joints) for f in report.findings] == [
+        ("frozen_joint", ("joint2",))
+    ] and sorted(pushes) == [0, 2]
     within(arm, PROBES)
 
 
@@ -217,7 +247,8 @@ def test_friction_three_times_as_large_is_measured():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
-    "step", [lambda runner: probe(runner)[0], float_arm, lambda runner: twitch(runner, SEEN, ["joint3"])]
+    "step",
+    [lambda runner: probe(runner)[0], float_arm, lambda runner: twitch(runner, SEEN, ["joint3"])],
 )
 def test_nothing_moves_after_a_stop_at_any_instant(step, seed):
     rng = np.random.default_rng(seed)
@@ -252,7 +283,9 @@ def test_an_error_of_a_step_leaves_the_arm_standing():
 
     def broken(state):
         for _ in range(50):
-            state = yield Command(rd.gravity_forces(MODEL, state.q), Bounds.around(MODEL, HOME, 0.05))
+            state = yield Command(
+                rd.gravity_forces(MODEL, state.q), Bounds.around(MODEL, HOME, 0.05)
+            )
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -282,12 +315,17 @@ def test_the_loop_of_exact_vibrations_is_found():
     side = np.sign(phase)
 
     def wave(t, derivative):
-        return sum(x * k**derivative * np.sin(k * t + derivative * np.pi / 2.0) for x, k in zip(a, w, strict=True))
+        return sum(
+            x * k**derivative * np.sin(k * t + derivative * np.pi / 2.0)
+            for x, k in zip(a, w, strict=True)
+        )
 
     shaken = np.abs(phase) == 1
     way = np.cumsum(speed * side * shaken) * 2e-3
     u = J * wave(t + T, 2) + d * (wave(t + T, 1) + speed * side * shaken) + F * side
-    loop = loop_of(Sweep(t, way + wave(t, 0), speed * side * shaken + wave(t, 1), u, phase, tuple(w)))
+    loop = loop_of(
+        Sweep(t, way + wave(t, 0), speed * side * shaken + wave(t, 1), u, phase, tuple(w))
+    )
     assert loop.inertia == pytest.approx(J, rel=0.02)
     assert loop.viscous == pytest.approx(d, rel=0.1)
     assert loop.delay == pytest.approx(T, abs=3e-4)
@@ -308,7 +346,9 @@ def test_a_delay_from_efforts_by_hand(factor):
     """Efforts in any unit and sign, later than the commands."""
     t, w = np.arange(0.0, 2.0, 2e-3), 2.0 * np.pi * np.array([4.0, 7.0, 12.0])
     rng = np.random.default_rng(0)
-    command, late = (np.outer(np.sin(np.outer(t - T, w)).sum(axis=1), [0.2, 0.1]) for T in (0.0, 0.0143))
+    command, late = (
+        np.outer(np.sin(np.outer(t - T, w)).sum(axis=1), [0.2, 0.1]) for T in (0.0, 0.0143)
+    )
     effort = factor * (3.0 + late + 0.02 * rng.standard_normal(late.shape))
     assert effort_delay(t, command, effort, w) == pytest.approx(0.0143, abs=5e-4)
     assert np.isnan(effort_delay(t, command, 0.02 * rng.standard_normal(late.shape), w))
@@ -363,10 +403,14 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
         errors.append(moved.numbers["rms error, full speed"])
         assert not runner.record.stopped
     assert np.linalg.norm(errors[1]) < 0.5 * np.linalg.norm(errors[0])
-    for name, most, friction in zip(claim.joint_names, damping.values(), (8.0, 8.0, 4.0), strict=True):
+    for name, most, friction in zip(
+        claim.joint_names, damping.values(), (8.0, 8.0, 4.0), strict=True
+    ):
         assert 0.75 * most < learned.damping[name] < 1.05 * most
         assert 0.85 * friction < learned.friction[name] < 1.02 * friction
     assert learned.armature == tuned.armature  # the margin is proven with these
     written = Commissioning(claim, arm, learned).write(tmp_path)["friction.json"]
     law = learned.controller(claim).law
-    np.testing.assert_allclose(FrictionFile.read(written, claim).friction(claim).rows, law.friction.rows)
+    np.testing.assert_allclose(
+        FrictionFile.read(written, claim).friction(claim).rows, law.friction.rows
+    )

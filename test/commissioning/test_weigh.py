@@ -14,7 +14,10 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 
 pin = pytest.importorskip("pinocchio")
-LOCKED = {"six_axis": ("wrist_1_joint", "wrist_3_joint"), "seven_axis": ("joint3", "joint5", "joint7")}
+LOCKED = {
+    "six_axis": ("wrist_1_joint", "wrist_3_joint"),
+    "seven_axis": ("joint3", "joint5", "joint7"),
+}
 """Joints that are locked to keep the tests short: four remain."""
 
 
@@ -70,7 +73,9 @@ def arm(request):
 
 def only(report, kind: str, *joints: str) -> rd.commissioning.Finding:
     (finding,) = report.findings
-    assert (finding.kind, finding.joints) == (kind, joints) and finding.certainty > 0.8, report.findings
+    assert (finding.kind, finding.joints) == (kind, joints) and finding.certainty > 0.8, (
+        report.findings
+    )
     return finding
 
 
@@ -90,7 +95,9 @@ def test_sign_of_an_effort(arm):
     name = arm.model.joint_names[1]
     finding = only(arm.weigh(lambda tau: tau * with_sign(4, 1)), "effort_sign", name)
     assert str(finding.change) == f"measured_effort_factor.{name}: -1"
-    assert arm.weigh(lambda tau: tau * with_sign(4, 1), measured=MeasuredEffort("torque", with_sign(4, 1))).healthy
+    assert arm.weigh(
+        lambda tau: tau * with_sign(4, 1), measured=MeasuredEffort("torque", with_sign(4, 1))
+    ).healthy
 
 
 def test_sign_of_a_position(arm):
@@ -103,14 +110,20 @@ def test_sign_of_a_position(arm):
 
 def test_an_axis_with_the_opposite_direction(arm):
     arm.poses = arm.poses * with_sign(4, 2)
-    report = arm.weigh(lambda tau: with_sign(4, 2) * np.where(with_sign(4, 2) < 0.0, tau[:, ::-1], tau))
-    assert "positions and efforts" in only(report, "position_sign", arm.model.joint_names[2]).sentence
+    report = arm.weigh(
+        lambda tau: with_sign(4, 2) * np.where(with_sign(4, 2) < 0.0, tau[:, ::-1], tau)
+    )
+    assert (
+        "positions and efforts" in only(report, "position_sign", arm.model.joint_names[2]).sentence
+    )
 
 
 def test_exchanged_joints(arm):
     order = [0, 2, 1, 3]
     arm.poses = arm.poses[:, order]
-    finding = only(arm.weigh(lambda tau: tau[..., order]), "joints_exchanged", *arm.model.joint_names[1:3])
+    finding = only(
+        arm.weigh(lambda tau: tau[..., order]), "joints_exchanged", *arm.model.joint_names[1:3]
+    )
     assert finding.change.value == tuple(arm.model.joint_names[j] for j in order)
 
 
@@ -121,7 +134,9 @@ def test_efforts_in_another_unit(arm, factor):
 
 
 def test_the_effort_of_one_joint_in_another_unit(arm):
-    finding = only(arm.weigh(lambda tau: tau * [1.0, 1.0, 0.05, 1.0]), "effort_unit", arm.model.joint_names[2])
+    finding = only(
+        arm.weigh(lambda tau: tau * [1.0, 1.0, 0.05, 1.0]), "effort_unit", arm.model.joint_names[2]
+    )
     assert finding.change.value == pytest.approx(20.0, rel=0.1)
 
 
@@ -147,7 +162,8 @@ def test_a_zero_that_is_off(arm):
 
 def test_a_forgotten_tool(arm):
     arm.truth = carrying(
-        arm.truth, Payload(arm.model.joint(arm.model.joint_names[-1]).child, 2.0, np.array([0.0, 0.0, 0.05]))
+        arm.truth,
+        Payload(arm.model.joint(arm.model.joint_names[-1]).child, 2.0, np.array([0.0, 0.0, 0.05])),
     )
     finding = only(arm.weigh(), "payload", arm.model.joint_names[-1])
     assert finding.number == pytest.approx(2.0, rel=0.3)
@@ -169,7 +185,11 @@ def test_a_link_that_may_have_another_mass_is_mentioned_and_not_accused(arm):
 
 def test_another_robot(arm):
     factor = dict(
-        zip((link.name for link in arm.model.description.links), (1.0, 1.4, 2.4, 1.2, 2.6, 2.0), strict=False)
+        zip(
+            (link.name for link in arm.model.description.links),
+            (1.0, 1.4, 2.4, 1.2, 2.6, 2.0),
+            strict=False,
+        )
     )
     arm.truth = rd.robot_model_error(arm.truth, mass=factor, com=1.3)
     only(arm.weigh(), "wrong_robot")
@@ -186,9 +206,16 @@ def test_friction(arm):
         (0.0, ()),
         (0.04, arm.model.joint_names),
     ):  # no word of friction in the description, and too little
-        joints = tuple(dataclasses.replace(joint, friction=share * limit) for joint, limit in arm.joints_and_limits())
-        arm.model = arm.model.replace(description=dataclasses.replace(arm.model.description, joints=joints, source=""))
-        assert [(f.kind, *f.joints) for f in arm.weigh().findings] == [("friction", name) for name in names]
+        joints = tuple(
+            dataclasses.replace(joint, friction=share * limit)
+            for joint, limit in arm.joints_and_limits()
+        )
+        arm.model = arm.model.replace(
+            description=dataclasses.replace(arm.model.description, joints=joints, source="")
+        )
+        assert [(f.kind, *f.joints) for f in arm.weigh().findings] == [
+            ("friction", name) for name in names
+        ]
 
 
 def test_joints_that_sink_and_positions_that_are_frozen(arm):
@@ -231,8 +258,12 @@ def test_wrong_arrays_are_refused(arm):
 @pytest.mark.parametrize("joint", [None, 1])
 def test_an_arm_moved_by_mujoco(joint):
     pytest.importorskip("mujoco")
-    arms, steps = (pytest.importorskip(f"benchmarks.commissioning.{part}") for part in ("arm", "steps"))
+    arms, steps = (
+        pytest.importorskip(f"benchmarks.commissioning.{part}") for part in ("arm", "steps")
+    )
     mistakes = [] if joint is None else [arms.Mistake("effort_sign", joint)]
     arm = arms.make_arm("six_axis", mistakes, engine="mujoco", seed=3)
-    named = {(finding.kind, finding.joints) for finding in steps.look(arm, steps.reachable_poses(arm, 6))}
+    named = {
+        (finding.kind, finding.joints) for finding in steps.look(arm, steps.reachable_poses(arm, 6))
+    }
     assert named == (set() if joint is None else {("effort_sign", (arm.claim.joint_names[joint],))})

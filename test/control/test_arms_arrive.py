@@ -11,7 +11,13 @@ import pytest
 from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control import ControllerOptions, Friction, JointController, MomentumObserver, Robustness
+from robot_dynamics_ros.control import (
+    ControllerOptions,
+    Friction,
+    JointController,
+    MomentumObserver,
+    Robustness,
+)
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.control.reference.trajectory import Trajectory
@@ -32,7 +38,9 @@ LEAD, AFTER = 0.2, 2.0
 
 def vendors_description(profile):
     if not CHECKOUTS:
-        pytest.skip("the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' repositories")
+        pytest.skip(
+            "the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' repositories"
+        )
     pytest.importorskip("xacro")
     vendor = profile.description
     folder = Path(CHECKOUTS) / vendor.repository.rpartition("/")[2]
@@ -50,24 +58,35 @@ def robot(profile, source, armature):
 
 def lead(profile, source):
     """Distance from the goal and largest error on the way, rad, and the observer's estimate at rest, N m."""
-    controller_table, simulator_table = controller_parameters(profile), simulator_parameters(profile)
+    controller_table, simulator_table = (
+        controller_parameters(profile),
+        simulator_parameters(profile),
+    )
     model = robot(profile, source, profile.known("armature"))
     joints = {joint.name: joint for joint in profile.joints}
 
     def each(fact, default):
         values = (getattr(joints[name], fact) for name in model.joint_names)
         return np.array(
-            [d if x is None else x for x, d in zip(values, np.broadcast_to(default, model.nv), strict=True)]
+            [
+                d if x is None else x
+                for x, d in zip(values, np.broadcast_to(default, model.nv), strict=True)
+            ]
         )
 
     viscous, coulomb = each("viscous", model.damping), each("coulomb", model.friction)
     dt = 1.0 / profile.driver.rate
     home = np.clip(each("start", 0.0), model.lower + 0.02, model.upper - 0.02)
     plant = Plant(
-        robot(profile, source, simulator_table["armature"]), dt, q0=home, friction=JointFriction(viscous, coulomb)
+        robot(profile, source, simulator_table["armature"]),
+        dt,
+        q0=home,
+        friction=JointFriction(viscous, coulomb),
     )
     factors = profile.known("measured_factor")
-    kind = MeasuredEffort(controller_table["measured_effort"], each("measured_factor", 1.0) if factors else None)
+    kind = MeasuredEffort(
+        controller_table["measured_effort"], each("measured_factor", 1.0) if factors else None
+    )
     driver = Driver(
         plant,
         compensates=simulator_table["driver"]["compensates"],
@@ -112,7 +131,11 @@ def lead(profile, source):
         plant.step(driver.motor_effort(command))
         if 0.0 <= t - LEAD <= motion.duration:
             way = max(way, np.abs(plant.q - motion.at(np.array(t - LEAD))).max())
-    return np.abs(plant.q - motion.waypoints[-1]).max(), way, np.abs(controller.observer.effort).max()
+    return (
+        np.abs(plant.q - motion.waypoints[-1]).max(),
+        way,
+        np.abs(controller.observer.effort).max(),
+    )
 
 
 def test_the_z1_of_example_robot_data_arrives_with_its_dry_friction():
@@ -126,8 +149,12 @@ def test_the_z1_of_example_robot_data_arrives_with_its_dry_friction():
 def test_every_arm_arrives_on_its_vendors_own_description(arm):
     profile = load_arm_profile(arm)
     goal, way, at_rest = lead(profile, vendors_description(profile))
-    print(f"{arm}: goal {goal * 1e3:.2f} mrad, way {way * 1e3:.1f} mrad, observer {at_rest:.3f} N m")
+    print(
+        f"{arm}: goal {goal * 1e3:.2f} mrad, way {way * 1e3:.1f} mrad, observer {at_rest:.3f} N m"
+    )
     assert goal < 3e-3
-    assert profile.driver.rate < 500.0 or way < 20e-3  # at 100 Hz and 10 ms of delay the loop is slow
+    assert (
+        profile.driver.rate < 500.0 or way < 20e-3
+    )  # at 100 Hz and 10 ms of delay the loop is slow
     if profile.efforts.measured in ("link_torque", "none"):
         assert at_rest < 0.02  # stiction is no push; to other sensors it looks like one

@@ -22,7 +22,9 @@ def arm():
 
 
 def make(arm, law=None, **options):
-    return rd.JointController(arm, law or rd.ComputedTorque(kp=400.0, kd=40.0), options=rd.ControllerOptions(**options))
+    return rd.JointController(
+        arm, law or rd.ComputedTorque(kp=400.0, kd=40.0), options=rd.ControllerOptions(**options)
+    )
 
 
 def run(control, arm, events, steps=1100, offset=0.05, external=None):
@@ -65,7 +67,9 @@ def test_laws_are_switched_without_a_step_in_the_effort(arm, name):
     usual = np.abs(np.diff(efforts[50:200], axis=0)).max(axis=0)
     for k in (200, 700):
         assert (steps[k] <= 2 * usual + 0.02).all()  # the first effort of the new law
-        assert (steps[k + 1 : k + 20] <= 0.03 * arm.effort_limit).all()  # the arm is caught, but not with a blow
+        assert (
+            steps[k + 1 : k + 20] <= 0.03 * arm.effort_limit
+        ).all()  # the arm is caught, but not with a blow
     assert not control.counts
 
     abrupt = make(arm, blend_time=0.0)
@@ -75,11 +79,19 @@ def test_laws_are_switched_without_a_step_in_the_effort(arm, name):
 
 def test_gains_change_without_a_step_and_nonsense_changes_nothing(arm):
     control = make(arm, rd.ComputedTorque(kp=400.0, kd=40.0, ki=100.0))
-    efforts, *_ = run(control, arm, {60: lambda t: control.set_gains(kp={"joint2": 100.0}, ki=50.0)})
+    efforts, *_ = run(
+        control, arm, {60: lambda t: control.set_gains(kp={"joint2": 100.0}, ki=50.0)}
+    )
     assert control.law.kp.tolist() == [400, 100, 400, 400, 400, 400, 400]
     assert np.abs(efforts[61] - efforts[60]).max() < 0.5
     law = control.law
-    for bad in ({"kp": -1.0}, {"kp": [1.0, 2.0]}, {"kd": np.nan}, {"kx": 1.0}, {"kp": {"elbow": 1.0}}):
+    for bad in (
+        {"kp": -1.0},
+        {"kp": [1.0, 2.0]},
+        {"kd": np.nan},
+        {"kx": 1.0},
+        {"kp": {"elbow": 1.0}},
+    ):
         with pytest.raises(rd.RobotDynamicsError):
             control.set_gains(**bad)
         assert control.law is law
@@ -88,7 +100,9 @@ def test_gains_change_without_a_step_and_nonsense_changes_nothing(arm):
 def test_the_bandwidth_changes_without_a_step_in_the_effort(arm):
     control = rd.JointController(arm, options=rd.ControllerOptions(blend_time=0.2))
     lower = dataclasses.replace(control.options.robustness, bandwidth=20.0)
-    efforts, q, _ = run(control, arm, {200: lambda t: control.set_robustness(lower)}, steps=1600, offset=0.0)
+    efforts, q, _ = run(
+        control, arm, {200: lambda t: control.set_robustness(lower)}, steps=1600, offset=0.0
+    )
     steps = np.abs(np.diff(efforts, axis=0))
     assert (steps[200] <= 2 * steps[150:200].max(axis=0) + 0.02).all()
     assert control.feedback_frequency[0] == pytest.approx(20.0)
@@ -160,7 +174,10 @@ def test_a_payload_can_be_prepared_while_the_cycle_goes_on(arm):
         t += MS
         control.update(t, q, v)
     np.testing.assert_allclose(
-        control.command, rd.gravity_forces(rd.carrying(arm, rd.Payload("flange", 2.7)), q), rtol=1e-9, atol=1e-9
+        control.command,
+        rd.gravity_forces(rd.carrying(arm, rd.Payload("flange", 2.7)), q),
+        rtol=1e-9,
+        atol=1e-9,
     )
     with pytest.raises(rd.UnknownNameError):
         control.set_payload(rd.Payload("hand", 1.0), background=True)
@@ -181,8 +198,12 @@ def test_a_trajectory_that_is_being_prepared_while_the_arm_is_stopped_is_refused
     control.activate(START, q, v)
     control.update(START, q, v)
     under_way = threading.Event()
-    control.changes.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
-    control.accept_trajectory_later(lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome))
+    control.changes.prepare(
+        "something that takes long", lambda: under_way.wait(60.0) and (lambda: None)
+    )
+    control.accept_trajectory_later(
+        lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome)
+    )
     t = START + MS
     if how == "hold":
         control.hold(t)
@@ -204,7 +225,9 @@ def test_a_trajectory_that_is_being_prepared_while_the_arm_is_stopped_is_refused
         control.update(t, q, v)
     np.testing.assert_allclose(control.reference[0], q)
     assert control.mode is rd.Mode.HOLD
-    control.accept_trajectory_later(lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome))
+    control.accept_trajectory_later(
+        lambda: rd.plan_move(arm, q, q + 0.3), lambda outcome, _: told.append(outcome)
+    )
     while len(told) < 2 and time.monotonic() < deadline:
         t += MS
         control.update(t, q, v)
@@ -240,7 +263,9 @@ def test_a_known_wrench_is_fed_forward_until_it_is_too_old(arm):
             world = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
             np.testing.assert_allclose(tau, rd.gravity_forces(arm, q) - J.T @ world, atol=1e-4)
             np.testing.assert_allclose(
-                control.wrenches, rd.joint_wrenches(arm, q, v, np.zeros(7), external={"flange": wrench}), atol=1e-2
+                control.wrenches,
+                rd.joint_wrenches(arm, q, v, np.zeros(7), external={"flange": wrench}),
+                atol=1e-2,
             )
     assert control.counts["external_wrench_expired"] == 1
     assert np.abs(q - q0).max() > 1e-3
@@ -258,7 +283,9 @@ def test_the_thread_that_prepares_changes_ends_with_its_controller(arm, waits):
     control.changes.prepare("payload", lambda: lambda: None)
     (thread,) = set(threading.enumerate()) - before
     if waits:
-        result = partial(control.update, START, mid(arm), np.zeros(7))  # it refers to the controller
+        result = partial(
+            control.update, START, mid(arm), np.zeros(7)
+        )  # it refers to the controller
         control.changes.prepare("payload", partial(dict(update=result).pop, "update"))
         del result
         next_one = threading.Event()

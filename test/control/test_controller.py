@@ -23,7 +23,9 @@ def s(seconds):
 
 
 def controller(arm, law=None, **options):
-    return rd.JointController(arm, law or rd.ComputedTorque(kp=400.0, kd=40.0), options=rd.ControllerOptions(**options))
+    return rd.JointController(
+        arm, law or rd.ComputedTorque(kp=400.0, kd=40.0), options=rd.ControllerOptions(**options)
+    )
 
 
 def driver(control):
@@ -37,7 +39,11 @@ def driver(control):
 
 def waypoints(arm, *rows, times=None, stamp=0, names=None, **fields):
     return rd.Trajectory.from_waypoints(
-        names or arm.joint_names, times or np.arange(1, len(rows) + 1) * 0.5, rows, stamp=stamp, **fields
+        names or arm.joint_names,
+        times or np.arange(1, len(rows) + 1) * 0.5,
+        rows,
+        stamp=stamp,
+        **fields,
     )
 
 
@@ -58,10 +64,14 @@ def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
     for now in sampled(arm, driver(control), mid(arm), v0, 1000):
         _t, q, v, _ = now
         accelerations.append(control.reference[2].copy())
-        assert (np.abs(control.error[1]) <= control.memory["deceleration"] * 2e-3).all()  # two periods' worth
+        assert (
+            np.abs(control.error[1]) <= control.memory["deceleration"] * 2e-3
+        ).all()  # two periods' worth
     assert (np.abs(accelerations) <= control.memory["deceleration"] * (1 + 1e-9)).all()
     np.testing.assert_allclose(v, 0.0, atol=1e-6)
-    np.testing.assert_allclose(q, mid(arm) + 0.5 * v0 * np.abs(v0) / control.memory["deceleration"], atol=1e-4)
+    np.testing.assert_allclose(
+        q, mid(arm) + 0.5 * v0 * np.abs(v0) / control.memory["deceleration"], atol=1e-4
+    )
 
 
 def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
@@ -71,7 +81,9 @@ def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
         t, q, _v, _ = now
         if t == s(0.05):
             goal = control.accept_trajectory(
-                rd.plan_move(arm, q0, q0 + 0.4), t, rd.Tolerances.uniform(7, path=0.01, goal=1e-3, goal_time=1.0)
+                rd.plan_move(arm, q0, q0 + 0.4),
+                t,
+                rd.Tolerances.uniform(7, path=0.01, goal=1e-3, goal_time=1.0),
             )
         if goal is not None and goal.status is rd.GoalStatus.ACTIVE:
             assert control.mode is rd.Mode.TRAJECTORY
@@ -90,7 +102,9 @@ def test_efforts_and_wrenches_agree_and_belong_to_the_state(arm):
     a = rd.forward_dynamics(arm, q, v, tau)
     np.testing.assert_allclose(control.wrenches, rd.joint_wrenches(arm, q, v, a), atol=1e-9)
     axes = [arm.joint(name).axis for name in arm.joint_names]
-    np.testing.assert_allclose([w[:3] @ n for w, n in zip(control.wrenches, axes, strict=True)], tau, atol=1e-9)
+    np.testing.assert_allclose(
+        [w[:3] @ n for w, n in zip(control.wrenches, axes, strict=True)], tau, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +121,10 @@ def test_efforts_and_wrenches_agree_and_belong_to_the_state(arm):
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 def test_wrenches_are_those_of_the_commanded_effort_away_from_the_reference(arm, law, backend):
     model = arm if backend == "native" else arm.with_backend("numpy")
-    control, q0 = rd.JointController(model, law, options=rd.ControllerOptions(blend_time=0.0)), mid(arm)
+    control, q0 = (
+        rd.JointController(model, law, options=rd.ControllerOptions(blend_time=0.0)),
+        mid(arm),
+    )
     control.activate(0, q0, np.zeros(7))
     rng = np.random.default_rng(7)
     for k in range(1, 5):
@@ -121,7 +138,9 @@ def test_wrenches_are_those_of_the_commanded_effort_away_from_the_reference(arm,
 def test_every_source_of_the_wrench_acceleration_is_right_in_steady_tracking(arm, source):
     q0 = mid(arm)
     inertia = np.diag(rd.mass_matrix(arm, q0))
-    control = controller(arm, rd.FeedforwardPD(kp=100.0 * inertia, kd=20.0 * inertia), wrench_acceleration=source)
+    control = controller(
+        arm, rd.FeedforwardPD(kp=100.0 * inertia, kd=20.0 * inertia), wrench_acceleration=source
+    )
     control.activate(START, q0, np.zeros(7))
     control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.3, duration=2.0), START)
 
@@ -134,7 +153,12 @@ def test_every_source_of_the_wrench_acceleration_is_right_in_steady_tracking(arm
         true = rd.joint_wrenches(arm, q, v, rd.forward_dynamics(arm, q, v, tau))
         if t > s(0.1):
             worst = max(worst, np.abs(control.wrenches - true).max())
-    assert worst < {"commanded": 1e-9, "reference": 0.05, "measured_effort": 0.05, "differentiated": 0.3}[source]
+    assert (
+        worst
+        < {"commanded": 1e-9, "reference": 0.05, "measured_effort": 0.05, "differentiated": 0.3}[
+            source
+        ]
+    )
 
 
 def test_replacement_while_moving_leaves_no_step_in_the_effort(arm):
@@ -148,7 +172,9 @@ def test_replacement_while_moving_leaves_no_step_in_the_effort(arm):
             control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.5, duration=1.0), t)
         if t == s(0.4):
             first = control.goal
-            control.accept_trajectory(waypoints(arm, q0 - 0.2, times=[0.9], velocities=[rest], accelerations=[rest]), t)
+            control.accept_trajectory(
+                waypoints(arm, q0 - 0.2, times=[0.9], velocities=[rest], accelerations=[rest]), t
+            )
             assert first.status is rd.GoalStatus.PREEMPTED
     steps = np.abs(np.diff(efforts[1:], axis=0)).max(axis=0)
     assert (steps < 0.02 * np.ptp(efforts, axis=0) + 0.05).all()
@@ -173,9 +199,15 @@ def test_a_rejected_trajectory_changes_nothing(arm):
     for bad, text in (
         (waypoints(arm, q0, stamp=5), "ago"),
         (waypoints(arm, [0.0], names=["joint1"]), "missing"),
-        (waypoints(arm, [0.0] * 7, names=[*arm.joint_names[:6], "jointX"]), "none of the controller's"),
+        (
+            waypoints(arm, [0.0] * 7, names=[*arm.joint_names[:6], "jointX"]),
+            "none of the controller's",
+        ),
         (waypoints(arm, q0 + 9), "limits are"),
-        (waypoints(arm, q0, velocities=[np.ones(7)], allow_nonzero_end_velocity=True), "still moves"),
+        (
+            waypoints(arm, q0, velocities=[np.ones(7)], allow_nonzero_end_velocity=True),
+            "still moves",
+        ),
     ):
         with pytest.raises(rd.TrajectoryRejected, match=text):
             control.accept_trajectory(bad, s(0.01))
@@ -207,7 +239,9 @@ def test_a_partial_trajectory_needs_permission(arm):
 def test_path_tolerance_aborts_and_holds_where_the_arm_is(arm):
     control, q0 = controller(arm), mid(arm)
     control.activate(START, q0, np.zeros(7))
-    goal = control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.5), START, rd.Tolerances.uniform(7, path=0.05))
+    goal = control.accept_trajectory(
+        rd.plan_move(arm, q0, q0 + 0.5), START, rd.Tolerances.uniform(7, path=0.05)
+    )
     for k in range(1, 300):  # the arm is stuck
         control.update(START + k * MS, q0, np.zeros(7))
         if goal.status.done:
@@ -223,7 +257,9 @@ def test_goal_time_aborts_a_goal_that_is_not_reached(arm):
     control, q0 = controller(arm), mid(arm)
     control.activate(START, q0, np.zeros(7))
     goal = control.accept_trajectory(
-        rd.plan_move(arm, q0, q0 + 0.1, duration=0.5), START, rd.Tolerances.uniform(7, goal=0.01, goal_time=0.25)
+        rd.plan_move(arm, q0, q0 + 0.1, duration=0.5),
+        START,
+        rd.Tolerances.uniform(7, goal=0.01, goal_time=0.25),
     )
     for k in range(1, 1000):
         control.update(START + k * MS, q0, np.zeros(7))
@@ -245,7 +281,9 @@ def test_hold_stops_within_the_deceleration_limits(arm):
             control.hold(t)
         speeds.append(control.reference[1].copy())
     assert goal.status is rd.GoalStatus.CANCELED
-    assert (np.abs(np.diff(speeds[301:], axis=0)) <= control.memory["deceleration"] * 1.001e-3 + 1e-9).all()
+    assert (
+        np.abs(np.diff(speeds[301:], axis=0)) <= control.memory["deceleration"] * 1.001e-3 + 1e-9
+    ).all()
     np.testing.assert_allclose(v, 0.0, atol=1e-4)
 
 
@@ -288,7 +326,10 @@ def test_joints_that_are_not_commanded_get_no_effort_and_cost_no_error(arm):
 
 
 def test_gravity_compensated_by_the_robot_takes_off_exactly_g(arm):
-    ours, theirs = controller(arm), controller(arm, gravity_compensated_by="robot", safe_command="gravity")
+    ours, theirs = (
+        controller(arm),
+        controller(arm, gravity_compensated_by="robot", safe_command="gravity"),
+    )
     q, v = mid(arm) + 0.2, np.full(7, 0.1)
     for c in (ours, theirs):
         c.activate(START, q, v)

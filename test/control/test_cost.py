@@ -14,7 +14,11 @@ MS = 1_000_000
 
 @pytest.mark.parametrize(
     "law",
-    [rd.ComputedTorque(ki=10.0), rd.PDGravity(kp=10.0, kd=1.0), rd.CartesianImpedance(link="flange")],
+    [
+        rd.ComputedTorque(ki=10.0),
+        rd.PDGravity(kp=10.0, kd=1.0),
+        rd.CartesianImpedance(link="flange"),
+    ],
     ids=lambda law: type(law).__name__,
 )
 def test_cycles_leave_no_memory_behind(law):

@@ -40,7 +40,12 @@ NUMBERS = ("command", "effort", "reference", "error", "wrenches", "wrench_accele
 def message(t, q, v, effort=None, tail=TAIL, head=HEAD):
     """A header, the stamp, positions, velocities, efforts, and something that never changes."""
     effort = np.zeros(N) if effort is None else effort
-    return head + struct.pack("=iI", *divmod(t, 10**9)) + np.concatenate([q, v, effort]).tobytes() + tail
+    return (
+        head
+        + struct.pack("=iI", *divmod(t, 10**9))
+        + np.concatenate([q, v, effort]).tobytes()
+        + tail
+    )
 
 
 def layout():
@@ -63,7 +68,8 @@ class Twins:
 
     def __init__(self, t=10**9, law=lambda: rd.ComputedTorque(ki=5.0, i_clamp=0.1), **parts):
         self.controllers = [
-            rd.JointController(model, law(), **{k: make() for k, make in parts.items()}) for model in (MODEL, WRITTEN)
+            rd.JointController(model, law(), **{k: make() for k, make in parts.items()})
+            for model in (MODEL, WRITTEN)
         ]
         assert [controller.compiled for controller in self.controllers] == [True, False]
         self.buffer = bytearray(4 * ANSWER)
@@ -106,7 +112,9 @@ class Twins:
     def agree(self):
         own, other = self.controllers
         for name in NUMBERS:
-            np.testing.assert_allclose(getattr(own, name), getattr(other, name), rtol=1e-9, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(
+                getattr(own, name), getattr(other, name), rtol=1e-9, atol=1e-9, err_msg=name
+            )
         for name in ("mode", "fault", "counts", "jump", "current", "safe_reason"):
             assert getattr(own, name) == getattr(other, name), name
         if own.observer is not None:
@@ -115,7 +123,10 @@ class Twins:
 
 def trajectory(twins, length, start=0):
     names = twins.controllers[0].model.joint_names
-    points = [TrajectoryPoint((k + 1) * length * PERIOD, positions=(twins.q + 1e-3 * k).tolist()) for k in range(3)]
+    points = [
+        TrajectoryPoint((k + 1) * length * PERIOD, positions=(twins.q + 1e-3 * k).tolist())
+        for k in range(3)
+    ]
     return Trajectory.from_points(names, points, stamp=start)
 
 
@@ -130,11 +141,18 @@ STEPS = st.sampled_from(
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(STEPS, min_size=5, max_size=40), st.booleans(), st.integers(0, 2**31))
-def test_compiled_with_messages_and_as_written_with_arrays_agree_whatever_happens(steps, observed, seed):
+def test_compiled_with_messages_and_as_written_with_arrays_agree_whatever_happens(
+    steps, observed, seed
+):
     rng = np.random.default_rng(seed)
     model = MODEL
     given = {"observer": lambda: MomentumObserver(model, gain=20.0)} if observed else {}
-    twins = Twins(options=lambda: ControllerOptions(blend_time=0.006, state_timeout=0.02, max_state_jump=0.05), **given)
+    twins = Twins(
+        options=lambda: ControllerOptions(
+            blend_time=0.006, state_timeout=0.02, max_state_jump=0.05
+        ),
+        **given,
+    )
     for step in ["go on", "go on", *steps, "go on"]:
         act(twins, step, rng)
 
@@ -145,7 +163,10 @@ def act(twins, step, rng):
     effort, parts = np.zeros(N), {}
     match step:
         case "still" | "late" | "back" | "gap" | "long gap":
-            t = twins.t + {"still": 0, "late": -1, "back": -(10**9), "gap": 10**7, "long gap": 10**8}[step]
+            t = (
+                twins.t
+                + {"still": 0, "late": -1, "back": -(10**9), "gap": 10**7, "long gap": 10**8}[step]
+            )
         case "not finite":
             v[2] = math.nan
         case "absurd":
@@ -161,9 +182,15 @@ def act(twins, step, rng):
         case "near a limit":
             q[0] = model.upper[0] - 0.01
         case "trajectory":
-            twins.both(lambda c: c.accept_trajectory(trajectory(twins, 3), twins.t, Tolerances.uniform(N, path=0.1)))
+            twins.both(
+                lambda c: c.accept_trajectory(
+                    trajectory(twins, 3), twins.t, Tolerances.uniform(N, path=0.1)
+                )
+            )
         case "later trajectory":
-            twins.both(lambda c: c.accept_trajectory(trajectory(twins, 3, twins.t + 4 * PERIOD), twins.t))
+            twins.both(
+                lambda c: c.accept_trajectory(trajectory(twins, 3, twins.t + 4 * PERIOD), twins.t)
+            )
         case "point":
             point = TrajectoryPoint(3 * PERIOD, positions=q.tolist())
             twins.both(lambda c: c.accept_point(model.joint_names, point, twins.t))
@@ -257,10 +284,16 @@ def test_every_law_gives_the_same_commands_and_wrenches_in_both_ways(name):
     twins = Twins(law=LAWS[name])
     rng = np.random.default_rng(0)
     if twins.controllers[0].law.tracks:
-        twins.both(lambda c: c.accept_trajectory(rd.plan_move(MODEL, twins.q, twins.q + 0.05, duration=0.5), twins.t))
+        twins.both(
+            lambda c: c.accept_trajectory(
+                rd.plan_move(MODEL, twins.q, twins.q + 0.05, duration=0.5), twins.t
+            )
+        )
     for _ in range(200):
         twins.t += PERIOD
-        twins.state(twins.t, twins.q + 1e-3 * rng.normal(size=N), 1e-2 * rng.normal(size=N), np.zeros(N))
+        twins.state(
+            twins.t, twins.q + 1e-3 * rng.normal(size=N), 1e-2 * rng.normal(size=N), np.zeros(N)
+        )
     assert twins.controllers[0].current
     assert not twins.controllers[0].memory.python.own_law[0]
 
@@ -276,9 +309,13 @@ def test_what_is_cut_is_cut_alike():
     for k in range(200):
         twins.t += PERIOD
         q = rng.uniform(MODEL.lower, MODEL.upper) if k % 2 else twins.q
-        v = 1.1 * np.sin(0.3 * k + np.arange(N)) * MODEL.velocity_limit  # faster each time by less than is a fault
+        v = (
+            1.1 * np.sin(0.3 * k + np.arange(N)) * MODEL.velocity_limit
+        )  # faster each time by less than is a fault
         twins.state(twins.t, q, v, np.zeros(N))
-    assert {"effort_limit", "effort_rate", "position_zone", "velocity_limit"} <= set(twins.controllers[0].counts)
+    assert {"effort_limit", "effort_rate", "position_zone", "velocity_limit"} <= set(
+        twins.controllers[0].counts
+    )
 
 
 def test_a_violated_tolerance_stops_the_arm_in_the_same_cycle():
@@ -288,7 +325,9 @@ def test_a_violated_tolerance_stops_the_arm_in_the_same_cycle():
     twins.both(lambda c: goals.append(c.accept_trajectory(plan, twins.t)))
     while not goals[0].status.done:
         twins.t += PERIOD
-        twins.state(twins.t, twins.q, twins.v, np.zeros(N))  # the arm stays where it is, the reference goes
+        twins.state(
+            twins.t, twins.q, twins.v, np.zeros(N)
+        )  # the arm stays where it is, the reference goes
     np.testing.assert_allclose(twins.controllers[0].error, 0.0, atol=1e-12)
     assert [goal.status.value for goal in goals] == ["aborted", "aborted"]
     assert goals[0].text == goals[1].text
@@ -307,7 +346,9 @@ def test_continuous_joints_take_the_short_way_round(backend):
     model = rd.load_urdf(TURNTABLE).with_backend(backend)
     controller = rd.JointController(model, options=ControllerOptions(max_state_jump=0.0))
     controller.activate(0, np.array([3.0]), np.zeros(1))
-    for k, angle in enumerate([3.1, -3.1, 3.0 - np.pi - 1e-9, 3.0 + np.pi + 1e-9, 3.0 + 14 * np.pi, -40.0, 1e6], 1):
+    for k, angle in enumerate(
+        [3.1, -3.1, 3.0 - np.pi - 1e-9, 3.0 + np.pi + 1e-9, 3.0 + 14 * np.pi, -40.0, 1e6], 1
+    ):
         controller.update(k * PERIOD, np.array([angle]), np.zeros(1))
         error = controller.error[0, 0]
         assert -np.pi <= error <= np.pi
@@ -330,7 +371,9 @@ def test_a_law_with_branches_is_called_in_python():
         assert twins.controllers[0].memory.python.own_law[0]
         for _ in range(50):
             twins.t += PERIOD
-            twins.state(twins.t, twins.q + 1e-3 * rng.normal(size=N), 1e-2 * rng.normal(size=N), np.zeros(N))
+            twins.state(
+                twins.t, twins.q + 1e-3 * rng.normal(size=N), 1e-2 * rng.normal(size=N), np.zeros(N)
+            )
 
 
 @pytest.mark.parametrize("t", [0.002, 1.0, "1", None, 2**70])

@@ -33,31 +33,45 @@ def differing(model=ARM, *, rotors=0.0, dry=0.0, damping=0.0, mass=1.0, payload=
     numbers = {
         name: (float(r), float(f), float(d))
         for name, r, f, d in zip(
-            model.joint_names, np.zeros(n) + rotors, np.zeros(n) + dry, np.zeros(n) + damping, strict=True
+            model.joint_names,
+            np.zeros(n) + rotors,
+            np.zeros(n) + dry,
+            np.zeros(n) + damping,
+            strict=True,
         )
     }
     joints = tuple(
         dataclasses.replace(
-            joint, armature=numbers[joint.name][0], friction=numbers[joint.name][1], damping=numbers[joint.name][2]
+            joint,
+            armature=numbers[joint.name][0],
+            friction=numbers[joint.name][1],
+            damping=numbers[joint.name][2],
         )
         if joint.name in numbers
         else joint
         for joint in model.description.joints
     )
-    return model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+    return model.replace(
+        description=dataclasses.replace(model.description, joints=joints, source="")
+    )
 
 
 def lighter(model, links, factor):
     """The robot with the masses and inertias of these links times ``factor``."""
     scaled = (
         dataclasses.replace(
-            link, inertia=rd.Inertia(factor * link.inertia.mass, link.inertia.com, factor * link.inertia.rotational)
+            link,
+            inertia=rd.Inertia(
+                factor * link.inertia.mass, link.inertia.com, factor * link.inertia.rotational
+            ),
         )
         if link.name in links
         else link
         for link in model.description.links
     )
-    return model.replace(description=dataclasses.replace(model.description, links=tuple(scaled), source=""))
+    return model.replace(
+        description=dataclasses.replace(model.description, links=tuple(scaled), source="")
+    )
 
 
 class Twin:
@@ -103,7 +117,9 @@ def lead(
     for k in range(int(seconds * 1e9) // period):
         t += period
         if k == 10**9 // period and push is None:
-            way = rd.Trajectory.from_waypoints(ARM.joint_names, [duration], [HOME + STEP], [rest], [rest])
+            way = rd.Trajectory.from_waypoints(
+                ARM.joint_names, [duration], [HOME + STEP], [rest], [rest]
+            )
             controller.accept_trajectory(way, t)
         tau = controller.update(t, *measured(k, twin.robot.q, twin.robot.v)).copy()
         errors.append(controller.reference[0] - twin.robot.q)
@@ -124,14 +140,18 @@ ROBOTS = {
 def test_friction_that_was_measured_helps_from_the_first_motion_on():
     truth = differing(rotors=0.1, dry=2.0, damping=0.5)
     ways = [
-        lead(truth, truth, law=rd.ComputedTorque(friction=rd.Friction.of(truth, trust=trust)))[0][500:].max()
+        lead(truth, truth, law=rd.ComputedTorque(friction=rd.Friction.of(truth, trust=trust)))[0][
+            500:
+        ].max()
         for trust in (0.0, 0.9)
     ]
     assert ways[1] < 0.5 * ways[0]
 
 
 def test_a_trust_beyond_one_is_refused(tmp_path):
-    with pytest.raises(ArgumentError, match=r"friction trust: expected a number from 0 to 1, got 1\.5"):
+    with pytest.raises(
+        ArgumentError, match=r"friction trust: expected a number from 0 to 1, got 1\.5"
+    ):
         rd.Friction.of(ARM, trust=1.5)
     file = tmp_path / "friction.json"
     file.write_text('{"trust": 0.9, "joints": {}}', encoding="utf-8")
@@ -139,7 +159,9 @@ def test_a_trust_beyond_one_is_refused(tmp_path):
     FrictionFile.read(file, ARM).write(file)
     assert FrictionFile.read(file, ARM).trust == 0.9
     file.write_text('{"trust": NaN, "joints": {}}', encoding="utf-8")
-    with pytest.raises(ArgumentError, match=r"friction\.json, trust: expected a number from 0 to 1, got nan"):
+    with pytest.raises(
+        ArgumentError, match=r"friction\.json, trust: expected a number from 0 to 1, got nan"
+    ):
         FrictionFile.read(file, ARM)
 
 
@@ -212,7 +234,9 @@ MEASUREMENTS = {
 @pytest.mark.parametrize("kind", MEASUREMENTS)
 @pytest.mark.parametrize("delay", [1, 3])
 def test_measurements_that_a_driver_spoils_do_not_throw_the_arm(kind, delay):
-    truth = differing(rotors=np.array([0.15, 0.05, 0.1, 0.02, 0.06, 0.04]), dry=0.01 * ARM.effort_limit)
+    truth = differing(
+        rotors=np.array([0.15, 0.05, 0.1, 0.02, 0.06, 0.04]), dry=0.01 * ARM.effort_limit
+    )
     errors, controller, _ = lead(truth, delay=delay, measured=MEASUREMENTS[kind]())
     assert not controller.fault
     assert errors[500:].max() < 20e-3
@@ -226,7 +250,9 @@ def test_friction_that_is_claimed_and_not_there_throws_no_joint():
 
 
 def test_it_is_stable_at_twice_the_delay():
-    errors, _, _ = lead(differing(rotors=0.03), delay=4, robustness=Robustness(delay=2 * PERIOD * 1e-9))
+    errors, _, _ = lead(
+        differing(rotors=0.03), delay=4, robustness=Robustness(delay=2 * PERIOD * 1e-9)
+    )
     assert errors[-50:].max() < 5e-3
 
 
@@ -236,7 +262,10 @@ def test_light_joints_without_rotor_and_friction_are_held_with_a_small_rotor_sha
     """A wrist of 1e-5 to 1e-3 kg m² in joints whose rotors may have up to 0.1 kg m²."""
     truth = differing(lighter(ARM, ["wrist_1_link", "wrist_2_link", "wrist_3_link"], 0.05))
     errors, controller, _ = lead(
-        truth, differing(truth, dry=dry), delay=delay, robustness=Robustness(delay=PERIOD * 1e-9, rotor_share=0.02)
+        truth,
+        differing(truth, dry=dry),
+        delay=delay,
+        robustness=Robustness(delay=PERIOD * 1e-9, rotor_share=0.02),
     )
     assert not controller.counts
     assert errors[500:].max() < 20e-3 and errors[-50:].max() < 5e-3
@@ -259,7 +288,9 @@ def test_light_joints_stand_at_a_slow_rate(friction):
 
 
 def test_the_rotor_of_a_joint_that_rings_is_estimated():
-    errors, controller, _ = lead(differing(rotors=np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.0])), delay=3)
+    errors, controller, _ = lead(
+        differing(rotors=np.array([0.1, 0.1, 0.1, 0.02, 0.02, 0.0])), delay=3
+    )
     rotor = controller.memory["rotor"]
     assert rotor[-1] < 0.25 * controller.memory["assumed_rotor"][-1]
     assert errors[-50:].max() < 5e-3
@@ -288,7 +319,10 @@ def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_bey
     """A fault would send the safe command, which is no effort: the load would throw the joint."""
     efforts = load * np.eye(ARM.nv)[joint]
     errors, controller, _ = lead(
-        differing(rotors=rotors, dry=0.1, damping=0.1), delay=delay, push=lambda t: efforts, seconds=2.0
+        differing(rotors=rotors, dry=0.1, damping=0.1),
+        delay=delay,
+        push=lambda t: efforts,
+        seconds=2.0,
     )
     fastest = np.abs(np.diff(errors[:, joint])).max() / (1e-9 * PERIOD)
     assert fastest > 1.3 * ARM.velocity_limit[joint]
@@ -298,7 +332,12 @@ def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_bey
 
 @pytest.mark.parametrize(
     ("name", "number", "gears"),
-    [("panda", 2, gears.Elastic), ("ur5", 2, gears.Elastic), ("ur5", 2, gears.AtMotor), ("tiago", 0, gears.Elastic)],
+    [
+        ("panda", 2, gears.Elastic),
+        ("ur5", 2, gears.Elastic),
+        ("ur5", 2, gears.AtMotor),
+        ("tiago", 0, gears.Elastic),
+    ],
 )
 def test_elastic_gears_are_held_softly_and_named(name, number, gears):
     """Motors that drive their links through springs: at full stiffness the loop drives the spring, and the arm is thrown."""
@@ -307,14 +346,20 @@ def test_elastic_gears_are_held_softly_and_named(name, number, gears):
     figures, _, law = run(Default, difference, move, arm.flange, push=False, robot_type=gears)
     assert law.controller.fault == "" and figures["stable"]
     assert figures["goal"] < 15.0 and figures["way"] < 60.0
-    assert any("it rang by itself and is held with" in gap for gap in law.controller.description_gaps())
+    assert any(
+        "it rang by itself and is held with" in gap for gap in law.controller.description_gaps()
+    )
 
 
 def test_what_the_description_leaves_out_is_named():
-    truth = differing(rotors=0.1, dry=ARM.friction + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 3.0]), damping=ARM.damping)
+    truth = differing(
+        rotors=0.1, dry=ARM.friction + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 3.0]), damping=ARM.damping
+    )
     _, controller, _ = lead(truth)
     (gap,) = controller.description_gaps()
-    assert gap.startswith(f"joint {ARM.joint_names[-1]}: 2.8 N m unexplained, and more than its inertia needs")
+    assert gap.startswith(
+        f"joint {ARM.joint_names[-1]}: 2.8 N m unexplained, and more than its inertia needs"
+    )
 
 
 def test_an_exact_description_leaves_nothing_to_name():

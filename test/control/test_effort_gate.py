@@ -43,7 +43,9 @@ def test_silence_brakes_where_the_velocity_is_known_and_drops_to_zero_where_it_i
     g.measured(40 * MS, np.array([1.5, -1.0]))
     assert g.check(60 * MS) and g.output.tolist() == [-4.5, 0.0] and g.state is GateState.STALE
     assert g.check(200 * MS) and g.output.tolist() == [0.0, 0.0]
-    assert g.command(201 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN  # recovers by itself
+    assert (
+        g.command(201 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN
+    )  # recovers by itself
 
 
 def test_what_waited_while_the_gate_was_halted_is_old():
@@ -54,18 +56,30 @@ def test_what_waited_while_the_gate_was_halted_is_old():
         g.measured(10 * k * MS, np.array([1.0, 1.0]))
     assert g.state is GateState.OPEN
     assert not g.command(1090 * MS, np.array([9.0, 4.0]))  # of unknown age
-    assert g.state is GateState.STALE and "held up for 1 s" in g.reason and g.output.tolist() == [0.0, 0.0]
-    assert g.measured(1091 * MS, np.array([1.5, 0.0])) and g.check(1092 * MS) and g.output.tolist() == [-4.5, 0.0]
+    assert (
+        g.state is GateState.STALE
+        and "held up for 1 s" in g.reason
+        and g.output.tolist() == [0.0, 0.0]
+    )
+    assert (
+        g.measured(1091 * MS, np.array([1.5, 0.0]))
+        and g.check(1092 * MS)
+        and g.output.tolist() == [-4.5, 0.0]
+    )
     assert g.command(1093 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN
     g.measured(1093 * MS, np.array([1.0, 1.0]))
-    assert not g.measured(2200 * MS, np.array([2.5, 0.0]))  # it was accelerated meanwhile: stopped, and braked
+    assert not g.measured(
+        2200 * MS, np.array([2.5, 0.0])
+    )  # it was accelerated meanwhile: stopped, and braked
     assert g.state is GateState.STOPPED and g.output.tolist() == [-7.5, 0.0]
 
 
 def test_without_measured_velocities_a_gate_that_was_halted_opens_after_a_while():
     g = gate(state_timeout=0.02)
     g.command(0, np.array([9.0, 4.0]))
-    assert not g.command(1000 * MS, np.array([9.0, 4.0])) and not g.command(1010 * MS, np.array([9.0, 4.0]))
+    assert not g.command(1000 * MS, np.array([9.0, 4.0])) and not g.command(
+        1010 * MS, np.array([9.0, 4.0])
+    )
     assert g.counts["held_up"] == 2 and g.command(1021 * MS, np.array([9.0, 4.0]))
 
 
@@ -88,8 +102,14 @@ def test_efforts_beyond_the_limit_are_cut_or_stop_the_gate():
     assert g.command(0, np.array([99.0, -99.0])) and g.output.tolist() == [10.0, -5.0]
     assert g.counts["effort_limit"] == 1
     g = gate(clip=False)
-    assert not g.command(0, np.array([1.0, -99.0])) and g.state is GateState.STOPPED and "elbow" in g.reason
-    assert not g.command(MS, np.array([1.0, 1.0])) and g.check(MS) and g.output.tolist() == [0.0, 0.0]
+    assert (
+        not g.command(0, np.array([1.0, -99.0]))
+        and g.state is GateState.STOPPED
+        and "elbow" in g.reason
+    )
+    assert (
+        not g.command(MS, np.array([1.0, 1.0])) and g.check(MS) and g.output.tolist() == [0.0, 0.0]
+    )
     g.reset()
     assert g.command(2 * MS, np.array([1.0, 1.0]))
 
@@ -102,14 +122,20 @@ def test_the_rate_holds_across_a_gap_and_after_a_reset():
     for t in range(20, 10_000, 20):
         g.check(t * MS)
     assert g.output.tolist() == [0.0, 0.0]
-    g.command(10_000 * MS, np.array([9.0, 0.5]))  # a long gap allows no more than the timeout's worth
+    g.command(
+        10_000 * MS, np.array([9.0, 0.5])
+    )  # a long gap allows no more than the timeout's worth
     assert g.output.tolist() == pytest.approx([5.0, 0.5])
 
 
 def test_a_joint_that_moves_too_fast_stops_the_gate_and_is_braked():
     g = gate()
     g.command(0, np.array([1.0, 1.0]))
-    assert not g.measured(MS, np.array([2.5, 0.0])) and g.state is GateState.STOPPED and "shoulder" in g.reason
+    assert (
+        not g.measured(MS, np.array([2.5, 0.0]))
+        and g.state is GateState.STOPPED
+        and "shoulder" in g.reason
+    )
     assert g.output.tolist() == [-7.5, 0.0]
 
 
@@ -138,7 +164,10 @@ def test_bad_settings_are_named():
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["command", "measured", "check", "reset", "stop"]), st.integers(0, 10**8), FLOATS, FLOATS
+        st.sampled_from(["command", "measured", "check", "reset", "stop"]),
+        st.integers(0, 10**8),
+        FLOATS,
+        FLOATS,
     ),
     max_size=40,
 )
@@ -167,8 +196,12 @@ def test_whatever_happens_the_output_is_finite_and_within_the_limits(events, cli
 def test_an_arm_behind_the_gate_comes_to_rest_when_its_controller_dies():
     model = rd.load_robot("six_axis").replace(gravity=(0, 0, 0))
     n = model.nv
-    braking = 20.0 * np.diag(rd.mass_matrix(model, np.zeros(n)))  # 1/s; well below one over the period
-    settings = GateSettings(model.effort_limit, np.full(n, INF), model.velocity_limit, braking, 0.02)
+    braking = 20.0 * np.diag(
+        rd.mass_matrix(model, np.zeros(n))
+    )  # 1/s; well below one over the period
+    settings = GateSettings(
+        model.effort_limit, np.full(n, INF), model.velocity_limit, braking, 0.02
+    )
     g = EffortGate(settings, model.joint_names)
     plant = rd.Plant(model, dt=1e-3, friction=False)
     plant.reset(np.zeros(n), np.full(n, 0.5))

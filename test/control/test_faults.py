@@ -18,7 +18,9 @@ Q, V = mid(ARM), np.zeros(7)
 
 
 def active(law=None, **options):
-    control = rd.JointController(ARM, law or rd.ComputedTorque(), options=rd.ControllerOptions(**options))
+    control = rd.JointController(
+        ARM, law or rd.ComputedTorque(), options=rd.ControllerOptions(**options)
+    )
     control.activate(START, Q, V)
     control.update(START, Q, V)
     return control
@@ -28,7 +30,10 @@ def active(law=None, **options):
 def test_a_state_that_is_not_finite_is_rejected_and_the_last_command_stands(value):
     control = active()
     before = control.command.copy()
-    for q, v in ((np.where(np.arange(7) == 3, value, Q), V), (Q, np.where(np.arange(7) == 6, value, V))):
+    for q, v in (
+        (np.where(np.arange(7) == 3, value, Q), V),
+        (Q, np.where(np.arange(7) == 6, value, V)),
+    ):
         np.testing.assert_array_equal(control.update(START + MS, q, v), before)
     assert control.counts["non_finite_state"] == 2
     assert control.mode is rd.Mode.HOLD
@@ -173,7 +178,9 @@ def test_a_law_that_fails_is_a_fault_until_activated_again(how):
 @given(st.data())
 def test_whatever_arrives_the_command_is_finite_and_within_limits(data):
     control = rd.JointController(
-        ARM, rd.ComputedTorque(kp=900.0, kd=60.0, ki=100.0), guards=rd.GuardSettings(effort_rate=500.0)
+        ARM,
+        rd.ComputedTorque(kp=900.0, kd=60.0, ki=100.0),
+        guards=rd.GuardSettings(effort_rate=500.0),
     )
     control.activate(START, Q, V)
     number = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0]))

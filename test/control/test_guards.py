@@ -9,7 +9,13 @@ from support.cycle_steps import limited, put
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle.arrival import arrive
 from robot_dynamics_ros.control.cycle.law import blend, integrate, take_integral_gain
-from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, allowed_speed, limit, motion_bound
+from robot_dynamics_ros.control.cycle.limits import (
+    LIMITS,
+    Guards,
+    allowed_speed,
+    limit,
+    motion_bound,
+)
 from robot_dynamics_ros.control.cycle.memory import HOLD, SAFE
 from robot_dynamics_ros.control.cycle.verdicts import (
     BACKWARDS,
@@ -78,7 +84,9 @@ def test_a_fresh_start_has_no_rate(arm):
     np.testing.assert_array_equal(p.effort, [50.0, 20.0])
 
 
-@pytest.mark.parametrize("effort", [[np.nan, 0.0], [0.0, np.inf], [-np.inf, np.inf], [1e300, 1e300]])
+@pytest.mark.parametrize(
+    "effort", [[np.nan, 0.0], [0.0, np.inf], [-np.inf, np.inf], [1e300, 1e300]]
+)
 def test_an_effort_that_is_not_finite_is_a_verdict(arm, effort):
     p = limited(arm)
     assert limit(put(p, effort=effort)) == EFFORT_NOT_FINITE
@@ -86,7 +94,9 @@ def test_an_effort_that_is_not_finite_is_a_verdict(arm, effort):
 
 def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
     p = limited(arm)
-    put(p, velocity_limit=[2.0, 2.0], margin=[0.05, 0.05], zone_rate=[10.0], deceleration=[8.0, 8.0])
+    put(
+        p, velocity_limit=[2.0, 2.0], margin=[0.05, 0.05], zone_rate=[10.0], deceleration=[8.0, 8.0]
+    )
     for q, low, high in (
         (0.0, -2, 2),
         (0.96, -2, 0.4),
@@ -153,7 +163,9 @@ def test_a_speed_above_the_limit_is_braked(arm):
     p = limited(arm, rd.GuardSettings(velocity_scale=0.25))
     q, v, dt, top, hits = np.zeros(2), np.array([0.0, 1.0]), 1e-3, 0.0, 0
     for _ in range(600):
-        assert limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0]))) == DONE
+        assert (
+            limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0]))) == DONE
+        )
         hits += p.hits[LIMITS.index("velocity_limit")]
         v = v + dt * rd.forward_dynamics(arm, q, v, np.array(p.effort))
         q = q + dt * v
@@ -216,7 +228,9 @@ def test_a_time_out_must_be_positive(arm):
 
 def test_the_integral_stops_at_its_clamp_and_does_not_wind_up():
     p = limited(rd.load_robot("three_link"))
-    put(p, integrates=[1], integral_bound=[2.0, np.inf, 0.0], dt=[0.1])  # 4 and ∞ over a gain of 2; no gain
+    put(
+        p, integrates=[1], integral_bound=[2.0, np.inf, 0.0], dt=[0.1]
+    )  # 4 and ∞ over a gain of 2; no gain
     for _ in range(100):
         integrate(put(p, error=[[1.0, 1.0, 1.0]], saturated=[0.0, 1.0, 0.0]))
     np.testing.assert_allclose(p.z, [2.0, 0.0, 0.0])

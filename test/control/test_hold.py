@@ -16,9 +16,15 @@ def test_each_joint_stops_after_its_own_time_and_distance():
     q, v, a = np.array([1.0, 2.0, 3.0]), np.array([2.0, -1.0, 0.0]), np.array([4.0, 1.0, 1.0])
     path = stop_from(T0, q, v, a)
     np.testing.assert_array_equal(path.sample(T0)[:2], [q, v])
-    np.testing.assert_allclose(path.sample(T0 + nanoseconds(0.5)), [[1.5, 1.625, 3], [0, -0.5, 0], [0, 1, 0]])
-    np.testing.assert_allclose(path.sample(T0 + nanoseconds(1.0)), [[1.5, 1.5, 3], [0, 0, 0], [0, 0, 0]])
-    np.testing.assert_allclose(path.sample(T0 + nanoseconds(99)), [[1.5, 1.5, 3], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_allclose(
+        path.sample(T0 + nanoseconds(0.5)), [[1.5, 1.625, 3], [0, -0.5, 0], [0, 1, 0]]
+    )
+    np.testing.assert_allclose(
+        path.sample(T0 + nanoseconds(1.0)), [[1.5, 1.5, 3], [0, 0, 0], [0, 0, 0]]
+    )
+    np.testing.assert_allclose(
+        path.sample(T0 + nanoseconds(99)), [[1.5, 1.5, 3], [0, 0, 0], [0, 0, 0]]
+    )
 
 
 def test_at_rest_it_is_a_plain_hold():

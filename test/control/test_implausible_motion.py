@@ -30,7 +30,9 @@ def moved_by_mujoco(arm, controller, seconds, told):
     controller.accept_trajectory(rd.plan_move(arm, mid(arm), goal, duration=1.5), 0)
     fastest = 0.0
     for k in range(1, round(seconds / PERIOD)):
-        data.qfrc_applied[:] = controller.update(round(k * PERIOD * 1e9), *told(data.qpos.copy(), data.qvel.copy()))
+        data.qfrc_applied[:] = controller.update(
+            round(k * PERIOD * 1e9), *told(data.qpos.copy(), data.qvel.copy())
+        )
         if controller.fault:
             break
         for _ in range(4):
@@ -142,7 +144,9 @@ def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
     """Unmentioned friction of 0.12 of the effort limits, in a simulation in which a stuck joint does not move in any digit."""
     arm = rd.load_robot("six_axis")
     friction = dict(zip(arm.joint_names, 0.12 * arm.effort_limit, strict=True))
-    plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=2e-3)
+    plant = rd.Plant(
+        arm.replace(description=arm.description.with_joints(friction=friction)), dt=2e-3
+    )
     control, start = rd.JointController(arm), mid(arm)
     plant.reset(start)
     t, stuck = 1_000_000_000, 0
@@ -150,7 +154,9 @@ def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
     told = start
     for goal in (start + 0.3, start, start + 0.3):  # friction has to be overcome both ways
         control.accept_trajectory(rd.plan_move(arm, told, goal, duration=1.5), t)
-        stuck += sum(int((v == 0.0).sum()) for v in controlled(plant, control, t, 1000, quantum, told))
+        stuck += sum(
+            int((v == 0.0).sum()) for v in controlled(plant, control, t, 1000, quantum, told)
+        )
         t += 2_000_000_000
         told = read(plant.q, quantum)
     assert not control.fault
@@ -163,8 +169,13 @@ def test_a_joint_that_moves_within_one_digit_of_a_coarse_encoder_is_no_dead_enco
     """2048 counts a turn, 250 Hz, unmentioned friction of 0.02 of the effort limits, as fast as the limits allow."""
     arm, digit = rd.load_robot("six_axis"), 2.0 * np.pi / 2048
     friction = dict(zip(arm.joint_names, 0.02 * arm.effort_limit, strict=True))
-    plant = rd.Plant(arm.replace(description=arm.description.with_joints(friction=friction)), dt=4e-3)
-    motion, control = plan_motion(arm, arm.initial_configuration(), seed=seed), rd.JointController(arm)
+    plant = rd.Plant(
+        arm.replace(description=arm.description.with_joints(friction=friction)), dt=4e-3
+    )
+    motion, control = (
+        plan_motion(arm, arm.initial_configuration(), seed=seed),
+        rd.JointController(arm),
+    )
     plant.reset(motion.waypoints[0])
     t, told = 1_000_000_000, read(plant.q, digit)
     control.activate(t - 1, told, plant.v)
@@ -205,7 +216,10 @@ def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
         control.update(round(t * 1e9), q, v)
         if control.fault:
             break
-    assert "runs away" in control.fault and "the motion needs more effort than the limits allow" in control.fault
+    assert (
+        "runs away" in control.fault
+        and "the motion needs more effort than the limits allow" in control.fault
+    )
 
 
 @pytest.mark.parametrize(("inertia", "fault"), [(1e-4, "runs away"), (3e-4, "moves at")])
@@ -228,11 +242,19 @@ def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_drive
         for _ in range(4):
             v = v + efforts[-1 - late] / inertia * PERIOD / 4
             q = q + v * PERIOD / 4
-    assert fault in control.fault and "or it has no rotor: robustness.rotor_share assumes" in control.fault
+    assert (
+        fault in control.fault
+        and "or it has no rotor: robustness.rotor_share assumes" in control.fault
+    )
 
 
 def test_faults_are_numbered_like_their_reasons():
-    pairs = ("EFFORT_NOT_FINITE FAULT", "CONTRADICTED VELOCITY_SIGN", "TOO_FAST OVERSPEED", "RUNAWAY RUNAWAY")
+    pairs = (
+        "EFFORT_NOT_FINITE FAULT",
+        "CONTRADICTED VELOCITY_SIGN",
+        "TOO_FAST OVERSPEED",
+        "RUNAWAY RUNAWAY",
+    )
     pairs += ("ELSEWHERE BEYOND_RANGE", "LOST LOST", "FROZEN FROZEN", "CLOCKS CLOCKS")
     for verdict, reason in map(str.split, pairs):
         assert getattr(verdicts, verdict) - verdicts.FAULTS == Reason[reason] - Reason.FAULT

@@ -28,7 +28,11 @@ def wave(model, t):
     """A reference that moves every joint, with its derivatives."""
     k = np.arange(model.nv)
     w = 1.0 + 0.3 * k
-    return mid(model) + 0.3 * np.sin(w * t + k), 0.3 * w * np.cos(w * t + k), -0.3 * w * w * np.sin(w * t + k)
+    return (
+        mid(model) + 0.3 * np.sin(w * t + k),
+        0.3 * w * np.cos(w * t + k),
+        -0.3 * w * w * np.sin(w * t + k),
+    )
 
 
 def test_computed_torque_makes_the_error_dynamics_linear_and_decoupled(model):
@@ -41,7 +45,12 @@ def test_computed_torque_makes_the_error_dynamics_linear_and_decoupled(model):
     q_d, v_d, _ = wave(model, 0.0)
     times = np.linspace(0, 1.0, 6)
     q, v = continuous(
-        model, lambda t, q, v: law(q, v, *wave(model, t)), q_d - e0, v_d - ed0, times, friction=friction.effort
+        model,
+        lambda t, q, v: law(q, v, *wave(model, t)),
+        q_d - e0,
+        v_d - ed0,
+        times,
+        friction=friction.effort,
     )
     for k, t in enumerate(times):
         q_d, v_d, _ = wave(model, t)
@@ -88,7 +97,11 @@ def test_gravity_compensation_keeps_kinetic_energy_and_damping_takes_it(model):
     q, v = continuous(model, lambda t, q, v: damped(q, v, q), q0, v0, np.linspace(0, 1.0, 2001))
     energy = rd.kinetic_energy(model, q, v)
     power = -0.8 * (v * v).sum(axis=1)
-    spent = np.trapezoid(power, dx=1.0 / 2000) if hasattr(np, "trapezoid") else np.trapz(power, dx=1.0 / 2000)
+    spent = (
+        np.trapezoid(power, dx=1.0 / 2000)
+        if hasattr(np, "trapezoid")
+        else np.trapz(power, dx=1.0 / 2000)
+    )
     assert (np.diff(energy) <= 1e-9).all()
     assert energy[-1] - energy[0] == pytest.approx(spent, rel=2e-3)
 
@@ -97,7 +110,9 @@ def test_pd_gravity_loses_energy_until_it_stands_at_the_reference():
     model = rd.load_robot("two_link")
     kp, kd = np.array([80.0, 30.0]), np.array([12.0, 4.0])
     law, goal = rd.bind(model, rd.PDGravity(kp=kp, kd=kd)), np.array([0.7, -1.0])
-    q, v = continuous(model, lambda t, q, v: law(q, v, goal), np.zeros(2), np.zeros(2), np.linspace(0, 8, 801))
+    q, v = continuous(
+        model, lambda t, q, v: law(q, v, goal), np.zeros(2), np.zeros(2), np.linspace(0, 8, 801)
+    )
     lyapunov = rd.kinetic_energy(model, q, v) + 0.5 * (kp * (goal - q) ** 2).sum(axis=1)
     assert (np.diff(lyapunov) <= 1e-7).all()
     np.testing.assert_allclose(q[-1], goal, atol=1e-4)
@@ -106,7 +121,9 @@ def test_pd_gravity_loses_energy_until_it_stands_at_the_reference():
 def test_feedforward_pd_tracks_an_exact_model_without_error(seven):
     law = rd.bind(seven, rd.FeedforwardPD(kp=20.0, kd=5.0))
     q_d, v_d, _ = wave(seven, 0.0)
-    q, _ = continuous(seven, lambda t, q, v: law(q, v, *wave(seven, t)), q_d, v_d, np.linspace(0, 1, 5))
+    q, _ = continuous(
+        seven, lambda t, q, v: law(q, v, *wave(seven, t)), q_d, v_d, np.linspace(0, 1, 5)
+    )
     np.testing.assert_allclose(q[-1], wave(seven, 1.0)[0], atol=1e-7)
 
 
@@ -115,15 +132,25 @@ def test_joint_impedance_is_a_spring_at_rest_and_keeps_the_arms_inertia(seven):
     q_d, push, K = mid(seven), rng.uniform(-5, 5, 7), np.linspace(50, 20, 7)
     q = q_d + push / K
     tau = rd.joint_impedance(seven, q, np.zeros(7), q_d, stiffness=K, damping=3.0)
-    np.testing.assert_allclose(rd.forward_dynamics(seven, q, np.zeros(7), tau + push), 0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        rd.forward_dynamics(seven, q, np.zeros(7), tau + push), 0.0, atol=1e-9
+    )
 
     v, v_d, a_d = rng.uniform(-1, 1, (3, 7))
     tau = rd.joint_impedance(seven, q, v, q_d, v_d, a_d, stiffness=K, damping=3.0)
-    left = rd.mass_matrix(seven, q) @ (a_d - rd.forward_dynamics(seven, q, v, tau)) + 3.0 * (v_d - v) + K * (q_d - q)
+    left = (
+        rd.mass_matrix(seven, q) @ (a_d - rd.forward_dynamics(seven, q, v, tau))
+        + 3.0 * (v_d - v)
+        + K * (q_d - q)
+    )
     np.testing.assert_allclose(left, 0.0, atol=1e-9)
 
-    ratio = rd.joint_impedance(seven, q, v, q, stiffness=K, damping_ratio=1.0) - rd.bias_forces(seven, q, v)
-    np.testing.assert_allclose(ratio, -2.0 * np.sqrt(K * np.diag(rd.mass_matrix(seven, q))) * v, rtol=1e-10)
+    ratio = rd.joint_impedance(seven, q, v, q, stiffness=K, damping_ratio=1.0) - rd.bias_forces(
+        seven, q, v
+    )
+    np.testing.assert_allclose(
+        ratio, -2.0 * np.sqrt(K * np.diag(rd.mass_matrix(seven, q))) * v, rtol=1e-10
+    )
 
 
 def test_cartesian_stiffness_is_the_slope_of_its_potential(seven):
@@ -139,7 +166,14 @@ def test_cartesian_stiffness_is_the_slope_of_its_potential(seven):
     h = 1e-6
     slope = np.array([(potential(q + h * e) - potential(q - h * e)) / (2 * h) for e in np.eye(7)])
     tau = rd.cartesian_impedance(
-        seven, q, zero, q_d, link="flange", stiffness=[0, 0, 0, *k], posture_stiffness=0.0, posture_damping=0.0
+        seven,
+        q,
+        zero,
+        q_d,
+        link="flange",
+        stiffness=[0, 0, 0, *k],
+        posture_stiffness=0.0,
+        posture_damping=0.0,
     )
     np.testing.assert_allclose(tau - rd.gravity_forces(seven, q), -slope, rtol=1e-6, atol=1e-6)
     fixed = rd.cartesian_impedance(
@@ -167,15 +201,27 @@ def test_the_posture_does_not_move_the_link(seven):
 
 
 def test_cartesian_impedance_settles_at_its_target(seven):
-    law = rd.bind(seven, rd.CartesianImpedance(link="flange", stiffness=(40, 40, 40, 800, 800, 800)))
+    law = rd.bind(
+        seven, rd.CartesianImpedance(link="flange", stiffness=(40, 40, 40, 800, 800, 800))
+    )
     q_d = mid(seven)
     q, _ = continuous(
-        seven, lambda t, q, v: law(q, v, q_d), q_d + 0.15, np.zeros(7), np.linspace(0, 6, 4), rtol=1e-6, atol=1e-8
+        seven,
+        lambda t, q, v: law(q, v, q_d),
+        q_d + 0.15,
+        np.zeros(7),
+        np.linspace(0, 6, 4),
+        rtol=1e-6,
+        atol=1e-8,
     )
-    np.testing.assert_allclose(rd.link_pose(seven, q[-1], "flange"), rd.link_pose(seven, q_d, "flange"), atol=2e-3)
+    np.testing.assert_allclose(
+        rd.link_pose(seven, q[-1], "flange"), rd.link_pose(seven, q_d, "flange"), atol=2e-3
+    )
 
 
-@pytest.mark.parametrize("q", [np.zeros(2), np.array([0.3, 0.0]), np.array([0.3, 1e-9]), np.array([0.3, 1e-4])])
+@pytest.mark.parametrize(
+    "q", [np.zeros(2), np.array([0.3, 0.0]), np.array([0.3, 1e-9]), np.array([0.3, 1e-4])]
+)
 def test_cartesian_impedance_stays_bounded_in_singular_poses(q):
     model = rd.load_robot("two_link")
     tau = rd.cartesian_impedance(model, q, np.array([1.0, -1.0]), q + 0.2, link="tip")
@@ -232,7 +278,9 @@ def test_continuous_joints_take_the_short_way_round():
     model = rd.load_robot("pendulum").replace(gravity=(0, 0, 0))
     tau = rd.pd_gravity(model, [3.0], [0.0], [-3.0], kp=1.0, kd=0.0)
     np.testing.assert_allclose(tau, 2 * np.pi - 6.0)
-    np.testing.assert_allclose(rd.pd_gravity(model, [0.1], [0.0], [0.1 + 8 * np.pi], kp=1.0, kd=0.0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        rd.pd_gravity(model, [0.1], [0.0], [0.1 + 8 * np.pi], kp=1.0, kd=0.0), 0.0, atol=1e-12
+    )
 
 
 def test_laws_run_on_branches_and_rotated_inertias():

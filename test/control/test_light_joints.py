@@ -11,7 +11,11 @@ from support.example_robots import example_urdf
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.rehearsal import rehearse, try_robots
 from robot_dynamics_ros.control.cycle.limits import limit, motion_bound
-from robot_dynamics_ros.control.reference.planning import bearable_start, motion_through, plan_motion
+from robot_dynamics_ros.control.reference.planning import (
+    bearable_start,
+    motion_through,
+    plan_motion,
+)
 from robot_dynamics_ros.simulation import Plant
 
 PERIOD = 0.002
@@ -27,7 +31,11 @@ def z1():
 
 def quintic(x):
     x = np.clip(x, 0.0, 1.0)
-    return (10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4, 60 * x - 180 * x**2 + 120 * x**3)
+    return (
+        10 * x**3 - 15 * x**4 + 6 * x**5,
+        30 * x**2 - 60 * x**3 + 30 * x**4,
+        60 * x - 180 * x**2 + 120 * x**3,
+    )
 
 
 def wrist_starts_while_the_base_is_at_its_limit(model):
@@ -36,7 +44,11 @@ def wrist_starts_while_the_base_is_at_its_limit(model):
     t = np.linspace(0.0, T, 41)
     q, v, a = np.zeros((41, 7)), np.zeros((41, 7)), np.zeros((41, 7))
     q += np.array([-2.0, 1.5, -1.0, 0.0, 0.0, 0.0, -0.8])
-    for joint, distance, begin, span in ((0, 4.0, 0.0, T), (5, 0.5, 0.45 * T, 0.3 * T), (6, 0.5, 0.45 * T, 0.3 * T)):
+    for joint, distance, begin, span in (
+        (0, 4.0, 0.0, T),
+        (5, 0.5, 0.45 * T, 0.3 * T),
+        (6, 0.5, 0.45 * T, 0.3 * T),
+    ):
         s = quintic((t - begin) / span)
         for k, row in enumerate((q, v, a)):
             row[:, joint] += distance * s[k] / span**k
@@ -57,7 +69,9 @@ def follow(model, plant, trajectory, controller):
 def test_a_light_joint_with_friction_starts_while_another_is_at_its_speed_limit(z1):
     trajectory = wrist_starts_while_the_base_is_at_its_limit(z1)
     plant = Plant(z1, PERIOD, q0=trajectory.positions[0])
-    controller = rd.JointController(z1, rd.ComputedTorque(kp=400.0, kd=40.0, friction=rd.Friction.of(z1)))
+    controller = rd.JointController(
+        z1, rd.ComputedTorque(kp=400.0, kd=40.0, friction=rd.Friction.of(z1))
+    )
     goal, worst = follow(z1, plant, trajectory, controller)
     assert worst.max() < 0.005
     assert not controller.counts
@@ -126,9 +140,13 @@ def test_sensors_with_much_friction_are_not_thrown_if_their_rotors_are_described
         dataclasses.replace(joint, armature=rotors.get(joint.name, joint.armature))
         for joint in model.description.joints
     )
-    model = model.replace(description=dataclasses.replace(model.description, joints=joints, source=""))
+    model = model.replace(
+        description=dataclasses.replace(model.description, joints=joints, source="")
+    )
     start, _ = bearable_start(model, model.initial_configuration())
-    done = rehearse(model, plan_motion(model, start, duration=0.0, seed=seed), dt=0.004, tolerance=3e-3)
+    done = rehearse(
+        model, plan_motion(model, start, duration=0.0, seed=seed), dt=0.004, tolerance=3e-3
+    )
     assert done.arrived, done.reason()
 
 

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control import ControllerOptions, Friction, JointController, MomentumObserver
+from robot_dynamics_ros.control import (
+    ControllerOptions,
+    Friction,
+    JointController,
+    MomentumObserver,
+)
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.simulation.driver import Driver
@@ -20,7 +25,9 @@ FACTORS = {"current": np.linspace(0.05, 3.0, 7), "link_torque": -np.ones(7)}
 def model():
     names = rd.load_robot("seven_axis").joint_names
     arm = rd.load_robot("seven_axis", armature=dict.fromkeys(names, 0.2))
-    return rd.robot_model_error(arm, friction=0.0, damping=100.0)  # viscous friction only: stiction has no sign at rest
+    return rd.robot_model_error(
+        arm, friction=0.0, damping=100.0
+    )  # viscous friction only: stiction has no sign at rest
 
 
 def run(model, meaning, *, setting=None, push=None, gravity_by="robot", seconds=2.5):
@@ -28,12 +35,16 @@ def run(model, meaning, *, setting=None, push=None, gravity_by="robot", seconds=
     kind = MeasuredEffort(meaning, FACTORS.get(meaning))
     friction = Friction.of(model)
     plant = Plant(model, DT, q0=HOME)
-    driver = Driver(plant, compensates="gravity" if gravity_by == "robot" else "nothing", measured=kind)
+    driver = Driver(
+        plant, compensates="gravity" if gravity_by == "robot" else "nothing", measured=kind
+    )
     observer = MomentumObserver(model, gain=50.0, friction=friction)
     controller = JointController(
         model,
         rd.ComputedTorque(kp=200.0, kd=28.0, friction=friction),
-        options=ControllerOptions(gravity_compensated_by=gravity_by, measured_effort=setting or kind),
+        options=ControllerOptions(
+            gravity_compensated_by=gravity_by, measured_effort=setting or kind
+        ),
         observer=observer,
     )
     controller.activate(0, plant.q, plant.v)
@@ -43,7 +54,10 @@ def run(model, meaning, *, setting=None, push=None, gravity_by="robot", seconds=
     for k in range(round(seconds / DT)):
         pushed = push if push is not None and k * DT > 1.8 else None
         command = controller.update(round(k * DT * 1e9), plant.q, plant.v, driver.reading())
-        plant.step(driver.motor_effort(command), {model.link_names[-1]: pushed} if pushed is not None else None)
+        plant.step(
+            driver.motor_effort(command),
+            {model.link_names[-1]: pushed} if pushed is not None else None,
+        )
         if k * DT < 1.5:
             largest = max(largest, np.abs(observer.effort).max())
         if pushed is not None:
@@ -106,5 +120,10 @@ def test_a_robot_that_compensates_coriolis_too_is_led_as_well_as_one_that_does_n
 
 
 def test_what_needs_measured_efforts_is_refused_where_there_are_none():
-    with pytest.raises(ArgumentError, match=r"wrench_acceleration 'measured_effort': needs measured efforts.*'none'"):
-        ControllerOptions(wrench_acceleration="measured_effort", measured_effort=MeasuredEffort("none"))
+    with pytest.raises(
+        ArgumentError,
+        match=r"wrench_acceleration 'measured_effort': needs measured efforts.*'none'",
+    ):
+        ControllerOptions(
+            wrench_acceleration="measured_effort", measured_effort=MeasuredEffort("none")
+        )

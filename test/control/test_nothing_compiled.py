@@ -24,7 +24,9 @@ def take_over_all(controller):
 
 
 @pytest.mark.slow
-def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(monkeypatch):
+def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_the_cycle(
+    monkeypatch,
+):
     arm = rd.load_robot("six_axis")
     made = []
     make = backends._engine
@@ -63,7 +65,9 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
     asked = carried = 0
     before = controller.payload
     times = range(PERIOD, THREE_MINUTES, PERIOD)
-    events = np.random.default_rng(4).random(len(times))  # drawn beforehand: none depends on how fast a thread compiles
+    events = np.random.default_rng(4).random(
+        len(times)
+    )  # drawn beforehand: none depends on how fast a thread compiles
     for t, event in zip(times, events, strict=True):
         if event < 0.06:
             controller.set_external_wrench(str(rng.choice(arm.link_names)), rng.normal(size=6), t)

@@ -31,7 +31,9 @@ def observed(arm, push, steps, gain=50.0, move=0.4, friction=None, **kwargs):
         last[:] = control.update(t, q, v, last.copy())
         return last
 
-    for t, q, _v, _ in sampled(arm, step, q0, np.zeros(7), steps, external=push, friction=friction_effort):
+    for t, q, _v, _ in sampled(
+        arm, step, q0, np.zeros(7), steps, external=push, friction=friction_effort
+    ):
         yield (t - START) * 1e-9, q, observer.effort.copy(), control
 
 
@@ -64,7 +66,12 @@ def test_the_estimate_is_the_formula(arm, backend, offset, coupled):
     motor = {"coupled_coulomb": 0.7, "coupled_viscous": 0.3, "coupled_width": 0.05}
     last = [{}, {}, {}, {}, {}, {"coupled_after": -1.0, **motor}, {"coupled_before": 1.0, **motor}]
     friction = rd.Friction.of(
-        model, viscous=0.4, coulomb=coulomb, breakaway=coulomb + 0.2, offset=offset, coupling=last if coupled else ()
+        model,
+        viscous=0.4,
+        coulomb=coulomb,
+        breakaway=coulomb + 0.2,
+        offset=offset,
+        coupling=last if coupled else (),
     )
     gain = rng.uniform(20.0, 90.0, 7)
     observer, kernels, state = rd.MomentumObserver(model, gain, friction), Kernels(model), None
@@ -77,7 +84,9 @@ def test_the_estimate_is_the_formula(arm, backend, offset, coupled):
             state = by_the_book(p, known, friction, gain, v, tau, dt, state)
         else:
             state = (*state[:2], known - friction.effort(v))
-        np.testing.assert_allclose(observer.update(kernels, q, v, tau, dt), state[0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            observer.update(kernels, q, v, tau, dt), state[0], rtol=1e-9, atol=1e-9
+        )
     observer.reset()
     assert not observer.effort.any()
     observer.friction = None
@@ -90,7 +99,9 @@ def test_a_constant_push_is_found_with_the_delay_of_a_low_pass(arm):
     for x, q, r, _ in observed(arm, {"flange": wrench}, 1200, gain=gain, move=0.05):
         J, R = rd.jacobian(arm, q, "flange"), rd.link_pose(arm, q, "flange")[:3, :3]
         true = J.T @ np.concatenate([R @ wrench[:3], R @ wrench[3:]])
-        np.testing.assert_allclose(r, true * (1.0 - np.exp(-gain * x)), atol=0.06 * np.abs(true).max())
+        np.testing.assert_allclose(
+            r, true * (1.0 - np.exp(-gain * x)), atol=0.06 * np.abs(true).max()
+        )
     np.testing.assert_allclose(r, true, atol=2e-3 * np.abs(true).max())
     found, left = rd.contact_wrench(arm, q, "flange", r)
     np.testing.assert_allclose(found, wrench, atol=0.15)
@@ -109,7 +120,9 @@ def test_a_pure_force_is_found_with_three_joints():
 def test_what_cannot_be_felt_is_returned_as_zero_and_nothing_explodes():
     arm = rd.load_robot("two_link")
     for elbow in (0.0, 1e-9, 1e-5, 1e-3):
-        found, _ = rd.contact_wrench(arm, np.array([0.0, elbow]), "tip", np.array([1.0, 1.0]), force_only=True)
+        found, _ = rd.contact_wrench(
+            arm, np.array([0.0, elbow]), "tip", np.array([1.0, 1.0]), force_only=True
+        )
         assert np.abs(found).max() < 100.0
     J = rd.jacobian(arm, [0.0, 0.0], "tip")
     felt = J[3:] @ np.array([1.0, 1.0])
@@ -118,7 +131,11 @@ def test_what_cannot_be_felt_is_returned_as_zero_and_nothing_explodes():
 
 
 def test_a_collision_raises_the_flag_and_the_arm_gives_way_or_holds(arm):
-    for reaction, mode in (("hold", rd.Mode.HOLD), ("gravity", rd.Mode.FREE), ("none", rd.Mode.TRAJECTORY)):
+    for reaction, mode in (
+        ("hold", rd.Mode.HOLD),
+        ("gravity", rd.Mode.FREE),
+        ("none", rd.Mode.TRAJECTORY),
+    ):
         flagged = None
         for x, _, _, control in observed(
             arm,

@@ -5,7 +5,9 @@ import pytest
 
 import robot_dynamics_ros as rd
 
-MODEL = rd.load_urdf(rd.robot_path("seven_axis"), armature={f"joint{i}": 0.2 if i < 5 else 0.05 for i in range(1, 8)})
+MODEL = rd.load_urdf(
+    rd.robot_path("seven_axis"), armature={f"joint{i}": 0.2 if i < 5 else 0.05 for i in range(1, 8)}
+)
 THRESHOLD = 0.1 * MODEL.effort_limit
 GAIN = 50.0
 
@@ -25,7 +27,10 @@ def observe(motion, truth, duration, push=None):
         collision=rd.CollisionMonitor(MODEL, THRESHOLD, delay=0.005),
     )
     controller.want_wrenches = False
-    sensors = rd.Sensors(MODEL, rd.SensorSettings(position_noise=2e-5, velocity_noise=2e-3, effort_noise=0.05, seed=1))
+    sensors = rd.Sensors(
+        MODEL,
+        rd.SensorSettings(position_noise=2e-5, velocity_noise=2e-3, effort_noise=0.05, seed=1),
+    )
     plant = rd.Plant(truth, 1e-3, q0=motion.at(0.0))
     rows = []
     effort = rd.gravity_forces(MODEL, plant.q)
@@ -37,7 +42,9 @@ def observe(motion, truth, duration, push=None):
         effort = controller.update(stamp, reading.q, reading.v, reading.tau).copy()
         if k == 0:
             controller.accept_trajectory(motion.trajectory(rate=20.0), stamp)
-        rows.append((plant.t, plant.q, controller.observer.effort.copy(), controller.collision.flag))
+        rows.append(
+            (plant.t, plant.q, controller.observer.effort.copy(), controller.collision.flag)
+        )
         plant.step(effort, push if push is not None and plant.t >= 3.0 else None)
     return rows
 
@@ -47,7 +54,8 @@ def test_nobody_is_there_and_nobody_is_seen(motion, errors):
     rows = observe(motion, rd.robot_model_error(MODEL, **errors), motion.period)
     assert not any(flag for *_, flag in rows)
     assert (
-        np.max([np.abs(r) for t, _, r, _ in rows if t > 0.2], axis=0) < (0.5 if errors else 0.25) * THRESHOLD + 0.25
+        np.max([np.abs(r) for t, _, r, _ in rows if t > 0.2], axis=0)
+        < (0.5 if errors else 0.25) * THRESHOLD + 0.25
     ).all()
 
 

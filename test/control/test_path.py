@@ -28,7 +28,9 @@ def trajectories(draw, degree=None, count=None, names=NAMES):
         rest = [0.0] * len(names)
         v = draw(numbers) if i < n - 1 else rest
         a = draw(numbers) if i < n - 1 else rest
-        points.append(TrajectoryPoint(nanoseconds(t), draw(numbers), v if d > 1 else (), a if d > 3 else ()))
+        points.append(
+            TrajectoryPoint(nanoseconds(t), draw(numbers), v if d > 1 else (), a if d > 3 else ())
+        )
     return Trajectory.from_points(names, points)
 
 
@@ -75,15 +77,21 @@ def test_linear_cubic_and_quintic_by_hand():
     start = (0.0, 0.0, 0.0)
     half = T0 + nanoseconds(1.0)
     one = Trajectory.from_points(NAMES, [TrajectoryPoint(nanoseconds(2), (1, 2, 4))])
-    np.testing.assert_allclose(follow(one, start).sample(half), [[0.5, 1, 2], [0.5, 1, 2], [0, 0, 0]])
+    np.testing.assert_allclose(
+        follow(one, start).sample(half), [[0.5, 1, 2], [0.5, 1, 2], [0, 0, 0]]
+    )
     rest = (0.0, 0.0, 0.0)
     three = Trajectory.from_points(NAMES, [TrajectoryPoint(nanoseconds(2), (1, 2, 4), rest)])
     # q = 3x² − 2x³ with x = t/T
-    np.testing.assert_allclose(follow(three, start).sample(half), [[0.5, 1, 2], [0.75, 1.5, 3], [0, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(
+        follow(three, start).sample(half), [[0.5, 1, 2], [0.75, 1.5, 3], [0, 0, 0]], atol=1e-15
+    )
     five = Trajectory.from_points(NAMES, [TrajectoryPoint(nanoseconds(2), (1, 2, 4), rest, rest)])
     # q = 10x³ − 15x⁴ + 6x⁵; at x = 1/4: 53/512, 270/256 / T, 45/8 / T²
     np.testing.assert_allclose(
-        follow(five, start).sample(T0 + nanoseconds(0.5))[:, 0], [53 / 512, 270 / 256 / 2, 45 / 8 / 4], atol=1e-15
+        follow(five, start).sample(T0 + nanoseconds(0.5))[:, 0],
+        [53 / 512, 270 / 256 / 2, 45 / 8 / 4],
+        atol=1e-15,
     )
 
 
@@ -98,7 +106,10 @@ def test_a_segment_has_the_smaller_degree_of_its_ends():
         ],
     )
     path = follow(mixed, rest)
-    order = [int(np.flatnonzero(np.abs(path.at(T0 + nanoseconds(i))[:6, 0]) > 1e-12).max()) for i in range(4)]
+    order = [
+        int(np.flatnonzero(np.abs(path.at(T0 + nanoseconds(i))[:6, 0]) > 1e-12).max())
+        for i in range(4)
+    ]
     assert order == [5, 3, 1, 0]
 
 
@@ -119,7 +130,9 @@ def test_smoothed_positions_make_a_motion_without_steps_in_velocity_or_accelerat
     with pytest.raises(TrajectoryRejected, match="only one"):
         Trajectory.from_waypoints(NAMES, [1.0], [[0, 0, 0]]).smoothed()
     with pytest.raises(TrajectoryRejected, match="start"):
-        plain.smoothed([0.0]) if with_start else Trajectory.from_waypoints(NAMES, [1.0], [[0, 0, 0]]).smoothed([0.0])
+        plain.smoothed([0.0]) if with_start else Trajectory.from_waypoints(
+            NAMES, [1.0], [[0, 0, 0]]
+        ).smoothed([0.0])
 
 
 def test_before_the_start_and_after_the_end_the_arm_stays():
@@ -132,7 +145,9 @@ def test_before_the_start_and_after_the_end_the_arm_stays():
 
 def test_an_end_velocity_is_dropped_after_the_end():
     fast = Trajectory.from_points(
-        NAMES, [TrajectoryPoint(nanoseconds(1), (1, 2, 3), (1, 1, 1))], allow_nonzero_end_velocity=True
+        NAMES,
+        [TrajectoryPoint(nanoseconds(1), (1, 2, 3), (1, 1, 1))],
+        allow_nonzero_end_velocity=True,
     )
     path = follow(fast)
     np.testing.assert_allclose(path.sample(T0 + nanoseconds(1) - 1)[1], 1.0, atol=1e-6)

@@ -46,7 +46,9 @@ def test_an_inverted_underactuated_arm_is_balanced_in_simulation():
     run = rd.simulate(model, control, start, None, 6.0, 1e-3, friction=JointFriction(coulomb=0.0))
     assert np.abs(run.q[-1] - up).max() < 1e-3
     assert np.abs(run.v[-1]).max() < 1e-3
-    fallen = rd.simulate(model, None, start, None, 3.0, 1e-3, friction=JointFriction(coulomb=0.0), stops=None)
+    fallen = rd.simulate(
+        model, None, start, None, 3.0, 1e-3, friction=JointFriction(coulomb=0.0), stops=None
+    )
     assert np.abs(fallen.q[-1] - up).max() > 0.5
 
 

@@ -27,12 +27,16 @@ def track(law, model=ARM, plant=None, period=1_000_000, delay=0, noise=0.0, seed
         waiting.append(control.update(t, *measured).copy())
         return waiting.popleft()
 
-    for _t, q, _v, _ in sampled(plant, step, HOME, np.zeros(7), int(duration * 1e9 / period), period=period):
+    for _t, q, _v, _ in sampled(
+        plant, step, HOME, np.zeros(7), int(duration * 1e9 / period), period=period
+    ):
         worst = max(worst, float(np.abs(q - control.reference[0]).max()))
     return worst, float(np.abs(q - HOME - 0.3).max()), control.counts
 
 
-@pytest.mark.parametrize("period", [5_000_000, 2_000_000, 1_000_000], ids=["200 Hz", "500 Hz", "1 kHz"])
+@pytest.mark.parametrize(
+    "period", [5_000_000, 2_000_000, 1_000_000], ids=["200 Hz", "500 Hz", "1 kHz"]
+)
 def test_computed_torque_is_stable_at_usual_rates(period):
     worst, end, counts = track(rd.ComputedTorque(kp=400.0, kd=40.0), period=period)
     assert worst < 2e-2 and end < 1e-3
@@ -72,7 +76,9 @@ def heavier(model, factor):
         dataclasses.replace(
             link,
             inertia=dataclasses.replace(
-                link.inertia, mass=link.inertia.mass * factor, rotational=link.inertia.rotational * factor
+                link.inertia,
+                mass=link.inertia.mass * factor,
+                rotational=link.inertia.rotational * factor,
             ),
         )
         for link in model.description.links

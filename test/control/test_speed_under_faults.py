@@ -39,7 +39,10 @@ FAULTS = {
     "an hour early": lambda k, t, q, v: [(t + 3600 * SECOND, q, v)],
     "stamps in pairs, the older one last": lambda k, t, q, v: [(t, q, v), (t - 1_000_000, q, v)],
     "each state twice": lambda k, t, q, v: [(t, q, v)] * 2,
-    "another robot with another clock": lambda k, t, q, v: [(t, q, v), (t - 3600 * SECOND, -q, 0.0 * v)],
+    "another robot with another clock": lambda k, t, q, v: [
+        (t, q, v),
+        (t - 3600 * SECOND, -q, 0.0 * v),
+    ],
     "a recording is played back beside it": lambda k, t, q, v: [
         (t, q, v),
         (t - 3600 * SECOND, q + 0.7 * np.sin(0.02 * k), np.full(6, 7.0 * np.cos(0.02 * k))),
@@ -100,10 +103,16 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
     data = mujoco.MjData(engine)
     data.qpos[:] = mid(arm) + start
     controller = rd.JointController(arm, options=rd.control.ControllerOptions(safe_command=safe))
-    _, q, v = fault(0, 0, data.qpos.copy(), np.zeros(6))[0] if span[0] == 0.0 else (0, data.qpos.copy(), np.zeros(6))
+    _, q, v = (
+        fault(0, 0, data.qpos.copy(), np.zeros(6))[0]
+        if span[0] == 0.0
+        else (0, data.qpos.copy(), np.zeros(6))
+    )
     controller.activate(0, q, v)
     begin = np.clip(q, arm.lower, arm.upper)  # a person asks for a motion within the limits
-    controller.accept_trajectory(rd.plan_move(arm, begin, begin + np.where(begin > 0.0, -0.4, 0.4), duration=1.5), 0)
+    controller.accept_trajectory(
+        rd.plan_move(arm, begin, begin + np.where(begin > 0.0, -0.4, 0.4), duration=1.5), 0
+    )
     fastest, stamp, stamped = 0.0, 0, 0
     for k in range(1, round(2.5 / period)):
         t = round(k * period * 1e9)
@@ -112,11 +121,16 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
             states = fault(k, *states[0])
         for state in states:
             data.qfrc_applied[:] = efforts * controller.update(*state)
-            if not 0 <= stamp - state[0] <= 100_000_000:  # as the node has it: else time stands still
+            if (
+                not 0 <= stamp - state[0] <= 100_000_000
+            ):  # as the node has it: else time stands still
                 stamp, stamped = state[0], t
         if k % 10 == 0 and (safe := controller.watch(stamp + t - stamped)) is not None:
             data.qfrc_applied[:] = efforts * safe
-        assert np.isfinite(data.qfrc_applied).all() and (np.abs(data.qfrc_applied) <= arm.effort_limit + 1e-9).all()
+        assert (
+            np.isfinite(data.qfrc_applied).all()
+            and (np.abs(data.qfrc_applied) <= arm.effort_limit + 1e-9).all()
+        )
         for _ in range(round(period / STEP)):
             mujoco.mj_step(engine, data)
         fastest = max(fastest, float((np.abs(data.qvel) / arm.velocity_limit).max()))
@@ -129,7 +143,9 @@ def test_no_joint_is_faster_than_one_and_a_half_times_its_limit(arm, fault):
     assert fastest <= 1.5
 
 
-@pytest.mark.parametrize("fault", ["another robot with another clock", "a recording is played back beside it"])
+@pytest.mark.parametrize(
+    "fault", ["another robot with another clock", "a recording is played back beside it"]
+)
 def test_two_clocks_on_one_topic_are_a_fault_that_is_named(arm, fault):
     """States of the other clock say that time was set, and would be a new start each: nothing would hold the arm."""
     controller, _ = moved_by_mujoco(arm, FAULTS[fault])
@@ -158,7 +174,9 @@ def test_a_joint_whose_velocity_stays_the_last_is_a_fault_before_it_is_fast(arm,
 @pytest.mark.parametrize("rate", [250, 1000])
 @pytest.mark.parametrize("since", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("joint", range(6))
-def test_a_joint_that_says_it_stands_is_let_go_before_it_is_fast_and_the_others_are_held(arm, joint, since, rate):
+def test_a_joint_that_says_it_stands_is_let_go_before_it_is_fast_and_the_others_are_held(
+    arm, joint, since, rate
+):
     """A dead encoder, a closed brake and hardware that never moves say the same: no fault, but the goal ends."""
     controller, fastest = moved_by_mujoco(arm, Frozen(joint, "zero"), span=(since, 9.0), rate=rate)
     assert fastest <= 1.5
@@ -178,8 +196,12 @@ def test_another_unit_ends_in_a_fault_before_the_arm_is_fast(arm, fault):
 
 @pytest.mark.parametrize(("start", "rate"), [(0.0, 500), (0.3, 500), (0.0, 250), (0.3, 1000)])
 @pytest.mark.parametrize("fault", DRIVERS)
-def test_a_driver_with_another_unit_or_sign_ends_in_a_fault_before_the_arm_is_fast(arm, fault, start, rate):
-    controller, fastest = moved_by_mujoco(arm, DRIVERS[fault], start=start, span=(0.0, 9.0), rate=rate)
+def test_a_driver_with_another_unit_or_sign_ends_in_a_fault_before_the_arm_is_fast(
+    arm, fault, start, rate
+):
+    controller, fastest = moved_by_mujoco(
+        arm, DRIVERS[fault], start=start, span=(0.0, 9.0), rate=rate
+    )
     assert fastest <= 1.5
     assert "sign or unit" in controller.fault
     assert controller.mode is Mode.SAFE
@@ -188,7 +210,9 @@ def test_a_driver_with_another_unit_or_sign_ends_in_a_fault_before_the_arm_is_fa
 @pytest.mark.parametrize("start", [0.0, 0.3])
 @pytest.mark.parametrize("fault", DRIVERS)
 def test_gravity_of_a_pose_that_may_be_wrong_does_not_drive_the_arm(arm, fault, start):
-    controller, fastest = moved_by_mujoco(arm, DRIVERS[fault], start=start, span=(0.0, 9.0), safe="gravity")
+    controller, fastest = moved_by_mujoco(
+        arm, DRIVERS[fault], start=start, span=(0.0, 9.0), safe="gravity"
+    )
     assert fastest <= 1.5
     assert controller.mode is Mode.SAFE
 
@@ -205,7 +229,11 @@ def test_a_position_that_cannot_be_right_has_no_gravity(arm):
 
 #: of several hundred random starts, motions and faults those that were the fastest: fault, efforts, start
 HARD = {
-    "positions in degrees, beyond a limit": ("positions in degrees", 1.0, (0.0, 0.09, -0.07, 0.09, -0.04, -0.02)),
+    "positions in degrees, beyond a limit": (
+        "positions in degrees",
+        1.0,
+        (0.0, 0.09, -0.07, 0.09, -0.04, -0.02),
+    ),
     "the wrong sign of the first joint's efforts": (
         "nothing",
         one(np.ones(6), 0, -1.0),
@@ -225,7 +253,9 @@ HARD = {
 def test_the_worst_of_random_starts_ends_in_a_fault_before_the_arm_is_fast(arm, case, rate):
     fault, efforts, start = HARD[case]
     told = DRIVERS.get(fault, lambda k, t, q, v: [(t, q, v)])
-    controller, fastest = moved_by_mujoco(arm, told, start=np.array(start), span=(0.0, 9.0), rate=rate, efforts=efforts)
+    controller, fastest = moved_by_mujoco(
+        arm, told, start=np.array(start), span=(0.0, 9.0), rate=rate, efforts=efforts
+    )
     assert fastest <= 1.5
     assert controller.fault
     assert controller.mode is Mode.SAFE

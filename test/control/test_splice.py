@@ -38,7 +38,10 @@ def moving():
     """A smooth path that is under way everywhere between T0 and T0 + 4 s."""
     rest = (0.0,) * 3
     path, *_ = splice(
-        standing(), make([(2, (1, 2, -1), (0.5, 0.5, -0.5), rest), (4, (2, 3, -2), rest, rest)]), T0, FREE
+        standing(),
+        make([(2, (1, 2, -1), (0.5, 0.5, -0.5), rest), (4, (2, 3, -2), rest, rest)]),
+        T0,
+        FREE,
     )
     return path
 
@@ -52,15 +55,20 @@ def test_joints_in_another_order_are_mapped_by_name():
 def test_a_way_that_no_joint_covers_in_its_time_is_refused(times):
     first, second = times
     points = (
-        [(first, (0.5, 0, 0)), (second, (0.5, 0, 0))] if first < 1e-6 else [(first, (0.0,) * 3), (second, (0.5, 0, 0))]
+        [(first, (0.5, 0, 0)), (second, (0.5, 0, 0))]
+        if first < 1e-6
+        else [(first, (0.0,) * 3), (second, (0.5, 0, 0))]
     )
-    with pytest.raises(TrajectoryRejected, match=r"time_from_start.*'a' would have to move by 0\.5 in 1e-09 s"):
+    with pytest.raises(
+        TrajectoryRejected, match=r"time_from_start.*'a' would have to move by 0\.5 in 1e-09 s"
+    ):
         splice(standing(), make(points), T0, FREE, max_step=0.05)
     splice(standing(), make([(1e-9, (0.04, 0, 0)), (1.0, (0.5, 0, 0))]), T0, FREE, max_step=0.05)
 
 
 @pytest.mark.parametrize(
-    ("names", "q", "text"), [(("a", "b", "x"), (1, 2, 3), "'x' is none"), (("a", "b"), (1, 2), "'c' is missing")]
+    ("names", "q", "text"),
+    [(("a", "b", "x"), (1, 2, 3), "'x' is none"), (("a", "b"), (1, 2), "'c' is missing")],
 )
 def test_joints_that_do_not_match_are_refused(names, q, text):
     with pytest.raises(TrajectoryRejected, match=text) as caught:
@@ -84,7 +92,9 @@ def test_omitted_joints_stay_where_they_are_or_go_on_as_they_were():
     old = moving()
     path, *_ = splice(old, partial, s(1), FREE, allow_partial=True)
     for t in (1.0, 1.3, 2.0, 2.7, 4.0, 5.0):
-        np.testing.assert_allclose(path.sample(s(t))[:, [0, 2]], old.sample(s(t))[:, [0, 2]], atol=1e-12)
+        np.testing.assert_allclose(
+            path.sample(s(t))[:, [0, 2]], old.sample(s(t))[:, [0, 2]], atol=1e-12
+        )
     assert path.sample(s(2))[0, 1] == 5.0
 
 
@@ -132,7 +142,9 @@ def test_a_single_point_due_at_once_is_a_step_of_limited_size():
     path, start, end = splice(standing(), step, T0, FREE, max_step=0.05)
     assert start == end == T0
     np.testing.assert_array_equal(path.sample(T0)[0], [0.01, 0, 0])
-    with pytest.raises(TrajectoryRejected, match=r"'a' would have to jump by 0\.2.*time_from_start"):
+    with pytest.raises(
+        TrajectoryRejected, match=r"'a' would have to jump by 0\.2.*time_from_start"
+    ):
         splice(standing(), make([(0, (0.2, 0, 0))]), T0, FREE, max_step=0.05)
 
 
@@ -144,7 +156,9 @@ def test_a_single_point_due_at_once_is_a_step_of_limited_size():
     st.sampled_from([1, 3, 5]),
     st.lists(st.floats(-3, 3), min_size=3, max_size=3),
 )
-def test_replacement_under_way_never_makes_position_or_velocity_jump(now, delay, duration, degree, goal):
+def test_replacement_under_way_never_makes_position_or_velocity_jump(
+    now, delay, duration, degree, goal
+):
     old = moving()
     rest = (0.0,) * 3
     fields = [tuple(goal), *((rest,) if degree > 1 else ()), *((rest,) if degree > 3 else ())]
@@ -153,7 +167,9 @@ def test_replacement_under_way_never_makes_position_or_velocity_jump(now, delay,
     before, after = old.sample(start), path.sample(start)
     np.testing.assert_allclose(after[0], before[0], atol=1e-12)
     resting = np.abs(before[1]) == 0.0
-    check = ~resting if degree == 1 else np.ones(3, bool)  # from rest a straight line is what was asked for
+    check = (
+        ~resting if degree == 1 else np.ones(3, bool)
+    )  # from rest a straight line is what was asked for
     np.testing.assert_allclose(after[1][check], before[1][check], atol=1e-12)
     if degree == 5:
         np.testing.assert_allclose(after[2], before[2], atol=1e-9)
@@ -177,8 +193,12 @@ def test_continuous_joints_take_the_short_way_round():
 
 
 def test_points_outside_the_limits_are_refused_by_name():
-    table = JointTable(NAMES, np.ones(3, bool), np.zeros(3, bool), np.full(3, -1.0), np.full(3, 1.0))
-    with pytest.raises(TrajectoryRejected, match=r"points\[1\].positions: joint 'b' is sent to 1\.5"):
+    table = JointTable(
+        NAMES, np.ones(3, bool), np.zeros(3, bool), np.full(3, -1.0), np.full(3, 1.0)
+    )
+    with pytest.raises(
+        TrajectoryRejected, match=r"points\[1\].positions: joint 'b' is sent to 1\.5"
+    ):
         splice(standing(), make([(1, (0, 0, 0)), (2, (0, 1.5, 0))]), T0, table)
 
 
@@ -197,7 +217,9 @@ def test_a_stream_goes_on_with_its_velocity_and_then_stops():
     path = stream(standing(), point, T0, FREE, 0.1, STOP, max_step=0.05)
     np.testing.assert_allclose(path.sample(s(0.05))[0], [0.06, -0.025, 0])
     np.testing.assert_allclose(path.sample(s(0.1))[1], [1.0, -0.5, 0])
-    np.testing.assert_allclose(path.sample(s(0.35))[1], [0.5, 0.0, 0], atol=1e-8)  # braking at 2 rad/s²
+    np.testing.assert_allclose(
+        path.sample(s(0.35))[1], [0.5, 0.0, 0], atol=1e-8
+    )  # braking at 2 rad/s²
     np.testing.assert_allclose(
         path.sample(s(9.0)), [[0.01 + 0.1 + 0.25, -0.05 - 0.0625, 0], [0] * 3, [0] * 3], atol=1e-8
     )
@@ -218,7 +240,9 @@ def test_a_stream_for_some_joints_leaves_the_others():
         np.testing.assert_allclose(path.sample(s(t))[:, 0], old.sample(s(t))[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("names", [NAMES, ("c", "a", "b"), ("c", "a")], ids=["all", "another order", "some"])
+@pytest.mark.parametrize(
+    "names", [NAMES, ("c", "a", "b"), ("c", "a")], ids=["all", "another order", "some"]
+)
 @pytest.mark.parametrize("with_effort", [False, True], ids=["", "effort"])
 def test_a_long_trajectory_goes_through_every_point(names, with_effort):
     dice = np.random.default_rng(5)
@@ -227,7 +251,12 @@ def test_a_long_trajectory_goes_through_every_point(names, with_effort):
     v[-1] = 0.0
     kinds = dice.integers(1, 4, n)
     points = [
-        (0.05 * (i + 1), q[i], v[i] if kinds[i] > 1 or i == n - 1 else (), a[i] if kinds[i] > 2 else ())
+        (
+            0.05 * (i + 1),
+            q[i],
+            v[i] if kinds[i] > 1 or i == n - 1 else (),
+            a[i] if kinds[i] > 2 else (),
+        )
         + ((effort[i],) if with_effort else ())
         for i in range(n)
     ]
@@ -240,7 +269,9 @@ def test_a_long_trajectory_goes_through_every_point(names, with_effort):
             np.testing.assert_allclose(path.at(t)[6, columns], effort[i], atol=1e-12)
     others = [j for j in range(3) if j not in columns]
     for t in (s(1.7), s(3.3), s(9.9)):
-        np.testing.assert_allclose(path.sample(t)[:, others], moving().sample(t)[:, others], atol=1e-9)
+        np.testing.assert_allclose(
+            path.sample(t)[:, others], moving().sample(t)[:, others], atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("wrong", [40, 149])

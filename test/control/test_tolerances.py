@@ -11,7 +11,9 @@ NAMES = ("a", "b", "c")
 
 
 def defaults():
-    return rd.Tolerances.uniform(3, path=[0.1, 0.2, 0.3], goal=0.01, stopped_velocity=0.05, goal_time=2.0)
+    return rd.Tolerances.uniform(
+        3, path=[0.1, 0.2, 0.3], goal=0.01, stopped_velocity=0.05, goal_time=2.0
+    )
 
 
 def test_defaults_from_the_constraints():
@@ -25,7 +27,10 @@ def test_defaults_from_the_constraints():
 def test_a_goal_can_set_keep_and_lift_tolerances():
     t = defaults().with_requests(
         NAMES,
-        path={"b": rd.JointTolerance(position=0.7, velocity=0.4), "c": rd.JointTolerance(position=-1.0)},
+        path={
+            "b": rd.JointTolerance(position=0.7, velocity=0.4),
+            "c": rd.JointTolerance(position=-1.0),
+        },
         goal={"a": rd.JointTolerance(position=0.5, velocity=-1.0)},
         goal_time=-1.0,
     )
@@ -63,7 +68,11 @@ def test_invalid_defaults_are_refused(bad):
 
 def test_the_worst_joint_is_named_and_zero_is_not_watched():
     p = limited(rd.load_robot("three_link"))
-    put(p, path_tolerance=[[0.1, 0.0, 0.1], [0.0, 0.0, 0.0]], error=[[0.05, 9.0, -0.1], [0.0, 0.0, 0.0]])
+    put(
+        p,
+        path_tolerance=[[0.1, 0.0, 0.1], [0.0, 0.0, 0.0]],
+        error=[[0.05, 9.0, -0.1], [0.0, 0.0, 0.0]],
+    )
     assert not violates(p, p.path_tolerance)
     assert violates(put(p, error=[[-0.2, 9.0, 0.3]]), p.path_tolerance)
     assert (p.bad_joint[0], p.bad_field[0]) == (2, 0)

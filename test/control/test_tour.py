@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.reference.planning import bearable_start, plan_motion, standing_joints
+from robot_dynamics_ros.control.reference.planning import (
+    bearable_start,
+    plan_motion,
+    standing_joints,
+)
 from robot_dynamics_ros.errors import ArgumentError
 
 
@@ -26,7 +30,9 @@ def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
     margin = 0.1 * np.minimum(model.upper - model.lower, 4.0 * np.pi)
     inside = np.minimum(start - model.lower, model.upper - start) > margin - 1e-12
     free = inside | ~np.isfinite(model.upper - model.lower)
-    np.testing.assert_allclose(q[-1][free], start[free], atol=1e-9)  # joints at a limit end inside it
+    np.testing.assert_allclose(
+        q[-1][free], start[free], atol=1e-9
+    )  # joints at a limit end inside it
     assert (np.minimum(q[-1] - model.lower, model.upper - q[-1]) > 0.0).all()
     for end in (0, -1):
         np.testing.assert_allclose(v[end], 0.0, atol=1e-9)
@@ -37,7 +43,9 @@ def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
 def test_before_and_after_it_stands_still():
     model = rd.load_robot("two_link")
     motion = plan_motion(model, model.neutral())
-    np.testing.assert_allclose(motion.at(np.array([-1.0, motion.duration + 1.0])), np.vstack([model.neutral()] * 2))
+    np.testing.assert_allclose(
+        motion.at(np.array([-1.0, motion.duration + 1.0])), np.vstack([model.neutral()] * 2)
+    )
     assert not motion.at(np.array([-1.0, motion.duration + 1.0]), 1).any()
 
 
@@ -57,7 +65,9 @@ def test_joints_that_cannot_move_stand_and_the_others_do_not():
         dataclasses.replace(joint, friction=limit) if joint.name == "joint3" else joint
         for joint in model.description.joints
     ]
-    model = model.replace(description=dataclasses.replace(model.description, joints=tuple(joints), source=""))
+    model = model.replace(
+        description=dataclasses.replace(model.description, joints=tuple(joints), source="")
+    )
     motion = plan_motion(model, model.neutral())
     assert list(standing_joints(model, motion)) == ["joint3"]
     assert "friction" in standing_joints(model, motion)["joint3"]
@@ -71,24 +81,36 @@ def test_limits_that_are_far_away_do_not_make_a_motion_long():
     model = rd.load_urdf(rd.to_urdf(rd.limb(2)).replace('"revolute"', '"continuous"'))
     joints = [
         dataclasses.replace(
-            j, type=rd.JointType.REVOLUTE, limits=dataclasses.replace(j.limits, lower=0.0, upper=1774.0)
+            j,
+            type=rd.JointType.REVOLUTE,
+            limits=dataclasses.replace(j.limits, lower=0.0, upper=1774.0),
         )
         if j.name in model.joint_names
         else j
         for j in model.description.joints
     ]
-    model = model.replace(description=dataclasses.replace(model.description, joints=tuple(joints), source=""))
+    model = model.replace(
+        description=dataclasses.replace(model.description, joints=tuple(joints), source="")
+    )
     assert np.abs(plan_motion(model, np.zeros(2)).waypoints).max() < 2.5
 
 
 def test_a_robot_that_cannot_bear_its_weight_starts_where_it_can():
-    model = rd.load_urdf(rd.to_urdf(rd.load_robot("two_link")).replace('effort="60.0"', 'effort="3.0"'))
+    model = rd.load_urdf(
+        rd.to_urdf(rd.load_robot("two_link")).replace('effort="60.0"', 'effort="3.0"')
+    )
     start, why = bearable_start(model, np.zeros(2))
     gravity = rd.gravity_forces(model, start)
-    assert "against gravity" in why and np.abs(rd.gravity_forces(model, np.zeros(2)))[0] > model.effort_limit[0]
+    assert (
+        "against gravity" in why
+        and np.abs(rd.gravity_forces(model, np.zeros(2)))[0] > model.effort_limit[0]
+    )
     assert (np.abs(gravity) < 0.5 * model.effort_limit).all()
     assert (start >= model.lower).all() and (start <= model.upper).all()
-    assert bearable_start(rd.load_robot("two_link"), np.zeros(2)) == (pytest.approx(np.zeros(2)), "")
+    assert bearable_start(rd.load_robot("two_link"), np.zeros(2)) == (
+        pytest.approx(np.zeros(2)),
+        "",
+    )
 
 
 def test_a_robot_too_weak_to_hold_itself_is_refused():

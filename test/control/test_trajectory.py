@@ -18,7 +18,13 @@ def point(t, q=(0.0, 0.0), v=(), a=(), e=()):
 
 def test_fields_are_kept_and_degrees_follow_what_is_given():
     trajectory = Trajectory.from_points(
-        NAMES, [point(0.5, (1, 2)), point(1.0, (3, 4), (5, 6)), point(2.0, (1, 1), (0, 0), (7, 8), (9, 10))], stamp=42
+        NAMES,
+        [
+            point(0.5, (1, 2)),
+            point(1.0, (3, 4), (5, 6)),
+            point(2.0, (1, 1), (0, 0), (7, 8), (9, 10)),
+        ],
+        stamp=42,
     )
     assert trajectory.times.tolist() == [500_000_000, 1_000_000_000, 2_000_000_000]
     assert trajectory.positions.tolist() == [[1, 2], [3, 4], [1, 1]]
@@ -44,18 +50,33 @@ def test_no_points_means_an_empty_trajectory_and_is_no_error():
         (("a", "a"), [point(1)], ResultCode.INVALID_JOINTS, "'a' is named twice"),
         ((), [point(1, ())], ResultCode.INVALID_JOINTS, "no joint names"),
         (("a", ""), [point(1)], ResultCode.INVALID_JOINTS, "'' is no joint name"),
-        (NAMES, [point(1, (1,))], ResultCode.INVALID_GOAL, r"points\[0\].positions: 1 values for 2 joints"),
+        (
+            NAMES,
+            [point(1, (1,))],
+            ResultCode.INVALID_GOAL,
+            r"points\[0\].positions: 1 values for 2 joints",
+        ),
         (NAMES, [point(1, (1, 2, 3))], ResultCode.INVALID_GOAL, "3 values for 2 joints"),
         (NAMES, [point(1, v=(1,))], ResultCode.INVALID_GOAL, r"points\[0\].velocities"),
         (NAMES, [point(1, a=(1,))], ResultCode.INVALID_GOAL, r"points\[0\].accelerations"),
         (NAMES, [point(1, e=(1,))], ResultCode.INVALID_GOAL, r"points\[0\].effort"),
-        (NAMES, [point(1), point(2, ("x", 1))], ResultCode.INVALID_GOAL, r"points\[1\].positions: not numbers"),
+        (
+            NAMES,
+            [point(1), point(2, ("x", 1))],
+            ResultCode.INVALID_GOAL,
+            r"points\[1\].positions: not numbers",
+        ),
         (NAMES, [point(1, (math.nan, 0))], ResultCode.INVALID_GOAL, "joint 'a' is nan"),
         (NAMES, [point(1, v=(0, math.inf)), point(2)], ResultCode.INVALID_GOAL, "joint 'b' is inf"),
         (NAMES, [point(1), point(1)], ResultCode.INVALID_GOAL, "strictly increasing"),
         (NAMES, [point(2), point(1)], ResultCode.INVALID_GOAL, "strictly increasing"),
         (NAMES, [point(-0.1)], ResultCode.INVALID_GOAL, "negative"),
-        (NAMES, [TrajectoryPoint(0.5, (0, 0))], ResultCode.INVALID_GOAL, "integer number of nanoseconds"),
+        (
+            NAMES,
+            [TrajectoryPoint(0.5, (0, 0))],
+            ResultCode.INVALID_GOAL,
+            "integer number of nanoseconds",
+        ),
         (NAMES, [point(1, (), (0, 0))], ResultCode.INVALID_GOAL, "no positions"),
         (NAMES, [point(1, (), (), (0, 0))], ResultCode.INVALID_GOAL, "no positions"),
         (NAMES, [point(1, (), e=(1, 1))], ResultCode.INVALID_GOAL, "effort only"),
@@ -88,7 +109,9 @@ def test_bad_stamps_are_refused():
 
 def test_waypoints_are_the_same_as_points():
     a = Trajectory.from_waypoints(NAMES, [0.5, 1.0], [[1, 2], [3, 4]], [[1, 1], [0, 0]], stamp=7)
-    b = Trajectory.from_points(NAMES, [point(0.5, (1, 2), (1, 1)), point(1.0, (3, 4), (0, 0))], stamp=7)
+    b = Trajectory.from_points(
+        NAMES, [point(0.5, (1, 2), (1, 1)), point(1.0, (3, 4), (0, 0))], stamp=7
+    )
     for field in ("times", "positions", "velocities", "degree"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     with pytest.raises(TrajectoryRejected, match="1 rows for 2 times"):

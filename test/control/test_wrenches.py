@@ -34,7 +34,9 @@ def swing(arm, load, push, duration=1.5, *, told=None):
         w = 1.5 + 0.3 * np.arange(6)
         q_d = home + 0.2 * (1 - np.cos(w * t))
         v_d, a_d = 0.2 * w * np.sin(w * t), 0.2 * w * w * np.cos(w * t)
-        tau = rd.inverse_dynamics(arm, plant.q, plant.v, a_d + 100.0 * (q_d - plant.q) + 20.0 * (v_d - plant.v))
+        tau = rd.inverse_dynamics(
+            arm, plant.q, plant.v, a_d + 100.0 * (q_d - plant.q) + 20.0 * (v_d - plant.v)
+        )
         outside = {"tool": push(t)}
         plant.step(tau, outside)
         read = load.update(plant.q, plant.v, tau, DT, (told or {}) and outside)
@@ -94,12 +96,18 @@ def test_in_another_links_frame(arm):
         arm, q, v, a, joints="tool0_joint", expressed_in="forearm_link", reduced_at="forearm_link"
     )[0]
     np.testing.assert_allclose(there, -expected, atol=1e-9)
-    np.testing.assert_allclose(here, -rd.joint_wrenches(arm, q, v, a, joints="tool0_joint")[0], atol=1e-9)
+    np.testing.assert_allclose(
+        here, -rd.joint_wrenches(arm, q, v, a, joints="tool0_joint")[0], atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"joint": "tool1"}, {"joint": "tool0_joint", "frame": "sensor"}, {"joint": "tool0_joint", "contact": "guessed"}],
+    [
+        {"joint": "tool1"},
+        {"joint": "tool0_joint", "frame": "sensor"},
+        {"joint": "tool0_joint", "contact": "guessed"},
+    ],
 )
 def test_unknown_names(arm, arguments):
     with pytest.raises(rd.UnknownNameError):
@@ -118,7 +126,9 @@ def test_kernels_are_the_library():
     )
     for observer in (model.link_names[2], "world"):
         balance = BalanceKernel(model, names[-1], observer)
-        expected = rd.wrench_balance(model, q, v, a, model.joint(names[-1]).child, observer=observer, external=external)
+        expected = rd.wrench_balance(
+            model, q, v, a, model.joint(names[-1]).child, observer=observer, external=external
+        )
         for name, row in zip(balance.names, balance(q, v, a, external), strict=True):
             np.testing.assert_allclose(row, expected[name], atol=1e-9)
     with pytest.raises(rd.UnknownNameError, match="moon"):

@@ -44,14 +44,19 @@ def test_numpy_runs_what_is_written(name):
 @pytest.mark.parametrize("name", CORE)
 def test_machine_code_gives_the_same(name):
     for seed in (4, 5):
-        model = random_model(seed, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3 * (seed == 5))
+        model = random_model(
+            seed, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3 * (seed == 5)
+        )
         options = options_for(model, name)
         single = inputs_for(model, name, options)
         reference = results(model.with_backend("interpreted"), name, options, single)
         native = model.with_backend("native")
         agree(results(native, name, options, single), reference)
         batch = inputs_for(model, name, options, (37,), seed=9)  # whole vectors and a rest
-        agree(results(native, name, options, batch), results(model.with_backend("numpy"), name, options, batch))
+        agree(
+            results(native, name, options, batch),
+            results(model.with_backend("numpy"), name, options, batch),
+        )
 
 
 @pytest.mark.slow
@@ -66,11 +71,17 @@ def test_loops_give_the_same(name, seed):
     assert backends.evaluator(loops, name, tuple(options.items())).backend == "loops"
     for batch in ((), (5,)):
         inputs = inputs_for(model, name, options, batch, seed)
-        agree(results(loops, name, options, inputs), results(model.with_backend("numpy"), name, options, inputs), 1e-10)
+        agree(
+            results(loops, name, options, inputs),
+            results(model.with_backend("numpy"), name, options, inputs),
+            1e-10,
+        )
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix"])
+@pytest.mark.parametrize(
+    "name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix"]
+)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 17])
 def test_bodies_side_by_side_write_no_more_than_there_are(name, n):
     model, state = rd.chain(n), np.random.default_rng(n)
@@ -99,10 +110,17 @@ def test_batches_broadcast(backend):
     assert tau.shape == (3, 4, model.nv)
     for i in range(3):
         for j in range(4):
-            assert_allclose(tau[i, j], rd.inverse_dynamics(model, q[i, j], v[i, j], a[i, j]), rtol=1e-10, atol=1e-9)
+            assert_allclose(
+                tau[i, j],
+                rd.inverse_dynamics(model, q[i, j], v[i, j], a[i, j]),
+                rtol=1e-10,
+                atol=1e-9,
+            )
     mixed = rd.inverse_dynamics(model, q[0, 0], v[:, :1], a)
     assert mixed.shape == (3, 4, model.nv)
-    assert_allclose(mixed[1, 2], rd.inverse_dynamics(model, q[0, 0], v[1, 0], a[1, 2]), rtol=1e-10, atol=1e-9)
+    assert_allclose(
+        mixed[1, 2], rd.inverse_dynamics(model, q[0, 0], v[1, 0], a[1, 2]), rtol=1e-10, atol=1e-9
+    )
     assert rd.kinetic_energy(model, q, v).shape == (3, 4)
     assert isinstance(rd.kinetic_energy(model, q[0, 0], v[0, 0]), float)
     assert rd.mass_matrix(model, q[:0, 0]).shape == (0, model.nv, model.nv)
@@ -143,7 +161,9 @@ def test_a_million_states_fit_in_bounded_memory(backend):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3 * out.nbytes
-    assert_allclose(out[::99_999], rd.inverse_dynamics(model, q[::99_999], v[::99_999], a[::99_999]), rtol=1e-12)
+    assert_allclose(
+        out[::99_999], rd.inverse_dynamics(model, q[::99_999], v[::99_999], a[::99_999]), rtol=1e-12
+    )
 
 
 @needs_compiler
@@ -152,7 +172,9 @@ def test_nothing_is_allocated_in_a_cycle(backend):
     model = rd.load_robot("six_axis").with_backend(backend)
     q, v, a, tau = (np.zeros(6) for _ in range(4))
     M, wrenches = np.empty((6, 6)), np.empty((6, 6))
-    inverse, forward, mass = (rd.kernel(model, n) for n in ("inverse_dynamics", "forward_dynamics", "mass_matrix"))
+    inverse, forward, mass = (
+        rd.kernel(model, n) for n in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+    )
     both = rd.kernel(model, "inverse_dynamics_wrenches")
 
     def cycle():
@@ -166,12 +188,16 @@ def test_nothing_is_allocated_in_a_cycle(backend):
         for _ in range(200):
             cycle()
         after = tracemalloc.take_snapshot().compare_to(before, "lineno")
-        return sum(s.count_diff for s in after if s.size_diff > 0 and "tracemalloc" not in str(s.traceback))
+        return sum(
+            s.count_diff for s in after if s.size_diff > 0 and "tracemalloc" not in str(s.traceback)
+        )
 
     cycle()
     tracemalloc.start()
     try:
-        least = min(grown() for _ in range(3))  # threads that tests before have left may allocate in one of them
+        least = min(
+            grown() for _ in range(3)
+        )  # threads that tests before have left may allocate in one of them
     finally:
         tracemalloc.stop()
     assert least < 10
@@ -221,15 +247,26 @@ def test_large_angles_go_to_the_library(backend):
         q[3] = [0.1, 0.2]
         assert_allclose(rd.mass_matrix(model, q), rd.mass_matrix(plain, q), rtol=1e-12)
     gravity = rd.kernel(model, "gravity_forces")
-    assert np.isnan(gravity([np.nan, 0.0])).any() and np.isnan(gravity(np.array([np.nan, 0.0]), np.empty(2))).any()
+    assert (
+        np.isnan(gravity([np.nan, 0.0])).any()
+        and np.isnan(gravity(np.array([np.nan, 0.0]), np.empty(2))).any()
+    )
     assert np.isnan(gravity(np.full((99, 2), np.inf))).all()
 
 
 @needs_compiler
 def test_sine_and_cosine_are_good_to_the_last_places():
     from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
-    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module, wide_module
-    from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, vector_width
+    from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import (
+        ArrayArgument,
+        kernel_module,
+        wide_module,
+    )
+    from robot_dynamics_ros.dynamics.engine.codegen.native import (
+        NativeLibrary,
+        compile_module,
+        vector_width,
+    )
 
     g = Graph()
     x = g.leaf((0, 0))
@@ -251,7 +288,9 @@ def test_sine_and_cosine_are_good_to_the_last_places():
         for column, function in enumerate((np.sin, np.cos)):
             exact = function(angles[:, 0].astype(np.longdouble))
             # longdouble keeps 64 bits: enough to judge the 53rd, but near zeros of large angles
-            error = np.abs(out[:, column] - exact) / np.spacing(np.maximum(np.abs(exact.astype(float)), 1e-10))
+            error = np.abs(out[:, column] - exact) / np.spacing(
+                np.maximum(np.abs(exact.astype(float)), 1e-10)
+            )
             assert error.max() < 3.0
 
 
@@ -260,7 +299,11 @@ def test_sine_and_cosine_are_good_to_the_last_places():
 def test_angles_of_one_state_are_good_side_by_side_and_where_one_is_large(count):
     from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
     from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import ArrayArgument, kernel_module
-    from robot_dynamics_ros.dynamics.engine.codegen.native import NativeLibrary, compile_module, vector_width
+    from robot_dynamics_ros.dynamics.engine.codegen.native import (
+        NativeLibrary,
+        compile_module,
+        vector_width,
+    )
 
     g = Graph()
     leaves = [g.leaf((0, k)) for k in range(count)]
@@ -309,7 +352,9 @@ def test_backend_can_be_seen_and_forced(monkeypatch):
     monkeypatch.setenv("ROBOT_DYNAMICS_BACKEND", "nunpy")
     with pytest.raises(rd.UnknownNameError, match=r"unknown backend 'nunpy'.*Did you mean 'numpy'"):
         rd.backend_of(rd.load_robot("pendulum"))
-    with pytest.raises(rd.UnknownNameError, match=r"unknown backend 'nativ'.*Did you mean 'native'"):
+    with pytest.raises(
+        rd.UnknownNameError, match=r"unknown backend 'nativ'.*Did you mean 'native'"
+    ):
         model.with_backend("nativ")
     with pytest.raises(rd.UnknownNameError, match="unknown function"):
         rd.kernel(model, "inverse_dynamic")
@@ -324,7 +369,9 @@ def test_works_without_a_compiler():
         "try: rd.backend_of(m.with_backend('native'))\n"
         "except rd.BackendError as e: print(e)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    ).stdout
     assert "numpy (6,)" in said and "llvmlite is not installed" in said
 
 
@@ -339,7 +386,9 @@ def test_a_broken_compiler_is_no_disaster(monkeypatch, caplog):
         raise RuntimeError("no target for this machine")
 
     monkeypatch.setattr(native_engine, "compile_module", broken)
-    monkeypatch.setattr(backends, "_failures", [])  # or every later status in this process would tell of it
+    monkeypatch.setattr(
+        backends, "_failures", []
+    )  # or every later status in this process would tell of it
     backends._warn_once.cache_clear()
     model = rd.limb(3)
     assert rd.gravity_forces(model, np.zeros(3)).shape == (3,)
@@ -361,7 +410,9 @@ def test_what_others_compile_in_this_process_is_scheduled_as_ever():
         source = native.with_typed_pointers(source)
 
     def of_others():
-        return native._machine(1).emit_object(llvm.parse_assembly(source, context=llvm.create_context()))
+        return native._machine(1).emit_object(
+            llvm.parse_assembly(source, context=llvm.create_context())
+        )
 
     before = of_others()
     native.compile_module(source)
@@ -405,4 +456,7 @@ def test_what_a_control_cycle_calls_is_machine_code_at_two_hundred_joints():
         assert backends._suited(model, name, (("external", True),), "native") == "loops", name
     tool = model.link_index(model.link_names[-1])
     assert backends._suited(model, "link_pose", (("link", tool),), "native") == "native"
-    assert backends._suited(model, "jacobian", (("frame", "world"), ("link", tool)), "native") == "native"
+    assert (
+        backends._suited(model, "jacobian", (("frame", "world"), ("link", tool)), "native")
+        == "native"
+    )

@@ -42,7 +42,15 @@ def test_wrong_inputs(model, q, message):
 def test_what_can_be_converted_is(model):
     expected = rd.inverse_dynamics(model, Z, Z, Z)
     wide = np.zeros((6, 2))
-    for q in ([0] * 6, tuple(Z), Z.astype(np.float32), Z.astype(int), wide[:, 0], Z.astype(">f8"), np.zeros(12)[::2]):
+    for q in (
+        [0] * 6,
+        tuple(Z),
+        Z.astype(np.float32),
+        Z.astype(int),
+        wide[:, 0],
+        Z.astype(">f8"),
+        np.zeros(12)[::2],
+    ):
         assert np.array_equal(rd.inverse_dynamics(model, q, Z, Z), expected)
         out = np.empty(6)
         assert rd.kernel(model, "inverse_dynamics")(q, Z, Z, out) is out
@@ -106,7 +114,9 @@ def test_unknown_names(model):
 
 def test_wrong_external_wrenches_and_base(model):
     link = model.link_names[-1]
-    with pytest.raises(rd.ArgumentError, match=rf"external\['{link}'\]: expected shape \(\.\.\., 6\), got \(3,\)"):
+    with pytest.raises(
+        rd.ArgumentError, match=rf"external\['{link}'\]: expected shape \(\.\.\., 6\), got \(3,\)"
+    ):
         rd.inverse_dynamics(model, Z, Z, Z, external={link: np.zeros(3)})
     with pytest.raises(rd.ArgumentError, match="mapping from link names"):
         rd.inverse_dynamics(model, Z, Z, Z, external=[np.zeros(6)])
@@ -157,12 +167,19 @@ def test_plain_functions_refuse_what_is_not_finite(model, name):
                 given = [np.zeros(shape) for _ in words]
                 given[k][..., 4] = bad
                 with pytest.raises(
-                    rd.ArgumentError, match=rf"^{word}: expected finite numbers, got -?(nan|inf) at index"
+                    rd.ArgumentError,
+                    match=rf"^{word}: expected finite numbers, got -?(nan|inf) at index",
                 ):
                     run(model, *given)
     if name in ("inverse_dynamics", "mass_matrix"):
-        with pytest.raises(rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[0\]"):
-            run(model, *[Z + np.nan] * len(words), out=np.empty((6, 6)[: 1 if name == "inverse_dynamics" else 2]))
+        with pytest.raises(
+            rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[0\]"
+        ):
+            run(
+                model,
+                *[Z + np.nan] * len(words),
+                out=np.empty((6, 6)[: 1 if name == "inverse_dynamics" else 2]),
+            )
 
 
 def test_functions_of_links_refuse_what_is_not_finite(model):
@@ -171,7 +188,9 @@ def test_functions_of_links_refuse_what_is_not_finite(model):
         lambda q: rd.link_pose(model, q, tool), lambda q: rd.jacobian(model, q, tool),
         lambda q: rd.jacobian_derivative(model, q, Z, tool), lambda q: rd.motion(model, q, point_on=tool).position,
     ):  # fmt: skip
-        with pytest.raises(rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[2\]"):
+        with pytest.raises(
+            rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[2\]"
+        ):
             call([0, 0, np.nan, 0, 0, 0])
     with pytest.raises(rd.ArgumentError, match=r"^offset: expected finite numbers"):
         rd.jacobian(model, Z, tool, offset=[0, np.inf, 0])
@@ -189,7 +208,9 @@ def test_kernels_let_nan_pass_through(model):
 
 def test_a_model_is_asked_for(model):
     for wrong in ("six_axis.urdf", None, 3.0, model.description):
-        with pytest.raises(rd.ArgumentError, match=r"^model: expected a RobotModel, got .*load_urdf"):
+        with pytest.raises(
+            rd.ArgumentError, match=r"^model: expected a RobotModel, got .*load_urdf"
+        ):
             rd.mass_matrix(wrong, Z)
         with pytest.raises(rd.ArgumentError, match=r"^model: expected a RobotModel"):
             rd.link_pose(wrong, Z, "tool0")
@@ -197,7 +218,9 @@ def test_a_model_is_asked_for(model):
 
 def test_finiteness_is_checked_on_request():
     rd.check_finite(q=np.zeros(3), v=[1.0, 2.0])
-    with pytest.raises(rd.ArgumentError, match=r"^v: expected finite numbers, got nan at index \[1, 0\]"):
+    with pytest.raises(
+        rd.ArgumentError, match=r"^v: expected finite numbers, got nan at index \[1, 0\]"
+    ):
         rd.check_finite(q=np.zeros(3), v=[[0.0, 1.0], [np.nan, 2.0]])
 
 

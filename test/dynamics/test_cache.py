@@ -49,10 +49,15 @@ def test_second_time_nothing_is_compiled(directory, compiled):
     first = compute()
     assert len(compiled) == 1
     (file,) = directory.glob("*.o")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert (
+        stat.S_IMODE(file.stat().st_mode) == 0o600
+        and stat.S_IMODE(directory.stat().st_mode) == 0o700
+    )
     assert np.array_equal(compute(), first)
     assert len(compiled) == 1
-    assert rd.gravity_forces(rd.limb(3, masses=2.0).with_backend("native"), np.zeros(3)).shape == (3,)
+    assert rd.gravity_forces(rd.limb(3, masses=2.0).with_backend("native"), np.zeros(3)).shape == (
+        3,
+    )
     assert len(compiled) == 2  # another robot
     assert cache.clear() == 2
 
@@ -104,7 +109,9 @@ def test_links_are_not_followed(directory, compiled, tmp_path):
     assert len(compiled) == 2
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away"
+)
 def test_of_another_user_is_not_trusted(directory, compiled):
     compute()
     (file,) = directory.glob("*.o")
@@ -125,11 +132,15 @@ def test_without_a_home_directory(tmp_path):
         "import numpy as np, robot_dynamics_ros as rd\n"
         "print(rd.gravity_forces(rd.limb(2).with_backend('native'), np.zeros(2)))"
     )
-    environment = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", cache.ENVIRONMENT)}
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", cache.ENVIRONMENT)
+    }
     environment["PYTHONPATH"] = str(Path(rd.__file__).parents[1])
     for home in ("/nonexistent", ""):
         environment["HOME"] = home
-        subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, check=True, timeout=120)
+        subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=tmp_path, check=True, timeout=120
+        )
 
 
 def test_two_processes_may_write_at_once(directory):
@@ -139,7 +150,9 @@ def test_two_processes_may_write_at_once(directory):
         "print(repr(rd.gravity_forces(m, np.full(4, 0.3)).tolist()))"
     )
     running = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+        )
         for _ in range(4)
     ]
     said = {process.communicate(timeout=120)[0] for process in running}

@@ -11,7 +11,14 @@ from scipy.integrate import solve_ivp
 from support.simple_robots import cuboid_pendulum, free_body, wheel
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Link, Pose, RobotDescription
+from robot_dynamics_ros.model.description import (
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    RobotDescription,
+)
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 angle = st.floats(-3.0, 3.0)
@@ -31,7 +38,9 @@ def two_link(m1=1.3, m2=0.8, l1=0.7, lc1=0.3, lc2=0.25, i1=0.05, i2=0.02, g=9.81
             (Link("base"), Link("upper", bar(m1, lc1, i1)), Link("fore", bar(m2, lc2, i2))),
             (
                 Joint("shoulder", JointType.REVOLUTE, "base", "upper", axis=z),
-                Joint("elbow", JointType.REVOLUTE, "upper", "fore", Pose(position=[l1, 0.0, 0.0]), z),
+                Joint(
+                    "elbow", JointType.REVOLUTE, "upper", "fore", Pose(position=[l1, 0.0, 0.0]), z
+                ),
             ),
         ),
         gravity=(0.0, -g, 0.0),
@@ -64,7 +73,9 @@ def test_planar_two_link_arm(t1, t2, w1, w2, a1, a2):
 @given(t=st.floats(0.0, 10.0))
 def test_printed_wrenches_of_the_three_segment_limb(t):
     """Point masses at mid-segment, no gravity, θᵢ = ωᵢ t: the figures of the limb document, checked elsewhere too."""
-    model = rd.limb(3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0, 0, 0))
+    model = rd.limb(
+        3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0, 0, 0)
+    )
     model = model.with_backend("numpy")
     w = np.array([1.0, 2.0, 4.0])
     wrenches = rd.joint_wrenches(model, w * t, w, np.zeros(3))
@@ -131,10 +142,17 @@ def test_free_body_falls_in_body_axes():
 def test_wrench_along_the_axis_is_the_effort():
     model = rd.load_robot("seven_axis").with_backend("numpy")
     rng = np.random.default_rng(0)
-    q, v, a = rd.random_configuration(model, 1), rng.normal(size=model.nv), rng.normal(size=model.nv)
+    q, v, a = (
+        rd.random_configuration(model, 1),
+        rng.normal(size=model.nv),
+        rng.normal(size=model.nv),
+    )
     wrenches, tau = rd.joint_wrenches(model, q, v, a), rd.inverse_dynamics(model, q, v, a)
     for name, wrench in zip(model.joint_names, wrenches, strict=True):
         joint = model.joint(name)
         part = wrench[3:] if joint.type is JointType.PRISMATIC else wrench[:3]
-        effort = tau[model.v_slice(name)][0] - model.armature[model.v_slice(name)][0] * a[model.v_slice(name)][0]
+        effort = (
+            tau[model.v_slice(name)][0]
+            - model.armature[model.v_slice(name)][0] * a[model.v_slice(name)][0]
+        )
         assert joint.axis @ part == pytest.approx(effort, rel=1e-12, abs=1e-12)

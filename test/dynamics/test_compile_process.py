@@ -29,10 +29,14 @@ def test_another_process_compiles_and_may_die(tmp_path, monkeypatch):
         other.wait(10.0)
         assert compile_process.compile_elsewhere(arm, [("bias_forces", ())])  # by a new one
         assert compile_process._process is not other
-        assert not compile_process.compile_elsewhere(arm, [("jacobian", (("frame", "world"), ("link", 99)))])
+        assert not compile_process.compile_elsewhere(
+            arm, [("jacobian", (("frame", "world"), ("link", 99)))]
+        )
         assert compile_process.compile_elsewhere(arm, [("kinetic_energy", ())])  # it has lived on
         q = np.array([0.3, -0.2])
-        np.testing.assert_allclose(rd.gravity_forces(arm, q), rd.gravity_forces(arm.with_backend("numpy"), q))
+        np.testing.assert_allclose(
+            rd.gravity_forces(arm, q), rd.gravity_forces(arm.with_backend("numpy"), q)
+        )
     finally:
         compile_process.stop()
 
@@ -71,7 +75,9 @@ def test_a_payload_compiled_elsewhere_is_carried(tmp_path, monkeypatch):
     controller = rd.JointController(arm)
     controller.activate(0, np.zeros(2), np.zeros(2))
     try:
-        controller.set_payload(rd.Payload(arm.link_names[-1], 0.25), background=True, elsewhere=True)
+        controller.set_payload(
+            rd.Payload(arm.link_names[-1], 0.25), background=True, elsewhere=True
+        )
         with pytest.raises(rd.UnknownNameError):
             controller.set_payload(rd.Payload("no such link", 1.0), background=True, elsewhere=True)
         deadline = time.monotonic() + 60.0

@@ -53,7 +53,10 @@ def test_the_remedy_is_pip_in_an_environment_and_apt_or_pip_outside(monkeypatch,
 
 def test_status_of_a_backend(monkeypatch):
     model = rd.limb(2)
-    assert str(rd.backend_status(model.with_backend("numpy"))) == "slow backend 'numpy', because it was asked for"
+    assert (
+        str(rd.backend_status(model.with_backend("numpy")))
+        == "slow backend 'numpy', because it was asked for"
+    )
     monkeypatch.setattr(backends, "compiler_missing", lambda: "llvmlite is not installed")
     missing = rd.backend_status(rd.limb(2))
     assert not missing.compiled and missing.backend == "numpy" and "llvmlite" in missing.remedy
@@ -71,7 +74,9 @@ def test_status_without_llvmlite():
         "import sys; sys.modules['llvmlite'] = None\n"
         "import robot_dynamics_ros as rd; s = rd.backend_status(rd.limb(2)); print(s.compiled, s)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
     assert said.startswith("False slow backend 'numpy', because llvmlite is not installed; ")
 
 
@@ -83,7 +88,10 @@ def test_old_assembly_has_typed_pointers():
 
     g = Graph()
     x = g.leaf((0, 0))
-    arguments = [llvm_wrapper.ArrayArgument((4,), quaternions=(0,)), llvm_wrapper.ArrayArgument((2,), output=True)]
+    arguments = [
+        llvm_wrapper.ArrayArgument((4,), quaternions=(0,)),
+        llvm_wrapper.ArrayArgument((2,), output=True),
+    ]
     outputs = [[x.sin(), x]]
     for source in (
         kernel_module(arguments, outputs, 4),
@@ -99,16 +107,29 @@ def test_old_assembly_has_typed_pointers():
 def test_old_assembly_tells_tables_apart_whose_names_begin_alike():
     from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
 
-    tables = "".join(f"@{name} = private constant [2 x i64] [i64 0, i64 1]\n" for name in ("last", "last_of_two"))
-    old = with_typed_pointers(f"{tables}  %t0 = getelementptr inbounds i64, ptr @last_of_two, i64 1")
+    tables = "".join(
+        f"@{name} = private constant [2 x i64] [i64 0, i64 1]\n" for name in ("last", "last_of_two")
+    )
+    old = with_typed_pointers(
+        f"{tables}  %t0 = getelementptr inbounds i64, ptr @last_of_two, i64 1"
+    )
     assert "bitcast ([2 x i64]* @last_of_two to i8*)" in old and ")_of_two" not in old
 
 
-@pytest.mark.skipif(not OLDER.is_dir(), reason="needs an older llvmlite beside the newest: make test")
+@pytest.mark.skipif(
+    not OLDER.is_dir(), reason="needs an older llvmlite beside the newest: make test"
+)
 def test_an_older_compiler_runs_robot_controller_and_rollouts(tmp_path):
-    where = {"PYTHONPATH": os.pathsep.join([str(OLDER), os.environ.get("PYTHONPATH", "")]), ENVIRONMENT: str(tmp_path)}
+    where = {
+        "PYTHONPATH": os.pathsep.join([str(OLDER), os.environ.get("PYTHONPATH", "")]),
+        ENVIRONMENT: str(tmp_path),
+    }
     code = RUN_WITH_OLDER.format(older=str(OLDER))
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **where}, capture_output=True, text=True, timeout=240
+        [sys.executable, "-c", code],
+        env={**os.environ, **where},
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr

@@ -43,7 +43,9 @@ def test_against_pinocchio(seed):
     theirs[3:] *= np.sign(theirs[3:] @ ours[3:])  # either sign is the same rotation
     assert_allclose(ours, theirs, atol=1e-13)
     assert_allclose(
-        rd.difference(free_body(), q, ours), pin.difference(free, q, theirs)[[3, 4, 5, 0, 1, 2]], atol=1e-12
+        rd.difference(free_body(), q, ours),
+        pin.difference(free, q, theirs)[[3, 4, 5, 0, 1, 2]],
+        atol=1e-12,
     )
 
 
@@ -62,7 +64,9 @@ def test_random_configurations_stay_within_limits():
     assert q.shape == (50, 2, model.nq)
     assert np.all(q >= model.lower) and np.all(q <= model.upper)
     assert np.array_equal(q, rd.random_configuration(model, 0, size=(50, 2)))
-    assert_allclose(rd.mass_matrix(model.with_backend("numpy"), q).shape, (50, 2, model.nv, model.nv))
+    assert_allclose(
+        rd.mass_matrix(model.with_backend("numpy"), q).shape, (50, 2, model.nv, model.nv)
+    )
 
 
 def test_clamp_to_limits():
@@ -70,7 +74,9 @@ def test_clamp_to_limits():
     q, _, _ = random_state(model, 0)
     clamped = rd.clamp_to_limits(model, 10.0 * q)
     bounded = np.isfinite(model.lower)
-    assert np.all(clamped[bounded] >= model.lower[bounded]) and np.all(clamped[bounded] <= model.upper[bounded])
+    assert np.all(clamped[bounded] >= model.lower[bounded]) and np.all(
+        clamped[bounded] <= model.upper[bounded]
+    )
     with pytest.raises(rd.ArgumentError):
         rd.clamp_to_limits(model, q[:-1])
 
@@ -78,8 +84,12 @@ def test_clamp_to_limits():
 @given(seeds)
 def test_orientations(seed):
     R = Rotation.random(5, random_state=seed)
-    assert_allclose(Rotation.from_quat(quaternion_of(R.as_matrix())).as_matrix(), R.as_matrix(), atol=1e-14)
-    assert_allclose(Rotation.from_euler("xyz", rpy_of(R.as_matrix())).as_matrix(), R.as_matrix(), atol=1e-13)
+    assert_allclose(
+        Rotation.from_quat(quaternion_of(R.as_matrix())).as_matrix(), R.as_matrix(), atol=1e-14
+    )
+    assert_allclose(
+        Rotation.from_euler("xyz", rpy_of(R.as_matrix())).as_matrix(), R.as_matrix(), atol=1e-13
+    )
 
 
 def test_half_turns_have_quaternions():

@@ -25,7 +25,9 @@ def some_constraints(model, q):
         rd.weld_constraint("weld", c, "world", point_a=(0, 0.1, 0), rpy_a=(0.1, 0.2, 0.3)),
         rd.distance_constraint("distance", a, b, point_a=(0.3, 0, 0), point_b=(0, 1.0, 0)),
         rd.gear_constraint("gear", joints[0], joints[-1], ratio=-1.7),
-        rd.rolling_constraint("wheel", b, a, radius=0.3, axis=AXIS, normal=(0.6, 0, 0.8), center=(0.1, 0, 0)),
+        rd.rolling_constraint(
+            "wheel", b, a, radius=0.3, axis=AXIS, normal=(0.6, 0, 0.8), center=(0.1, 0, 0)
+        ),
         rd.rolling_constraint("ball", "world", a, radius=0.2),
     ]
     return rd.Constraints(model, made, reference=q)
@@ -42,11 +44,15 @@ def test_rows_are_the_derivatives_they_claim_to_be(seed):
     residual, K, rate = loops.terms(q, v)
     eps = 1e-6
     plus, minus = (loops.terms(rd.integrate(model, q, s * eps * v), v) for s in (1, -1))
-    velocity_alone = [row for name in ("wheel", "ball") for row in range(*loops.slices[name].indices(99))[:2]]
+    velocity_alone = [
+        row for name in ("wheel", "ball") for row in range(*loops.slices[name].indices(99))[:2]
+    ]
     holonomic = np.setdiff1d(np.arange(loops.rows), velocity_alone)
     slope = (plus[0] - minus[0]) / (2 * eps)
     assert_allclose(slope[holonomic], (K @ v)[holonomic], atol=1e-7, rtol=1e-7)
-    assert_allclose(((plus[1] - minus[1]) / (2 * eps)) @ v, rate, atol=1e-6 * (1 + np.abs(rate).max()))
+    assert_allclose(
+        ((plus[1] - minus[1]) / (2 * eps)) @ v, rate, atol=1e-6 * (1 + np.abs(rate).max())
+    )
     assert (residual[velocity_alone] == 0.0).all()
 
 
@@ -60,19 +66,27 @@ def test_forward_dynamics_against_a_dense_solution(backend):
     a_link = model.link_names[-1]
     loops = rd.Constraints(
         model,
-        [rd.point_constraint("p", a_link), rd.distance_constraint("d", model.link_names[1], point_a=(1, 0, 0))],
+        [
+            rd.point_constraint("p", a_link),
+            rd.distance_constraint("d", model.link_names[1], point_a=(1, 0, 0)),
+        ],
         reference=q,
     )
     push = {a_link: rng.normal(size=6)}
     got = loops.forward_dynamics(q, v, tau, external=push, stabilization=(100.0, 20.0))
     residual, K, rate = loops.terms(q, v)
-    M, b = rd.mass_matrix(model, q), rd.inverse_dynamics(model, q, v, np.zeros(model.nv), external=push)
+    M, b = (
+        rd.mass_matrix(model, q),
+        rd.inverse_dynamics(model, q, v, np.zeros(model.nv), external=push),
+    )
     n = loops.rows
     whole = np.block([[M, -K.T], [K, np.zeros((n, n))]])
     x = np.linalg.solve(whole, np.concatenate([tau - b, -rate - 20.0 * (K @ v) - 100.0 * residual]))
     assert_allclose(got.a, x[: model.nv], rtol=1e-9, atol=1e-9)
     assert_allclose(got.reactions, x[model.nv :], rtol=1e-8, atol=1e-8)
-    many = loops.forward_dynamics(np.tile(q, (5, 1)), v, np.tile(tau, (5, 1)), stabilization=(100.0, 20.0))
+    many = loops.forward_dynamics(
+        np.tile(q, (5, 1)), v, np.tile(tau, (5, 1)), stabilization=(100.0, 20.0)
+    )
     assert many.a.shape == (5, model.nv) and many.reactions.shape == (5, n)
 
 
@@ -121,7 +135,9 @@ def test_the_four_bar_in_closed_form():
         coupler, rocker = four_bar_angles(t)
         return np.array([t, coupler - t, rocker])
 
-    q, v = loop.consistent_state(pose(theta) + np.array([0, 0.1, -0.1]), [rate, 0, 0], fixed=["crank_joint"])
+    q, v = loop.consistent_state(
+        pose(theta) + np.array([0, 0.1, -0.1]), [rate, 0, 0], fixed=["crank_joint"]
+    )
     h = 1e-4
     first = (pose(theta + h) - pose(theta - h)) / (2 * h)
     second = (pose(theta + h) - 2 * pose(theta) + pose(theta - h)) / h**2
@@ -148,11 +164,15 @@ def test_the_slider_crank_in_closed_form():
     rod = -theta - np.arcsin(0.4 * np.sin(theta))
     q, v = loop.consistent_state([theta, rod + 0.1, x - 0.05], [rate, 0, 0], fixed=["crank_joint"])
     assert_allclose(q[2], x, atol=1e-12)
-    slope = -0.2 * np.sin(theta) - 0.04 * np.sin(theta) * np.cos(theta) / np.sqrt(0.25 - 0.04 * np.sin(theta) ** 2)
+    slope = -0.2 * np.sin(theta) - 0.04 * np.sin(theta) * np.cos(theta) / np.sqrt(
+        0.25 - 0.04 * np.sin(theta) ** 2
+    )
     assert_allclose(v[2], slope * rate, atol=1e-11)
     a, reactions = loop.forward_dynamics(q, v, np.zeros(3))
     _, on_piston = loop.wrenches(q, reactions)["pin"]
-    assert_allclose(on_piston[3], 2.0 * a[2], rtol=1e-9)  # along the rail nothing else pushes the piston
+    assert_allclose(
+        on_piston[3], 2.0 * a[2], rtol=1e-9
+    )  # along the rail nothing else pushes the piston
 
 
 def test_reactions_as_external_wrenches_move_the_open_tree_the_same_way():
@@ -163,7 +183,12 @@ def test_reactions_as_external_wrenches_move_the_open_tree_the_same_way():
         a, reactions = loops.forward_dynamics(q, v, tau)
         open_tree = rd.forward_dynamics(model, q, v, tau, external=loops.as_external(q, reactions))
         assert_allclose(open_tree, a, rtol=1e-9, atol=1e-9)
-        assert_allclose(rd.forward_dynamics(model, q, v, tau + loops.efforts(q, reactions)), a, rtol=1e-9, atol=1e-9)
+        assert_allclose(
+            rd.forward_dynamics(model, q, v, tau + loops.efforts(q, reactions)),
+            a,
+            rtol=1e-9,
+            atol=1e-9,
+        )
         for link, wrench in loops.as_external(q, reactions).items():
             assert link in model.link_names and np.isfinite(wrench).all()
     arm = gripper_arm()
@@ -203,7 +228,9 @@ def test_efforts_and_reactions_are_those_of_least_norm(make, guess, actuated):
     push = {model.link_names[-1]: np.arange(6.0)}
     tau, reactions = loops.inverse_dynamics(q, v, a, actuated=actuated, external=push)
     K = loops.jacobian(q)
-    driven = np.concatenate([np.arange(model.nv)[model.v_slice(n)] for n in actuated or model.joint_names])
+    driven = np.concatenate(
+        [np.arange(model.nv)[model.v_slice(n)] for n in actuated or model.joint_names]
+    )
     passive = np.setdiff1d(np.arange(model.nv), driven)
     whole = rd.inverse_dynamics(model, q, v, a, external=push)
     assert_allclose(tau + K.T @ reactions, whole, atol=1e-9 * np.abs(whole).max())
@@ -212,8 +239,14 @@ def test_efforts_and_reactions_are_those_of_least_norm(make, guess, actuated):
     _, s, vt = np.linalg.svd(K[:, passive].T)
     free = vt[int((s > 1e-8 * s.max(initial=0.0)).sum()) :].T
     assert_allclose(free.T @ K[:, driven] @ tau[driven], 0.0, atol=1e-7 * np.abs(whole).max())
-    assert_allclose(K @ (np.linalg.pinv(K, rcond=1e-8) @ reactions), reactions, atol=1e-7 * np.abs(reactions).max())
-    many = loops.inverse_dynamics(np.tile(q, (3, 1)), v, np.tile(a, (3, 1)), actuated=actuated, external=push)
+    assert_allclose(
+        K @ (np.linalg.pinv(K, rcond=1e-8) @ reactions),
+        reactions,
+        atol=1e-7 * np.abs(reactions).max(),
+    )
+    many = loops.inverse_dynamics(
+        np.tile(q, (3, 1)), v, np.tile(a, (3, 1)), actuated=actuated, external=push
+    )
     assert_allclose(many[0], np.tile(tau, (3, 1)), rtol=1e-9, atol=1e-9)
 
 
@@ -228,7 +261,9 @@ def by_singular_values(whole, K, driven):
 
 
 @pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-6, 1e-7])
-@pytest.mark.parametrize("actuated", [["piston_joint"], ["crank_joint"], ["crank_joint", "piston_joint"]])
+@pytest.mark.parametrize(
+    "actuated", [["piston_joint"], ["crank_joint"], ["crank_joint", "piston_joint"]]
+)
 def test_efforts_near_a_dead_centre_are_those_of_singular_values(angle, actuated):
     """There one joint hardly moves the others."""
     loop = slider_crank()
@@ -259,10 +294,20 @@ def test_redundant_constraints_leave_the_motion_alone_and_share_the_load_evenly(
 
 def test_a_singular_configuration_is_said_and_survived():
     """A parallelogram laid flat can leave as a parallelogram or crossed: the rank falls from two to one."""
-    bars = [Link("base")] + [Link(n, Inertia(1.0, [0.5, 0, 0], 0.1 * np.eye(3))) for n in ("a", "b", "c")]
-    joints = (hinge_joint("j1", "base", "a"), hinge_joint("j2", "a", "b", x=1.0), hinge_joint("j3", "base", "c", x=2.0))
-    model = rd.RobotModel.from_description(RobotDescription("flat", tuple(bars), joints), gravity=(0, 0, 0))
-    loop = rd.Constraints(model, [rd.point_constraint("end", "b", "c", point_a=(2.0, 0, 0), point_b=(1.0, 0, 0))])
+    bars = [Link("base")] + [
+        Link(n, Inertia(1.0, [0.5, 0, 0], 0.1 * np.eye(3))) for n in ("a", "b", "c")
+    ]
+    joints = (
+        hinge_joint("j1", "base", "a"),
+        hinge_joint("j2", "a", "b", x=1.0),
+        hinge_joint("j3", "base", "c", x=2.0),
+    )
+    model = rd.RobotModel.from_description(
+        RobotDescription("flat", tuple(bars), joints), gravity=(0, 0, 0)
+    )
+    loop = rd.Constraints(
+        model, [rd.point_constraint("end", "b", "c", point_a=(2.0, 0, 0), point_b=(1.0, 0, 0))]
+    )
     report = loop.diagnose(np.zeros(3))
     assert report.rank == 1 and report.mobility == 2 and report.singular
     a, reactions = loop.forward_dynamics(np.zeros(3), np.zeros(3), [0.0, 0.0, 1.0])
@@ -280,14 +325,18 @@ def test_a_disc_rolls_down_a_slope():
     links, joints = floating("disc", np.diag([0.04, 0.5 * m * r * r, 0.04]), m)
     g = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
     model = rd.RobotModel.from_description(RobotDescription("disc", links, joints), gravity=g)
-    wheel = rd.Constraints(model, [rd.rolling_constraint("wheel", "world", "disc", radius=r, axis=(0, 1, 0))])
+    wheel = rd.Constraints(
+        model, [rd.rolling_constraint("wheel", "world", "disc", radius=r, axis=(0, 1, 0))]
+    )
     q = np.array([0, 0, r, 0, 0, 0, 1.0])
     v = np.array([0, 5.0, 0, 5.0 * r, 0, 0])
     assert_allclose(wheel.jacobian(q) @ v, 0.0, atol=1e-15)
     a, reactions = wheel.forward_dynamics(q, v, np.zeros(6))
     expected = 9.81 * np.sin(slope) / 1.5
     assert_allclose(a[[1, 3]], [expected / r, expected], rtol=1e-9)
-    assert_allclose(np.linalg.norm(reactions[:2]), m * 9.81 * np.sin(slope) / 3, rtol=1e-7)  # friction
+    assert_allclose(
+        np.linalg.norm(reactions[:2]), m * 9.81 * np.sin(slope) / 3, rtol=1e-7
+    )  # friction
     assert_allclose(reactions[2], m * 9.81 * np.cos(slope), rtol=1e-7)
 
 
@@ -297,7 +346,9 @@ def test_a_ball_on_a_turntable_goes_in_circles():
     links, joints = floating("ball", 0.4 * m * r * r * np.eye(3), m)
     table = Link("table", Inertia(50.0, [0, 0, 0], 5.0 * np.eye(3)))
     turn = Joint("turn", JointType.CONTINUOUS, "world_link", "table", axis=np.array([0.0, 0, 1]))
-    model = rd.RobotModel.from_description(RobotDescription("turntable", (*links, table), (*joints, turn)))
+    model = rd.RobotModel.from_description(
+        RobotDescription("turntable", (*links, table), (*joints, turn))
+    )
     ball = rd.Constraints(model, [rd.rolling_constraint("contact", "table", "ball", radius=r)])
     q = model.neutral()
     q[model.q_slice("free")] = [0.5, 0.2, r, 0, 0, 0, 1]
@@ -305,7 +356,14 @@ def test_a_ball_on_a_turntable_goes_in_circles():
     v[model.v_slice("turn")] = speed
     q, v = ball.consistent_state(q, v, fixed=["turn"])
     move = model.v_slice("free")
-    v[move] += [-0.3 / r, 0.7 / r, 0, 0.7, 0.3, 0]  # rolls at (0.7, 0.3) relative to where it was going
+    v[move] += [
+        -0.3 / r,
+        0.7 / r,
+        0,
+        0.7,
+        0.3,
+        0,
+    ]  # rolls at (0.7, 0.3) relative to where it was going
     assert_allclose(ball.jacobian(q) @ v, 0.0, atol=1e-12)
     hold = np.zeros(model.nv)
     a, _ = ball.forward_dynamics(q, v, hold)
@@ -314,7 +372,9 @@ def test_a_ball_on_a_turntable_goes_in_circles():
     gain = (ball.forward_dynamics(q, v, push).a - a)[model.v_slice("turn")]
     a, _ = ball.forward_dynamics(q, v, -push * a[model.v_slice("turn")] / gain)
     velocity = v[move][3:]
-    acceleration = a[move][3:] + np.cross(v[move][:3], velocity)  # components in axes that turn with the ball
+    acceleration = a[move][3:] + np.cross(
+        v[move][:3], velocity
+    )  # components in axes that turn with the ball
     assert_allclose(acceleration, 2 / 7 * np.cross([0, 0, speed], velocity), atol=1e-7)
 
 
@@ -330,7 +390,10 @@ def test_states_that_cannot_be_are_refused():
     with pytest.raises(ConstraintError, match="cannot cause"):
         a = loop.forward_dynamics(q, np.zeros(3), np.zeros(3)).a
         loop.inverse_dynamics(
-            q, np.zeros(3), a + 0 * q + loop.consistent_acceleration(q, np.zeros(3), [3, 0, 0]) - a, actuated=[]
+            q,
+            np.zeros(3),
+            a + 0 * q + loop.consistent_acceleration(q, np.zeros(3), [3, 0, 0]) - a,
+            actuated=[],
         )
     with pytest.raises(UnknownNameError, match="cupler"):
         rd.Constraints(loop.model, [rd.point_constraint("x", "cupler")])

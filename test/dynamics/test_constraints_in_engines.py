@@ -37,10 +37,14 @@ def with_equality(model, elements, places=(), tendons="", impedance=0.9999):
     """The robot as MJCF with equality constraints of this impedance."""
     from support.mujoco_bridge import to_mjcf
 
-    text = re.sub(r'(damping|frictionloss)="[^"]*"', r'\1="0"', with_sites(to_mjcf(model, dt=1e-3), places))
+    text = re.sub(
+        r'(damping|frictionloss)="[^"]*"', r'\1="0"', with_sites(to_mjcf(model, dt=1e-3), places)
+    )
     stiff = f'solref="0.02 1" solimp="{impedance} {impedance} 0.001 0.5 2"'
     elements = elements.replace("/>", f" {stiff}/>")
-    return text.replace("</mujoco>", f"<tendon>{tendons}</tendon><equality>{elements}</equality></mujoco>")
+    return text.replace(
+        "</mujoco>", f"<tendon>{tendons}</tendon><equality>{elements}</equality></mujoco>"
+    )
 
 
 def rigid(text_of, model, q, v, tau):
@@ -55,10 +59,16 @@ def rigid(text_of, model, q, v, tau):
         data.qfrc_applied[m.jnt_dofadr[at]] = tau
         mujoco.mj_forward(m, data)
         dofs = m.jnt_dofadr[at]
-        found.append([data.qacc[dofs].copy(), data.qfrc_constraint[dofs].copy(), data.efc_force.copy()])
+        found.append(
+            [data.qacc[dofs].copy(), data.qfrc_constraint[dofs].copy(), data.efc_force.copy()]
+        )
         compliance.append((1.0 - impedance) / impedance)
-    share = [np.prod([s / (s - r) for s in compliance if s != r]) for r in compliance]  # Lagrange's polynomials at 0
-    return [sum(w * x for w, x in zip(share, part, strict=True)) for part in zip(*found, strict=True)]
+    share = [
+        np.prod([s / (s - r) for s in compliance if s != r]) for r in compliance
+    ]  # Lagrange's polynomials at 0
+    return [
+        sum(w * x for w, x in zip(share, part, strict=True)) for part in zip(*found, strict=True)
+    ]
 
 
 def four_bar_case():
@@ -79,7 +89,10 @@ def gripper_case():
     for c in arm.constraints:
         if c.kind == "hinge":
             given = dict(c.numbers)
-            places += [(f"{c.name}_a", c.a, given["point_a"]), (f"{c.name}_b", c.b, given["point_b"])]
+            places += [
+                (f"{c.name}_a", c.a, given["point_a"]),
+                (f"{c.name}_b", c.b, given["point_b"]),
+            ]
             elements += f'<connect name="{c.name}" site1="{c.name}_a" site2="{c.name}_b"/>'
     elements += '<joint name="fingers" joint1="right_inner_joint" joint2="left_inner_joint" polycoef="0 -1 0 0 0"/>'
     return arm, np.full(arm.model.nq, 0.2), elements, places, ""
@@ -97,14 +110,21 @@ def rod_case():
     loops = rd.Constraints(
         model,
         [
-            rd.distance_constraint("rod", "crank", "rocker", point_a=(0.3, 0.1, 0), point_b=(0.7, 0.2, 0), length=0.9),
+            rd.distance_constraint(
+                "rod", "crank", "rocker", point_a=(0.3, 0.1, 0), point_b=(0.7, 0.2, 0), length=0.9
+            ),
             rd.gear_constraint("belt", "crank_joint", "coupler_joint", ratio=4.0),
         ],
     )
     return loops, [0.7, 0.3, 1.0], elements, places, tendons
 
 
-CASES = {"four-bar": four_bar_case, "slider-crank": slider_crank_case, "gripper": gripper_case, "rod": rod_case}
+CASES = {
+    "four-bar": four_bar_case,
+    "slider-crank": slider_crank_case,
+    "gripper": gripper_case,
+    "rod": rod_case,
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -120,7 +140,9 @@ def test_read_from_mjcf_they_accelerate_and_carry_as_in_mujoco(case):
     tau = np.linspace(-1.0, 2.0, model.nv)
     if case == "rod":
         v = np.zeros(model.nv)  # MuJoCo leaves out the rate of a tendon's Jacobian
-    a, forces, multipliers = rigid(lambda x: with_equality(model, elements, places, tendons, x), model, q, v, tau)
+    a, forces, multipliers = rigid(
+        lambda x: with_equality(model, elements, places, tendons, x), model, q, v, tau
+    )
     for ours in (loops, made):
         got = ours.forward_dynamics(q, v, tau)
         assert_allclose(got.a, a, atol=3e-6 * np.abs(a).max())
@@ -128,10 +150,15 @@ def test_read_from_mjcf_they_accelerate_and_carry_as_in_mujoco(case):
     got = loops.forward_dynamics(q, v, tau).reactions
     K = loops.jacobian(q)
     signs = np.concatenate(
-        [[-1.0 if c.kind == "point" else 1.0] * (3 if c.kind == "point" else 1) for c in loops.constraints]
+        [
+            [-1.0 if c.kind == "point" else 1.0] * (3 if c.kind == "point" else 1)
+            for c in loops.constraints
+        ]
     )
     if case != "rod":  # a tendon's force is counted along its length, not along ours
-        carried = K @ np.linalg.pinv(K, rcond=1e-8)  # of redundant rows only this part is determined
+        carried = K @ np.linalg.pinv(
+            K, rcond=1e-8
+        )  # of redundant rows only this part is determined
         assert_allclose(got, carried @ (signs * multipliers), atol=1e-5 * np.abs(got).max())
 
 
@@ -139,7 +166,9 @@ def test_a_weld_read_from_mjcf():
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo reads MJCF")
     from support.mujoco_bridge import to_mjcf
 
-    model = random_model(1, 8, types=ONE_DOF, branching=0.0)  # well conditioned, for the extrapolation
+    model = random_model(
+        1, 8, types=ONE_DOF, branching=0.0
+    )  # well conditioned, for the extrapolation
     rng = np.random.default_rng(1)
     q, v, tau = rng.normal(size=(3, model.nv))
     a, b = model.link_names[-1], model.link_names[1]
@@ -159,7 +188,9 @@ def test_a_weld_read_from_mjcf():
     )
     loops = rd.load_constraints(model, with_equality(model, element))
     assert_allclose(loops.residual(q), 0.0, atol=1e-12)
-    acceleration, forces, _ = rigid(lambda x: with_equality(model, element, impedance=x), model, q, v, tau)
+    acceleration, forces, _ = rigid(
+        lambda x: with_equality(model, element, impedance=x), model, q, v, tau
+    )
     got = loops.forward_dynamics(q, v, tau)
     assert_allclose(got.a, acceleration, atol=5e-5 * np.abs(acceleration).max())
     assert_allclose(loops.efforts(q, got.reactions), forces, atol=5e-5 * np.abs(forces).max())
@@ -173,7 +204,9 @@ def test_elements_of_mjcf_without_a_counterpart_are_named():
         return rd.load_constraints(model, with_equality(model, element, places, tendons))
 
     with pytest.raises(ArgumentError, match=r"equality 'curve'.*polynomial.*polycoef"):
-        read('<joint name="curve" joint1="crank_joint" joint2="rocker_joint" polycoef="0 1 2 0 0"/>')
+        read(
+            '<joint name="curve" joint1="crank_joint" joint2="rocker_joint" polycoef="0 1 2 0 0"/>'
+        )
     three = "".join(f'<joint joint="{name}" coef="1"/>' for name in model.joint_names)
     with pytest.raises(ArgumentError, match=r"equality 'sum'.*tendon 'three'"):
         read('<tendon name="sum" tendon1="three"/>', tendons=f'<fixed name="three">{three}</fixed>')
@@ -184,7 +217,9 @@ def test_elements_of_mjcf_without_a_counterpart_are_named():
     q, _ = held.consistent_state([0.1, 0.2, 0.9])
     assert_allclose(q[2], 0.3, atol=1e-12)
     fewer = rd.limb(2)
-    text = with_equality(model, '<connect name="closure" body1="coupler" body2="rocker" anchor="0.9 0 0"/>')
+    text = with_equality(
+        model, '<connect name="closure" body1="coupler" body2="rocker" anchor="0.9 0 0"/>'
+    )
     with pytest.raises(UnknownNameError, match="coupler"):
         rd.load_constraints(fewer, text)
 
@@ -192,19 +227,27 @@ def test_elements_of_mjcf_without_a_counterpart_are_named():
 def test_a_body_whose_frame_is_not_that_of_the_link_is_refused():
     pytest.importorskip("mujoco", reason="MuJoCo reads MJCF")
     model = four_bar().model
-    text = with_equality(model, '<connect name="closure" body1="coupler" body2="rocker" anchor="0.9 0 0"/>')
+    text = with_equality(
+        model, '<connect name="closure" body1="coupler" body2="rocker" anchor="0.9 0 0"/>'
+    )
     rd.load_constraints(model, text)
-    with pytest.raises(ArgumentError, match=r"'closure'.*body 'rocker' is not where the link 'rocker' is.*0\.1 m"):
+    with pytest.raises(
+        ArgumentError, match=r"'closure'.*body 'rocker' is not where the link 'rocker' is.*0\.1 m"
+    ):
         rd.load_constraints(model, text.replace('name="rocker" pos="0.8', 'name="rocker" pos="0.9'))
 
 
 def test_a_robot_and_its_loops_from_one_mjcf_file(tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo reads MJCF")
     made, _, elements, places, _ = four_bar_case()
-    coupled = '<joint name="mimic" joint1="rocker_joint" joint2="crank_joint" polycoef="0.1 2 0 0 0"/>'
+    coupled = (
+        '<joint name="mimic" joint1="rocker_joint" joint2="crank_joint" polycoef="0.1 2 0 0 0"/>'
+    )
     path = tmp_path / "four_bar.xml"
     path.write_text(with_equality(made.model, elements + coupled, places))
-    with pytest.warns(rd.ModelWarning, match="'closure' is no part of the model; load_constraints reads it"):
+    with pytest.warns(
+        rd.ModelWarning, match="'closure' is no part of the model; load_constraints reads it"
+    ):
         model = rd.load_urdf(path)
     assert model.joint("rocker_joint").mimic.multiplier == 2.0
     assert rd.load_constraints(model, path).names == ("closure",)
@@ -227,7 +270,11 @@ def gripper_without_gear():
 @pytest.mark.filterwarnings("ignore:the argument MainSystem:DeprecationWarning")
 @pytest.mark.parametrize(
     ("make", "guess"),
-    [(four_bar, [0.7, 0.3, 1.0]), (slider_crank, [0.9, -1.3, 0.6]), (gripper_without_gear, np.full(12, 0.2))],
+    [
+        (four_bar, [0.7, 0.3, 1.0]),
+        (slider_crank, [0.9, -1.3, 0.6]),
+        (gripper_without_gear, np.full(12, 0.2)),
+    ],
     ids=["four-bar", "slider-crank", "gripper"],
 )
 def test_free_bodies_in_exudyn_accelerate_and_carry_the_same(make, guess):
@@ -238,7 +285,11 @@ def test_free_bodies_in_exudyn_accelerate_and_carry_the_same(make, guess):
     model = loops.model
     q, v = loops.consistent_state(guess, np.linspace(0.5, 1.5, model.nv))
     tau = np.linspace(-1.0, 2.0, model.nv)
-    palm = rd.link_pose(model, q, "palm")[:3, 0] if "palm" in model.link_names else np.array([0.0, 0.0, 1.0])
+    palm = (
+        rd.link_pose(model, q, "palm")[:3, 0]
+        if "palm" in model.link_names
+        else np.array([0.0, 0.0, 1.0])
+    )
     theirs = FreeBodies(loops, q, v, tau, dict.fromkeys(loops.names, palm))
     a, reactions = loops.forward_dynamics(q, v, tau)
     ours = rd.link_accelerations(model, q, v, a)

@@ -18,13 +18,16 @@ def test_rate_of_the_mass_matrix_less_twice_coriolis_is_skew(seed):
     model, q, v, _ = draw(seed, mimic=0.3)
     h = 1e-5
     rate = (
-        rd.mass_matrix(model, rd.integrate(model, q, v * h)) - rd.mass_matrix(model, rd.integrate(model, q, -v * h))
+        rd.mass_matrix(model, rd.integrate(model, q, v * h))
+        - rd.mass_matrix(model, rd.integrate(model, q, -v * h))
     ) / (2 * h)
     C = rd.coriolis_matrix(model, q, v)
     N = rate - 2 * C
     assert_allclose(N, -N.T, atol=2e-6 * scaled(C))
     assert_allclose(
-        C @ v, rd.bias_forces(model, q, v) - rd.gravity_forces(model, q), atol=1e-10 * scaled(C) * scaled(v)
+        C @ v,
+        rd.bias_forces(model, q, v) - rd.gravity_forces(model, q),
+        atol=1e-10 * scaled(C) * scaled(v),
     )
 
 
@@ -33,12 +36,19 @@ def test_rate_of_the_mass_matrix_less_twice_coriolis_is_skew(seed):
 def test_configuration_space_form_adds_up(seed):
     model, q, v, a = draw(seed, types=ONE_DOF, mimic=0.3)
     B, C = rd.configuration_space_form(model, q)
-    tau = rd.mass_matrix(model, q) @ a + B @ rd.velocity_products(v) + C @ v**2 + rd.gravity_forces(model, q)
+    tau = (
+        rd.mass_matrix(model, q) @ a
+        + B @ rd.velocity_products(v)
+        + C @ v**2
+        + rd.gravity_forces(model, q)
+    )
     expected = rd.inverse_dynamics(model, q, v, a)
     assert_allclose(tau, expected, atol=1e-10 * scaled(expected))
     symbols = rd.christoffel_symbols(model, q)
     assert_allclose(symbols, np.swapaxes(symbols, -1, -2), atol=1e-10 * scaled(symbols))
-    assert_allclose(symbols @ v, rd.coriolis_matrix(model, q, v), atol=1e-10 * scaled(symbols) * scaled(v))
+    assert_allclose(
+        symbols @ v, rd.coriolis_matrix(model, q, v), atol=1e-10 * scaled(symbols) * scaled(v)
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -25,7 +25,9 @@ def test_derivatives_are_difference_quotients(seed):
     def tau(q, v):
         return rd.inverse_dynamics(model, q, v, a, external=external)
 
-    expected_q = (tau(rd.integrate(model, q, steps), v) - tau(rd.integrate(model, q, -steps), v)).T / (2 * h)
+    expected_q = (
+        tau(rd.integrate(model, q, steps), v) - tau(rd.integrate(model, q, -steps), v)
+    ).T / (2 * h)
     expected_v = (tau(q, v + steps) - tau(q, v - steps)).T / (2 * h)
     assert_allclose(by_q, expected_q, atol=2e-7 * scaled(expected_q))
     assert_allclose(by_v, expected_v, atol=2e-7 * scaled(expected_v))
@@ -62,5 +64,7 @@ def test_large_robots_divide_by_the_mass_matrix_as_numpy_does(bodies, types):
     a = rd.forward_dynamics(plain, q, v, tau)
     M = rd.mass_matrix(plain, q)
     assert_allclose(M @ inverse, np.eye(model.nv), atol=1e-8)
-    for ours, of_efforts in zip((by_q, by_v), rd.inverse_dynamics_derivatives(plain, q, v, a), strict=True):
+    for ours, of_efforts in zip(
+        (by_q, by_v), rd.inverse_dynamics_derivatives(plain, q, v, a), strict=True
+    ):
         assert_allclose(ours, -np.linalg.solve(M, of_efforts), atol=1e-8 * scaled(ours))

@@ -48,8 +48,15 @@ def test_momentum_and_centre_of_mass_belong_together(seed):
     momentum = rd.centroidal_momentum(model, q, v)
     assert_allclose(momentum, A @ v, atol=1e-12 * scaled(momentum))
     assert_allclose(momentum[3:], model.total_mass * velocity, atol=1e-11 * scaled(momentum))
-    assert_allclose(rd.center_of_mass_jacobian(model, q) @ v, velocity, atol=1e-11 * scaled(velocity))
+    assert_allclose(
+        rd.center_of_mass_jacobian(model, q) @ v, velocity, atol=1e-11 * scaled(velocity)
+    )
     assert_allclose(rd.center_of_mass(model, q), position, atol=1e-13 * scaled(position))
     h = 1e-5
-    at = [rd.center_of_mass(model, rd.integrate(model, q, v * t + a * t * t / 2)) for t in (-h, 0.0, h)]
-    assert_allclose((at[2] - 2 * at[1] + at[0]) / h**2, acceleration, atol=1e-4 * scaled(acceleration))
+    at = [
+        rd.center_of_mass(model, rd.integrate(model, q, v * t + a * t * t / 2))
+        for t in (-h, 0.0, h)
+    ]
+    assert_allclose(
+        (at[2] - 2 * at[1] + at[0]) / h**2, acceleration, atol=1e-4 * scaled(acceleration)
+    )

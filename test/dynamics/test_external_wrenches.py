@@ -37,7 +37,9 @@ def test_the_efforts_that_hold_a_force_at_a_point(tree, axes):
     J = rd.jacobian(model, q, link, offset=r)
     expected = rd.inverse_dynamics(model, q, v, a) - J.T @ np.concatenate([R @ M, R @ F])
     push = rd.wrench_on_link(model, q, link, force=F, moment=M, offset=r, expressed_in=chosen)
-    np.testing.assert_allclose(rd.inverse_dynamics(model, q, v, a, external={link: push}), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        rd.inverse_dynamics(model, q, v, a, external={link: push}), expected, atol=1e-9
+    )
 
 
 def test_wrench_values_are_taken_as_they_are(tree):
@@ -46,15 +48,25 @@ def test_wrench_values_are_taken_as_they_are(tree):
     F, M = np.array([1.0, -2.0, 3.0]), np.array([0.4, 0.5, -0.6])
     at = rd.Wrench(F, M, point=(0.1, 0.2, 0.3), frame=link)
     expected = rd.inverse_dynamics(
-        model, q, v, a, external={link: rd.wrench_on_link(model, q, link, force=F, moment=M, offset=(0.1, 0.2, 0.3))}
+        model,
+        q,
+        v,
+        a,
+        external={
+            link: rd.wrench_on_link(model, q, link, force=F, moment=M, offset=(0.1, 0.2, 0.3))
+        },
     )
     for value in (
         at,
         at.express("world", rd.link_pose(model, q, link)),
-        at.express(other, np.linalg.inv(rd.link_pose(model, q, other)) @ rd.link_pose(model, q, link)),
+        at.express(
+            other, np.linalg.inv(rd.link_pose(model, q, other)) @ rd.link_pose(model, q, link)
+        ),
         [at * 0.25, at.translate((1.0, 0.0, 0.0)) * 0.75],
     ):
-        np.testing.assert_allclose(rd.inverse_dynamics(model, q, v, a, external={link: value}), expected, atol=1e-9)
+        np.testing.assert_allclose(
+            rd.inverse_dynamics(model, q, v, a, external={link: value}), expected, atol=1e-9
+        )
     # a batch of states, one wrench in world axes: another one in the link's axes for each
     many = q + np.linspace(0.0, 1.0, 4)[:, None]
     world = rd.Wrench(F, M, point=(0.5, 0.0, 0.0))
@@ -96,11 +108,15 @@ def test_work_done_by_external_wrenches_becomes_energy():
     def external(q):
         return {
             links[0]: follower,
-            links[1]: rd.wrench_on_link(model, q, links[1], force=constant, offset=at, expressed_in="world"),
+            links[1]: rd.wrench_on_link(
+                model, q, links[1], force=constant, offset=at, expressed_in="world"
+            ),
         }
 
     def power(q, v):
-        first = rd.motion(model, q, v, point_on=links[0], offset=follower.point, expressed_in=links[0])
+        first = rd.motion(
+            model, q, v, point_on=links[0], offset=follower.point, expressed_in=links[0]
+        )
         second = rd.motion(model, q, v, point_on=links[1], offset=at)
         return follower.power(first.twist) + constant @ second.velocity
 
@@ -111,7 +127,9 @@ def test_work_done_by_external_wrenches_becomes_energy():
         a = rd.forward_dynamics(model, q, v, np.zeros(n), external=external(q))
         return np.concatenate([v, a, [power(q, v)]])
 
-    end = solve_ivp(rate, (0.0, 0.6), np.concatenate([q0, v0, [0.0]]), rtol=1e-10, atol=1e-11).y[:, -1]
+    end = solve_ivp(rate, (0.0, 0.6), np.concatenate([q0, v0, [0.0]]), rtol=1e-10, atol=1e-11).y[
+        :, -1
+    ]
     q, v, work = end[:n], end[n : 2 * n], end[-1]
 
     def energy(q, v):
@@ -126,7 +144,9 @@ def test_a_contact_force_is_read_off_the_flange():
     arm = rd.load_robot("six_axis").attach("tool0", 1.5, name="tool")
     q, rest = np.linspace(0.3, -0.9, 6), np.zeros(6)
     push = rd.Wrench((5.0, -3.0, 12.0), frame="tool").translate((0.0, 0.0, 0.0))
-    carried = rd.joint_wrench(arm, q, rest, rest, "tool_joint", external={"tool": push}, expressed_in="world")
+    carried = rd.joint_wrench(
+        arm, q, rest, rest, "tool_joint", external={"tool": push}, expressed_in="world"
+    )
     R = rd.link_pose(arm, q, "tool")[:3, :3]
     np.testing.assert_allclose(carried.force, -1.5 * arm.gravity - R @ push.force, atol=1e-10)
 
@@ -159,8 +179,12 @@ def test_any_set_of_links_is_one_compiled_function(backend):
             rd.external_efforts(model, q, external),
             *rd.inverse_dynamics_derivatives(model, q, v, a, external=external),
             rd.joint_wrenches(model, q, v, a, external=external),
-            rd.joint_wrenches(model, q, v, a, external=external, joints="all", expressed_in="world"),
-            rd.wrench_balance(model, q, v, a, model.joint(joints[-1]).child, external=external).joint,
+            rd.joint_wrenches(
+                model, q, v, a, external=external, joints="all", expressed_in="world"
+            ),
+            rd.wrench_balance(
+                model, q, v, a, model.joint(joints[-1]).child, external=external
+            ).joint,
         ]
 
     everything({model.link_names[-1]: rd.Wrench((1.0, 0.0, 0.0))})
@@ -168,7 +192,9 @@ def test_any_set_of_links_is_one_compiled_function(backend):
     assert len(before) >= 8
     for _ in range(12 if backend == "native" else 2):
         everything(random_wrenches(rng, model))
-        rd.inverse_dynamics(model, np.stack([q, q]), v, a, external=random_wrenches(rng, model, (2,)))
+        rd.inverse_dynamics(
+            model, np.stack([q, q]), v, a, external=random_wrenches(rng, model, (2,))
+        )
     assert rd.prepared(model) == before
 
 
@@ -176,7 +202,9 @@ def test_efforts_of_external_wrenches_are_jacobians_transposed(tree):
     model, q, v, a = tree
     rng = np.random.default_rng(1)
     for _ in range(5):
-        external = {link: rng.normal(size=6) for link in rng.choice(model.link_names, size=4, replace=False)}
+        external = {
+            link: rng.normal(size=6) for link in rng.choice(model.link_names, size=4, replace=False)
+        }
         expected = np.zeros(model.nv)
         for link, wrench in external.items():
             expected += rd.jacobian(model, q, link, expressed_in="link").T @ wrench
@@ -198,8 +226,12 @@ def test_efforts_of_external_wrenches_are_jacobians_transposed(tree):
 
 def test_wrenches_on_a_robot_without_joints():
     model = rd.limb(1).lock("joint1")
-    assert rd.inverse_dynamics(model, [], [], [], external={model.link_names[-1]: np.ones(6)}).shape == (0,)
-    held = rd.joint_wrenches(model, [], [], [], external={model.link_names[-1]: np.ones(6)}, joints="all")
+    assert rd.inverse_dynamics(
+        model, [], [], [], external={model.link_names[-1]: np.ones(6)}
+    ).shape == (0,)
+    held = rd.joint_wrenches(
+        model, [], [], [], external={model.link_names[-1]: np.ones(6)}, joints="all"
+    )
     free = rd.joint_wrenches(model, [], [], [], joints="all")
     assert not np.allclose(held, free)
 

@@ -16,7 +16,9 @@ def test_it_is_the_mass_matrix_and_the_transposed_coriolis_matrix(seed, backend)
     q, v, _ = random_state(model, seed)
     p, rate = rd.kernel(model, "generalized_momentum")(q, v)
     assert_allclose(p, rd.mass_matrix(model, q) @ v, atol=1e-9)
-    assert_allclose(rate, rd.coriolis_matrix(model, q, v).T @ v - rd.gravity_forces(model, q), atol=1e-8)
+    assert_allclose(
+        rate, rd.coriolis_matrix(model, q, v).T @ v - rd.gravity_forces(model, q), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

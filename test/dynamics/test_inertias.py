@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_trees import random_description, random_model, random_pose, random_state, with_normals_along_z
+from support.random_trees import (
+    random_description,
+    random_model,
+    random_pose,
+    random_state,
+    with_normals_along_z,
+)
 from support.wrench_oracle import LinkOracle
 
 import robot_dynamics_ros as rd
@@ -51,13 +57,17 @@ def test_one_link_about_any_point_in_any_axes(seed):
             r = (world - where) @ R
             expected = body.mass / 6.0 * sum(x @ x * np.eye(3) - np.outer(x, x) for x in r)
             found = rd.inertia_about(model, q, link, point=point, frame=frame)
-            np.testing.assert_allclose(found, expected, atol=1e-10 * max(1.0, np.abs(expected).max()))
+            np.testing.assert_allclose(
+                found, expected, atol=1e-10 * max(1.0, np.abs(expected).max())
+            )
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_subtrees_link_by_link(seed):
     """Sums over links whose motion is Pinocchio's."""
-    model = rd.RobotModel.from_description(with_normals_along_z(random_description(seed, 6, fixed=0.6)))
+    model = rd.RobotModel.from_description(
+        with_normals_along_z(random_description(seed, 6, fixed=0.6))
+    )
     q, v, a = random_state(model, seed)
     oracle = LinkOracle(model, q, v, a)
     pin, P, D = oracle.pin, oracle.bridge.model, oracle.data
@@ -83,10 +93,16 @@ def test_subtrees_link_by_link(seed):
             acceleration += (
                 body.mass
                 / mass
-                * (rate.linear + np.cross(rate.angular, r) + np.cross(twist.angular, np.cross(twist.angular, r)))
+                * (
+                    rate.linear
+                    + np.cross(rate.angular, r)
+                    + np.cross(twist.angular, np.cross(twist.angular, r))
+                )
             )
             angular += pose.rotation @ body.rotational @ pose.rotation.T @ twist.angular
-            angular += np.cross(pose.act(np.array(body.com)), body.mass * v_c)  # about the world origin
+            angular += np.cross(
+                pose.act(np.array(body.com)), body.mass * v_c
+            )  # about the world origin
         inertia = sum(
             about(
                 oracle.pose(link).rotation @ b.rotational @ oracle.pose(link).rotation.T,
@@ -117,18 +133,25 @@ def test_the_rates_of_a_subtrees_momentum_are_the_wrenches_on_it():
     h = 1e-5
     for name in rd.all_joint_names(model):
         link = model.joint(name).child
-        wrench = rd.joint_wrenches(model, q, v, a, joints=name, expressed_in="world", reduced_at="world")[0]
+        wrench = rd.joint_wrenches(
+            model, q, v, a, joints=name, expressed_in="world", reduced_at="world"
+        )[0]
         try:
             now = rd.subtree_state(model, q, v, a, link=link)
         except rd.ModelError:
             continue
         before, after = (
-            rd.subtree_state(model, q + s * h * v + h * h / 2 * a, v + s * h * a, link=link) for s in (-1, 1)
+            rd.subtree_state(model, q + s * h * v + h * h / 2 * a, v + s * h * a, link=link)
+            for s in (-1, 1)
         )
         weight = now.mass * model.gravity
         rate = (after.linear_momentum - before.linear_momentum) / (2 * h)
-        np.testing.assert_allclose(rate, wrench[3:] + weight, atol=1e-5 * max(1.0, np.abs(wrench).max()))
-        turning = (after.angular_momentum_about((0, 0, 0)) - before.angular_momentum_about((0, 0, 0))) / (2 * h)
+        np.testing.assert_allclose(
+            rate, wrench[3:] + weight, atol=1e-5 * max(1.0, np.abs(wrench).max())
+        )
+        turning = (
+            after.angular_momentum_about((0, 0, 0)) - before.angular_momentum_about((0, 0, 0))
+        ) / (2 * h)
         moment = wrench[:3] + np.cross(now.com, weight)
         np.testing.assert_allclose(turning, moment, atol=1e-5 * max(1.0, np.abs(wrench).max()))
 

@@ -35,7 +35,9 @@ def test_moving_base_is_a_floating_base_whose_motion_is_given(seed):
     q, v, a = random_state(floating, seed)
     k = floating.v_slice("root_joint").stop
     assert floating.joint_names[0] == "root_joint"
-    q[:7] = rd.neutral(floating)[:7]  # the root's axes are the world's: gravity keeps its components
+    q[:7] = rd.neutral(floating)[
+        :7
+    ]  # the root's axes are the world's: gravity keeps its components
     w, lin = v[:3], v[3:6]
     classical = np.concatenate([a[:3], a[3:6] + np.cross(w, lin)])
     tau = rd.inverse_dynamics(fixed, q[7:], v[k:], a[k:], base=(v[:6], classical))
@@ -58,7 +60,9 @@ def test_turning_base_and_gravity_together_changes_nothing(seed, roll):
     expected = rd.inverse_dynamics(model, q, v, a)
     assert_allclose(rd.inverse_dynamics(turned, q, v, a), expected, atol=1e-11 * scaled(expected))
     link = model.link_names[-1]
-    assert_allclose(rd.link_pose(turned, q, link), pose.matrix() @ rd.link_pose(model, q, link), atol=1e-12)
+    assert_allclose(
+        rd.link_pose(turned, q, link), pose.matrix() @ rd.link_pose(model, q, link), atol=1e-12
+    )
 
 
 def test_nearly_singular_pose():

@@ -40,15 +40,19 @@ def test_every_pose_within_the_limits_is_reached(name, link):
 def test_two_links_bend_as_the_law_of_cosines_says():
     model = rd.load_robot("two_link")
     reach = np.linalg.norm(
-        rd.link_pose(model, [0.0, 0.0], "tip")[:3, 3] - rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
+        rd.link_pose(model, [0.0, 0.0], "tip")[:3, 3]
+        - rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
     )
     upper = np.linalg.norm(
-        rd.link_pose(model, [0.0, 0.0], "forearm")[:3, 3] - rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
+        rd.link_pose(model, [0.0, 0.0], "forearm")[:3, 3]
+        - rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
     )
     fore = reach - upper
     base = rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
     for d in np.linspace(abs(upper - fore) + 0.25, reach - 0.01, 7):
-        found = rd.inverse_kinematics(model, "tip", base + np.array([d, 0.0, 0.0]), orientation=False)
+        found = rd.inverse_kinematics(
+            model, "tip", base + np.array([d, 0.0, 0.0]), orientation=False
+        )
         assert found.reached and found.rotation_error == 0.0
         elbow = np.arccos((d * d - upper**2 - fore**2) / (2 * upper * fore))
         assert abs(found.q[1]) == pytest.approx(elbow, abs=1e-5)
@@ -58,7 +62,9 @@ def test_out_of_reach_is_the_nearest_point_and_no_error():
     model = rd.load_robot("two_link")
     base = rd.link_pose(model, [0.0, 0.0], "upper_arm")[:3, 3]
     reach = np.linalg.norm(rd.link_pose(model, [0.0, 0.0], "tip")[:3, 3] - base)
-    found = rd.inverse_kinematics(model, "tip", base + np.array([reach + 0.4, 0.0, 0.0]), orientation=False)
+    found = rd.inverse_kinematics(
+        model, "tip", base + np.array([reach + 0.4, 0.0, 0.0]), orientation=False
+    )
     assert not found.reached and found.position_error == pytest.approx(0.4, abs=1e-6)
 
 
@@ -83,7 +89,9 @@ def test_a_start_is_kept_to_and_turns_are_not_added():
     found = rd.inverse_kinematics(model, "flange", rd.link_pose(model, near, "flange"), start=q)
     assert found.reached and np.abs(found.q - q).max() < 0.3
     wheel = rd.load_urdf(rd.to_urdf(rd.limb(2)).replace('"revolute"', '"continuous"'))
-    found = rd.inverse_kinematics(wheel, "tip", rd.link_pose(wheel, [0.3, 0.4], "tip"), start=[40.0, -30.0])
+    found = rd.inverse_kinematics(
+        wheel, "tip", rd.link_pose(wheel, [0.3, 0.4], "tip"), start=[40.0, -30.0]
+    )
     assert found.reached and (np.abs(found.q - [40.0, -30.0]) <= np.pi + 1e-9).all()
 
 
@@ -94,7 +102,9 @@ def test_the_tool_is_placed_rather_than_the_link():
     target = rd.link_pose(model, q, "tool0") @ tool.matrix()
     found = rd.inverse_kinematics(model, "tool0", target, tool=tool)
     assert found.reached
-    np.testing.assert_allclose(rd.link_pose(model, found.q, "tool0") @ tool.matrix(), target, atol=2e-6)
+    np.testing.assert_allclose(
+        rd.link_pose(model, found.q, "tool0") @ tool.matrix(), target, atol=2e-6
+    )
 
 
 @settings(deadline=None, max_examples=25)
@@ -137,7 +147,9 @@ def test_a_floating_base_stays_where_the_start_has_it():
     start[free.stop :] += rng.uniform(-0.3, 0.3, 6)
     found = rd.inverse_kinematics(model, "tool0", rd.link_pose(model, q, "tool0"), start=start)
     assert found.reached and (found.q[free] == q[free]).all()
-    np.testing.assert_allclose(rd.link_pose(model, found.q, "tool0"), rd.link_pose(model, q, "tool0"), atol=2e-6)
+    np.testing.assert_allclose(
+        rd.link_pose(model, found.q, "tool0"), rd.link_pose(model, q, "tool0"), atol=2e-6
+    )
 
 
 def test_one_step_is_that_of_levenberg_and_marquardt():
@@ -160,4 +172,6 @@ def test_one_step_is_that_of_levenberg_and_marquardt():
     d = np.maximum(np.diag(J.T @ J), 1e-3 * np.diag(J.T @ J).max())
     expected = np.linalg.solve(J.T @ J + weights[2] * np.diag(d), J.T @ e)
     np.testing.assert_allclose(following - q, expected, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(np.sqrt(squares), [np.linalg.norm(turn), np.linalg.norm(small[:3, 3])], rtol=1e-6)
+    np.testing.assert_allclose(
+        np.sqrt(squares), [np.linalg.norm(turn), np.linalg.norm(small[:3, 3])], rtol=1e-6
+    )

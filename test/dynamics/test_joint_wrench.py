@@ -47,13 +47,20 @@ def test_every_joint_carries_what_is_behind_it(kind, seed):
     assert set(names) == {joint.name for joint in model.description.joints}
     found = rd.joint_wrenches(model, q, v, a, external=external, joints="all")
     expected = np.array(
-        [spatial(oracle.pose(model.joint(name).child).actInv(oracle.joint_wrench(name, external))) for name in names]
+        [
+            spatial(
+                oracle.pose(model.joint(name).child).actInv(oracle.joint_wrench(name, external))
+            )
+            for name in names
+        ]
     )
     np.testing.assert_allclose(found, expected, atol=1e-10 * scale(expected))
     some = list(names[::-2])
     rows = [names.index(name) for name in some]
     np.testing.assert_allclose(
-        rd.joint_wrenches(model, q, v, a, external=external, joints=some), expected[rows], atol=1e-10 * scale(expected)
+        rd.joint_wrenches(model, q, v, a, external=external, joints=some),
+        expected[rows],
+        atol=1e-10 * scale(expected),
     )
 
 
@@ -86,7 +93,14 @@ def test_any_axes_and_any_point(kind, seed):
     for expressed_in, axes_of in axes.items():
         for reduced_at, point_of in points.items():
             found = rd.joint_wrenches(
-                model, q, v, a, external=external, joints="all", expressed_in=expressed_in, reduced_at=reduced_at
+                model,
+                q,
+                v,
+                a,
+                external=external,
+                joints="all",
+                expressed_in=expressed_in,
+                reduced_at=reduced_at,
             )
             for row, name in zip(found, names, strict=True):
                 joint = model.joint(name)
@@ -110,7 +124,9 @@ def test_batches_are_their_states_on_every_backend(backend):
         one = rd.joint_wrenches(model, *s, joints="all", expressed_in=frame, reduced_at=frame)
         np.testing.assert_allclose(whole[k], one, atol=1e-10 * scale(one))
         np.testing.assert_allclose(
-            balance.joint[k], rd.wrench_balance(model, *s, link, observer=observer).joint, atol=1e-10 * scale(one)
+            balance.joint[k],
+            rd.wrench_balance(model, *s, link, observer=observer).joint,
+            atol=1e-10 * scale(one),
         )
         again = rd.motion(model, *s, point_on=link, offset=(0.1, 0.2, 0.3), relative_to=observer)
         np.testing.assert_allclose(seen.acceleration[k], again.acceleration, atol=1e-9)
@@ -137,8 +153,12 @@ def test_a_moving_base_is_carried_along():
     vf = np.concatenate([twist, v])
     af = np.concatenate([acceleration[:3], acceleration[3:] - np.cross(twist[:3], twist[3:]), a])
     for expressed_in in ("child", "world"):
-        ours = rd.joint_wrenches(model, q, v, a, joints="all", base=(twist, acceleration), expressed_in=expressed_in)
-        theirs = rd.joint_wrenches(floating, qf, vf, af, joints=rd.all_joint_names(model), expressed_in=expressed_in)
+        ours = rd.joint_wrenches(
+            model, q, v, a, joints="all", base=(twist, acceleration), expressed_in=expressed_in
+        )
+        theirs = rd.joint_wrenches(
+            floating, qf, vf, af, joints=rd.all_joint_names(model), expressed_in=expressed_in
+        )
         np.testing.assert_allclose(ours, theirs, atol=1e-9 * scale(theirs))
     link = model.link_names[-1]
     ours = rd.motion(model, q, v, a, point_on=link, base=(twist, acceleration))

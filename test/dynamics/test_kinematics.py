@@ -32,7 +32,8 @@ def test_jacobian_is_a_difference_quotient(seed):
     assert_allclose(twist[3:], velocity, atol=1e-7 * scaled(twist))
     for axes in ("world", "link"):
         now = [
-            rd.jacobian(model, rd.integrate(model, q, v * t), link, offset=point, expressed_in=axes) for t in (-h, h)
+            rd.jacobian(model, rd.integrate(model, q, v * t), link, offset=point, expressed_in=axes)
+            for t in (-h, h)
         ]
         rate = rd.jacobian_derivative(model, q, v, link, offset=point, expressed_in=axes)
         assert_allclose((now[1] - now[0]) / (2 * h), rate, atol=1e-6 * scaled(rate))
@@ -60,7 +61,9 @@ def test_analytical_jacobian_gives_rates_of_orientation(seed, representation):
     rates = (after - before) / (2 * h)
     assert_allclose((J @ v)[:-3], rates, atol=1e-6 * scaled(rates) ** 2)
     J0, J1 = (
-        rd.analytical_jacobian(model, rd.integrate(model, q, v * t), link, representation=representation)
+        rd.analytical_jacobian(
+            model, rd.integrate(model, q, v * t), link, representation=representation
+        )
         for t in (-h, h)
     )
     rate = rd.analytical_jacobian_derivative(model, q, v, link, representation=representation)

@@ -48,7 +48,10 @@ def test_a_model_is_freed_with_all_that_was_made_for_it(backend):
 def test_a_kernel_outlives_its_model(backend):
     model = rd.limb(3).with_backend(backend)
     q, v, a = np.random.default_rng(0).normal(size=(3, 3))
-    run, evaluate = rd.kernel(model, "inverse_dynamics"), backends.evaluator(model, "inverse_dynamics")
+    run, evaluate = (
+        rd.kernel(model, "inverse_dynamics"),
+        backends.evaluator(model, "inverse_dynamics"),
+    )
     expected = rd.inverse_dynamics(model, q, v, a)
     gone = weakref.ref(model)
     del model

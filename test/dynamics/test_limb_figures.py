@@ -13,7 +13,9 @@ import robot_dynamics_ros as rd
 
 TIMES = np.random.default_rng(5).uniform(-10.0, 10.0, 40)
 RATES = np.array([1.0, 2.0, 4.0])
-LIMB = rd.limb(3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0.0, 0.0, 0.0))
+LIMB = rd.limb(
+    3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0.0, 0.0, 0.0)
+)
 
 q = TIMES[:, None] * RATES
 v = np.broadcast_to(RATES, q.shape)
@@ -55,7 +57,9 @@ def test_joint_wrenches(joint):
 SEEN_FROM_MIDDLE = {
     "dynamic": planar(24 / 25 * sin(4 * t), -24 / 25 * cos(4 * t), 0.0),
     "dalembert": planar(
-        6 / 25 * sin(2 * t), 6 / 25 * cos(2 * t) + 81 / 50, -81 / 250 * sin(4 * t) - 6 / 125 * sin(6 * t)
+        6 / 25 * sin(2 * t),
+        6 / 25 * cos(2 * t) + 81 / 50,
+        -81 / 250 * sin(4 * t) - 6 / 125 * sin(6 * t),
     ),
     "euler": planar(0.0, 0.0, 0.0),
     "centrifugal": planar(-27 / 50 * sin(4 * t), 27 / 50 * cos(4 * t), 0.0),
@@ -128,7 +132,9 @@ def test_the_same_joint_wrench_from_every_frame_of_the_limb():
     frames = ["world", *LIMB.link_names, observer_at_the_tip_joint()]
     for link, joint in (("segment1", "joint1"), ("segment2", "joint2"), ("segment3", "joint3")):
         for observer in frames:
-            balance = rd.wrench_balance(LIMB, q, v, a, link, observer=observer, expressed_in="child")
+            balance = rd.wrench_balance(
+                LIMB, q, v, a, link, observer=observer, expressed_in="child"
+            )
             np.testing.assert_allclose(balance.joint, JOINTS[joint], atol=1e-12)
 
 
@@ -136,7 +142,9 @@ def test_inertia_of_the_middle_segment_about_its_joint_in_the_world_frame():
     """9/200 kg m² across the segment, none along it, turned by R I Rᵀ."""
     found = rd.inertia_about(LIMB, q, "segment2", point="segment2", frame="world")
     along = np.stack([-sin(3 * t), cos(3 * t), 0.0 * t], axis=-1)
-    np.testing.assert_allclose(found, 9 / 200 * (np.eye(3) - along[:, :, None] * along[:, None, :]), atol=1e-14)
+    np.testing.assert_allclose(
+        found, 9 / 200 * (np.eye(3) - along[:, :, None] * along[:, None, :]), atol=1e-14
+    )
 
 
 def test_angular_velocities_add_up_along_the_limb():

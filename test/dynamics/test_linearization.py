@@ -30,11 +30,17 @@ def test_accelerations_against_differences(seed):
 
         def acceleration(x, d=d):
             w = v + x[n : 2 * n]
-            return rd.forward_dynamics(model, rd.integrate(model, q, x[:n]), w, tau + x[2 * n :] - d * w)
+            return rd.forward_dynamics(
+                model, rd.integrate(model, q, x[:n]), w, tau + x[2 * n :] - d * w
+            )
 
         slopes = differences(acceleration, 3 * n)
-        for block, expected in zip((A[n:, :n], A[n:, n:], B[n:]), np.split(slopes, 3, axis=1), strict=True):
-            assert_allclose(block, expected, rtol=2e-6, atol=2e-6 * max(1.0, np.abs(expected).max()))
+        for block, expected in zip(
+            (A[n:, :n], A[n:, n:], B[n:]), np.split(slopes, 3, axis=1), strict=True
+        ):
+            assert_allclose(
+                block, expected, rtol=2e-6, atol=2e-6 * max(1.0, np.abs(expected).max())
+            )
         assert_allclose(A[:n, n:], np.eye(n))
         assert not B[:n].any()
 
@@ -101,7 +107,14 @@ def test_motors_against_the_simulator():
 
     def run(V, q0, i0):
         plant = rd.Plant(
-            driven, dt, integrator="rk4", motors=motors, friction=friction, stops=None, limiter=False, q0=q0
+            driven,
+            dt,
+            integrator="rk4",
+            motors=motors,
+            friction=friction,
+            stops=None,
+            limiter=False,
+            q0=q0,
         )
         state = plant.state()
         state["y"][4] = i0

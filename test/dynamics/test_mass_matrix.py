@@ -35,7 +35,9 @@ def test_the_mass_matrix_is_the_sum_over_links_of_their_jacobians(seed):
         J = rd.jacobian(model, q, link, offset=body.com)
         R = rd.link_pose(model, q, link)[:3, :3]
         total += body.mass * J[3:].T @ J[3:] + J[:3].T @ R @ body.rotational @ R.T @ J[:3]
-    assert_allclose(total + np.diag(model.armature), rd.mass_matrix(model, q), rtol=1e-10, atol=1e-12)
+    assert_allclose(
+        total + np.diag(model.armature), rd.mass_matrix(model, q), rtol=1e-10, atol=1e-12
+    )
 
 
 @few

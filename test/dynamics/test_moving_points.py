@@ -24,7 +24,9 @@ def derivatives(position):
 def test_a_point_that_moves_within_a_link():
     def at(t):
         q = Q0 + V0 * t + A0 * t * t / 2
-        return rd.motion(MODEL, q, point_on=LINK, offset=P + U * t + B * t * t / 2, relative_to=OTHER).position
+        return rd.motion(
+            MODEL, q, point_on=LINK, offset=P + U * t + B * t * t / 2, relative_to=OTHER
+        ).position
 
     for axes in (None, "world"):
         seen = rd.motion(MODEL, Q0, V0, A0, point_on=LINK, offset=P, offset_velocity=U, offset_acceleration=B,
@@ -37,18 +39,24 @@ def test_a_point_that_moves_within_a_link():
 
 
 def test_a_moving_frame_on_a_link_and_the_world():
-    frame = rd.Frame(LINK, pose=rd.Pose.from_rpy(P, (0.3, -0.2, 0.9)), velocity=(*U, *B), acceleration=(*B, *P))
+    frame = rd.Frame(
+        LINK, pose=rd.Pose.from_rpy(P, (0.3, -0.2, 0.9)), velocity=(*U, *B), acceleration=(*B, *P)
+    )
     point = np.array([0.2, -0.1, 0.4])
     seen = rd.motion(MODEL, Q0, V0, A0, point_on=frame, offset=point, relative_to="world")
     # the other way round: the link's point as the frame sees it, and back by hand
     back = rd.motion(MODEL, Q0, V0, A0, point_on="world", relative_to=frame)
     assert_allclose(back.rotation, seen.rotation.T, atol=1e-12)
     assert_allclose(back.angular_velocity, -seen.rotation.T @ seen.angular_velocity, atol=1e-12)
-    assert_allclose(back.angular_acceleration, -seen.rotation.T @ seen.angular_acceleration, atol=1e-11)
+    assert_allclose(
+        back.angular_acceleration, -seen.rotation.T @ seen.angular_acceleration, atol=1e-11
+    )
     origin = rd.motion(MODEL, Q0, V0, A0, point_on=frame, relative_to="world")
     w, d = seen.angular_velocity, seen.rotation @ point
     assert_allclose(seen.velocity, origin.velocity + np.cross(w, d), atol=1e-12)
-    expected = origin.acceleration + np.cross(seen.angular_acceleration, d) + np.cross(w, np.cross(w, d))
+    expected = (
+        origin.acceleration + np.cross(seen.angular_acceleration, d) + np.cross(w, np.cross(w, d))
+    )
     assert_allclose(seen.acceleration, expected, atol=1e-10)
     zero = rd.motion(MODEL, Q0, V0, A0, point_on=rd.Frame(LINK, pose=P))
     plain = rd.motion(MODEL, Q0, V0, A0, point_on=LINK, offset=P)
@@ -58,7 +66,9 @@ def test_a_moving_frame_on_a_link_and_the_world():
 def test_the_force_residual():
     tau = rd.inverse_dynamics(MODEL, Q0, V0, A0)
     assert_allclose(rd.force_residual(MODEL, Q0, V0, A0, tau), 0.0, atol=1e-12)
-    assert_allclose(rd.force_residual(MODEL, Q0, V0, None, tau), -rd.mass_matrix(MODEL, Q0) @ A0, atol=1e-10)
+    assert_allclose(
+        rd.force_residual(MODEL, Q0, V0, None, tau), -rd.mass_matrix(MODEL, Q0) @ A0, atol=1e-10
+    )
 
 
 def test_paths_of_the_centres_of_mass(tmp_path):
@@ -101,4 +111,6 @@ def test_the_wrenches_command_draws_the_same_paths():
     for name, position, speed in zip(seen.links, seen.position, seen.speed, strict=True):
         assert_allclose(history.paths[f"centre of mass of {name}"], position, atol=1e-12)
         assert_allclose(history.speeds[f"centre of mass of {name}"], speed, atol=1e-12)
-    assert_allclose(history.paths["centre of mass"], np.average(seen.position, axis=0, weights=mass), atol=1e-12)
+    assert_allclose(
+        history.paths["centre of mass"], np.average(seen.position, axis=0, weights=mass), atol=1e-12
+    )

@@ -22,11 +22,17 @@ def test_pinocchio_has_the_same_energy_and_jacobian():
     data = theirs.createData()
     q_base, v_base = rd.floating_base_to("pinocchio", q[:7], v[:6])
     q_p, v_p = np.concatenate((q_base, q[7:])), np.concatenate((v_base, v[6:]))
-    assert pin.computeKineticEnergy(theirs, data, q_p, v_p) == pytest.approx(rd.kinetic_energy(model, q, v), rel=1e-12)
+    assert pin.computeKineticEnergy(theirs, data, q_p, v_p) == pytest.approx(
+        rd.kinetic_energy(model, q, v), rel=1e-12
+    )
     frame = theirs.getFrameId(model.link_names[-1])
     J = pin.computeFrameJacobian(theirs, data, q_p, frame, pin.LOCAL_WORLD_ALIGNED)
-    np.testing.assert_allclose(rd.swap_halves(J @ v_p), rd.jacobian(model, q, model.link_names[-1]) @ v, atol=1e-12)
-    for given, back in zip((q[:7], v[:6]), rd.floating_base_from("pinocchio", q_base, v_base), strict=True):
+    np.testing.assert_allclose(
+        rd.swap_halves(J @ v_p), rd.jacobian(model, q, model.link_names[-1]) @ v, atol=1e-12
+    )
+    for given, back in zip(
+        (q[:7], v[:6]), rd.floating_base_from("pinocchio", q_base, v_base), strict=True
+    ):
         np.testing.assert_allclose(back, given, atol=1e-15)
 
 
@@ -60,7 +66,9 @@ def test_drake_has_velocities_in_world_axes():
     q_d, v_d = rd.floating_base_to("drake", q[:7], v[:6])
     h = 1e-6
     base = model.joint(model.joint_names[0]).child
-    before, after = (rd.link_pose(model, rd.integrate(model, q, s * h * v), base) for s in (-1.0, 1.0))
+    before, after = (
+        rd.link_pose(model, rd.integrate(model, q, s * h * v), base) for s in (-1.0, 1.0)
+    )
     np.testing.assert_allclose(v_d[3:], (after - before)[:3, 3] / (2.0 * h), atol=1e-8)
     spin = (after - before)[:3, :3] @ rd.link_pose(model, q, base)[:3, :3].T / (2.0 * h)
     np.testing.assert_allclose(v_d[:3], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-8)

@@ -50,7 +50,8 @@ LAYOUTS = {
     "every third": lambda *x: [np.repeat(part, 3, axis=0)[::3] for part in x],
     "backwards": lambda *x: [part[::-1].copy()[::-1] for part in x],
     "not aligned": lambda *x: [
-        np.frombuffer(b"1" + part.tobytes(), np.uint8)[1:].view(np.float64).reshape(part.shape) for part in x
+        np.frombuffer(b"1" + part.tobytes(), np.uint8)[1:].view(np.float64).reshape(part.shape)
+        for part in x
     ],
 }
 
@@ -77,7 +78,9 @@ def test_one_configuration_for_all_states(arm, states, several):
     found = rd.inverse_dynamics(arm, q[7], v, a)
     assert_array_equal(found, rd.inverse_dynamics(arm, np.tile(q[7], (N, 1)), v, a))
     grid = rd.inverse_dynamics(arm, q[:40, None], v[None, :70], a[0])
-    assert_allclose(grid[39, 69], rd.inverse_dynamics(arm, q[39], v[69], a[0]), rtol=1e-12, atol=1e-12)
+    assert_allclose(
+        grid[39, 69], rd.inverse_dynamics(arm, q[39], v[69], a[0]), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("row", [0, 1, 2_600, N - 1])
@@ -87,7 +90,9 @@ def test_a_number_that_is_not_finite_is_named(arm, states, efforts, several, row
     bad = v.copy()
     bad[row, 4] = number
     out = np.full((N, 6), 7.0)
-    with pytest.raises(rd.ArgumentError, match=rf"v: expected finite numbers, got {number} at index \[{row}, 4\]"):
+    with pytest.raises(
+        rd.ArgumentError, match=rf"v: expected finite numbers, got {number} at index \[{row}, 4\]"
+    ):
         rd.inverse_dynamics(arm, q, bad, a, out=out)
     kept = (out == 7.0).all(axis=1)  # the others were computed before
     assert kept[row]
@@ -110,7 +115,9 @@ def test_a_quaternion_of_another_length_is_refused(backend, several):
     model = random_model(3, 4, types=(JointType.FLOATING, JointType.REVOLUTE)).with_backend(backend)
     q, v, a = random_state(model, 2, (2_000,))
     found = rd.inverse_dynamics(model, q, v, a)
-    assert_allclose(found[1_999], rd.inverse_dynamics(model, q[1_999], v[1_999], a[1_999]), rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        found[1_999], rd.inverse_dynamics(model, q[1_999], v[1_999], a[1_999]), rtol=1e-9, atol=1e-9
+    )
     q[1_500, 3:7] *= 1.001
     for function in (rd.inverse_dynamics, lambda m, *x: rd.kernel(m, "inverse_dynamics")(*x)):
         with pytest.raises(rd.ArgumentError, match=r"norm 1\.001"):

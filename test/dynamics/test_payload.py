@@ -26,7 +26,10 @@ def test_it_equals_a_link_welded_on(arm):
     for _ in range(5):
         q, v, a = rng.uniform(-1, 1, (3, 7))
         np.testing.assert_allclose(
-            rd.inverse_dynamics(loaded, q, v, a), rd.inverse_dynamics(attached, q, v, a), rtol=1e-11, atol=1e-11
+            rd.inverse_dynamics(loaded, q, v, a),
+            rd.inverse_dynamics(attached, q, v, a),
+            rtol=1e-11,
+            atol=1e-11,
         )
     assert loaded.link_names == arm.link_names
 

@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 from support.dynamics_oracle import Oracle, relative_error
 from support.example_robots import example_urdf, name_of, sound_example_urdfs
-from support.random_trees import ALL_TYPES, ONE_DOF, random_description, random_state, with_normals_along_z
+from support.random_trees import (
+    ALL_TYPES,
+    ONE_DOF,
+    random_description,
+    random_state,
+    with_normals_along_z,
+)
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelWarning
@@ -42,7 +48,9 @@ def of(description) -> RobotModel:
 def compare(model: RobotModel, urdf: str, seed: int, **options) -> None:
     oracle = Oracle(model, urdf, **options)
     q, v, a = random_state(model, seed)
-    errors = {what: relative_error(ours, theirs) for what, ours, theirs in oracle.pairs(q, v, a, seed)}
+    errors = {
+        what: relative_error(ours, theirs) for what, ours, theirs in oracle.pairs(q, v, a, seed)
+    }
     wrong = {what: error for what, error in errors.items() if not error <= TOLERANCE}
     assert errors and not wrong
 
@@ -54,7 +62,9 @@ def compare_by_both(model: RobotModel, urdf: str, seed: int, *, traced: bool, **
 
 
 # two of Romeo's descriptions cannot be computed with as they are: fingers without mass, negative moments of inertia
-REGULAR = [p for p in sound_example_urdfs() if p.name not in ("romeo.urdf", "romeo_laas_small.urdf")]
+REGULAR = [
+    p for p in sound_example_urdfs() if p.name not in ("romeo.urdf", "romeo_laas_small.urdf")
+]
 
 
 @pytest.mark.slow
@@ -102,7 +112,9 @@ def test_loops(seed):
     pytest.importorskip("llvmlite")
     types = ALL_TYPES if seed % 2 else ONE_DOF
     # a rotor on a planar joint turns with the plane's axes for us, with the link's for Pinocchio
-    model = of(random_description(seed, 6, types=types, armature=types is ONE_DOF, axis_aligned=0.5))
+    model = of(
+        random_description(seed, 6, types=types, armature=types is ONE_DOF, axis_aligned=0.5)
+    )
     compare(model.with_backend("loops"), rd.to_urdf(model), seed)
 
 

@@ -26,14 +26,28 @@ def wrappers(functions, model):
 def test_out_and_no_out_give_the_same(backend):
     model = rd.load_robot("seven_axis").with_backend(backend)
     q, v, a = np.random.default_rng(0).normal(size=(3, model.nv))
-    kernels = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "mass_matrix": (q,), "bias_forces": (q, v)}
+    kernels = {
+        "inverse_dynamics": (q, v, a),
+        "forward_dynamics": (q, v, a),
+        "mass_matrix": (q,),
+        "bias_forces": (q, v),
+    }
     for name, given in kernels.items():
         run, function = rd.kernel(model, name), getattr(rd, name)
         expected = run(*given)
-        assert isinstance(expected, np.ndarray) and expected.flags.owndata and expected.flags.c_contiguous
+        assert (
+            isinstance(expected, np.ndarray)
+            and expected.flags.owndata
+            and expected.flags.c_contiguous
+        )
         out = np.empty_like(expected)
         assert function(model, *given, out=out) is out
-        for result in (out, function(model, *given), function(model, *[x.tolist() for x in given]), run(*given, None)):
+        for result in (
+            out,
+            function(model, *given),
+            function(model, *[x.tolist() for x in given]),
+            run(*given, None),
+        ):
             np.testing.assert_array_equal(result, expected)
         assert function(model, *given) is not function(model, *given)
     energy = rd.kinetic_energy(model, q, v)
@@ -115,7 +129,8 @@ def test_a_link_is_found_by_its_name_whichever_string_holds_it():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_threads_come_and_go_with_models(backend):
     reference = {
-        m: rd.kernel(rd.limb(1, masses=m).with_backend(backend), "gravity_forces")([0.5]) for m in (1.0, 2.0, 3.0)
+        m: rd.kernel(rd.limb(1, masses=m).with_backend(backend), "gravity_forces")([0.5])
+        for m in (1.0, 2.0, 3.0)
     }
     failures = []
 
@@ -141,4 +156,7 @@ def test_public_functions_stay_functions():
         function = getattr(rd, name)
         assert inspect.isfunction(function) and function.__doc__
         assert next(iter(inspect.signature(function).parameters)) == "model"
-    assert inspect.signature(rd.inverse_dynamics).parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert (
+        inspect.signature(rd.inverse_dynamics).parameters["out"].kind
+        is inspect.Parameter.KEYWORD_ONLY
+    )

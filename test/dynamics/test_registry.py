@@ -12,7 +12,11 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics import algorithms
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
-from robot_dynamics_ros.dynamics.engine.registry import TABLE, common_functions, estimated_operations
+from robot_dynamics_ros.dynamics.engine.registry import (
+    TABLE,
+    common_functions,
+    estimated_operations,
+)
 from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
@@ -20,7 +24,10 @@ from robot_dynamics_ros.export.plan import DEFAULT, FUNCTIONS
 
 
 def test_every_algorithm_file_is_found():
-    files = {f"{algorithms.__name__}.{module.name}" for module in pkgutil.iter_modules(algorithms.__path__)}
+    files = {
+        f"{algorithms.__name__}.{module.name}"
+        for module in pkgutil.iter_modules(algorithms.__path__)
+    }
     assert {entry.algorithm.__module__ for entry in TABLE.values()} <= files
     assert "robot_dynamics_ros.dynamics.algorithms.centroidal" in files
 
@@ -33,7 +40,9 @@ def test_what_is_derived_is_there():
         assert {word for word, _ in entry.outputs} >= set(export.outputs)
 
 
-@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix"])
+@pytest.mark.parametrize(
+    "name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix"]
+)
 def test_estimates_are_of_the_right_size(name):
     """They choose between straight-line code and loops, whose ranges overlap by far more."""
     model = random_model(5, 12, types=(rd.JointType.REVOLUTE,))
@@ -43,7 +52,9 @@ def test_estimates_are_of_the_right_size(name):
 
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_rotor_inertia_can_be_added_to_any_tree(symbolic):
-    model = random_model(3, 4, armature=True, types=ALL_TYPES if not symbolic else (rd.JointType.REVOLUTE,))
+    model = random_model(
+        3, 4, armature=True, types=ALL_TYPES if not symbolic else (rd.JointType.REVOLUTE,)
+    )
     graph = Graph()
     tree = SymbolTree(Geometry(model), float_leaves(graph)) if symbolic else NumericTree(model)
     tree.add_armature([0.5] * model.nv)

@@ -15,7 +15,10 @@ import robot_dynamics_ros as rd
 @given(seeds)
 def test_regressor_times_parameters_is_the_effort(seed):
     model, q, v, a = draw(seed, armature=True, mimic=0.3)
-    tau = rd.joint_torque_regressor(model, q, v, a) @ rd.inertial_parameters(model) + model.armature * a
+    tau = (
+        rd.joint_torque_regressor(model, q, v, a) @ rd.inertial_parameters(model)
+        + model.armature * a
+    )
     expected = rd.inverse_dynamics(model, q, v, a)
     assert_allclose(tau, expected, atol=1e-11 * scaled(expected))
     assert len(rd.parameter_names(model)) == 10 * model.nb

@@ -23,7 +23,9 @@ from robot_dynamics_ros.model.description import Pose
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_in_the_world_it_is_pinocchios(seed):
-    model = rd.RobotModel.from_description(with_normals_along_z(random_description(seed, 6, types=ALL_TYPES)))
+    model = rd.RobotModel.from_description(
+        with_normals_along_z(random_description(seed, 6, types=ALL_TYPES))
+    )
     q, v, a = random_state(model, seed)
     oracle = LinkOracle(model, q, v, a)
     pin, P, D = oracle.pin, oracle.bridge.model, oracle.data
@@ -39,7 +41,9 @@ def test_in_the_world_it_is_pinocchios(seed):
                 (seen.angular_acceleration, acceleration.angular),
                 (seen.acceleration, acceleration.linear),
             ):
-                np.testing.assert_allclose(ours, theirs, atol=1e-10 * max(1.0, np.abs(theirs).max()))
+                np.testing.assert_allclose(
+                    ours, theirs, atol=1e-10 * max(1.0, np.abs(theirs).max())
+                )
         point = rd.motion(model, q, v, a, point_on=link, offset=offset)
         pose = oracle.pose(link)
         np.testing.assert_allclose(point.position, pose.act(offset), atol=1e-11)
@@ -86,7 +90,11 @@ def test_derivatives_are_those_that_the_moving_observer_measures(seed):
 
     def at(t):
         return rd.motion(
-            model, q + v * t + a * t**2 / 2, point_on=link, offset=offset, relative_to=rd.Frame(carrier, pose(t))
+            model,
+            q + v * t + a * t**2 / 2,
+            point_on=link,
+            offset=offset,
+            relative_to=rd.Frame(carrier, pose(t)),
         )
 
     h = 1e-3
@@ -100,10 +108,14 @@ def test_derivatives_are_those_that_the_moving_observer_measures(seed):
     R = {k: s.rotation for k, s in far.items()}
     rate = (R[-2] - 8 * R[-1] + 8 * R[1] - R[2]) / (12 * h)
     spin = rate @ R[0].T  # ω× in the observer's axes
-    np.testing.assert_allclose(seen.angular_velocity, [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-6)
+    np.testing.assert_allclose(
+        seen.angular_velocity, [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-6
+    )
     twice = (-R[-2] + 16 * R[-1] - 30 * R[0] + 16 * R[1] - R[2]) / (12 * h * h)
     turn = twice @ R[0].T - spin @ spin  # R̈ Rᵀ = α× + ω× ω×
-    np.testing.assert_allclose(seen.angular_acceleration, [turn[2, 1], turn[0, 2], turn[1, 0]], atol=1e-4)
+    np.testing.assert_allclose(
+        seen.angular_acceleration, [turn[2, 1], turn[0, 2], turn[1, 0]], atol=1e-4
+    )
 
 
 def test_expressed_in_turns_vectors_only():
@@ -113,7 +125,14 @@ def test_expressed_in_turns_vectors_only():
     own = rd.motion(model, q, v, a, point_on=link, relative_to=observer)
     turned = rd.motion(model, q, v, a, point_on=link, relative_to=observer, expressed_in=axes)
     R = rd.link_pose(model, q, axes)[:3, :3].T @ rd.link_pose(model, q, observer)[:3, :3]
-    for name in ("position", "displacement", "velocity", "acceleration", "angular_velocity", "angular_acceleration"):
+    for name in (
+        "position",
+        "displacement",
+        "velocity",
+        "acceleration",
+        "angular_velocity",
+        "angular_acceleration",
+    ):
         np.testing.assert_allclose(getattr(turned, name), R @ getattr(own, name), atol=1e-10)
     np.testing.assert_array_equal(turned.rotation, own.rotation)
     np.testing.assert_allclose(own.twist, np.concatenate([own.angular_velocity, own.velocity]))
@@ -123,7 +142,9 @@ def test_displacement_counts_from_the_reference():
     model = rd.load_robot("six_axis")
     q, home = np.full(6, 0.3), np.full(6, -0.2)
     here, zero, start = (rd.link_pose(model, x, "tool0")[:3, 3] for x in (q, np.zeros(6), home))
-    np.testing.assert_allclose(rd.motion(model, q, point_on="tool0").displacement, here - zero, atol=1e-12)
+    np.testing.assert_allclose(
+        rd.motion(model, q, point_on="tool0").displacement, here - zero, atol=1e-12
+    )
     seen = rd.motion(model, q, point_on="tool0", reference=home, expressed_in="tool0")
     R = rd.link_pose(model, q, "tool0")[:3, :3]
     np.testing.assert_allclose(seen.displacement, R.T @ (here - start), atol=1e-12)

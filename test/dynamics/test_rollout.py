@@ -29,7 +29,9 @@ def test_exudyn_pendulum(backend):
 @pytest.mark.parametrize(("method", "order"), [("rk4", 4), ("semi_implicit", 1)])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_order_of_convergence(method, order, backend):
-    model = random_model(11, 3, types=[JointType.REVOLUTE], friction=True, limits=False).with_backend(backend)
+    model = random_model(
+        11, 3, types=[JointType.REVOLUTE], friction=True, limits=False
+    ).with_backend(backend)
     q, v, tau = random_state(model, 0)
     options = {"smoothing_speed": 1.0, "method": method}
     fine, _ = rd.rollout(model, q, v, tau, dt=0.1 / 4096, steps=4096, **options)
@@ -46,7 +48,17 @@ def test_backends_agree_for_all_joints(method):
     model = random_model(5, 6, types=ALL_TYPES, friction=True, mimic=0.2)
     q, v, tau = random_state(model, 1, (3,))
     runs = [
-        rd.rollout(model.with_backend(b), q, v, tau, dt=1e-4, steps=40, method=method, stop_stiffness=50.0, path=True)
+        rd.rollout(
+            model.with_backend(b),
+            q,
+            v,
+            tau,
+            dt=1e-4,
+            steps=40,
+            method=method,
+            stop_stiffness=50.0,
+            path=True,
+        )
         for b in BACKENDS
     ]
     for x in runs[1:]:
@@ -87,7 +99,9 @@ def test_efforts_saturate_and_stops_hold():
     model = slider(2.0, limits=JointLimits(-1.0, 1.0, 10.0, 3.0))
     _, v = rd.rollout(model, [0.0], [0.0], [100.0], dt=1e-3, steps=100)
     assert v[0] == pytest.approx(0.1 * 3.0 / 2.0, rel=1e-9)
-    q, _ = rd.rollout(model, [0.0], [0.0], [3.0], dt=1e-3, steps=20_000, stop_stiffness=1e4, stop_dissipation=2.0)
+    q, _ = rd.rollout(
+        model, [0.0], [0.0], [3.0], dt=1e-3, steps=20_000, stop_stiffness=1e4, stop_dissipation=2.0
+    )
     assert q[0] == pytest.approx(1.0 + 3.0 / 1e4, abs=1e-4)
 
 
@@ -97,7 +111,12 @@ def test_efforts_for_every_step():
     q, v = rd.rollout(model, [0.0], [0.0], tau, dt=0.01, steps=200, method="semi_implicit")
     assert v[0] == pytest.approx(tau.sum() * 0.01 / 2.0)
     several, _ = rd.rollout(
-        model, np.zeros((3, 1)), np.zeros((3, 1)), np.stack([tau, 2 * tau, 0 * tau]), dt=0.01, steps=200
+        model,
+        np.zeros((3, 1)),
+        np.zeros((3, 1)),
+        np.stack([tau, 2 * tau, 0 * tau]),
+        dt=0.01,
+        steps=200,
     )
     assert_allclose(several[:, 0], [q[0], 2 * q[0], 0.0], atol=1e-12)
 

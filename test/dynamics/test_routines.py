@@ -165,7 +165,9 @@ def test_machine_code_does_what_python_does(seed, x, y, k, m, damped):
     assert first == second == (3 if abs(x) > 1.0 or k > m else 0)
     for name, field in fields(Trial).items():
         if field.kind in ("numbers", "integers"):
-            np.testing.assert_allclose(machine[name], python[name], rtol=1e-12, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(
+                machine[name], python[name], rtol=1e-12, atol=1e-12, err_msg=name
+            )
     np.testing.assert_array_equal(machine["tau"], 2.0 * machine["rows"][1])
     np.testing.assert_allclose(machine["M"], rd.mass_matrix(draw_arm(), machine["q"]), rtol=1e-12)
 
@@ -220,7 +222,9 @@ def both(p: Watched) -> float:
 @pytest.mark.parametrize("declared", [CycleMemory, ObserverMemory, PlantMemory])
 def test_every_array_says_what_it_is(declared):
     declarations = fields(declared)
-    arrays = {name: field for name, field in declarations.items() if field.kind in ("numbers", "integers")}
+    arrays = {
+        name: field for name, field in declarations.items() if field.kind in ("numbers", "integers")
+    }
     assert arrays
     assert [name for name, field in arrays.items() if not field.meaning] == []
 
@@ -274,7 +278,18 @@ def routine(p: Small) -> int:
 def test_mypy_checks_the_bodies_of_routines(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "wrong.py").write_text(WRONG)
-    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--strict", str(tmp_path / "wrong.py")]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--strict",
+        str(tmp_path / "wrong.py"),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
-    reported = {int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line}
-    assert reported == {n for n, line in enumerate(WRONG.splitlines(), 1) if line.endswith("# wrong")}, result.stdout
+    reported = {
+        int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line
+    }
+    assert reported == {
+        n for n, line in enumerate(WRONG.splitlines(), 1) if line.endswith("# wrong")
+    }, result.stdout

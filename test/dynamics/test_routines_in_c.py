@@ -11,10 +11,21 @@ from support.routines_in_c import RoutinesInC
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.cycle.cycle import cycle
-from robot_dynamics_ros.control.cycle.memory import CycleMemory, cycle_memory, law_input_shapes, robot_functions
+from robot_dynamics_ros.control.cycle.memory import (
+    CycleMemory,
+    cycle_memory,
+    law_input_shapes,
+    robot_functions,
+)
 from robot_dynamics_ros.control.observer import ObserverMemory, observe
 from robot_dynamics_ros.dynamics.engine.codegen.declared import annotation_name, fields
-from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
+from robot_dynamics_ros.dynamics.engine.codegen.packed import (
+    Packed,
+    number,
+    put_number,
+    put_word,
+    word,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import plain_text, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.routines import (
@@ -27,7 +38,14 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     numbers,
 )
 from robot_dynamics_ros.model import DCMotor
-from robot_dynamics_ros.simulation import CompliantStops, GroundContact, JointFriction, JointPD, Plant, RigidStops
+from robot_dynamics_ros.simulation import (
+    CompliantStops,
+    GroundContact,
+    JointFriction,
+    JointPD,
+    Plant,
+    RigidStops,
+)
 from robot_dynamics_ros.simulation.integrators import timestepping
 
 pytestmark = [needs_compiler, pytest.mark.slow]
@@ -35,7 +53,11 @@ COMPILED = "native" in rd.available_backends()
 
 
 def arrays(memory):
-    return {name: memory[name] for name, x in fields(memory.declared).items() if x.kind in ("numbers", "integers")}
+    return {
+        name: memory[name]
+        for name, x in fields(memory.declared).items()
+        if x.kind in ("numbers", "integers")
+    }
 
 
 def arguments(function, memory, rng):
@@ -58,7 +80,11 @@ def arguments(function, memory, rng):
 
 def three_ways(functions, python, machine, in_c, fill, rng, times):
     """Run each function on the same memory; C gives what Python gives bit for bit, machine code but for rounding."""
-    routines = [make_routines(m, functions, compiled=m is machine) for m in (python, machine) if m is not None]
+    routines = [
+        make_routines(m, functions, compiled=m is machine)
+        for m in (python, machine)
+        if m is not None
+    ]
     moved = 0
     for _ in range(times):
         for function in functions:
@@ -73,13 +99,19 @@ def three_ways(functions, python, machine, in_c, fill, rng, times):
                 handed = [x.copy() if isinstance(x, np.ndarray) else x for x in given]
                 with np.errstate(all="ignore"):
                     run = routines[k][function.__name__] if k < len(routines) else in_c
-                    result = run(memory, *handed) if k < len(routines) else in_c(function.__name__, memory, *handed)
+                    result = (
+                        run(memory, *handed)
+                        if k < len(routines)
+                        else in_c(function.__name__, memory, *handed)
+                    )
                 written = [x for x in handed if isinstance(x, np.ndarray)]
                 results.append((result, [x.copy() for x in arrays(memory).values()] + written))
             (first, expected), *others = results
             moved += any((x != start[n]).any() for n, x in zip(start, expected, strict=False))
             for k, (result, values) in enumerate(others, 1):
-                assert result == first or (isinstance(first, float) and result == pytest.approx(first)), function
+                assert result == first or (
+                    isinstance(first, float) and result == pytest.approx(first)
+                ), function
                 for name, x, y in zip([*start, *"abcdef"], values, expected, strict=False):
                     where = f"{function.__name__}: {name}"
                     if k == len(others):
@@ -88,19 +120,32 @@ def three_ways(functions, python, machine, in_c, fill, rng, times):
                         np.abs(y[np.isfinite(y)]).max(initial=0.0) < 1e12
                     ):  # an iteration that diverges magnifies rounding
                         scale = 1.0 + np.abs(y[np.isfinite(y)]).max(initial=0.0)
-                        np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-8 * scale, err_msg=where)
+                        np.testing.assert_allclose(
+                            x, y, rtol=1e-7, atol=1e-8 * scale, err_msg=where
+                        )
     assert moved > 0
 
 
 def plant_options(seed, model):
     hinges = [name for name in model.joint_names if model.joint(name).type.nq == 1]
-    motor = DCMotor(2.0, 0.05, gear_ratio=20.0, rotor_inertia=1e-5, inductance=1e-3 * (seed % 2), max_current=8.0)
+    motor = DCMotor(
+        2.0,
+        0.05,
+        gear_ratio=20.0,
+        rotor_inertia=1e-5,
+        inductance=1e-3 * (seed % 2),
+        max_current=8.0,
+    )
     return {
         "friction": [True, JointFriction(coulomb=0.4, static=0.7), None][seed % 3],
         "stops": ["rigid", RigidStops(0.4), CompliantStops(500.0, 3.0)][seed % 3],
         "springs": JointPD(p=dict.fromkeys(hinges[:2], 20.0), d=0.05) if seed % 2 else None,
         "motors": dict.fromkeys(hinges[-1:], motor) if seed % 3 != 1 else None,
-        "contacts": [GroundContact(model.link_names[-1], radius=0.05, plane_point=(0.0, 0.0, -0.2), stiffness=2e3)]
+        "contacts": [
+            GroundContact(
+                model.link_names[-1], radius=0.05, plane_point=(0.0, 0.0, -0.2), stiffness=2e3
+            )
+        ]
         if seed % 2 == 0
         else [],
         "integrator": ["moreau", "semi_implicit_euler"][seed % 2],
@@ -110,8 +155,12 @@ def plant_options(seed, model):
 @pytest.mark.skipif(not COMPILED, reason="no compiler")
 @pytest.mark.parametrize("seed", range(6))
 def test_routines_of_the_plant(seed, tmp_path):
-    model = random_model(seed, 4, floating_base=seed == 4, fixed=0.2, limits=True, armature=True, friction=True)
-    python, machine = (Plant(model, 1e-3, compiled=c, **plant_options(seed, model)).system for c in (False, True))
+    model = random_model(
+        seed, 4, floating_base=seed == 4, fixed=0.2, limits=True, armature=True, friction=True
+    )
+    python, machine = (
+        Plant(model, 1e-3, compiled=c, **plant_options(seed, model)).system for c in (False, True)
+    )
     in_c = RoutinesInC(python.memory, timestepping.ROUTINES, tmp_path, python.kernels)
     q0 = python.memory["q"].copy()
 
@@ -148,13 +197,28 @@ def test_routines_of_the_plant(seed, tmp_path):
         memory["pivot"][:] = 1.0
         memory["external"][...] = rng.standard_normal(memory["external"].shape)
 
-    three_ways(timestepping.ROUTINES, python.memory, machine.memory, in_c, fill, np.random.default_rng(seed), 6)
+    three_ways(
+        timestepping.ROUTINES,
+        python.memory,
+        machine.memory,
+        in_c,
+        fill,
+        np.random.default_rng(seed),
+        6,
+    )
 
 
 def law_half(*arrays):
     *inputs, out = arrays
     q, v, reference, error, z, gains, *_ = inputs
-    out[:] = gains[0] * error[0] + gains[1] * error[1] + gains[2] * z + reference[2] - 0.1 * v + np.sin(q)
+    out[:] = (
+        gains[0] * error[0]
+        + gains[1] * error[1]
+        + gains[2] * z
+        + reference[2]
+        - 0.1 * v
+        + np.sin(q)
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -209,8 +273,14 @@ def test_control_cycle(seed, tmp_path):
         memory["time"][0] = rng.choice([10**9, 10**9 + 2 * 10**6])
         for name in ("last", "knot", "blend_start", "goal_end"):
             memory[name][0] = memory["time"][0] - rng.integers(-2, 5) * 10**6
-        memory["timeout"][0], memory["blend_duration"][0], memory["goal_time"][0] = 10**8, 10**7, 10**6
-        memory["due"][0], memory["wrench_due"][0] = (memory["time"][0] + rng.integers(0, 9) for _ in range(2))
+        memory["timeout"][0], memory["blend_duration"][0], memory["goal_time"][0] = (
+            10**8,
+            10**7,
+            10**6,
+        )
+        memory["due"][0], memory["wrench_due"][0] = (
+            memory["time"][0] + rng.integers(0, 9) for _ in range(2)
+        )
         memory["own_law"][0], memory["blending"][0] = rng.random() < 0.1, rng.integers(0, 3)
         memory["largest_jump"][0] = rng.choice([0.1, np.inf])
 
@@ -221,7 +291,8 @@ def test_control_cycle(seed, tmp_path):
 @pytest.mark.parametrize("rubs", [0, 1])
 def test_observer(rubs, tmp_path):
     python, machine = (
-        Memory(ObserverMemory, {"nv": 5}, compiled=c) if not c or COMPILED else None for c in (False, True)
+        Memory(ObserverMemory, {"nv": 5}, compiled=c) if not c or COMPILED else None
+        for c in (False, True)
     )
 
     def fill(memory, rng):
@@ -285,7 +356,13 @@ def odd(p: Odd, command: Vector, steps: int, stride: int, limit: float) -> int:
     p.k[6] = (steps & 1) | (stride & 2)
     p.k[7] = steps if flag else -stride
     p.x[1] = -limit * -2.0 - 1.5 + (limit - 1.0) / (2.0 * 3.0) / 4.0 * 5.0 + 2.0**3
-    p.x[2] = math.inf if steps > 100 else min(-math.inf, limit) if limit > 1e9 else max(limit, 0.5, abs(-limit))
+    p.x[2] = (
+        math.inf
+        if steps > 100
+        else min(-math.inf, limit)
+        if limit > 1e9
+        else max(limit, 0.5, abs(-limit))
+    )
     if p.quick and p.missing[0] > 0.0:  # type: ignore[attr-defined]
         p.k[8] = 1
     elif p.nv > 100:
@@ -308,18 +385,30 @@ def odd(p: Odd, command: Vector, steps: int, stride: int, limit: float) -> int:
 @pytest.mark.parametrize("seed", range(5))
 def test_ways_to_write_things(seed, tmp_path):
     constants = {"nv": 4, "quick": False}
-    python, machine = (Memory(Odd, constants, compiled=c) if not c or COMPILED else None for c in (False, True))
+    python, machine = (
+        Memory(Odd, constants, compiled=c) if not c or COMPILED else None for c in (False, True)
+    )
 
     def fill(memory, rng):
         memory["x"][:], memory["new"][:], memory["k"][:] = rng.standard_normal(4), 0.0, 0
 
-    three_ways((odd,), python, machine, RoutinesInC(python, (odd,), tmp_path), fill, np.random.default_rng(seed), 5)
+    three_ways(
+        (odd,),
+        python,
+        machine,
+        RoutinesInC(python, (odd,), tmp_path),
+        fill,
+        np.random.default_rng(seed),
+        5,
+    )
 
 
 def test_what_a_header_says():
     text = routines_in_c(read_routines(Odd, {"nv": 4, "quick": False}, (odd,)), "it")
     assert "/* Statements that are easily read in another way. */" in text.declarations
-    assert "double x[4]; /* alpha and q', a comment * / that must not end, m */" in text.declarations
+    assert (
+        "double x[4]; /* alpha and q', a comment * / that must not end, m */" in text.declarations
+    )
     assert "second paragraph" not in text.declarations + text.definitions
     assert (text.declarations + text.definitions).isascii()
     assert (
@@ -343,7 +432,9 @@ def test_packed_messages(tmp_path):
     message[:4], message[4:] = [250, 0, 0, 200], np.arange(1.0, 5.0).view(np.uint8)
     answers = [np.zeros(4 * 9, np.uint8) for _ in range(2)]
     values = [
-        make_routines(memory, (copy_message,), compiled=False)["copy_message"](memory, message, answers[0]),
+        make_routines(memory, (copy_message,), compiled=False)["copy_message"](
+            memory, message, answers[0]
+        ),
         in_c("copy_message", memory, message, answers[1]),
     ]
     assert values[0] == values[1] == 250 + (200 << 24)
@@ -365,8 +456,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("statement", "words"), REFUSED.items())
-def test_what_is_not_of_the_subset_is_refused_by_name_and_line(statement, words, tmp_path, monkeypatch):
-    (tmp_path / "refused.py").write_text(f"def routine(p: Odd) -> int:\n    {statement}\n    return 0\n")
+def test_what_is_not_of_the_subset_is_refused_by_name_and_line(
+    statement, words, tmp_path, monkeypatch
+):
+    (tmp_path / "refused.py").write_text(
+        f"def routine(p: Odd) -> int:\n    {statement}\n    return 0\n"
+    )
     code = compile((tmp_path / "refused.py").read_text(), str(tmp_path / "refused.py"), "exec")
     names = {"Odd": Odd, "odd": odd}
     exec(code, names)

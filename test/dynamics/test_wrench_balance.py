@@ -39,11 +39,19 @@ def test_every_observer_finds_the_same_joint_wrench(seed, types, mimic):
     joint = next(j.name for j in model.description.joints if j.child == link)
     axes = str(rng.choice([*model.link_names, "child", "parent", "world"]))
     point = str(rng.choice([*model.link_names, "joint", "world"]))
-    expected = rd.joint_wrenches(model, q, v, a, external=external, joints=joint, expressed_in=axes, reduced_at=point)[
-        0
-    ]
+    expected = rd.joint_wrenches(
+        model, q, v, a, external=external, joints=joint, expressed_in=axes, reduced_at=point
+    )[0]
     balance = rd.wrench_balance(
-        model, q, v, a, link, observer=any_observer(model, rng), external=external, expressed_in=axes, reduced_at=point
+        model,
+        q,
+        v,
+        a,
+        link,
+        observer=any_observer(model, rng),
+        external=external,
+        expressed_in=axes,
+        reduced_at=point,
     )
     size = 1.0 + sum(np.abs(part).max() for part in balance.parts.values())
     np.testing.assert_allclose(balance.joint, expected, atol=1e-12 * size)
@@ -62,9 +70,13 @@ def test_the_world_is_no_fictitious_observer(arm):
     balance = rd.wrench_balance(model, q, v, a, "forearm_link")
     assert not balance.fictitious.any()
     assert set(balance.parts) == set(rd.WRENCH_PARTS)
-    com = rd.motion(model, q, v, a, point_on="forearm_link", offset=model.link("forearm_link").inertia.com)
+    com = rd.motion(
+        model, q, v, a, point_on="forearm_link", offset=model.link("forearm_link").inertia.com
+    )
     np.testing.assert_allclose(
-        balance["dynamic"][3:], model.link("forearm_link").inertia.mass * com.acceleration, atol=1e-10
+        balance["dynamic"][3:],
+        model.link("forearm_link").inertia.mass * com.acceleration,
+        atol=1e-10,
     )
 
 
@@ -75,7 +87,9 @@ def test_riding_on_the_link_nothing_moves(arm):
     np.testing.assert_allclose(balance["dynamic"][3:], 0.0, atol=1e-10)
     np.testing.assert_allclose(balance["coriolis"], 0.0, atol=1e-10)
     mass = model.link("forearm_link").inertia.mass
-    felt = rd.motion(model, q, v, a, point_on="forearm_link", relative_to="world", expressed_in="forearm_link")
+    felt = rd.motion(
+        model, q, v, a, point_on="forearm_link", relative_to="world", expressed_in="forearm_link"
+    )
     np.testing.assert_allclose(balance["dalembert"][3:], -mass * felt.acceleration, atol=1e-10)
 
 
@@ -86,7 +100,9 @@ def test_a_mass_at_rest_seen_from_a_turntable():
     balance = rd.wrench_balance(limb, [0.0], [0.0], [0.0], "segment1", observer=turntable)
     np.testing.assert_allclose(balance["dynamic"][3:], [0.0, -2.0 * 9.0 * 0.5, 0.0], atol=1e-12)
     np.testing.assert_allclose(balance["centrifugal"][3:], [0.0, 2.0 * 9.0 * 0.5, 0.0], atol=1e-12)
-    np.testing.assert_allclose(balance["coriolis"][3:], [0.0, -2.0 * 2.0 * 9.0 * 0.5, 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        balance["coriolis"][3:], [0.0, -2.0 * 2.0 * 9.0 * 0.5, 0.0], atol=1e-12
+    )
     np.testing.assert_allclose(balance.joint, 0.0, atol=1e-12)
 
 
@@ -94,7 +110,9 @@ def test_an_observer_who_speeds_up_sees_an_euler_force():
     limb = rd.limb(1, lengths=1.0, masses=2.0, inertia="point", gravity=(0.0, 0.0, 0.0))
     stutter = rd.Frame("world", acceleration=(0.0, 0.0, 4.0, 0.0, 0.0, 0.0))
     balance = rd.wrench_balance(limb, [0.0], [0.0], [0.0], "segment1", observer=stutter)
-    np.testing.assert_allclose(balance["euler"][3:], [2.0 * 4.0 * 0.5, 0.0, 0.0], atol=1e-12)  # −m α × r
+    np.testing.assert_allclose(
+        balance["euler"][3:], [2.0 * 4.0 * 0.5, 0.0, 0.0], atol=1e-12
+    )  # −m α × r
     np.testing.assert_allclose(balance.joint, 0.0, atol=1e-12)
 
 
@@ -109,10 +127,18 @@ def test_a_falling_observer_sees_no_weight_carried_twice(arm):
 def test_distal_is_the_reaction_of_the_next_joints_and_external_is_what_was_given(arm):
     model, q, v, a = arm
     push = np.arange(1.0, 7.0)
-    balance = rd.wrench_balance(model, q, v, a, "wrist_2_link", external={"wrist_2_link": push}, expressed_in="child")
+    balance = rd.wrench_balance(
+        model, q, v, a, "wrist_2_link", external={"wrist_2_link": push}, expressed_in="child"
+    )
     np.testing.assert_allclose(balance["external"], push, atol=1e-12)
     next_joint = rd.joint_wrenches(
-        model, q, v, a, joints="wrist_3_joint", expressed_in="wrist_2_link", reduced_at="wrist_2_link"
+        model,
+        q,
+        v,
+        a,
+        joints="wrist_3_joint",
+        expressed_in="wrist_2_link",
+        reduced_at="wrist_2_link",
     )[0]
     np.testing.assert_allclose(balance["distal"], -next_joint, atol=1e-10)
 

@@ -73,4 +73,6 @@ def test_sensor_outputs(link):
     }
     assert np.abs(a).max() > 0.1
     for output in OUTPUTS:
-        np.testing.assert_allclose(ours[output], theirs[output], atol=1e-9 * max(1.0, np.abs(a).max()), err_msg=output)
+        np.testing.assert_allclose(
+            ours[output], theirs[output], atol=1e-9 * max(1.0, np.abs(a).max()), err_msg=output
+        )

@@ -28,7 +28,9 @@ S = pytest.importorskip("sympy")
 
 @pytest.fixture(scope="module")
 def three_link():
-    return rd.symbolic(rd.load_robot("three_link"), "auto", motors={"joint2": DCMotor(1.0, 0.1, inductance=1e-3)})
+    return rd.symbolic(
+        rd.load_robot("three_link"), "auto", motors={"joint2": DCMotor(1.0, 0.1, inductance=1e-3)}
+    )
 
 
 @pytest.mark.slow
@@ -41,7 +43,10 @@ def test_text_reads_back(three_link):
             assert S.sympify(lines[f"M[{i + 1}, {j + 1}]"], locals=names) - three_link.M[i, j] == 0
         assert S.expand(S.sympify(lines[f"D[{i + 1}]"], locals=names) - three_link.D[i]) == 0
     for d in three_link.definitions:
-        used = any(S.Symbol(d.symbol, real=True) in x.free_symbols for x in (three_link.M, three_link.D, three_link.G))
+        used = any(
+            S.Symbol(d.symbol, real=True) in x.free_symbols
+            for x in (three_link.M, three_link.D, three_link.G)
+        )
         assert not used or re.search(rf"^{d.symbol} ", text, re.MULTILINE)
     assert "skew-symmetric" in text and "recursive Newton-Euler" in text
 
@@ -72,7 +77,9 @@ def test_latex_compiles(three_link, tmp_path):
 
 def test_html_is_well_formed_and_self_contained(three_link):
     page = render_html(document_of(three_link))
-    root = ET.fromstring(page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', ""))
+    root = ET.fromstring(
+        page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', "")
+    )
     assert len(root.findall(".//math")) > 30
     assert "http" not in page and "<script" not in page
     text = "".join(root.itertext())
@@ -83,7 +90,9 @@ def test_html_formulas_say_what_the_expressions_say():
     """MathML read back by a small reader of its own."""
     ours = rd.symbolic(rd.load_robot("two_link"), "auto")
     page = render_html(document_of(ours, ["M", "D", "G", "K"], digits=17))
-    root = ET.fromstring(page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', ""))
+    root = ET.fromstring(
+        page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', "")
+    )
     expected = [ours.M[0, 0], ours.M[0, 1], ours.M[1, 1], *ours.D, *ours.G, ours.K]
     names = {str(s): s for s in (*ours.q, *ours.v, *ours.values)}
     for math, wanted in zip(root.findall(".//math"), expected, strict=True):
@@ -127,7 +136,10 @@ def test_the_command(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "M[2, 2] = I2 + lc2**2*m2" in out and "recursive, shared" in out
     page = tmp_path / "page.html"
-    assert main(["equations", "two_link", "--motor", "elbow:R=1,kt=0.1,L=1e-3,N=50", "-o", str(page)]) == 0
+    assert (
+        main(["equations", "two_link", "--motor", "elbow:R=1,kt=0.1,L=1e-3,N=50", "-o", str(page)])
+        == 0
+    )
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert main(["equations", "two_link", "--list-parameters"]) == 0
     assert "mass:forearm" in capsys.readouterr().out
@@ -179,14 +191,20 @@ def test_output_is_the_same_on_every_run(tmp_path):
 @pytest.mark.parametrize("seed", [1, 11, 13, 28, 40, 53])
 def test_every_printed_form_pasted_back_gives_the_numbers(seed):
     """Prismatic joints between rotated frames, whose exact constants are fractions of hundreds of digits."""
-    model = random_model(seed, 3 if seed % 2 else 2, types=(JointType.PRISMATIC, JointType.REVOLUTE))
+    model = random_model(
+        seed, 3 if seed % 2 else 2, types=(JointType.PRISMATIC, JointType.REVOLUTE)
+    )
     equations = rd.symbolic(model)
     q, v = np.random.default_rng(seed).normal(size=(2, model.nv))
     space = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt}
     for k in range(model.nv):
         space |= {f"q{k + 1}": q[k], f"dq{k + 1}": v[k]}
     expected = {}
-    gravity, M, C = rd.gravity_forces(model, q), rd.mass_matrix(model, q), rd.coriolis_matrix(model, q, v)
+    gravity, M, C = (
+        rd.gravity_forces(model, q),
+        rd.mass_matrix(model, q),
+        rd.coriolis_matrix(model, q, v),
+    )
     for i in range(model.nv):
         expected[f"D[{i + 1}]"] = (rd.bias_forces(model, q, v) - gravity)[i]
         expected[f"G[{i + 1}]"] = gravity[i]
@@ -199,16 +217,28 @@ def test_every_printed_form_pasted_back_gives_the_numbers(seed):
     said = dict(re.findall(r"^([A-Z](?:\[[\d, ]+\])?) = (.*)$", text, re.MULTILINE))
     for name, value in expected.items():
         assert abs(eval(said[name], dict(space)) - value) < 1e-12 * scale, name
-    root = ET.fromstring(page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', ""))
-    formulas = ["".join(_read(row[1]) for row in math.find("mtable")) for math in root.findall(".//math")]
+    root = ET.fromstring(
+        page.replace("<!DOCTYPE html>\n", "").replace('<meta charset="utf-8">', "")
+    )
+    formulas = [
+        "".join(_read(row[1]) for row in math.find("mtable")) for math in root.findall(".//math")
+    ]
     for formula, (name, value) in zip(formulas, _printed_order(expected), strict=True):
         number = S.sympify(formula).subs({k: x for k, x in space.items() if not callable(x)})
         assert abs(float(number) - value) < 1e-12 * scale, name
     for printed in (text, page, equations.latex()):
         assert not re.search(r"\b(nan|oo|inf)\b|\\infty|\\text\{NaN\}|e[+-]\d{3}", printed)
-    for formula in (equations.joint_wrench(rd.all_joint_names(model)[0]), equations.jacobian(model.link_names[-1])):
+    for formula in (
+        equations.joint_wrench(rd.all_joint_names(model)[0]),
+        equations.jacobian(model.link_names[-1]),
+    ):
         assert not re.search(r"\b(nan|oo)\b|e[+-]\d{3}", formula.text())
 
 
 def _printed_order(expected):
-    return [(name, expected[name]) for letter in "MDGNKU" for name in expected if name.startswith(letter)]
+    return [
+        (name, expected[name])
+        for letter in "MDGNKU"
+        for name in expected
+        if name.startswith(letter)
+    ]

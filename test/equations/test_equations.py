@@ -82,7 +82,11 @@ def test_the_three_link_arm_against_an_independent_derivation():
         return S.Matrix([value.get(f"{parameter}.{axis}", 0) for axis in "xyz"])
 
     def inertia(link):
-        return S.Matrix(3, 3, lambda i, j: value.get(f"inertia:{link}.{''.join(sorted('xyz'[i] + 'xyz'[j]))}", 0))
+        return S.Matrix(
+            3,
+            3,
+            lambda i, j: value.get(f"inertia:{link}.{''.join(sorted('xyz'[i] + 'xyz'[j]))}", 0),
+        )
 
     R1 = rot("z", q[0])
     R2 = R1 * rot("y", q[1])
@@ -90,7 +94,11 @@ def test_the_three_link_arm_against_an_independent_derivation():
     base, elbow = vector("origin:joint1"), vector("origin:joint3")
     bodies = [
         (value[f"mass:{link}"], origin + R * vector(f"com:{link}"), R, inertia(link))
-        for link, origin, R in (("turret", base, R1), ("upper_arm", base, R2), ("forearm", base + R2 * elbow, R3))
+        for link, origin, R in (
+            ("turret", base, R1),
+            ("upper_arm", base, R2),
+            ("forearm", base + R2 * elbow, R3),
+        )
     ]
     M, D, G = lagrange(bodies, S.Matrix([0, 0, -value["gravity"]]), q, v)
     for mine, other in ((ours.M, M), (ours.D, D), (ours.G, G)):
@@ -104,15 +112,29 @@ def robots():
     yield "limb", rd.limb(3, gravity=(0.0, -9.81, 0.0)), "auto"
     yield "oblique chain", rd.chain(3, prismatic_every=2), None
     yield "oblique axes", rd.chain(2), {"mass:link1": "m1", "mass:link2": "m2", "gravity": "g"}
-    yield "tilted base", rd.load_robot("three_link").replace(base=rd.chain(2).description.joints[0].origin), None
+    yield (
+        "tilted base",
+        rd.load_robot("three_link").replace(base=rd.chain(2).description.joints[0].origin),
+        None,
+    )
     for seed in (0, 1, 2):
-        yield f"random {seed}", random_model(seed, 3, types=ONE_DOF, armature=True, axis_aligned=0.8), None
+        yield (
+            f"random {seed}",
+            random_model(seed, 3, types=ONE_DOF, armature=True, axis_aligned=0.8),
+            None,
+        )
     yield "mimic", random_model(11, 3, types=ONE_DOF, mimic=0.6), None
-    yield "planar", random_model(5, 2, types=(JointType.PLANAR, JointType.REVOLUTE), axis_aligned=1.0), None
+    yield (
+        "planar",
+        random_model(5, 2, types=(JointType.PLANAR, JointType.REVOLUTE), axis_aligned=1.0),
+        None,
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, model, chosen", list(robots()), ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize(
+    "name, model, chosen", list(robots()), ids=lambda x: x if isinstance(x, str) else ""
+)
 def test_every_matrix_against_the_numbers(name, model, chosen):
     for expand in (True, False):
         ours = rd.symbolic(model, chosen, expand=expand, simplify=model.nv < 4)
@@ -133,7 +155,12 @@ def test_every_matrix_against_the_numbers(name, model, chosen):
             assert_allclose(f["B"](q), B, **close)
             assert_allclose(f["C"](q), C, **close)
             assert_allclose(f["K"](q, v), rd.kinetic_energy(model, q, v), **close)
-            assert_allclose(f["U"](q), rd.potential_energy(model, q), rtol=1e-11, atol=1e-11 * max(1.0, scale * 10))
+            assert_allclose(
+                f["U"](q),
+                rd.potential_energy(model, q),
+                rtol=1e-11,
+                atol=1e-11 * max(1.0, scale * 10),
+            )
 
 
 def test_simplification_changes_nothing():
@@ -146,7 +173,9 @@ def test_simplification_changes_nothing():
 
 def test_the_configuration_space_form_adds_up(planar):
     squares = S.Matrix([w**2 for w in planar.v])
-    assert S.expand(planar.B * planar.velocity_products() + planar.C * squares - planar.D) == S.zeros(2, 1)
+    assert S.expand(
+        planar.B * planar.velocity_products() + planar.C * squares - planar.D
+    ) == S.zeros(2, 1)
     assert S.expand(planar.coriolis * S.Matrix(planar.v) - planar.D) == S.zeros(2, 1)
 
 
@@ -167,9 +196,21 @@ def test_exact_arithmetic_keeps_special_angles():
 
     joints = [
         Joint(
-            "j1", JointType.REVOLUTE, "base", "a", Pose.from_rpy((0, 0, 0), (np.pi / 4, 0, 0)), np.array([0, 0, 1.0])
+            "j1",
+            JointType.REVOLUTE,
+            "base",
+            "a",
+            Pose.from_rpy((0, 0, 0), (np.pi / 4, 0, 0)),
+            np.array([0, 0, 1.0]),
         ),
-        Joint("j2", JointType.REVOLUTE, "a", "b", Pose.from_rpy((1, 0, 0), (np.pi / 3, 0, 0)), np.array([0, 0, 1.0])),
+        Joint(
+            "j2",
+            JointType.REVOLUTE,
+            "a",
+            "b",
+            Pose.from_rpy((1, 0, 0), (np.pi / 3, 0, 0)),
+            np.array([0, 0, 1.0]),
+        ),
     ]
     model = rd.RobotModel.from_description(
         RobotDescription("turned", (Link("base"), Link("a", link), Link("b", link)), tuple(joints))
@@ -189,7 +230,13 @@ def test_a_wrong_term_is_found():
         ("K", terms.K + ring.v[0] ** 2),
         ("D", [*terms.D[:2], -terms.D[2]]),
         ("G", [terms.G[0], ring.reduce(terms.G[1] * ring.angles[1].c), terms.G[2]]),
-        ("M", [[x + ring.one if i == j == 1 else x for j, x in enumerate(row)] for i, row in enumerate(terms.M)]),
+        (
+            "M",
+            [
+                [x + ring.one if i == j == 1 else x for j, x in enumerate(row)]
+                for i, row in enumerate(terms.M)
+            ],
+        ),
     ):
         with pytest.raises(ProofError, match="differ"):
             prove(ring, dataclasses.replace(terms, **{field: wrong}), C, traced)
@@ -197,7 +244,9 @@ def test_a_wrong_term_is_found():
 
 def test_large_robots_are_refused_and_offered_unexpanded():
     model = rd.load_robot("seven_axis")
-    with pytest.raises(TooLargeToExpand, match=r"more than 300 terms.*take \d+ operations.*--unexpanded"):
+    with pytest.raises(
+        TooLargeToExpand, match=r"more than 300 terms.*take \d+ operations.*--unexpanded"
+    ):
         rd.symbolic(model, max_terms=300)
     steps = rd.symbolic(model, expand=False)
     assert len(steps.steps) > 100

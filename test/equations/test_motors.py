@@ -23,13 +23,21 @@ MOTORS = {
 @pytest.mark.parametrize("as_symbols", [True, False])
 def test_state_space_moves_as_the_plant(as_symbols):
     model = rd.load_robot("two_link")
-    ours = rd.symbolic(model, "auto" if as_symbols else None, motors=MOTORS, motor_symbols=as_symbols)
+    ours = rd.symbolic(
+        model, "auto" if as_symbols else None, motors=MOTORS, motor_symbols=as_symbols
+    )
     motors = ours.motors
-    values = [(S.Symbol(d.symbol, real=True), d.value) for d in ours.definitions if d.value is not None]
+    values = [
+        (S.Symbol(d.symbol, real=True), d.value) for d in ours.definitions if d.value is not None
+    ]
     rhs = motors.state_space().subs(values)
     dry = {S.Symbol(f"Fc{k}", real=True): 0 for k in (1, 2)}
-    rate = S.lambdify([list(motors.state), list(motors.voltages)], list(rhs.subs(dry)), modules="math", cse=True)
-    friction = JointFriction()  # the equations below have both kinds, the joints never stop in this run
+    rate = S.lambdify(
+        [list(motors.state), list(motors.voltages)], list(rhs.subs(dry)), modules="math", cse=True
+    )
+    friction = (
+        JointFriction()
+    )  # the equations below have both kinds, the joints never stop in this run
 
     voltage, x0 = np.array([9.0, 4.0]), np.array([0.1, 0.2, 1.0, 1.5, 0.5, 0.0])
     run = solve_ivp(lambda t, x: rate(list(x), voltage), (0, 0.4), x0, rtol=1e-10, atol=1e-12)

@@ -22,12 +22,22 @@ ALONG = {"q1": t, "q2": 2 * t, "q3": 4 * t}
 @pytest.fixture(scope="module")
 def limb():
     """Three segments of point masses that turn at 1, 2 and 4 rad/s, without gravity."""
-    model = rd.limb(3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0.0, 0.0, 0.0))
+    model = rd.limb(
+        3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0.0, 0.0, 0.0)
+    )
     return rd.symbolic(model, "auto")
 
 
 def column(fx, fy, mz):
-    return S.Matrix([0, 0, S.sympify(mz, locals={"t": t}), *(S.sympify(x, locals={"t": t}) for x in (fx, fy)), 0])
+    return S.Matrix(
+        [
+            0,
+            0,
+            S.sympify(mz, locals={"t": t}),
+            *(S.sympify(x, locals={"t": t}) for x in (fx, fy)),
+            0,
+        ]
+    )
 
 
 JOINTS = {
@@ -94,7 +104,12 @@ def test_gravity_and_a_tip_force_of_unknown_size():
     assert "F" in wrench.c() and [d.unit for d in wrench.definitions if d.symbol == "F"] == ["N"]
 
 
-MOVING = rd.Frame("link1", pose=(0.1, -0.2, 0.3), velocity=(0.5, 0, 1, 0, 0.25, 0), acceleration=(0, 2, 0, 1, 0, 0))
+MOVING = rd.Frame(
+    "link1",
+    pose=(0.1, -0.2, 0.3),
+    velocity=(0.5, 0, 1, 0, 0.25, 0),
+    acceleration=(0, 2, 0, 1, 0, 0),
+)
 
 
 @pytest.mark.slow
@@ -107,9 +122,17 @@ def test_random_robots_against_the_numbers(seed, expand):
     link = model.link_names[-1]
     close = {"rtol": 1e-11, "atol": 1e-11}
     for joint in rd.all_joint_names(model)[-2:]:
-        wrench = equations.joint_wrench(joint, expressed_in="world", reduced_at=(link, (0.1, 0.2, -0.3)))
+        wrench = equations.joint_wrench(
+            joint, expressed_in="world", reduced_at=(link, (0.1, 0.2, -0.3))
+        )
         theirs = rd.joint_wrenches(
-            model, q, v, a, joints=[joint], expressed_in="world", reduced_at=(link, (0.1, 0.2, -0.3))
+            model,
+            q,
+            v,
+            a,
+            joints=[joint],
+            expressed_in="world",
+            reduced_at=(link, (0.1, 0.2, -0.3)),
         )
         assert_allclose(wrench.function()(q, v, a)[..., 0], theirs[:, 0], **close)
     moving = rd.Frame(model.link_names[1], MOVING.pose, MOVING.velocity, MOVING.acceleration)
@@ -118,9 +141,13 @@ def test_random_robots_against_the_numbers(seed, expand):
     for part, value in parts.items():
         assert_allclose(value[..., 0], theirs[part], err_msg=part, **close)
     J = equations.jacobian(link, offset=(0.1, 0, 0), expressed_in="link").function()(q, v)
-    assert_allclose(J["J"], rd.jacobian(model, q, link, offset=(0.1, 0, 0), expressed_in="link"), **close)
     assert_allclose(
-        J["Jdot"], rd.jacobian_derivative(model, q, v, link, offset=(0.1, 0, 0), expressed_in="link"), **close
+        J["J"], rd.jacobian(model, q, link, offset=(0.1, 0, 0), expressed_in="link"), **close
+    )
+    assert_allclose(
+        J["Jdot"],
+        rd.jacobian_derivative(model, q, v, link, offset=(0.1, 0, 0), expressed_in="link"),
+        **close,
     )
     push = rng.normal(size=6)
     efforts = equations.external_efforts(link).function()
@@ -128,11 +155,19 @@ def test_random_robots_against_the_numbers(seed, expand):
     assert_allclose(ours, np.einsum("...ij,i->...j", rd.jacobian(model, q, link), push), **close)
     seen = equations.motion(link, offset=(0.1, 0, 0), relative_to=moving).function()(q, v, a)
     theirs = rd.motion(model, q, v, a, point_on=link, offset=(0.1, 0, 0), relative_to=moving)
-    for word in ("position", "velocity", "acceleration", "angular_velocity", "angular_acceleration"):
+    for word in (
+        "position",
+        "velocity",
+        "acceleration",
+        "angular_velocity",
+        "angular_acceleration",
+    ):
         assert_allclose(seen[word][..., 0], getattr(theirs, word), err_msg=word, **close)
     assert_allclose(seen["rotation"], theirs.rotation, **close)
     about = equations.inertia_about(link, point=model.root_link, frame="world").function()(q)
-    assert_allclose(about, rd.inertia_about(model, q, link, point=model.root_link, frame="world"), **close)
+    assert_allclose(
+        about, rd.inertia_about(model, q, link, point=model.root_link, frame="world"), **close
+    )
 
 
 def test_code_of_a_formula_from_which_a_symbol_cancels_out():
@@ -140,7 +175,9 @@ def test_code_of_a_formula_from_which_a_symbol_cancels_out():
     joint, link = model.joint_names[0], model.link_names[-1]
     J = rd.symbolic(model, {f"origin:{joint}.z": "height"}).jacobian(link)
     assert "height" not in map(str, J["J"].free_symbols) and "height" in J.c()
-    assert_allclose(J.function()([0.3, 0.4])["J"], rd.jacobian(model, [0.3, 0.4], link), rtol=1e-12, atol=1e-12)
+    assert_allclose(
+        J.function()([0.3, 0.4])["J"], rd.jacobian(model, [0.3, 0.4], link), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.slow
@@ -149,18 +186,25 @@ def test_c_code_computes_the_same(tmp_path):
     model = rd.load_robot("three_link")
     wrench = rd.symbolic(model, "auto").joint_wrench("joint2")
     (tmp_path / "wrench.c").write_text(wrench.c("wrench_of_joint2"), encoding="ascii")
-    library = ctypes.CDLL(str(compile_c(tmp_path, ["wrench.c"], "wrench.so", "-O0", "-shared", "-fPIC")))
+    library = ctypes.CDLL(
+        str(compile_c(tmp_path, ["wrench.c"], "wrench.so", "-O0", "-shared", "-fPIC"))
+    )
     q, v, a = np.random.default_rng(3).normal(size=(3, model.nv))
     values = np.array([d.value for d in wrench.parameters])
     out = np.empty(6)
     library.wrench_of_joint2(*(x.ctypes.data_as(ctypes.c_void_p) for x in (q, v, a, values, out)))
-    assert_allclose(out, rd.joint_wrenches(model, q, v, a, joints=["joint2"])[0], rtol=1e-12, atol=1e-12)
+    assert_allclose(
+        out, rd.joint_wrenches(model, q, v, a, joints=["joint2"])[0], rtol=1e-12, atol=1e-12
+    )
 
 
 def test_friction_and_configuration_space_form():
     model = rd.load_robot("two_link")
     equations = rd.symbolic(model)
-    assert [str(x) for x in equations.friction()["friction"]] == ["Fc1*sign(dq1) + d1*dq1", "Fc2*sign(dq2) + d2*dq2"]
+    assert [str(x) for x in equations.friction()["friction"]] == [
+        "Fc1*sign(dq1) + d1*dq1",
+        "Fc2*sign(dq2) + d2*dq2",
+    ]
     form = equations.configuration_space_form()
     D = form["B"] * form["products"] + form["C"] * S.Matrix([x**2 for x in equations.v])
     assert S.expand(D - equations.D) == S.zeros(2, 1)
@@ -168,11 +212,18 @@ def test_friction_and_configuration_space_form():
 
 
 def heavy_fixed_link(model):
-    return next((n for n in model.link_names if n.endswith("_fixed") and model.link(n).inertia.mass > 0), None)
+    return next(
+        (n for n in model.link_names if n.endswith("_fixed") and model.link(n).inertia.mass > 0),
+        None,
+    )
 
 
 def test_fixed_links_that_share_their_mass_with_a_symbol():
-    model = next(m for m in (random_model(s, 2, types=ONE_DOF, fixed=0.9) for s in range(9)) if heavy_fixed_link(m))
+    model = next(
+        m
+        for m in (random_model(s, 2, types=ONE_DOF, fixed=0.9) for s in range(9))
+        if heavy_fixed_link(m)
+    )
     shared = heavy_fixed_link(model)
     with pytest.raises(ModelError, match="fixed joints join"):
         rd.symbolic(model, "auto", expand=False).wrench_balance(shared)
@@ -200,14 +251,29 @@ def test_the_command(capsys, tmp_path):
     words = ["equations", "two_link", "--symbols", "auto"]
     assert main([*words, "--joint-wrench", "elbow", "--along", "q1=t", "--along", "q2=2*t"]) == 0
     assert "f[x] = 24.525*sin(3*t) - 1.25*cos(2*t) - 4.05" in capsys.readouterr().out
-    assert main([*words, "--balance", "forearm", "--observer", "upper_arm@elbow", "--friction", "--format", "tex"]) == 0
+    assert (
+        main(
+            [
+                *words,
+                "--balance",
+                "forearm",
+                "--observer",
+                "upper_arm@elbow",
+                "--friction",
+                "--format",
+                "tex",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert r"f_{\mathrm{coriolis},z}" in out and "Zero throughout: distal" in out
     assert main([*words, "--jacobian", "tip", "-o", str(tmp_path / "j.py")]) == 0
     space: dict = {}
     exec((tmp_path / "j.py").read_text(), space)
     assert_allclose(
-        space["jacobian_of_tip"]([0.3, 0.4])["J"], rd.jacobian(rd.load_robot("two_link"), [0.3, 0.4], "tip")
+        space["jacobian_of_tip"]([0.3, 0.4])["J"],
+        rd.jacobian(rd.load_robot("two_link"), [0.3, 0.4], "tip"),
     )
     assert main([*words, "--joint-wrench", "elbow", "--along", "q1=__import__('os')"]) == 2
     assert "COORDINATE=EXPRESSION" in capsys.readouterr().err

@@ -25,14 +25,18 @@ from robot_dynamics_ros.simulation import JointFriction
 pytestmark = needs_compiler
 
 MOTORS = {
-    "shoulder": DCMotor(2.0, 0.12, 0.11, inductance=4e-3, gear_ratio=30, rotor_inertia=2e-5, max_voltage=8.0),
+    "shoulder": DCMotor(
+        2.0, 0.12, 0.11, inductance=4e-3, gear_ratio=30, rotor_inertia=2e-5, max_voltage=8.0
+    ),
     "elbow": DCMotor(3.0, 0.08, gear_ratio=20, rotor_inertia=1e-5, max_current=1.5),
 }
 EVERYTHING = [*FUNCTIONS, "step"]
 
 
 def close(got, expected, tolerance=1e-12):
-    assert_allclose(got, expected, rtol=tolerance, atol=tolerance * max(1.0, np.abs(expected).max(initial=0.0)))
+    assert_allclose(
+        got, expected, rtol=tolerance, atol=tolerance * max(1.0, np.abs(expected).max(initial=0.0))
+    )
 
 
 def compare(library, model, rng, count=20, functions=FUNCTIONS):
@@ -58,9 +62,14 @@ def compare(library, model, rng, count=20, functions=FUNCTIONS):
             f"link_pose_{word}": ([q], [rd.link_pose(model, q, link)]),
             "center_of_mass": ([q], [rd.center_of_mass(model, q)]),
             "joint_wrenches": ([q, v, a], [rd.joint_wrenches(model, q, v, a).reshape(nj, 6)]),
-            "inverse_dynamics_derivatives": ([q, v, a], list(rd.inverse_dynamics_derivatives(model, q, v, a))),
+            "inverse_dynamics_derivatives": (
+                [q, v, a],
+                list(rd.inverse_dynamics_derivatives(model, q, v, a)),
+            ),
             "linearization": ([q, v, tau], [A, B]),
-            "linearization_with_friction": ([q, v, tau], [Av, B]) if not model.damping.any() else None,
+            "linearization_with_friction": ([q, v, tau], [Av, B])
+            if not model.damping.any()
+            else None,
         }
         for name, case in cases.items():
             if case is None:
@@ -86,7 +95,12 @@ def built(tmp_path, model, functions=EVERYTHING, **options):
     code = rd.export_code(model, functions, prefix="bot", **options)
     library = Library(code, tmp_path, options.get("real", "double"))
     library.word = next(
-        (t.request.name[len("jacobian_") :] for t in code.plan.traced if t.request.kind == "jacobian"), ""
+        (
+            t.request.name[len("jacobian_") :]
+            for t in code.plan.traced
+            if t.request.kind == "jacobian"
+        ),
+        "",
     )
     return library
 
@@ -96,7 +110,9 @@ ROBOTS = {
     "three_link": lambda: rd.load_robot("three_link"),
     "sliding chain": lambda: rd.chain(4, prismatic_every=2),
     "random tree": lambda: random_model(4, 4, types=ONE_DOF, armature=True),
-    "floating and planar": lambda: random_model(2, 3, types=ALL_TYPES, floating_base=True, armature=True),
+    "floating and planar": lambda: random_model(
+        2, 3, types=ALL_TYPES, floating_base=True, armature=True
+    ),
     "mimics": lambda: random_model(3, 4, types=ONE_DOF, mimic=0.5, friction=True),
 }
 
@@ -115,12 +131,21 @@ def test_a_six_axis_arm(tmp_path):
     rng = np.random.default_rng(0)
     for _ in range(50):
         q, v, a = random_state(model, rng)
-        close(library.call("inverse_dynamics", [q, v, a], (6,)), rd.inverse_dynamics(model, q, v, a))
+        close(
+            library.call("inverse_dynamics", [q, v, a], (6,)), rd.inverse_dynamics(model, q, v, a)
+        )
         tau = rd.inverse_dynamics(model, q, v, a)
         M = rd.mass_matrix(model, q)
-        close(M @ library.call("forward_dynamics", [q, v, tau], (6,)), M @ rd.forward_dynamics(model, q, v, tau), 1e-11)
+        close(
+            M @ library.call("forward_dynamics", [q, v, tau], (6,)),
+            M @ rd.forward_dynamics(model, q, v, tau),
+            1e-11,
+        )
         close(library.call("mass_matrix", [q], (6, 6)), M)
-        close(library.call(f"jacobian_{library.word}", [q], (6, 6)), rd.jacobian(model, q, model.link_names[-1]))
+        close(
+            library.call(f"jacobian_{library.word}", [q], (6, 6)),
+            rd.jacobian(model, q, model.link_names[-1]),
+        )
 
 
 @pytest.mark.slow
@@ -128,13 +153,19 @@ def test_a_six_axis_arm(tmp_path):
 def test_real_robots_pass_their_own_test_and_agree_with_pinocchio(path, tmp_path):
     """Angles written with 9 to 12 digits give rotations that are almost, and not quite, by a right angle."""
     pytest.importorskip("pinocchio")
-    irregular = path.name in ("romeo.urdf", "romeo_laas_small.urdf")  # Pinocchio computes with them as they are
+    irregular = path.name in (
+        "romeo.urdf",
+        "romeo_laas_small.urdf",
+    )  # Pinocchio computes with them as they are
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         model = rd.load_urdf(path, inertia_check="repair" if irregular else "warn")
     if model.nv == 0:
         pytest.skip("no moving joint")
-    names = ["inverse_dynamics", *(["forward_dynamics"] if model.nv < 10 or path.stem == "icub" else [])]
+    names = [
+        "inverse_dynamics",
+        *(["forward_dynamics"] if model.nv < 10 or path.stem == "icub" else []),
+    ]
     library = built(tmp_path, model, names)
     program = compile_c(tmp_path, ["bot_test.c", "./library.so"], "test", "-O0")
     done = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True)
@@ -169,7 +200,9 @@ def test_the_test_program_passes_and_notices_a_wrong_number(tmp_path, compiler, 
 
 
 def test_optimized_and_as_cpp_header(tmp_path):
-    code = rd.export_code(rd.load_robot("two_link"), EVERYTHING, prefix="arm", symbols="auto", motors=MOTORS)
+    code = rd.export_code(
+        rd.load_robot("two_link"), EVERYTHING, prefix="arm", symbols="auto", motors=MOTORS
+    )
     code.write(tmp_path)
     program = compile_c(tmp_path, ["arm.c", "arm_test.c"], "t", "-O3")
     assert subprocess.run([program], capture_output=True, timeout=60, check=False).returncode == 0
@@ -190,7 +223,9 @@ def test_optimized_and_as_cpp_header(tmp_path):
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind here")
 def test_valgrind_finds_nothing(tmp_path):
-    code = rd.export_code(random_model(2, 2, types=ALL_TYPES, floating_base=True), EVERYTHING, prefix="bot")
+    code = rd.export_code(
+        random_model(2, 2, types=ALL_TYPES, floating_base=True), EVERYTHING, prefix="bot"
+    )
     code.write(tmp_path)
     program = compile_c(tmp_path, ["bot.c", "bot_test.c"], "t", "-O0", "-g")
     done = subprocess.run(
@@ -205,11 +240,22 @@ def test_valgrind_finds_nothing(tmp_path):
 
 def test_sanitizers_find_nothing(tmp_path):
     code = rd.export_code(
-        rd.load_robot("two_link"), EVERYTHING, prefix="arm", motors=MOTORS, friction="smooth", external=["tip"]
+        rd.load_robot("two_link"),
+        EVERYTHING,
+        prefix="arm",
+        motors=MOTORS,
+        friction="smooth",
+        external=["tip"],
     )
     code.write(tmp_path)
     program = compile_c(
-        tmp_path, ["arm.c", "arm_test.c"], "t", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+        tmp_path,
+        ["arm.c", "arm_test.c"],
+        "t",
+        "-O1",
+        "-g",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
     )
     done = subprocess.run([program], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -219,16 +265,34 @@ def test_sanitizers_find_nothing(tmp_path):
 @pytest.mark.skipif(shutil.which("nm") is None, reason="no nm here")
 def test_nothing_but_math_is_needed(tmp_path):
     code = rd.export_code(
-        random_model(2, 1, types=ALL_TYPES, floating_base=True), EVERYTHING, prefix="bot", friction="smooth"
+        random_model(2, 1, types=ALL_TYPES, floating_base=True),
+        EVERYTHING,
+        prefix="bot",
+        friction="smooth",
     )
     code.write(tmp_path)
-    subprocess.run([COMPILERS[0], "-std=c99", "-O2", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200)
-    listed = subprocess.run(["nm", "-u", "bot.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    subprocess.run(
+        [COMPILERS[0], "-std=c99", "-O2", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200
+    )
+    listed = subprocess.run(
+        ["nm", "-u", "bot.o"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
     needed = {line.split()[-1] for line in listed.splitlines()}
-    assert needed <= {"sin", "cos", "sincos", "sqrt", "memcpy", "memset", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+    assert needed <= {
+        "sin",
+        "cos",
+        "sincos",
+        "sqrt",
+        "memcpy",
+        "memset",
+        "_GLOBAL_OFFSET_TABLE_",
+        "__stack_chk_fail",
+    }
 
 
-@pytest.mark.skipif(shutil.which("cmake") is None or shutil.which("make") is None, reason="no CMake here")
+@pytest.mark.skipif(
+    shutil.which("cmake") is None or shutil.which("make") is None, reason="no CMake here"
+)
 def test_the_cmake_file_builds_and_tests(tmp_path):
     rd.export_code(rd.load_robot("two_link"), prefix="arm").write(tmp_path)
     for command in (
@@ -236,7 +300,9 @@ def test_the_cmake_file_builds_and_tests(tmp_path):
         ["cmake", "--build", "build"],
         ["ctest", "--test-dir", "build", "--output-on-failure"],
     ):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "100% tests passed" in done.stdout
 
@@ -262,7 +328,10 @@ def test_parameters_are_changed_at_run_time(tmp_path):
         "inertia:forearm.yy": "I2",
     }
     library = built(
-        tmp_path, model, ["inverse_dynamics", "mass_matrix", "potential_energy", "jacobian", "step"], symbols=chosen
+        tmp_path,
+        model,
+        ["inverse_dynamics", "mass_matrix", "potential_energy", "jacobian", "step"],
+        symbols=chosen,
     )
     header = (tmp_path / "bot.h").read_text()
     order = re.findall(r"^    double (\w+); /\*", header, re.MULTILINE)
@@ -272,21 +341,28 @@ def test_parameters_are_changed_at_run_time(tmp_path):
 
     d = model.description
     links = [
-        dataclasses.replace(x, inertia=rd.Inertia(3.1, np.array([0.22, 0, 0]), np.diag([0.0031, 0.036, 0.0349])))
+        dataclasses.replace(
+            x, inertia=rd.Inertia(3.1, np.array([0.22, 0, 0]), np.diag([0.0031, 0.036, 0.0349]))
+        )
         if x.name == "forearm"
         else x
         for x in d.links
     ]
     joints = [
-        dataclasses.replace(j, origin=rd.Pose(j.origin.rotation, np.array([0.61, 0, 0]))) if j.name == "elbow" else j
+        dataclasses.replace(j, origin=rd.Pose(j.origin.rotation, np.array([0.61, 0, 0])))
+        if j.name == "elbow"
+        else j
         for j in d.joints
     ]
     changed = model.replace(
-        description=dataclasses.replace(d, links=tuple(links), joints=tuple(joints)), gravity=(0, 0, -3.7)
+        description=dataclasses.replace(d, links=tuple(links), joints=tuple(joints)),
+        gravity=(0, 0, -3.7),
     )
     given = np.array([values[name] for name in order])
     rng = np.random.default_rng(5)
-    default = ctypes.addressof((ctypes.c_double * len(order)).in_dll(library.library, "bot_default_parameters"))
+    default = ctypes.addressof(
+        (ctypes.c_double * len(order)).in_dll(library.library, "bot_default_parameters")
+    )
     for _ in range(5):
         q, v, a = rng.normal(size=(3, 2))
         for pointer, robot in ((given.ctypes.data, changed), (default, model)):
@@ -294,7 +370,10 @@ def test_parameters_are_changed_at_run_time(tmp_path):
                 library.call("inverse_dynamics", [q, v, a], (2,), parameters=pointer),
                 rd.inverse_dynamics(robot, q, v, a),
             )
-            close(library.call("mass_matrix", [q], (2, 2), parameters=pointer), rd.mass_matrix(robot, q))
+            close(
+                library.call("mass_matrix", [q], (2, 2), parameters=pointer),
+                rd.mass_matrix(robot, q),
+            )
             close(
                 library.call(f"jacobian_{library.word}", [q], (6, 2), parameters=pointer),
                 rd.jacobian(robot, q, model.link_names[-1]),
@@ -354,7 +433,9 @@ def test_the_step_of_a_floating_robot_follows_the_plant(tmp_path):
     model = random_model(1, 2, types=ONE_DOF, floating_base=True)
     library = built(tmp_path, model, ["step"])
     q, v, _ = random_state(model, np.random.default_rng(0))
-    plant = rd.Plant(model, 1e-3, integrator="rk4", friction=False, stops=None, limiter=False, q0=q, v0=v)
+    plant = rd.Plant(
+        model, 1e-3, integrator="rk4", friction=False, stops=None, limiter=False, q0=q, v0=v
+    )
     state = [plant.q, plant.v]
     for _ in range(200):
         plant.step(np.zeros(model.nv))

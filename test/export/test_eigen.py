@@ -33,14 +33,18 @@ needs_eigen = pytest.mark.skipif(eigen() is None, reason="no Eigen here (Debian:
 def test_every_function_with_eigen_arguments(external, tmp_path):
     """All joint types; with external wrenches and parameters too."""
     model = (
-        rd.load_robot("two_link") if external else random_model(3, 3, types=(JointType.REVOLUTE, JointType.FLOATING))
+        rd.load_robot("two_link")
+        if external
+        else random_model(3, 3, types=(JointType.REVOLUTE, JointType.FLOATING))
     )
     options = {"symbols": "auto", "external": (model.link_names[-1],)} if external else {}
     code = rd.export_code(model, [*FUNCTIONS, "step"], language="cpp", prefix="arm", **options)
     code.write(tmp_path)
     tests = code.files["arm_eigen_test.cpp"]
     assert all(f"arm::{t.request.name}(" in tests for t in code.plan.traced)
-    compile_cpp(tmp_path, ["arm.c", "arm_eigen_test.cpp"], "eigen_test", "-O0", "-isystem", str(eigen()))
+    compile_cpp(
+        tmp_path, ["arm.c", "arm_eigen_test.cpp"], "eigen_test", "-O0", "-isystem", str(eigen())
+    )
     run_program(tmp_path / "eigen_test")
 
 
@@ -71,7 +75,9 @@ int main()
 @needs_eigen
 def test_how_a_user_calls_it(tmp_path):
     functions = ["mass_matrix", "bias_forces", "inverse_dynamics", "linearization", "step"]
-    rd.export_code(rd.load_robot("two_link"), functions, language="cpp", prefix="arm").write(tmp_path)
+    rd.export_code(rd.load_robot("two_link"), functions, language="cpp", prefix="arm").write(
+        tmp_path
+    )
     (tmp_path / "user.cpp").write_text(USER, encoding="utf-8")
     compile_cpp(tmp_path, ["arm.c", "user.cpp"], "user", "-O0", "-isystem", str(eigen()))
     assert run_program(tmp_path / "user") == "1 1 1\n"

@@ -80,7 +80,11 @@ def test_parameters_by_name(tmp_path):
     model = rd.load_robot("two_link")
     arm = module_of(
         rd.export_code(
-            model, ["mass_matrix", "gravity_forces"], language="python", prefix="arm", symbols={"gravity": "g"}
+            model,
+            ["mass_matrix", "gravity_forces"],
+            language="python",
+            prefix="arm",
+            symbols={"gravity": "g"},
         ),
         tmp_path,
     )

@@ -58,7 +58,12 @@ def test_the_same_bytes_on_every_run(tmp_path):
         )
         runs.append({path.name: path.read_bytes() for path in sorted(where.iterdir())})
     assert runs[0] == runs[1]
-    assert sorted(runs[0]) == ["CMakeLists.txt", "three_link.c", "three_link.h", "three_link_test.c"]
+    assert sorted(runs[0]) == [
+        "CMakeLists.txt",
+        "three_link.c",
+        "three_link.h",
+        "three_link_test.c",
+    ]
 
 
 def test_numbers_survive_printing():
@@ -75,7 +80,9 @@ def test_names_cannot_break_out_of_comments():
     assert header.isascii() and "int x; /*" not in header and "ARM_JOINT_AOE = 1" in header
     assert "*/" not in c_comment("*/*/ **//")
     compile(
-        rd.export_code(model, ["mass_matrix"], prefix="arm", rename={"Ä-Ö": "AOE"}, language="python").files["arm.py"],
+        rd.export_code(
+            model, ["mass_matrix"], prefix="arm", rename={"Ä-Ö": "AOE"}, language="python"
+        ).files["arm.py"],
         "arm.py",
         "exec",
     )
@@ -91,7 +98,22 @@ def test_operation_counts_before_and_after():
 
 def test_the_command(tmp_path, capsys):
     where = tmp_path / "out"
-    assert main(["export", "two_link", "--lang", "python", "-o", str(where), "--report", "--prefix", "arm"]) == 0
+    assert (
+        main(
+            [
+                "export",
+                "two_link",
+                "--lang",
+                "python",
+                "-o",
+                str(where),
+                "--report",
+                "--prefix",
+                "arm",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert (where / "arm.py").is_file() and "as written" in out and "shared" in out
     assert main(["export", "two_link", "--report", "--functions", "mass_matrix"]) == 0
@@ -127,7 +149,11 @@ def test_the_command(tmp_path, capsys):
         ({"symbols": {"mass:forearm": "m", "mass:upper_arm": "m"}}, "already taken"),
         ({"smooth_velocity": 0.0}, "positive"),
         (
-            {"motors": {"elbow": DCMotor(1, 1)}, "functions": ["mass_matrix"], "rename": {"elbow": "shoulder"}},
+            {
+                "motors": {"elbow": DCMotor(1, 1)},
+                "functions": ["mass_matrix"],
+                "rename": {"elbow": "shoulder"},
+            },
             "both become",
         ),
     ],
@@ -160,7 +186,11 @@ def test_unknown_names_are_answered_with_the_valid_ones(options, message):
 def test_joint_names_that_clash_or_vanish_are_refused():
     with pytest.raises(ArgumentError, match="'joint-1' and 'joint_1' both become"):
         rd.export_code(renamed(shoulder="joint-1", elbow="joint_1"), ["mass_matrix"])
-    code = rd.export_code(renamed(shoulder="joint-1", elbow="joint_1"), ["mass_matrix"], rename={"joint-1": "joint_1a"})
+    code = rd.export_code(
+        renamed(shoulder="joint-1", elbow="joint_1"),
+        ["mass_matrix"],
+        rename={"joint-1": "joint_1a"},
+    )
     assert "JOINT_JOINT_1A = 0" in code.files["two_link.h"]
     with pytest.raises(ArgumentError, match="no C identifier"):
         rd.export_code(renamed(shoulder="関節"), ["mass_matrix"])
@@ -196,7 +226,9 @@ def test_the_command_explains_what_is_wrong(arguments, message, capsys):
 
 def test_sharing_never_adds_operations_where_numbers_are_parameters():
     for symbols in (None, "auto"):
-        code = rd.export_code(rd.load_robot("two_link"), ["inverse_dynamics", "mass_matrix"], symbols=symbols)
+        code = rd.export_code(
+            rd.load_robot("two_link"), ["inverse_dynamics", "mass_matrix"], symbols=symbols
+        )
         for line in code.report().splitlines()[2:]:
             written, folded, shared, *kinds = map(int, line.split()[1:])
             assert written > folded >= shared == sum(kinds)

@@ -60,7 +60,11 @@ def some_friction(model):
         coulomb=rng.uniform(0.1, 2.0, n),
         breakaway=rng.uniform(2.0, 3.0, n),
         offset=rng.normal(size=n),
-        coupling=[*[{}] * (n - 2), {"coupled_after": 1.0, **motor}, {"coupled_before": 1.0, **motor}],
+        coupling=[
+            *[{}] * (n - 2),
+            {"coupled_after": 1.0, **motor},
+            {"coupled_before": 1.0, **motor},
+        ],
         trust=0.7,
     )
 
@@ -94,7 +98,9 @@ class Scenario:
         options = ControllerOptions(
             joints=None if rng.random() < 0.7 else model.joint_names[1:],
             allow_partial_joints_goal=bool(rng.random() < 0.7),
-            gravity_compensated_by=rng.choice(["controller", "robot" if self.blend_time else "robot_with_coriolis"]),
+            gravity_compensated_by=rng.choice(
+                ["controller", "robot" if self.blend_time else "robot_with_coriolis"]
+            ),
             safe_command=rng.choice(["zero", "gravity"]),
             state_timeout=0.02,
             stream_timeout=0.03,
@@ -102,13 +108,19 @@ class Scenario:
             blend_time=self.blend_time,
             max_step=0.3,
             trajectory_effort=rng.choice(["ignore", "add"]),
-            wrench_acceleration=rng.choice(["commanded", "reference", "measured_effort", "differentiated"]),
+            wrench_acceleration=rng.choice(
+                ["commanded", "reference", "measured_effort", "differentiated"]
+            ),
             collision_reaction=rng.choice(["none", "hold", "gravity"]),
-            robustness=Robustness(delay=float(rng.choice([0.0, 0.004]))) if rng.random() < 0.5 else None,
+            robustness=Robustness(delay=float(rng.choice([0.0, 0.004])))
+            if rng.random() < 0.5
+            else None,
         )
         observed = friction if at != "none" else None
         collides = rng.random() < 0.4
-        watched = np.array([options.joints is None or name in options.joints for name in model.joint_names])
+        watched = np.array(
+            [options.joints is None or name in options.joints for name in model.joint_names]
+        )
         controller = JointController(
             model,
             self.draw_law(kind),
@@ -120,9 +132,13 @@ class Scenario:
                 velocity_scale=float(rng.uniform(0.5, 1.0)),
                 position_margin=float(rng.uniform(0.0, 0.1)),
             ),
-            tolerances=Tolerances.uniform(n, path=0.01 if rng.random() < 0.5 else 0.0, goal=0.005, goal_time=0.02),
+            tolerances=Tolerances.uniform(
+                n, path=0.01 if rng.random() < 0.5 else 0.0, goal=0.005, goal_time=0.02
+            ),
             observer=MomentumObserver(model, 50.0, observed),
-            collision=CollisionMonitor(model, np.where(watched, rng.uniform(5.0, 50.0, n), np.inf), 0.003)
+            collision=CollisionMonitor(
+                model, np.where(watched, rng.uniform(5.0, 50.0, n), np.inf), 0.003
+            )
             if collides
             else None,
         )
@@ -146,7 +162,11 @@ class Scenario:
 
     def draw_gains(self):
         n, rng = self.model.nv, self.rng
-        drawn = {"p": rng.uniform(10, 400, n), "i": rng.uniform(0, 50, n), "d": rng.uniform(5, 40, n)}
+        drawn = {
+            "p": rng.uniform(10, 400, n),
+            "i": rng.uniform(0, 50, n),
+            "d": rng.uniform(5, 40, n),
+        }
         if self.blend_time > 0.0 or rng.random() < 0.5:
             drawn["i"] = np.zeros(n)
         return {self.gains[key]: value for key, value in drawn.items() if self.gains[key]}
@@ -201,7 +221,9 @@ class Scenario:
         degree = rng.choice([1, 3, 5])
         rows = []
         for t in times:
-            at = np.clip(at + rng.normal(size=k) * 0.05, self.model.lower[columns], self.model.upper[columns])
+            at = np.clip(
+                at + rng.normal(size=k) * 0.05, self.model.lower[columns], self.model.upper[columns]
+            )
             turned = at + 2 * np.pi * rng.integers(-1, 2) * self.endless(columns)
             v, a = (rng.normal(size=k) * 0.5).tolist(), (rng.normal(size=k) * 2).tolist()
             last = t == times[-1]
@@ -237,7 +259,12 @@ class Scenario:
             self.log.hold(t)
         elif what < 0.8:
             self.log.wrench(str(rng.choice(self.loaded)), rng.normal(size=6) * 5, t)
-        elif what < 0.9 and type(c.law).__name__ in ("ComputedTorque", "PDGravity", "FeedforwardPD", "JointImpedance"):
+        elif what < 0.9 and type(c.law).__name__ in (
+            "ComputedTorque",
+            "PDGravity",
+            "FeedforwardPD",
+            "JointImpedance",
+        ):
             c.set_gains(**self.draw_gains())
             self.log.changed()
         elif what < 0.95 and self.changes_law:
@@ -247,7 +274,10 @@ class Scenario:
         elif what < 1.0 and not self.changes_law:
             inertia = np.diag(rng.uniform(0.01, 0.02, 3))
             load = Payload(
-                str(rng.choice(self.carriers)), float(rng.uniform(0.1, 2.0)), rng.normal(size=3) * 0.1, inertia
+                str(rng.choice(self.carriers)),
+                float(rng.uniform(0.1, 2.0)),
+                rng.normal(size=3) * 0.1,
+                inertia,
             )
             c.set_payload(load if c.payload is None or rng.random() < 0.8 else None)
             self.log.changed()
@@ -264,7 +294,9 @@ def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
         emit(model, directory, friction=some_friction(model))
         compile_core(directory)
     seen, logs = set(), []
-    model = model.with_backend("interpreted")  # every payload is another robot: compiling them all takes longer
+    model = model.with_backend(
+        "interpreted"
+    )  # every payload is another robot: compiling them all takes longer
     for k, law in enumerate([*LAW_NAMES] * 3):
         scenario = Scenario(model, some_friction(model), law, np.random.default_rng(100 + k))
         path = tmp_path / f"{k}.txt"
@@ -274,8 +306,17 @@ def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
     printed = run_program(directory / "replay", "test/recorded_cycles.txt", *logs)
     assert printed.count(": ok") == len(logs) + 1
     # the scenarios met what they are meant to meet
-    met = {"effort_limit", "effort_rate", "velocity_limit", "time_late", "time_backwards", "non_finite_state"}
-    assert met | {"stale_state", "tolerance_violated", "external_wrench_expired", "collision"} <= seen
+    met = {
+        "effort_limit",
+        "effort_rate",
+        "velocity_limit",
+        "time_late",
+        "time_backwards",
+        "non_finite_state",
+    }
+    assert (
+        met | {"stale_state", "tolerance_violated", "external_wrench_expired", "collision"} <= seen
+    )
     if np.isfinite(model.upper).any():
         assert "position_zone" in seen
 
@@ -308,7 +349,9 @@ def test_one_statement_three_executions(arm, tmp_path):
         texts = []
         for backend in ("numpy", "native") if "native" in rd.available_backends() else ("numpy",):
             robot, rng = model.with_backend(backend), np.random.default_rng([seed, k])
-            scenario = Scenario(robot, some_friction(robot), kinds[k % len(kinds)], rng, changes_law=True)
+            scenario = Scenario(
+                robot, some_friction(robot), kinds[k % len(kinds)], rng, changes_law=True
+            )
             texts.append(scenario.run(150))
             assert scenario.controller.compiled == (backend == "native")
         rounded_equal(texts[0], texts[-1])
@@ -348,7 +391,9 @@ LITERALS = {
 def parameters_of(directory, joints):
     """Full name → declaration, as generate_parameter_library reads the file."""
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-    (package, top), *rest = yaml.safe_load((directory / "src" / "parameters.yaml").read_text(encoding="utf-8")).items()
+    (package, top), *rest = yaml.safe_load(
+        (directory / "src" / "parameters.yaml").read_text(encoding="utf-8")
+    ).items()
     assert package == "arm_controller" and not rest
     found = {}
 
@@ -415,28 +460,40 @@ def test_a_cycle_allocates_nothing(arm, tmp_path):
 
 
 @needs_cpp
-@pytest.mark.skipif(not Path("/usr/include/eigen3/Eigen/Core").exists(), reason="Eigen is not installed")
+@pytest.mark.skipif(
+    not Path("/usr/include/eigen3/Eigen/Core").exists(), reason="Eigen is not installed"
+)
 def test_the_solver_gives_the_robots_dynamics(tmp_path):
     """The plugin of inverse_dynamics_solver on a stand-in for its interface; a payload, and what it refuses."""
     model = rd.load_robot("two_link")
     friction = some_friction(model)
     emit(model, tmp_path, friction=friction, inverse_dynamics_solver=True)
-    for include in re.findall(r'#include "([^"@]+)"', (tmp_path / "src/inverse_dynamics_solver.cpp").read_text()):
+    for include in re.findall(
+        r'#include "([^"@]+)"', (tmp_path / "src/inverse_dynamics_solver.cpp").read_text()
+    ):
         path = tmp_path / "stand_in" / include
         if not include.startswith("arm_controller/"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text('#include "solver_stand_in.hpp"\n', encoding="utf-8")
     sources = ["src/arm.c", "src/arm_cycle.c", str(STAND_INS / "solver_test.cpp")]
-    flags = [f"-I{x}" for x in (tmp_path / "include", tmp_path / "src", tmp_path / "stand_in", STAND_INS)]
+    flags = [
+        f"-I{x}" for x in (tmp_path / "include", tmp_path / "src", tmp_path / "stand_in", STAND_INS)
+    ]
     compile_cpp(tmp_path, sources, "solver", "-O0", *flags, "-isystem", "/usr/include/eigen3")
     q, v, a = np.random.default_rng(4).normal(size=(3, 2))
     load = Payload(model.link_names[-1], 0.7, np.array([0.1, 0.0, 0.05]), 0.01 * np.eye(3))
     given = [f"{x:.17g}" for x in (*q, *v, *a)]
     for loaded, robot in (("", model), (load.link, carrying(model, load))):
         out = iter(map(float, run_program(tmp_path / "solver", loaded, *given).split()))
-        expected = [rd.mass_matrix(robot, q), rd.coriolis_matrix(robot, q, v) @ v, rd.gravity_forces(robot, q)]
+        expected = [
+            rd.mass_matrix(robot, q),
+            rd.coriolis_matrix(robot, q, v) @ v,
+            rd.gravity_forces(robot, q),
+        ]
         for x in (*expected, friction.effort(v), rd.inverse_dynamics(robot, q, v, a)):
-            np.testing.assert_allclose([next(out) for _ in range(x.size)], x.ravel(), rtol=0, atol=1e-10)
+            np.testing.assert_allclose(
+                [next(out) for _ in range(x.size)], x.ravel(), rtol=0, atol=1e-10
+            )
 
 
 # -- the package ----------------------------------------------------------------------------------------------------
@@ -444,13 +501,18 @@ def test_the_solver_gives_the_robots_dynamics(tmp_path):
 
 def test_parameters_are_those_of_the_controller_node(tmp_path):
     """Names, types, defaults, bounds and choices; what the plugin leaves out is named here."""
-    settings = pytest.importorskip("robot_dynamics_ros.ros.controller.parameters", reason="rclpy is not installed")
+    settings = pytest.importorskip(
+        "robot_dynamics_ros.ros.controller.parameters", reason="rclpy is not installed"
+    )
     from robot_dynamics_ros.ros.transport.parameters import of_joints
 
     model = rd.load_robot("two_link")
     emit(model, tmp_path)
     emitted = parameters_of(tmp_path, model.joint_names)
-    table = (*settings.CONTROLLER_PARAMETERS, *of_joints(model.joint_names, *settings.JOINT_PARAMETERS))
+    table = (
+        *settings.CONTROLLER_PARAMETERS,
+        *of_joints(model.joint_names, *settings.JOINT_PARAMETERS),
+    )
     ours = {param.name: param for param in table}
     assert set(emitted) - set(ours) == {"use_effort_state"}
     types = {bool: "bool", int: "int", float: "double", str: "string"}
@@ -462,10 +524,14 @@ def test_parameters_are_those_of_the_controller_node(tmp_path):
         kind = f"{types[param.element]}_array" if param.is_array else types[type(param.default)]
         assert row["type"] == kind, name
         if name != "joints":  # empty stands for all, which are known here
-            assert row["default_value"] == (list(param.default) if param.is_array else param.default), name
+            assert row["default_value"] == (
+                list(param.default) if param.is_array else param.default
+            ), name
         rules = row.get("validation", {})
         if param.choices:
-            assert set(rules["one_of<>"][0]) == set(param.choices) - choices_left_out.get(name, set()), name
+            assert set(rules["one_of<>"][0]) == set(param.choices) - choices_left_out.get(
+                name, set()
+            ), name
         if param.lower is not None and param.upper is not None:
             assert rules["bounds<>"] == [param.lower, param.upper], name
         elif param.lower is not None:
@@ -485,7 +551,9 @@ def test_the_package_holds_together(tmp_path):
     cmake = code.files["CMakeLists.txt"]
     listed = set(re.search(r"set\(DEPENDENCIES(.*?)\)", cmake, re.DOTALL)[1].split())
     assert package.find("name").text == "arm_controller" and depends == listed
-    controller = "".join(text for name, text in code.files.items() if re.match(r"(include|src)/.*pp$", name))
+    controller = "".join(
+        text for name, text in code.files.items() if re.match(r"(include|src)/.*pp$", name)
+    )
     included = {path.split("/")[0] for path in re.findall(r'#include "([^"]+)/', controller)}
     assert included - {"arm_controller"} <= depends
     for source in re.findall(r"(?:src|test)/[\w.]+", cmake):
@@ -494,9 +562,13 @@ def test_the_package_holds_together(tmp_path):
     kind = plugin.find("class").get("type")
     exported = "PLUGINLIB_EXPORT_CLASS(arm_controller::ComputedTorqueController, "
     assert kind == "arm_controller::ComputedTorqueController"
-    assert exported + plugin.find("class").get("base_class_type") in code.files["src/controller.cpp"]
+    assert (
+        exported + plugin.find("class").get("base_class_type") in code.files["src/controller.cpp"]
+    )
     assert plugin.get("path") == "arm_controller" and "add_library(arm_controller SHARED" in cmake
-    assert {name: text for name, text in rd.export_controller(model, prefix="arm").files.items()} == code.files
+    assert {
+        name: text for name, text in rd.export_controller(model, prefix="arm").files.items()
+    } == code.files
 
 
 def test_the_command(tmp_path, capsys):
@@ -506,12 +578,19 @@ def test_the_command(tmp_path, capsys):
     assert str(target / "src" / "controller.cpp") in written and (target / "plugin.xml").exists()
     friction = tmp_path / "friction.json"
     joint = rd.load_robot("two_link").joint_names[0]
-    friction.write_text(json.dumps({"joints": {joint: {"viscous": 0.125, "coulomb": 0.5}}}), encoding="utf-8")
+    friction.write_text(
+        json.dumps({"joints": {joint: {"viscous": 0.125, "coulomb": 0.5}}}), encoding="utf-8"
+    )
     given = ["--friction-file", str(friction), "--prefix", "arm", "--output", str(target)]
     assert main(["export", "two_link", "--lang", "ros2_control", *given]) == 0
-    assert "friction = {0.125, 0.5, 0.0, 0.1, 0.02, 0.0, " in (target / "src/arm_cycle.c").read_text("utf-8")
+    assert "friction = {0.125, 0.5, 0.0, 0.1, 0.02, 0.0, " in (
+        target / "src/arm_cycle.c"
+    ).read_text("utf-8")
     for wrong in (["--functions", "step"], ["--scalar", "float"], ["--payload-link", "nowhere"]):
-        assert main(["export", "two_link", "--lang", "ros2_control", "--output", str(target), *wrong]) != 0
+        assert (
+            main(["export", "two_link", "--lang", "ros2_control", "--output", str(target), *wrong])
+            != 0
+        )
     assert main(["export", "two_link", "--payload-link", "tip", "--output", str(target)]) != 0
     assert "--lang ros2_control" in capsys.readouterr().err
 

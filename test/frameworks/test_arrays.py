@@ -12,7 +12,13 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine.registry import TABLE
 
 MODEL = random_model(2, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3)
-ON_LINKS_AND_OBSERVERS = {"joint_wrenches", "wrench_balance", "point_motion", "link_inertia", "subtree_state"}
+ON_LINKS_AND_OBSERVERS = {
+    "joint_wrenches",
+    "wrench_balance",
+    "point_motion",
+    "link_inertia",
+    "subtree_state",
+}
 FUNCTIONS = sorted(TABLE.keys() - ON_LINKS_AND_OBSERVERS)
 
 
@@ -20,7 +26,10 @@ def both(name, convert, back, batch=(2, 3)):
     options = options_for(MODEL, name)
     inputs = inputs_for(MODEL, name, options, batch)
     ours = rd.array_functions(MODEL)[name](*map(convert, inputs), **options)
-    agree([back(x) for x in (ours if isinstance(ours, tuple) else (ours,))], results(MODEL, name, options, inputs))
+    agree(
+        [back(x) for x in (ours if isinstance(ours, tuple) else (ours,))],
+        results(MODEL, name, options, inputs),
+    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -31,16 +40,22 @@ def test_every_function_on_arrays_of_the_standard(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_on_tensors(name):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: its wheel is too large for the test extra")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: its wheel is too large for the test extra"
+    )
     both(name, torch.as_tensor, lambda x: x.numpy())
 
 
 def test_autograd_gives_the_analytic_derivatives():
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: its wheel is too large for the test extra")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: its wheel is too large for the test extra"
+    )
     model = random_model(1, 5, armature=True)
     f = rd.array_functions(model)
     q, v, tau = random_state(model, 1)
-    found = torch.autograd.functional.jacobian(f.forward_dynamics, tuple(map(torch.as_tensor, (q, v, tau))))
+    found = torch.autograd.functional.jacobian(
+        f.forward_dynamics, tuple(map(torch.as_tensor, (q, v, tau)))
+    )
     for ours, exact in zip(found, rd.forward_dynamics_derivatives(model, q, v, tau), strict=True):
         assert_allclose(ours.numpy(), exact, rtol=0, atol=1e-9 * np.abs(exact).max())
     single = f.inverse_dynamics(*(torch.as_tensor(x, dtype=torch.float32) for x in (q, v, tau)))
@@ -57,12 +72,23 @@ def test_numpy_arrays_of_single_precision_stay_so():
 def test_choices_of_axes_and_points_are_options():
     f = rd.array_functions(MODEL)
     q, v, a = random_state(MODEL, 2)
-    options = {"joints_of": (MODEL.link_index(MODEL.link_names[-1]),), "axes": "child", "about": "joint"}
+    options = {
+        "joints_of": (MODEL.link_index(MODEL.link_names[-1]),),
+        "axes": "child",
+        "about": "joint",
+    }
     assert_allclose(
-        f.joint_wrenches(q, v, a, **options), rd.kernel(MODEL, "joint_wrenches", **options)(q, v, a), rtol=1e-12
+        f.joint_wrenches(q, v, a, **options),
+        rd.kernel(MODEL, "joint_wrenches", **options)(q, v, a),
+        rtol=1e-12,
     )
     body = {"link": MODEL.link_index("link0"), "axes": -1, "about": "com"}
-    assert_allclose(f.link_inertia(q, **body), rd.kernel(MODEL, "link_inertia", **body)(q), rtol=1e-12, atol=1e-15)
+    assert_allclose(
+        f.link_inertia(q, **body),
+        rd.kernel(MODEL, "link_inertia", **body)(q),
+        rtol=1e-12,
+        atol=1e-15,
+    )
 
 
 def test_what_cannot_be_done_is_said_by_name():
@@ -98,7 +124,10 @@ def test_what_cannot_be_done_is_said_by_name():
 
 @pytest.mark.parametrize(
     ("package", "call"),
-    [("jax", lambda: rd.jax_functions(MODEL)), ("casadi", lambda: rd.casadi_function(MODEL, "mass_matrix"))],
+    [
+        ("jax", lambda: rd.jax_functions(MODEL)),
+        ("casadi", lambda: rd.casadi_function(MODEL, "mass_matrix")),
+    ],
 )
 def test_a_missing_package_says_what_to_install(monkeypatch, package, call):
     monkeypatch.setitem(__import__("sys").modules, package, None)

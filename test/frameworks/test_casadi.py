@@ -17,7 +17,13 @@ from robot_dynamics_ros.dynamics.engine.registry import TABLE
 casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
 
 MODEL = random_model(2, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3)
-ON_LINKS_AND_OBSERVERS = {"joint_wrenches", "wrench_balance", "point_motion", "link_inertia", "subtree_state"}
+ON_LINKS_AND_OBSERVERS = {
+    "joint_wrenches",
+    "wrench_balance",
+    "point_motion",
+    "link_inertia",
+    "subtree_state",
+}
 FUNCTIONS = sorted(TABLE.keys() - ON_LINKS_AND_OBSERVERS)
 
 
@@ -33,7 +39,12 @@ def test_every_function(name):
     ours = made.call([casadi.DM(x) for x in inputs])
     for x, y in zip(ours, results(MODEL, name, options, inputs), strict=True):
         x = np.asarray(x)
-        assert_allclose(x, np.asarray(y).reshape(x.shape), rtol=0, atol=1e-11 * (1e-3 + np.abs(y).max(initial=0.0)))
+        assert_allclose(
+            x,
+            np.asarray(y).reshape(x.shape),
+            rtol=0,
+            atol=1e-11 * (1e-3 + np.abs(y).max(initial=0.0)),
+        )
 
 
 def test_wrenches_come_a_row_a_body():
@@ -41,8 +52,12 @@ def test_wrenches_come_a_row_a_body():
     q, v, a = random_state(MODEL, 1)
     rng = np.random.default_rng(0)
     wrenches, base = rng.standard_normal((MODEL.nb, 6)), rng.standard_normal((2, 6))
-    expected = rd.kernel(MODEL, "inverse_dynamics", external=True, moving_base=True)(q, v, a, wrenches, base)
-    assert_allclose(np.asarray(made(q, v, a, wrenches, base)).ravel(), expected, rtol=1e-10, atol=1e-10)
+    expected = rd.kernel(MODEL, "inverse_dynamics", external=True, moving_base=True)(
+        q, v, a, wrenches, base
+    )
+    assert_allclose(
+        np.asarray(made(q, v, a, wrenches, base)).ravel(), expected, rtol=1e-10, atol=1e-10
+    )
 
 
 def test_derivatives_are_the_analytic_ones():
@@ -52,7 +67,9 @@ def test_derivatives_are_the_analytic_ones():
     found = jacobian(q=q, v=v, tau=tau)
     exact = rd.forward_dynamics_derivatives(model, q, v, tau)
     for word, expected in zip(("q", "v", "tau"), exact, strict=True):
-        assert_allclose(np.asarray(found[f"jac_a_{word}"]), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+        assert_allclose(
+            np.asarray(found[f"jac_a_{word}"]), expected, rtol=0, atol=1e-9 * np.abs(expected).max()
+        )
 
 
 def test_links_by_name_and_clear_errors():

@@ -18,11 +18,19 @@ jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
 jax.config.update("jax_enable_x64", True)
 
-ON_LINKS_AND_OBSERVERS = {"joint_wrenches", "wrench_balance", "point_motion", "link_inertia", "subtree_state"}
+ON_LINKS_AND_OBSERVERS = {
+    "joint_wrenches",
+    "wrench_balance",
+    "point_motion",
+    "link_inertia",
+    "subtree_state",
+}
 FUNCTIONS = sorted(
     TABLE.keys() - ON_LINKS_AND_OBSERVERS - {"linearization"}
 )  # the last takes XLA long: its other form below
-SMALL = random_model(3, 2, types=(JointType.REVOLUTE, JointType.PRISMATIC), armature=True, friction=True)
+SMALL = random_model(
+    3, 2, types=(JointType.REVOLUTE, JointType.PRISMATIC), armature=True, friction=True
+)
 ARM = random_model(4, 3, branching=0.0, armature=True)
 
 
@@ -57,11 +65,14 @@ def in_form(model, name, form, **options):
 )
 def test_scans_over_levels_give_the_same(name, seed, options):
     types = (JointType.REVOLUTE, JointType.PRISMATIC, *[JointType.PLANAR] * (seed == 1))
-    model = random_model(seed, 5, types=types, branching=0.6, armature=seed == 1, floating_base=seed == 2)
+    model = random_model(
+        seed, 5, types=types, branching=0.6, armature=seed == 1, floating_base=seed == 2
+    )
     inputs = inputs_for(model, name, options, (2,), seed)
     ours = in_form(model, name, "levels", **options)(*inputs)
     agree(
-        [np.asarray(x) for x in (ours if isinstance(ours, tuple) else (ours,))], results(model, name, options, inputs)
+        [np.asarray(x) for x in (ours if isinstance(ours, tuple) else (ours,))],
+        results(model, name, options, inputs),
     )
 
 
@@ -77,7 +88,8 @@ def test_derived_forms_give_the_same(name):
     inputs = inputs_for(SMALL, name, options, (2,))
     ours = in_form(SMALL, name, "derived", **options)(*inputs)
     agree(
-        [np.asarray(x) for x in (ours if isinstance(ours, tuple) else (ours,))], results(SMALL, name, options, inputs)
+        [np.asarray(x) for x in (ours if isinstance(ours, tuple) else (ours,))],
+        results(SMALL, name, options, inputs),
     )
 
 
@@ -97,7 +109,9 @@ def test_gradients_are_the_analytic_derivatives():
     forward = jax.jit(jax.jacfwd(f.forward_dynamics, (0, 1, 2)))(q, v, tau)
     for backward, jacobian, exact in zip(gradients, forward, (by_q, by_v, by_tau), strict=True):
         assert_allclose(jacobian, exact, rtol=0, atol=1e-9 * np.abs(exact).max())
-        assert_allclose(backward, weights @ exact, rtol=0, atol=1e-9 * np.abs(weights @ exact).max())
+        assert_allclose(
+            backward, weights @ exact, rtol=0, atol=1e-9 * np.abs(weights @ exact).max()
+        )
     momentum = jax.grad(f.kinetic_energy, 1)(q, v)
     assert_allclose(momentum, rd.mass_matrix(ARM, q) @ v, rtol=1e-12)
 
@@ -128,7 +142,10 @@ def test_vmap_jit_and_batches_agree():
     mapped = jax.jit(jax.vmap(jax.vmap(f.forward_dynamics)))(q, v, tau)
     assert_allclose(mapped, expected, rtol=1e-9, atol=1e-9)
     assert_allclose(
-        f.forward_dynamics(q, v[0, 0], tau), rd.forward_dynamics(SMALL, q, v[0, 0], tau), rtol=1e-9, atol=1e-9
+        f.forward_dynamics(q, v[0, 0], tau),
+        rd.forward_dynamics(SMALL, q, v[0, 0], tau),
+        rtol=1e-9,
+        atol=1e-9,
     )
 
 
@@ -163,10 +180,14 @@ def test_nothing_in_the_graph_calls_back(name):
     for model in (SMALL, rd.limb(30)):
         inputs = inputs_for(model, name, {})
         found = {str(e.primitive) for e in graph(rd.jax_functions(model)[name], *inputs)}
-        assert not [word for word in found if "callback" in word or "infeed" in word or "outfeed" in word], found
+        assert not [
+            word for word in found if "callback" in word or "infeed" in word or "outfeed" in word
+        ], found
 
 
-@pytest.mark.parametrize("name", ["forward_dynamics", "mass_matrix_solve", "inverse_dynamics_derivatives"])
+@pytest.mark.parametrize(
+    "name", ["forward_dynamics", "mass_matrix_solve", "inverse_dynamics_derivatives"]
+)
 def test_the_graph_does_not_grow_with_the_robot(name):
     sizes = []
     for joints in (20, 50):

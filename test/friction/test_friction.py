@@ -14,9 +14,13 @@ def arm():
 
 
 def test_the_parts_by_hand(arm):
-    f = rd.Friction.of(arm, viscous=2.0, coulomb=3.0, breakaway=5.0, stribeck_speed=0.1, smoothing=1e-4)
+    f = rd.Friction.of(
+        arm, viscous=2.0, coulomb=3.0, breakaway=5.0, stribeck_speed=0.1, smoothing=1e-4
+    )
     v = np.array([0.1, -10.0])
-    np.testing.assert_allclose(f.effort(v), [0.2 + 3.0 + 2.0 * np.exp(-1.0), -20.0 - 3.0], rtol=1e-12)
+    np.testing.assert_allclose(
+        f.effort(v), [0.2 + 3.0 + 2.0 * np.exp(-1.0), -20.0 - 3.0], rtol=1e-12
+    )
     np.testing.assert_allclose(f.scaled(0.5).effort(v), 0.5 * f.effort(v), rtol=1e-12)
 
 

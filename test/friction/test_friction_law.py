@@ -7,7 +7,13 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Graph
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
 from robot_dynamics_ros.friction.file import FrictionFile
-from robot_dynamics_ros.friction.law import EFFECTS, Effect, dry_friction, joint_friction, secant_slope
+from robot_dynamics_ros.friction.law import (
+    EFFECTS,
+    Effect,
+    dry_friction,
+    joint_friction,
+    secant_slope,
+)
 
 F = (0.4, 1.5, 0.7, 0.2, 0.03, -0.1)  # d, F_c, F_s − F_c, v_s, w, offset
 SPEEDS = np.array([-3.0, -0.2, -1e-3, 0.0, 0.05, 0.2, 1.0])
@@ -25,9 +31,13 @@ def test_numbers_arrays_and_symbols_give_the_formula():
 
 
 def test_other_exponents_and_the_secant():
-    assert dry_friction(0.3, 2.0, 3.0, 0.1, 0.5) == pytest.approx(2.0 + 3.0 * np.exp(-np.sqrt(3.0)), rel=1e-15)
+    assert dry_friction(0.3, 2.0, 3.0, 0.1, 0.5) == pytest.approx(
+        2.0 + 3.0 * np.exp(-np.sqrt(3.0)), rel=1e-15
+    )
     v = 0.3
-    assert secant_slope(v, 0.4, 1.5, 0.03) * v == pytest.approx(0.4 * v + 1.5 * v / np.hypot(v, 0.03), rel=1e-15)
+    assert secant_slope(v, 0.4, 1.5, 0.03) * v == pytest.approx(
+        0.4 * v + 1.5 * v / np.hypot(v, 0.03), rel=1e-15
+    )
     assert secant_slope(0.0, 0.4, 1.5, 0.03) == pytest.approx(0.4 + 1.5 / 0.03)
 
 
@@ -39,7 +49,9 @@ def test_an_effect_more_is_one_entry(monkeypatch, tmp_path):
     )
     file = FrictionFile.read(tmp_path / "f.json", model)
     v = np.array([[0.0, 2.0], [0.0, -3.0]])
-    np.testing.assert_allclose(file.efforts(model, 0.0 * v, v, 0.0 * v)[:, 1], [2.0, -4.5], rtol=1e-12)
+    np.testing.assert_allclose(
+        file.efforts(model, 0.0 * v, v, 0.0 * v)[:, 1], [2.0, -4.5], rtol=1e-12
+    )
     assert "drag" in rd.IdentificationSettings(friction="auto").forms
 
 
@@ -51,4 +63,6 @@ def test_a_second_step_at_rest_does_not_change_friction_while_sliding(tmp_path):
     file = FrictionFile.read(tmp_path / "f.json", model)
     v = np.array([[0.0, 3.0], [0.0, 0.01], [0.0, -3.0]])
     near_rest = 1.5 * np.tanh(0.1) + 0.5 * np.tanh(1.0)
-    np.testing.assert_allclose(file.efforts(model, 0.0 * v, v, 0.0 * v)[:, 1], [2.0, near_rest, -2.0], rtol=1e-12)
+    np.testing.assert_allclose(
+        file.efforts(model, 0.0 * v, v, 0.0 * v)[:, 1], [2.0, near_rest, -2.0], rtol=1e-12
+    )

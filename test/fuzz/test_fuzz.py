@@ -27,7 +27,10 @@ from support.fuzz_targets import REFUSALS, TARGETS
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = Path(__file__).parents[2] / "build" / "fuzz"
 EXAMPLES = int(os.environ.get("FUZZ") or 200)
-SEED = int(os.environ.get("FUZZ_SEED") or (random.SystemRandom().randrange(2**32) if "FUZZ" in os.environ else 1))
+SEED = int(
+    os.environ.get("FUZZ_SEED")
+    or (random.SystemRandom().randrange(2**32) if "FUZZ" in os.environ else 1)
+)
 #: Processor time after which an input counts as one that never ends, s.
 PATIENCE = 20.0
 #: Inputs that are tried at most to make one that fails shorter.
@@ -61,7 +64,9 @@ def test_the_good_ones_are_taken(kind, folder, monkeypatch):
     import contextlib
 
     if TARGETS[kind].needs:
-        importlib.import_module(TARGETS[kind].needs) if TARGETS[kind].needs != "rclpy" else pytest.importorskip("rclpy")
+        importlib.import_module(TARGETS[kind].needs) if TARGETS[
+            kind
+        ].needs != "rclpy" else pytest.importorskip("rclpy")
     monkeypatch.setattr("support.fuzz_targets.ours", contextlib.nullcontext)
     for seed in TARGETS[kind].seeds()[:1]:
         run(kind, seed, folder)
@@ -134,7 +139,9 @@ def shortened(data: bytes, still: Callable[[bytes], bool]) -> bytes:
     return data
 
 
-@pytest.mark.timeout(0 if "FUZZ" in os.environ else 300)  # 100 000 inputs take longer than any test may
+@pytest.mark.timeout(
+    0 if "FUZZ" in os.environ else 300
+)  # 100 000 inputs take longer than any test may
 @pytest.mark.parametrize("kind", TARGETS)
 def test_anything(kind, folder):
     target = TARGETS[kind]
@@ -150,7 +157,10 @@ def test_anything(kind, folder):
         wrong = failure(target, data, folder)
         if wrong is not None and wrong[0] not in found:
             where = wrong[0]
-            data = shortened(data, lambda less, where=where: (failure(target, less, folder) or "")[:1] == (where,))
+            data = shortened(
+                data,
+                lambda less, where=where: (failure(target, less, folder) or "")[:1] == (where,),
+            )
             kept = FOUND / kind
             kept.mkdir(parents=True, exist_ok=True)
             path = kept / hashlib.sha256(data).hexdigest()[:12]

@@ -6,7 +6,10 @@ from scipy.signal import lfilter
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.least_squares import identifiable_parameters, weighted_least_squares
+from robot_dynamics_ros.identification.least_squares import (
+    identifiable_parameters,
+    weighted_least_squares,
+)
 from robot_dynamics_ros.identification.samples import Blocks
 
 DRAWS, BLOCKS, STEP = 24, 400, 0.05
@@ -18,14 +21,24 @@ def motion():
     model = rd.load_robot("two_link")
     known = identifiable_parameters(EffortParameters(model))
     t = STEP * np.arange(BLOCKS)
-    w, phase = np.array([[0.9, 1.7, 3.1], [1.3, 2.3, 4.3]]), np.array([[0.1, 1.0, 2.0], [0.5, 1.5, 0.2]])
+    w, phase = (
+        np.array([[0.9, 1.7, 3.1], [1.3, 2.3, 4.3]]),
+        np.array([[0.1, 1.0, 2.0], [0.5, 1.5, 0.2]]),
+    )
     angle = t[:, None, None] * w + phase
     q, v, a = np.sin(angle).sum(-1), (w * np.cos(angle)).sum(-1), -(w**2 * np.sin(angle)).sum(-1)
-    return known, known.parameters.regressor(q, v, a), v, known.base.values(known.parameters.values())
+    return (
+        known,
+        known.parameters.regressor(q, v, a),
+        v,
+        known.base.values(known.parameters.values()),
+    )
 
 
 @pytest.mark.parametrize(
-    ("alike", "shared"), [(0.0, 0.0), (0.9, 0.0), (0.7, 0.95)], ids=["white", "slow", "slow_and_shared"]
+    ("alike", "shared"),
+    [(0.0, 0.0), (0.9, 0.0), (0.7, 0.95)],
+    ids=["white", "slow", "slow_and_shared"],
 )
 def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
     known, Y, v, truth = motion
@@ -35,7 +48,9 @@ def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
     z = []
     for _ in range(DRAWS):
         white = rng.standard_normal((BLOCKS + 100, 2))
-        white = np.sqrt(1.0 - shared) * white + np.sqrt(shared) * white[:, :1]  # what shakes both joints
+        white = (
+            np.sqrt(1.0 - shared) * white + np.sqrt(shared) * white[:, :1]
+        )  # what shakes both joints
         noise = lfilter([np.sqrt(1.0 - alike**2)], [1.0, -alike], white, axis=0)[100:]
         found = weighted_least_squares(known, Blocks(Y, clean + 0.3 * noise, use, v, part))
         z.append((found.values - truth) / found.standard_error)

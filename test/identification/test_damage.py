@@ -50,11 +50,18 @@ def remarks(*logs):
     except rd.ArgumentError as error:
         return [str(error)]
     cause = [] if result.cause is None else [result.cause.text]
-    return [*(note for recording in recordings for note in recording.notes), *motion.notes, *result.notes, *cause]
+    return [
+        *(note for recording in recordings for note in recording.notes),
+        *motion.notes,
+        *result.notes,
+        *cause,
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES if ALL else FIRST_OF_EACH_CAUSE, ids=lambda damage: damage.name)
+@pytest.mark.parametrize(
+    "damage", DAMAGES if ALL else FIRST_OF_EACH_CAUSE, ids=lambda damage: damage.name
+)
 def test_damage_is_named(logs, damage):
     if damage.name == ALIKE:
         pytest.xfail("other bodies of parallel joints have the same efforts")
@@ -92,7 +99,9 @@ def test_ends_of_stretches_are_not_taken_for_damage():
 def test_two_healthy_recordings_together_are_not_accused(arm, logs):
     log = logs(arm, 1)
     pieces = [log.t < 0.6 * log.t[-1], log.t > 0.4 * log.t[-1]]
-    assert not remarks(*(Log(log.model, log.t[own] - log.t[own][0], log.q[own], log.effort[own]) for own in pieces))
+    assert not remarks(
+        *(Log(log.model, log.t[own] - log.t[own][0], log.q[own], log.effort[own]) for own in pieces)
+    )
 
 
 @pytest.mark.slow
@@ -114,9 +123,13 @@ def test_a_load_beyond_a_joint_that_mimics_is_named():
     mimic = model.joint("panda_finger_joint2")
     loaded = rd.carrying(model, rd.Payload(mimic.child, 1.0, [0.0, 0.0, 0.1]))
     effort[1000:] = rd.inverse_dynamics(loaded, q, v, a)[1000:]
-    noise = 1e-3 * np.random.default_rng(1).standard_normal(effort.shape) * np.abs(effort).max(axis=0)
+    noise = (
+        1e-3 * np.random.default_rng(1).standard_normal(effort.shape) * np.abs(effort).max(axis=0)
+    )
     said = diagnose(model, MotionSamples.of(model, t, q, effort + noise), np.zeros(model.nv)).cause
-    assert said is not None and re.search("after 50% .* kg more beyond joint panda_finger_joint[12] ", said.text)
+    assert said is not None and re.search(
+        "after 50% .* kg more beyond joint panda_finger_joint[12] ", said.text
+    )
 
 
 @pytest.fixture(scope="module")
@@ -145,12 +158,21 @@ def test_damage_stands_in_terminal_and_files(small, tmp_path, capsys):
     table = np.column_stack([small.t, small.q, effort])
     np.savetxt(tmp_path / "run.csv", table, delimiter=",", header=",".join(head), comments="")
     output = tmp_path / "out"
-    command = ["identify", str(tmp_path / "arm.urdf"), "--csv", str(tmp_path / "run.csv"), "--no-page"]
+    command = [
+        "identify",
+        str(tmp_path / "arm.urdf"),
+        "--csv",
+        str(tmp_path / "run.csv"),
+        "--no-page",
+    ]
     assert main([*command, "--output", str(output), "--friction", "simple"]) == 0
     pattern = f"effort of joint {names[1]} is frozen"
     assert pattern in capsys.readouterr().out
     assert pattern in (output / "report.md").read_text()
-    assert any(pattern in entry["text"] for entry in json.loads((output / "report.json").read_text())["findings"])
+    assert any(
+        pattern in entry["text"]
+        for entry in json.loads((output / "report.json").read_text())["findings"]
+    )
 
 
 def test_exact_times_are_kept_whatever_the_noise_of_the_positions():
@@ -200,7 +222,9 @@ def test_damage_is_named_beside_a_joint_that_stands(standing):
 def test_friction_that_drives_and_absolute_values_are_named(small):
     v = savgol_filter(small.q, 31, 4, deriv=1, delta=small.t[1] - small.t[0], axis=0)
     limit = np.abs(small.effort).max(axis=0)
-    said = remarks(dataclasses.replace(small, effort=small.effort - 0.5 * limit * np.tanh(v / 0.02)))
+    said = remarks(
+        dataclasses.replace(small, effort=small.effort - 0.5 * limit * np.tanh(v / 0.02))
+    )
     assert any("drives instead of braking" in text for text in said)
     said = remarks(dataclasses.replace(small, effort=np.abs(small.effort)))
     assert any("they are absolute values" in text for text in said)
@@ -215,8 +239,21 @@ def test_a_recording_for_validation_is_not_asked_for_where_there_is_one(small, t
     table = np.column_stack([small.t, small.q, small.effort])
     for name, rows in (("run", table[:1700]), ("other", table[1700:])):
         np.savetxt(tmp_path / f"{name}.csv", rows, delimiter=",", header=head, comments="")
-    command = ["identify", str(tmp_path / "arm.urdf"), "--csv", str(tmp_path / "run.csv"), "--friction", "simple"]
-    command += ["--validate", str(tmp_path / "other.csv"), "--no-page", "--output", str(tmp_path / "out")]
+    command = [
+        "identify",
+        str(tmp_path / "arm.urdf"),
+        "--csv",
+        str(tmp_path / "run.csv"),
+        "--friction",
+        "simple",
+    ]
+    command += [
+        "--validate",
+        str(tmp_path / "other.csv"),
+        "--no-page",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert main([*command, "--plausibility", "accept", "--unseen", "keep"]) == 0
     said = capsys.readouterr().out
     assert "no recording for validation" not in said

@@ -27,7 +27,11 @@ def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, term
     theta = columns.values()
     offset = np.linspace(-1.0, 1.0, model.nv)
     theta[columns.of("offset")] = offset[: len(theta[columns.of("offset")])]
-    expected = rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / columns.smoothing)
+    expected = (
+        rd.inverse_dynamics(model, q, v, a)
+        + model.damping * v
+        + model.friction * np.tanh(v / columns.smoothing)
+    )
     if terms.offset:
         expected = expected + offset
     found = rd.effort_regressor(model, q, v, a, terms) @ theta + columns.fixed_effort(v, a)
@@ -36,13 +40,17 @@ def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, term
 
 @pytest.mark.parametrize("seed", range(6))
 def test_base_parameters_predict_the_same_efforts_as_all(seed):
-    model = rd.random_model_error(rd.load_robot(NAMES[seed % 4]), seed, mass=0.5, com=0.5, inertia=0.3)
+    model = rd.random_model_error(
+        rd.load_robot(NAMES[seed % 4]), seed, mass=0.5, com=0.5, inertia=0.3
+    )
     known = identifiable_parameters(EffortParameters(model, ALL))
     theta = known.parameters.values()
     q, v, a = states(model, 40, seed)
     Y = known.parameters.regressor(q, v, a)
     np.testing.assert_allclose(
-        known.base.regressor(Y) @ known.base.values(theta), Y @ theta, atol=1e-8 * np.abs(Y @ theta).max()
+        known.base.regressor(Y) @ known.base.values(theta),
+        Y @ theta,
+        atol=1e-8 * np.abs(Y @ theta).max(),
     )
     W = known.base.regressor(Y).reshape(-1, len(known)) / known.sensitivity
     assert np.linalg.matrix_rank(W, tol=1e-9 * np.linalg.norm(W, 2)) == len(known)
@@ -52,7 +60,9 @@ def test_base_parameters_predict_the_same_efforts_as_all(seed):
 def test_there_are_as_many_as_the_regressor_has_directions(name):
     model = rd.load_robot(name)
     none = rd.FrictionTerms(viscous=False, coulomb=False, offset=False)
-    assert len(identifiable_parameters(EffortParameters(model, none))) == len(rd.base_parameters(model).independent)
+    assert len(identifiable_parameters(EffortParameters(model, none))) == len(
+        rd.base_parameters(model).independent
+    )
     assert (
         len(identifiable_parameters(EffortParameters(model)))
         == len(rd.base_parameters(model).independent) + 3 * model.nv

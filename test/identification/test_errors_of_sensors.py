@@ -17,20 +17,30 @@ def motion(t, nv, seed):
     rng = np.random.default_rng(seed)
     w, phase = rng.uniform(0.5, 3.0, (nv, 3)), rng.uniform(0.0, 6.0, (nv, 3))
     angle = t[:, None, None] * w + phase
-    return tuple(0.6 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
+    return tuple(
+        0.6 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
+    )
 
 
 def efforts(truth, state, leak):
     """What sensors read of an arm with Stribeck friction: the first joint's axis is z of its parent."""
     v = state[1]
-    out = rd.inverse_dynamics(truth, *state) + (2.0 + 1.5 * np.exp(-((v / 0.15) ** 2))) * np.tanh(v / 0.01) + 0.5 * v
-    out[:, 0] += rd.joint_wrenches(truth, *state, expressed_in="world")[:, 0, :3] @ leak  # its parent is the world
+    out = (
+        rd.inverse_dynamics(truth, *state)
+        + (2.0 + 1.5 * np.exp(-((v / 0.15) ** 2))) * np.tanh(v / 0.01)
+        + 0.5 * v
+    )
+    out[:, 0] += (
+        rd.joint_wrenches(truth, *state, expressed_in="world")[:, 0, :3] @ leak
+    )  # its parent is the world
     return out
 
 
 @pytest.fixture(scope="module")
 def arm():
-    prior = rd.load_robot("six_axis").lock("wrist_1_joint").lock("wrist_2_joint").lock("wrist_3_joint")
+    prior = (
+        rd.load_robot("six_axis").lock("wrist_1_joint").lock("wrist_2_joint").lock("wrist_3_joint")
+    )
     return prior, wrong_robot(prior, 3)
 
 
@@ -38,7 +48,9 @@ def found_with(arm, leak, scale=1.0):
     prior, truth = arm
     t = np.arange(0.0, 24.0, 0.008)
     state = motion(t, 3, 5)
-    effort = efforts(truth, state, leak) * scale + 0.1 * np.random.default_rng(1).standard_normal((len(t), 3))
+    effort = efforts(truth, state, leak) * scale + 0.1 * np.random.default_rng(1).standard_normal(
+        (len(t), 3)
+    )
     return rd.identify(prior, t, state[0], effort)
 
 
@@ -62,13 +74,19 @@ def test_unseen_motion_is_predicted_and_the_file_holds_the_same(arm, leaking, tm
     state = motion(np.arange(0.0, 6.0, 0.004), 3, 11)
     wanted, predicted = efforts(arm[1], state, LEAK), leaking.predict(*state)
     leak = wanted - efforts(arm[1], state, 0.0 * LEAK)
-    assert np.sqrt(np.mean((predicted - wanted)[:, 0] ** 2)) < 0.15 * np.sqrt(np.mean(leak[:, 0] ** 2))
+    assert np.sqrt(np.mean((predicted - wanted)[:, 0] ** 2)) < 0.15 * np.sqrt(
+        np.mean(leak[:, 0] ** 2)
+    )
     rd.friction_file(leaking).write(tmp_path / "friction.json")
     read = FrictionFile.read(tmp_path / "friction.json", leaking.model)
-    whole = rd.inverse_dynamics(leaking.model, *state) + read.efforts(leaking.model, *state, (slice(0, len(state[0])),))
+    whole = rd.inverse_dynamics(leaking.model, *state) + read.efforts(
+        leaking.model, *state, (slice(0, len(state[0])),)
+    )
     np.testing.assert_allclose(whole, predicted, atol=1e-9)
     again = rd.load_urdf(leaking.urdf())
-    np.testing.assert_allclose(read.efforts(again, *state), read.efforts(leaking.model, *state), atol=1e-9)
+    np.testing.assert_allclose(
+        read.efforts(again, *state), read.efforts(leaking.model, *state), atol=1e-9
+    )
 
 
 def test_good_sensors_get_no_errors(arm):
@@ -90,7 +108,9 @@ def test_torque_constants_that_do_not_fit_together(arm, tmp_path):
     rd.friction_file(found).write(tmp_path / "friction.json")
     again = rd.load_urdf(found.urdf())
     read = FrictionFile.read(tmp_path / "friction.json", again)
-    whole = rd.inverse_dynamics(again, *state) + read.efforts(again, *state, (slice(0, len(state[0])),))
+    whole = rd.inverse_dynamics(again, *state) + read.efforts(
+        again, *state, (slice(0, len(state[0])),)
+    )
     np.testing.assert_allclose(whole, predicted, atol=1e-6)
 
 
@@ -101,7 +121,9 @@ def test_moments_across_any_axis():
     load = joint_loads(model, ("load", "crosstalk"), q, v, a)
     moment = rd.joint_wrenches(model, q, v, a)[..., :3]
     np.testing.assert_allclose((load**2).sum(axis=-1), (moment**2).sum(axis=-1), rtol=1e-9)
-    np.testing.assert_array_equal(load[0], joint_loads(model, ("load", "crosstalk"), q[0], v[0], a[0]))
+    np.testing.assert_array_equal(
+        load[0], joint_loads(model, ("load", "crosstalk"), q[0], v[0], a[0])
+    )
     assert not joint_loads(model, ("stribeck",), q, v, a).any()
 
 
@@ -115,5 +137,7 @@ def test_where_there_are_no_such_moments_there_is_no_parameter():
     effort += 0.02 * np.random.default_rng(0).standard_normal(effort.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = rd.identify(model, t, state[0], effort, rd.IdentificationSettings(friction=("crosstalk",)))
+        found = rd.identify(
+            model, t, state[0], effort, rd.IdentificationSettings(friction=("crosstalk",))
+        )
     assert not any(form.effects for form in found.effects)

@@ -12,7 +12,9 @@ from robot_dynamics_ros.identification.least_squares import identifiable_paramet
 
 
 def design(model, **settings):
-    return rd.design_excitation(model, rd.DesignSettings(**{"evaluations": 120, "period": 10.0, **settings}))
+    return rd.design_excitation(
+        model, rd.DesignSettings(**{"evaluations": 120, "period": 10.0, **settings})
+    )
 
 
 @pytest.mark.parametrize("name", ["six_axis", "seven_axis", "two_link"])
@@ -54,8 +56,13 @@ def test_the_condition_number_is_that_of_the_regressor():
     motion = design(model)
     known = identifiable_parameters(EffortParameters(model))
     t = np.arange(2000) * motion.period / 2000
-    Y = known.base.regressor(known.parameters.regressor(motion.at(t), motion.at(t, 1), motion.at(t, 2)))
-    s = np.linalg.svd((Y / known.effort_scale[:, None] / known.sensitivity).reshape(-1, len(known)), compute_uv=False)
+    Y = known.base.regressor(
+        known.parameters.regressor(motion.at(t), motion.at(t, 1), motion.at(t, 2))
+    )
+    s = np.linalg.svd(
+        (Y / known.effort_scale[:, None] / known.sensitivity).reshape(-1, len(known)),
+        compute_uv=False,
+    )
     assert s[0] / s[-1] == pytest.approx(motion.condition, rel=0.1)
 
 
@@ -135,5 +142,9 @@ def _elbow(angle: float) -> rd.RobotModel:
     body = "<link name='{}'><inertial><origin xyz='0.1 0.2 0.3'/><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
     joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/><origin xyz='0 0 0.2' rpy='{3} 0 0'/><axis xyz='0 0 1'/></joint>"
     links = "".join(body.format(name) for name in "abcd")
-    joints = [joint.format("i", "a", "b", 0.0), joint.format("j", "b", "c", angle), joint.format("k", "c", "d", angle)]
+    joints = [
+        joint.format("i", "a", "b", 0.0),
+        joint.format("j", "b", "c", angle),
+        joint.format("k", "c", "d", angle),
+    ]
     return rd.load_urdf(f"<robot name='r'>{links}{''.join(joints)}</robot>")

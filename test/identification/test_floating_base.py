@@ -32,17 +32,25 @@ def case():
     """The body as it is known and as it is; a motion of 12 s at 200 Hz and the plate's wrench about its corner."""
     prior = rd.load_urdf(WALKER, floating_base=True)
     truth = rd.random_model_error(prior, 3, mass=0.2, com=0.2, inertia=0.2)
-    names = dict(zip(truth.link_names, (truth.link(n).inertia for n in truth.link_names), strict=True))
+    names = dict(
+        zip(truth.link_names, (truth.link(n).inertia for n in truth.link_names), strict=True)
+    )
     oracle = pin.buildModelFromXML(WALKER, pin.JointModelFreeFlyer())
     for joint in range(1, oracle.njoints):
         link = {"root_joint": "trunk"}.get(oracle.names[joint], "")
         link = link or truth.joint(oracle.names[joint]).child
         body = names[link]
-        oracle.inertias[joint] = pin.Inertia(body.mass, np.array(body.com), np.array(body.rotational))
+        oracle.inertias[joint] = pin.Inertia(
+            body.mass, np.array(body.com), np.array(body.rotational)
+        )
     order = [oracle.names[k] for k in range(2, oracle.njoints)]
     assert tuple(order) == prior.joint_names[1:]
     rng = np.random.default_rng(0)
-    w, size, phase = rng.uniform(2.0, 9.0, (4, 10)), rng.uniform(0.05, 0.2, (4, 10)), rng.uniform(0.0, 6.3, (4, 10))
+    w, size, phase = (
+        rng.uniform(2.0, 9.0, (4, 10)),
+        rng.uniform(0.05, 0.2, (4, 10)),
+        rng.uniform(0.0, 6.3, (4, 10)),
+    )
 
     def q_at(t):
         x = np.sum(size * np.sin(w * t + phase), axis=0)
@@ -90,7 +98,9 @@ def test_noisy_recordings_give_segments_within_their_intervals(case):
     true = found.identifiable.base.values(rd.inertial_parameters(truth))
     z = (found.base.values - true) / found.base.standard_error
     assert np.mean(np.abs(z) < 1.96) > 0.85
-    for (mass, error), actual in zip(found.masses.values(), rd.inertial_parameters(truth)[::10], strict=True):
+    for (mass, error), actual in zip(
+        found.masses.values(), rd.inertial_parameters(truth)[::10], strict=True
+    ):
         assert abs(mass - actual) < 3.0 * error
     assert (found.prediction_rms < 0.25 * found.prior_rms).all()
     again = rd.load_urdf(found.urdf(), floating_base=True)
@@ -101,27 +111,57 @@ def test_noisy_recordings_give_segments_within_their_intervals(case):
 
 def test_the_command_identifies_segments_from_a_table(case, tmp_path, capsys):
     prior, truth, t, q, plate = case
-    base = [*(f"root_joint.position.{c}" for c in "xyz"), *(f"root_joint.orientation.{c}" for c in "xyzw")]
+    base = [
+        *(f"root_joint.position.{c}" for c in "xyz"),
+        *(f"root_joint.orientation.{c}" for c in "xyzw"),
+    ]
     wrench = [f"plate.{what}.{c}" for what in ("torque", "force") for c in "xyz"]
     head = ["t", *base, *(f"{name}.position" for name in prior.joint_names[1:]), *wrench]
     table, robot = tmp_path / "motion.csv", tmp_path / "walker.urdf"
-    np.savetxt(table, np.column_stack([t, q, plate]), delimiter=",", header=",".join(head), comments="", fmt="%.12g")
+    np.savetxt(
+        table,
+        np.column_stack([t, q, plate]),
+        delimiter=",",
+        header=",".join(head),
+        comments="",
+        fmt="%.12g",
+    )
     robot.write_text(WALKER)
     place = f"left_shank=plate@world:{','.join(map(str, PLATE))}"
-    command = ["identify", str(robot), "--floating-base", "--csv", str(table), "--output", str(tmp_path), "--json"]
+    command = [
+        "identify",
+        str(robot),
+        "--floating-base",
+        "--csv",
+        str(table),
+        "--output",
+        str(tmp_path),
+        "--json",
+    ]
     command += ["--window", "0.05", "--block", "0.02", "--external"]
     assert main([*command, place]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [row["segment"] for row in document["rows"]] == [n for n in prior.link_names if prior.link(n).inertia.mass]
+    assert [row["segment"] for row in document["rows"]] == [
+        n for n in prior.link_names if prior.link(n).inertia.mass
+    ]
     identified = rd.load_urdf(str(tmp_path / "identified.urdf"), floating_base=True)
     configurations = rd.random_configuration(prior, np.random.default_rng(0), size=50)
     actual, now, before = (rd.gravity_forces(m, configurations) for m in (truth, identified, prior))
     assert np.abs(now - actual).max() < 0.02 * np.abs(before - actual).max()
     assert main([*command, place]) == 2 and "exists" in capsys.readouterr().err
-    assert main([*command, "left_shank=plate2", "--overwrite"]) == 2 and "plate2" in capsys.readouterr().err
-    assert main([*command, place, "--overwrite", "--bag", str(table)]) == 2 and "--csv" in capsys.readouterr().err
+    assert (
+        main([*command, "left_shank=plate2", "--overwrite"]) == 2
+        and "plate2" in capsys.readouterr().err
+    )
+    assert (
+        main([*command, place, "--overwrite", "--bag", str(table)]) == 2
+        and "--csv" in capsys.readouterr().err
+    )
     table.write_text(table.read_text().replace("root_joint.orientation.w", "w", 1))
-    assert main([*command, place, "--overwrite"]) == 2 and "root_joint.orientation.w" in capsys.readouterr().err
+    assert (
+        main([*command, place, "--overwrite"]) == 2
+        and "root_joint.orientation.w" in capsys.readouterr().err
+    )
 
 
 def test_what_is_missing_is_named(case):

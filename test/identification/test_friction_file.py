@@ -30,10 +30,14 @@ def test_efforts_of_the_file_are_those_of_the_identification(found, tmp_path):
     t = np.linspace(0.0, 6.0, 3000)
     q = np.column_stack([np.sin(1.3 * t), 0.7 * np.sin(2.0 * t)])
     v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
-    whole = rd.inverse_dynamics(found.model, q, v, a) + read.efforts(found.model, q, v, a, (slice(0, len(t)),))
+    whole = rd.inverse_dynamics(found.model, q, v, a) + read.efforts(
+        found.model, q, v, a, (slice(0, len(t)),)
+    )
     np.testing.assert_allclose(whole, found.predict(q, v, a), atol=1e-9)
     law = read.friction(found.model)
-    np.testing.assert_allclose(law.effort(v[100]), found.friction.effort(v[100]) + found.offset, atol=1e-12)
+    np.testing.assert_allclose(
+        law.effort(v[100]), found.friction.effort(v[100]) + found.offset, atol=1e-12
+    )
 
 
 @pytest.mark.slow
@@ -43,11 +47,19 @@ def test_a_sigmoid_is_found_and_kept_in_the_file(tmp_path):
     t = np.arange(0.0, 24.0, 0.004)
     w, phase = np.array([[1.1, 2.3], [1.7, 0.6]]), np.array([[0.0, 1.0], [2.0, 0.5]])
     angle = t[:, None, None] * w + phase
-    q, v, a = (0.8 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
+    q, v, a = (
+        0.8 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
+    )
     sigmoid = np.array([2.0, 0.0]) * np.tanh((v + 0.25) / 0.5)
     effort = rd.inverse_dynamics(model, q, v, a) + 0.4 * np.tanh(v / 0.02) + 0.2 * v + sigmoid
     effort += 0.05 * np.random.default_rng(0).standard_normal(effort.shape)
-    found = rd.identify(model, t, q, effort, rd.IdentificationSettings(friction=("presliding", "stribeck", "sigmoid")))
+    found = rd.identify(
+        model,
+        t,
+        q,
+        effort,
+        rd.IdentificationSettings(friction=("presliding", "stribeck", "sigmoid")),
+    )
     assert "sigmoid" in found.effects[0].effects and "sigmoid" not in found.effects[1].effects
     assert found.effects[0].numbers["sigmoid_shift"] > 0.0
     assert found.prediction_rms[0] < 0.5 * found.simple_rms[0]
@@ -63,7 +75,9 @@ def test_a_sigmoid_is_found_and_kept_in_the_file(tmp_path):
 
 def test_a_file_of_one_joint_leaves_the_others_to_the_urdf(tmp_path):
     model = rd.load_robot("two_link")
-    (tmp_path / "f.json").write_text(json.dumps({"joints": {"elbow": {"coulomb": 3.0, "offset": -1.0}}}))
+    (tmp_path / "f.json").write_text(
+        json.dumps({"joints": {"elbow": {"coulomb": 3.0, "offset": -1.0}}})
+    )
     friction = FrictionFile.read(tmp_path / "f.json", model).friction(model)
     np.testing.assert_array_equal(friction.coulomb, [model.friction[0], 3.0])
     np.testing.assert_array_equal(friction.viscous, model.damping)
@@ -78,7 +92,10 @@ def test_a_file_of_one_joint_leaves_the_others_to_the_urdf(tmp_path):
         ('{"joints": {"knee": {}}}', "knee"),
         ('{"joints": {"elbow": {"coulomb": -1.0}}}', "coulomb is -1.0"),
         ('{"joints": {"elbow": {"offset": NaN}}}', "offset is nan"),
-        ('{"joints": {"elbow": {"presliding": 0.01, "presliding_ratio": 0.0}}}', "presliding_ratio is 0.0"),
+        (
+            '{"joints": {"elbow": {"presliding": 0.01, "presliding_ratio": 0.0}}}',
+            "presliding_ratio is 0.0",
+        ),
         ('{"joints": {"elbow": {"colour": 1.0}}}', "colour"),
         ('{"joints": {"elbow": {"effects": {"magic": 1.0}}}}', "magic"),
     ],
@@ -96,7 +113,10 @@ def test_wrenches_of_a_recording_take_all_of_the_file_along_the_motion(found, tm
     recording = Recording.of(model, t, np.column_stack([np.sin(2.0 * t), 0.7 * np.sin(3.0 * t)]))
     write_csv(tmp_path / "run.csv", compute(model, recording))
     tables = []
-    for name, more in (("without", []), ("with", ["--friction-file", str(tmp_path / "friction.json")])):
+    for name, more in (
+        ("without", []),
+        ("with", ["--friction-file", str(tmp_path / "friction.json")]),
+    ):
         line = [
             "wrenches",
             "two_link",
@@ -108,11 +128,17 @@ def test_wrenches_of_a_recording_take_all_of_the_file_along_the_motion(found, tm
             "positions",
         ]
         assert main([*line, "--output", str(tmp_path / name), *more]) == 0
-        tables.append(np.genfromtxt(tmp_path / name / "wrenches.csv", delimiter=",", names=True, deletechars=""))
+        tables.append(
+            np.genfromtxt(
+                tmp_path / name / "wrenches.csv", delimiter=",", names=True, deletechars=""
+            )
+        )
     q, v, a, before, after = (
         np.column_stack([table[f"{joint}.{what}"] for joint in model.joint_names])
         for table, what in (*((tables[0], x) for x in ("position", "velocity", "acceleration", "effort")), (tables[1], "effort"))
     )  # fmt: skip
     read = FrictionFile.read(tmp_path / "friction.json", model)
-    np.testing.assert_allclose(after - before, read.efforts(model, q, v, a, (slice(0, len(q)),)), atol=1e-9)
+    np.testing.assert_allclose(
+        after - before, read.efforts(model, q, v, a, (slice(0, len(q)),)), atol=1e-9
+    )
     assert np.abs(after - before).max() > 0.5

@@ -24,15 +24,23 @@ def test_a_mixture_is_never_worse_than_either(seed, size, alike):
     assert (np.sqrt((a - mixed)[share > 0.0] / len(one)) > LEAST).all()
     # unless fewer than seven of the twelve stretches gain
     used = share > 0.0
-    assert (mixed[used] <= b[used] * (1.0 + 1e-9)).all() and (mixed[used] <= (1.0 - GAIN) * a[used]).all()
+    assert (mixed[used] <= b[used] * (1.0 + 1e-9)).all() and (
+        mixed[used] <= (1.0 - GAIN) * a[used]
+    ).all()
 
 
 def motion(seed, duration):
     """Positions, velocities and accelerations of two joints at 500 Hz."""
     rng, t = np.random.default_rng(seed), np.arange(0.0, duration, 2e-3)
-    w, size, phase = rng.uniform(0.7, 6.0, (5, 2)), rng.uniform(0.1, 0.35, (5, 2)), rng.uniform(0.0, 6.3, (5, 2))
+    w, size, phase = (
+        rng.uniform(0.7, 6.0, (5, 2)),
+        rng.uniform(0.1, 0.35, (5, 2)),
+        rng.uniform(0.0, 6.3, (5, 2)),
+    )
     x = t[:, None, None] * w + phase
-    return t, *(np.sum(size * w**k * f, axis=1) for k, f in enumerate((np.sin(x), np.cos(x), -np.sin(x))))
+    return t, *(
+        np.sum(size * w**k * f, axis=1) for k, f in enumerate((np.sin(x), np.cos(x), -np.sin(x)))
+    )
 
 
 def efforts(model, q, v, a):
@@ -56,15 +64,22 @@ def test_simple_friction_predicts_no_worse_than_plain_least_squares():
         truth = rd.random_model_error(prior, seed, mass=0.3, com=0.2, inertia=0.3)
         t, *states = motion(seed, 24.0)
         known, unseen = ([x[part] for x in states] for part in (slice(8000), slice(8000, None)))
-        effort = efforts(truth, *known) + 0.05 * np.random.default_rng(seed).standard_normal((8000, 2))
+        effort = efforts(truth, *known) + 0.05 * np.random.default_rng(seed).standard_normal(
+            (8000, 2)
+        )
         found = rd.identify(prior, t[:8000], known[0], effort, settings)
         W = columns(prior, *known)
         plain = np.linalg.lstsq(W.reshape(-1, W.shape[-1]), effort.ravel(), rcond=1e-10)[0]
         q, v, a = unseen
         bodies = rd.inverse_dynamics(found.model, q, v, a) + found.friction.effort(v) + found.offset
-        left = (x - efforts(truth, q, v, a) for x in (found.predict(q, v, a), columns(prior, q, v, a) @ plain, bodies))
+        left = (
+            x - efforts(truth, q, v, a)
+            for x in (found.predict(q, v, a), columns(prior, q, v, a) @ plain, bodies)
+        )
         error, of_plain, of_bodies = (np.sqrt(np.mean(x**2)) for x in left)
-        assert found.least_squares_share.any() and any("base parameters predict" in note for note in found.notes)
+        assert found.least_squares_share.any() and any(
+            "base parameters predict" in note for note in found.notes
+        )
         ratios.append((error / of_plain, error / of_bodies))
     # cross-validation chooses from 16 s: one recording can be unlucky, several are not
     of_plain, of_bodies = np.exp(np.mean(np.log(ratios), axis=0))

@@ -55,13 +55,17 @@ def test_base_parameters_lie_within_their_stated_confidence(case):
 def test_intervals_are_narrow_where_it_matters(case):
     prior, truth, offset, _, _, found = case
     wrong = np.abs(true_base(found, prior, 0.0 * offset) - true_base(found, truth, offset))
-    before, after = (np.linalg.norm(x * found.identifiable.sensitivity) for x in (wrong, found.base.half_width))
+    before, after = (
+        np.linalg.norm(x * found.identifiable.sensitivity) for x in (wrong, found.base.half_width)
+    )
     assert after < 0.1 * before
 
 
 def test_it_predicts_the_efforts_of_motions_it_has_not_seen(case):
     prior, truth, offset, found, limit, _ = case
-    t, q, effort, _ = record(truth, prior, excitation(prior, 77, period=10.0, evaluations=30), offset=offset, seed=5)
+    t, q, effort, _ = record(
+        truth, prior, excitation(prior, 77, period=10.0, evaluations=30), offset=offset, seed=5
+    )
     check = rd.validate(found, t, q, effort)
     # noise-free efforts: what is left is error of the parameters, less than one block's noise
     assert (check.identified < np.maximum(0.5 * NOISE * limit, 0.02 * check.effort)).all()
@@ -69,7 +73,9 @@ def test_it_predicts_the_efforts_of_motions_it_has_not_seen(case):
     k = slice(1000, 1050)
     v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     moving = (np.abs(v[k]) > 0.1).all(axis=0)
-    assert (np.abs(found.predict(q[k], v[k], a[k]) - effort[k])[:, moving] < 0.02 * limit[moving]).all()
+    assert (
+        np.abs(found.predict(q[k], v[k], a[k]) - effort[k])[:, moving] < 0.02 * limit[moving]
+    ).all()
 
 
 def test_masses_lie_within_what_the_report_says_of_them(case):
@@ -114,7 +120,9 @@ def test_the_report_names_everything(case):
     for name in (*prior.joint_names, *found.base.names):
         assert name in text
     assert len(data["base_parameters"]) == len(found.base.names)
-    assert data["parameters"] == dict(zip(found.parameters.names, found.full.values.tolist(), strict=True))
+    assert data["parameters"] == dict(
+        zip(found.parameters.names, found.full.values.tolist(), strict=True)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -133,13 +141,17 @@ def test_late_efforts_are_noticed(clean):
     found = rd.identify(prior, t, q, late)
     assert found.delay == pytest.approx(0.012, abs=0.002)
     fixed = rd.identify(prior, t, q, late, rd.IdentificationSettings(delay=0.0))
-    assert (found.base.noise <= fixed.base.noise).all() and found.base.noise[0] < 0.9 * fixed.base.noise[0]
+    assert (found.base.noise <= fixed.base.noise).all() and found.base.noise[
+        0
+    ] < 0.9 * fixed.base.noise[0]
 
 
 def test_the_rise_of_friction_towards_rest_is_found(clean):
     prior, _, _, (t, q, effort, _) = clean
     found = rd.identify(prior, t, q, effort, rd.IdentificationSettings(delay=0.0, block=0.02))
-    plain = rd.identify(prior, t, q, effort, rd.IdentificationSettings(delay=0.0, block=0.02, friction="simple"))
+    plain = rd.identify(
+        prior, t, q, effort, rd.IdentificationSettings(delay=0.0, block=0.02, friction="simple")
+    )
     for j in range(2):
         assert "stribeck" in found.effects[j].effects
         assert found.friction.breakaway[j] == pytest.approx(1.5, rel=0.15)
@@ -148,7 +160,9 @@ def test_the_rise_of_friction_towards_rest_is_found(clean):
     assert (found.rms < 0.6 * plain.rms).all()
     assert (found.prediction_rms < 0.6 * found.simple_rms).all()
     v = np.full(2, 0.2)  # well above the speed over which the step at zero is smoothed
-    np.testing.assert_allclose(found.friction.effort(v), 0.3 * v + 0.6 + 0.9 * np.exp(-((v / 0.15) ** 2)), rtol=0.05)
+    np.testing.assert_allclose(
+        found.friction.effort(v), 0.3 * v + 0.6 + 0.9 * np.exp(-((v / 0.15) ** 2)), rtol=0.05
+    )
 
 
 def test_a_joint_that_stands_still_is_named(clean):
@@ -168,7 +182,11 @@ def test_what_is_not_shown_may_stay_as_it_was(clean):
     t, q, effort, _ = record(locked, prior.lock("elbow", at={"elbow": 0.4}), motion)
     both = np.column_stack([q, np.full(len(q), 0.4)])
     found = rd.identify(
-        prior, t, both, np.column_stack([effort, np.zeros(len(q))]), rd.IdentificationSettings(unseen="keep")
+        prior,
+        t,
+        both,
+        np.column_stack([effort, np.zeros(len(q))]),
+        rd.IdentificationSettings(unseen="keep"),
     )
     assert "elbow.viscous" in found.base.unseen
     assert np.isinf(found.base.half_width[found.base.names.index("elbow.viscous")])
@@ -184,7 +202,9 @@ def test_slow_motion_alone_shows_no_inertia():
     t = np.arange(0.0, motion.period, 0.05)
     q = motion.at(t)
     with pytest.raises(rd.PoorExcitation, match=r"does not show .*I[xyz]{2}"):
-        rd.identify(prior, t, q, rd.gravity_forces(prior, q) + prior.friction * np.sign(motion.at(t, 1)))
+        rd.identify(
+            prior, t, q, rd.gravity_forces(prior, q) + prior.friction * np.sign(motion.at(t, 1))
+        )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +249,9 @@ def test_nothing_of_an_identification_stays_when_its_result_is_gone(clean):
     alive = []
     try:
         for _ in range(3):  # the first one fills caches (compiled functions)
-            rd.identify(prior, t[rows], q[rows], effort[rows], rd.IdentificationSettings(friction="simple"))
+            rd.identify(
+                prior, t[rows], q[rows], effort[rows], rd.IdentificationSettings(friction="simple")
+            )
             gc.collect()
             tracemalloc.start()
             alive.append(tracemalloc.get_traced_memory()[0])

@@ -19,7 +19,9 @@ def test_locked_fingers_keep_their_mass_meshes_limits_and_mimic(factor):
     locked = whole.lock(["panda_finger_joint1"], {"panda_finger_joint1": 0.01})
     parameters = EffortParameters(locked)
     values = parameters.values()
-    values[parameters.bodies].reshape(-1, 10)[-1] *= factor  # at 0.1 less than the hand and the fingers as known
+    values[parameters.bodies].reshape(-1, 10)[-1] *= (
+        factor  # at 0.1 less than the hand and the fingers as known
+    )
     found = with_parameters(parameters, values)
     source = whole.description.source
     with warnings.catch_warnings():
@@ -31,8 +33,14 @@ def test_locked_fingers_keep_their_mass_meshes_limits_and_mimic(factor):
     assert again.joint_names == whole.joint_names and again.link_names == whole.link_names
     for tag in ("<mesh", "<mimic", "<limit", "<safety_controller"):
         assert text.count(tag) == source.count(tag)
-    assert again.link("panda_hand").inertia.mass > 0.0 and again.link("panda_leftfinger").inertia.mass > 0.0
+    assert (
+        again.link("panda_hand").inertia.mass > 0.0
+        and again.link("panda_leftfinger").inertia.mass > 0.0
+    )
     again = again.lock(["panda_finger_joint1"], {"panda_finger_joint1": 0.01})
     np.testing.assert_allclose(
-        rd.inertial_parameters(again), values[parameters.bodies], rtol=1e-9, atol=1e-9 * again.total_mass
+        rd.inertial_parameters(again),
+        values[parameters.bodies],
+        rtol=1e-9,
+        atol=1e-9 * again.total_mass,
     )

@@ -15,7 +15,10 @@ def loaded(mass, robot="six_axis"):
     arm = rd.load_robot(robot)
     r = 0.05
     payload = rd.Payload(
-        FLANGE[robot], mass, np.array([0.02, -0.03, 0.07]), 0.4 * mass * r**2 * np.diag([1.0, 1.2, 0.9])
+        FLANGE[robot],
+        mass,
+        np.array([0.02, -0.03, 0.07]),
+        0.4 * mass * r**2 * np.diag([1.0, 1.2, 0.9]),
     )
     return arm, payload, rd.carrying(arm, payload)
 
@@ -68,7 +71,9 @@ def gentle():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", ["six_axis", "seven_axis"])
-@pytest.mark.parametrize(("mass", "log"), [(1.0, "whole"), (1.0, "holes"), (3.0, "holes"), (5.0, "holes")])
+@pytest.mark.parametrize(
+    ("mass", "log"), [(1.0, "whole"), (1.0, "holes"), (3.0, "holes"), (5.0, "holes")]
+)
 def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robot, mass, log):
     """Friction off by 10 %, noise of 0.5 % of the effort limits, 1 ms late; messages lost and stalls in the log."""
     arm, payload, truth = loaded(mass, robot)
@@ -79,7 +84,9 @@ def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robo
     there = np.ones(len(t), dtype=bool)
     if log == "holes":
         there = rng.random(len(t)) > 0.1  # one message in ten is lost,
-        for start in rng.uniform(1.0, t[-1] - 1.0, 6):  # and the logger is stopped for up to half a second
+        for start in rng.uniform(
+            1.0, t[-1] - 1.0, 6
+        ):  # and the logger is stopped for up to half a second
             there &= ~((t > start) & (t < start + rng.uniform(0.05, 0.5)))
     t = t[there]
     viscous, coulomb = other_friction(arm, rng)
@@ -107,8 +114,12 @@ def test_wrong_masses_of_the_arm_widen_the_interval_and_their_covariance_does(ge
     t = np.arange(0.0, motion.period, 0.008)
     state = [motion.at(t, k) for k in range(3)]
     effort = rd.inverse_dynamics(truth, *state) + rd.Friction.of(arm).effort(state[1])
-    effort = effort + 0.005 * arm.effort_limit * np.random.default_rng(1).standard_normal(effort.shape)
-    exact, off = (rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=e) for e in (0.0, 0.03))
+    effort = effort + 0.005 * arm.effort_limit * np.random.default_rng(1).standard_normal(
+        effort.shape
+    )
+    exact, off = (
+        rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=e) for e in (0.0, 0.03)
+    )
     none = rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=np.zeros((60, 60)))
     assert off.mass_error > 3.0 * exact.mass_error
     assert none.payload.mass == pytest.approx(exact.payload.mass, rel=1e-6)
@@ -131,13 +142,17 @@ def test_single_samples_between_gaps_do_no_harm(gentle):
     assert found.payload.mass == pytest.approx(3.0, rel=0.02)
     np.testing.assert_allclose(found.payload.com, payload.com, atol=5e-3)
     with pytest.raises(rd.RobotDynamicsError, match="stretch without gaps"):
-        rd.estimate_payload(arm, LINK, np.cumsum(np.tile([0.001] * 7 + [1.0], 10)), q[:80], effort[:80])
+        rd.estimate_payload(
+            arm, LINK, np.cumsum(np.tile([0.001] * 7 + [1.0], 10)), q[:80], effort[:80]
+        )
 
 
 def test_the_motion_stays_within_bounds_and_ends_where_it_began():
     arm = rd.load_robot("six_axis")
     lower, upper = HOME - 0.2, HOME + 0.1
-    motion = rd.payload_motion(arm, LINK, HOME, span=0.6, scale=0.2, lower=lower, upper=upper, tries=5)
+    motion = rd.payload_motion(
+        arm, LINK, HOME, span=0.6, scale=0.2, lower=lower, upper=upper, tries=5
+    )
     t = np.linspace(0.0, 2 * motion.period, 5000)
     q, v = motion.at(t), motion.at(t, 1)
     assert (q >= lower).all() and (q <= upper).all()
@@ -148,7 +163,9 @@ def test_the_motion_stays_within_bounds_and_ends_where_it_began():
 
 def test_poses_at_rest_show_mass_and_centre():
     arm, payload, truth = loaded(3.0)
-    poses = HOME + np.array([[0, 0, 0, 0, 0, 0], [0, 0, 0, 1.5, 0, 0], [0, 0, 0, 0, 1.5, 0], [0, 0, 0, 0.7, 1.2, 1.5]])
+    poses = HOME + np.array(
+        [[0, 0, 0, 0, 0, 0], [0, 0, 0, 1.5, 0, 0], [0, 0, 0, 0, 1.5, 0], [0, 0, 0, 0.7, 1.2, 1.5]]
+    )
     effort = rd.gravity_forces(truth, poses)
     found = rd.estimate_payload_at_rest(arm, LINK, poses, effort)
     assert found.payload.mass == pytest.approx(3.0, rel=0.01)

@@ -11,7 +11,9 @@ import robot_dynamics_ros as rd
 def arm():
     prior = rd.load_robot("three_link")
     truth = wrong_robot(prior, 3, 0.2)
-    return prior, record(truth, prior, excitation(prior, 2, period=8.0, evaluations=60), effort_noise=0.02)
+    return prior, record(
+        truth, prior, excitation(prior, 2, period=8.0, evaluations=60), effort_noise=0.02
+    )
 
 
 @pytest.mark.slow
@@ -30,7 +32,9 @@ def test_negated_efforts(arm, joints):
     assert prior.joint_names[1] in error.value.got
 
 
-@pytest.mark.parametrize("change", [lambda t, q, e: (t, np.rad2deg(q), e), lambda t, q, e: (t * 1e-2, q, e)])
+@pytest.mark.parametrize(
+    "change", [lambda t, q, e: (t, np.rad2deg(q), e), lambda t, q, e: (t * 1e-2, q, e)]
+)
 def test_degrees_and_wrong_times(arm, change):
     prior, (t, q, effort, _) = arm
     with pytest.raises(rd.Implausible, match=r"degrees|velocity limit|outside its limits"):
@@ -64,7 +68,9 @@ def test_a_joint_moved_one_way_only_is_named(arm):
     prior = rd.load_robot("two_link")
     rng = np.random.default_rng(0)
     t = np.arange(0.0, 8.0, 2e-3)
-    q = np.column_stack([0.8 * np.sin(2.1 * t), 0.15 * t + 0.08 * np.sin(1.6 * t)])  # the elbow never comes back
+    q = np.column_stack(
+        [0.8 * np.sin(2.1 * t), 0.15 * t + 0.08 * np.sin(1.6 * t)]
+    )  # the elbow never comes back
     v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     effort = rd.inverse_dynamics(prior, q, v, a) + prior.friction * np.sign(v) + prior.damping * v
     settings = rd.IdentificationSettings(unseen="keep", friction="simple")

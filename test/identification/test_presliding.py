@@ -33,7 +33,9 @@ def found():
     t = np.arange(0.0, 24.0, 0.001)
     w, phase = np.array([[1.1, 2.3], [1.7, 0.6]]), np.array([[0.0, 1.0], [2.0, 0.5]])
     angle = t[:, None, None] * w + phase
-    q, v, a = (0.5 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
+    q, v, a = (
+        0.5 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
+    )
     states = np.zeros((len(t), 3))
     states[0] = 1.0
     for k, way in enumerate((WAY, WAY / 4.0, WAY * 4.0)):
@@ -59,5 +61,7 @@ def test_the_file_holds_both_ways(found, tmp_path):
     result, state = found
     rd.friction_file(result).write(tmp_path / "friction.json")
     read = FrictionFile.read(tmp_path / "friction.json", result.model)
-    whole = rd.inverse_dynamics(result.model, *state) + read.efforts(result.model, *state, (slice(0, len(state[0])),))
+    whole = rd.inverse_dynamics(result.model, *state) + read.efforts(
+        result.model, *state, (slice(0, len(state[0])),)
+    )
     np.testing.assert_allclose(whole, result.predict(*state), atol=1e-9)

@@ -7,14 +7,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.consistent import BodyShape, from_pseudo_inertia, is_consistent, pseudo_inertia
+from robot_dynamics_ros.identification.consistent import (
+    BodyShape,
+    from_pseudo_inertia,
+    is_consistent,
+    pseudo_inertia,
+)
 
 
 def cloud(seed, count=6):
     """Inertial parameters of some point masses, by their sums."""
     rng = np.random.default_rng(seed)
     m, r = rng.uniform(0.1, 2.0, count), rng.normal(0.0, 0.3, (count, 3))
-    inertia = sum(mk * (rk @ rk * np.eye(3) - np.outer(rk, rk)) for mk, rk in zip(m, r, strict=True))
+    inertia = sum(
+        mk * (rk @ rk * np.eye(3) - np.outer(rk, rk)) for mk, rk in zip(m, r, strict=True)
+    )
     return np.concatenate([[m.sum()], m @ r, inertia[np.triu_indices(3)]]), m, r
 
 
@@ -48,7 +55,11 @@ def test_every_body_is_some_value_and_zero_is_the_known_one(seed):
     shape = BodyShape(known)
     np.testing.assert_allclose(shape.parameters(np.zeros(10)), known, rtol=1e-9, atol=1e-12)
     found = least_squares(
-        lambda x: shape.parameters(x) - wanted, np.zeros(10), shape.derivative, xtol=1e-15, ftol=1e-15
+        lambda x: shape.parameters(x) - wanted,
+        np.zeros(10),
+        shape.derivative,
+        xtol=1e-15,
+        ftol=1e-15,
     )
     np.testing.assert_allclose(shape.parameters(found.x), wanted, atol=1e-7)
 
@@ -58,15 +69,28 @@ def test_derivative_and_distance_are_what_they_say():
     shape, rng = BodyShape(p), np.random.default_rng(0)
     x = rng.normal(0.0, 0.3, 10)
     h = 1e-6
-    difference = np.array([(shape.parameters(x + h * e) - shape.parameters(x - h * e)) / (2 * h) for e in np.eye(10)]).T
-    np.testing.assert_allclose(shape.derivative(x), difference, atol=1e-7 * np.abs(difference).max())
+    difference = np.array(
+        [(shape.parameters(x + h * e) - shape.parameters(x - h * e)) / (2 * h) for e in np.eye(10)]
+    ).T
+    np.testing.assert_allclose(
+        shape.derivative(x), difference, atol=1e-7 * np.abs(difference).max()
+    )
     small = 1e-6 * rng.normal(size=10)
-    D = np.linalg.solve(pseudo_inertia(p), pseudo_inertia(shape.parameters(small)) - pseudo_inertia(p))
-    assert np.sqrt(np.trace(D @ D)) == pytest.approx(np.linalg.norm(shape.distance(small)), rel=1e-4)
+    D = np.linalg.solve(
+        pseudo_inertia(p), pseudo_inertia(shape.parameters(small)) - pseudo_inertia(p)
+    )
+    assert np.sqrt(np.trace(D @ D)) == pytest.approx(
+        np.linalg.norm(shape.distance(small)), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(
-    "p", [np.zeros(10), np.r_[1.0, 0.1, 0, 0, 0, 0, 0, 0.01, 0, 0.01], np.r_[1.0, np.zeros(3), 1, 0, 0, 0.1, 0, 0.1]]
+    "p",
+    [
+        np.zeros(10),
+        np.r_[1.0, 0.1, 0, 0, 0, 0, 0, 0.01, 0, 0.01],
+        np.r_[1.0, np.zeros(3), 1, 0, 0, 0.1, 0, 0.1],
+    ],
 )
 def test_points_rods_and_impossible_bodies_become_near_possible_ones(p):
     shape = BodyShape(p)

@@ -17,7 +17,9 @@ def run(model, seed, w, noise=0.02):
     t = np.arange(0.0, 6.0, 2e-3)
     x = t[:, None] * np.array(w)
     q, v, a = np.sin(x), np.array(w) * np.cos(x), -(np.array(w) ** 2) * np.sin(x)
-    effort = rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / 0.01)
+    effort = (
+        rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / 0.01)
+    )
     effort += noise * np.random.default_rng(seed).standard_normal(q.shape)
     return Recording(f"run {seed} <&>", model.joint_names, t, q, None, effort, np.arange(len(t)))
 
@@ -27,7 +29,11 @@ def case():
     prior = rd.load_robot("two_link")
     truth = rd.robot_model_error(rd.random_model_error(prior, 1, com=0.2), mass=1.4, friction=2.0)
     runs = [run(truth, 1, (2.3, 3.1)), run(truth, 2, (1.9, 3.7))]
-    return truth, runs, rd.identify_recordings(prior, runs[0], rd.IdentificationSettings(friction="simple"))
+    return (
+        truth,
+        runs,
+        rd.identify_recordings(prior, runs[0], rd.IdentificationSettings(friction="simple")),
+    )
 
 
 def test_a_comparison_holds_the_efforts_of_both_robots(case):
@@ -38,7 +44,9 @@ def test_a_comparison_holds_the_efforts_of_both_robots(case):
     np.testing.assert_allclose(c.q, np.sin(c.t[:, None] * (1.9, 3.7)), atol=1e-3)
     assert (c.check.identified < 0.1 * c.check.prior).all()
     # what is left is the noise that was added, of the raw rows too
-    left = np.median(np.abs(c.measured - c.identified), axis=0) / 0.6745  # but where friction turns round
+    left = (
+        np.median(np.abs(c.measured - c.identified), axis=0) / 0.6745
+    )  # but where friction turns round
     np.testing.assert_allclose(left, 0.02, rtol=0.1)
     friction = truth.damping * c.v + truth.friction * np.sign(c.v)
     fast = np.abs(c.v) > 0.3
@@ -88,7 +96,9 @@ class Page(HTMLParser):
 def test_the_page_stands_alone(case):
     _, runs, found = case
     shares = []
-    text = rd.report_html(found, [rd.compare(found, runs[0])], [rd.compare(found, runs[1])], runs[:1], shares.append)
+    text = rd.report_html(
+        found, [rd.compare(found, runs[0])], [rd.compare(found, runs[1])], runs[:1], shares.append
+    )
     page = Page()
     page.feed(text)
     assert not page.open

@@ -22,8 +22,12 @@ def recorded():
     w, phase = rng.uniform(0.8, 3.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
     size = 0.5 * np.minimum(np.minimum(-prior.lower, prior.upper), 1.5)
     angle = t[:, None, None] * w + phase
-    q, v, a = (size * x.mean(axis=1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
-    effort = rd.inverse_dynamics(truth, q, v, a) + truth.damping * v + truth.friction * np.tanh(v / 0.02)
+    q, v, a = (
+        size * x.mean(axis=1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
+    )
+    effort = (
+        rd.inverse_dynamics(truth, q, v, a) + truth.damping * v + truth.friction * np.tanh(v / 0.02)
+    )
     effort += 0.003 * np.abs(effort).max(axis=0) * rng.standard_normal(effort.shape)
     return prior, truth, t, q, effort
 
@@ -43,7 +47,9 @@ def test_each_joints_constant_is_found_with_its_sign(recorded):
     assert np.ptp(share[:5]) < 0.15, share
     check = rd.validate(found, t, q, effort / CONSTANTS)
     assert (check.identified < 0.2 * check.effort).all()
-    assert "Torque constants" in rd.report_text(found) and '"torque_constants"' in rd.report_json(found)
+    assert "Torque constants" in rd.report_text(found) and '"torque_constants"' in rd.report_json(
+        found
+    )
 
 
 @pytest.mark.slow
@@ -66,7 +72,9 @@ def test_one_constant_that_is_known_tells_the_masses_of_all(recorded):
 
 def test_a_joint_that_weighs_nothing_is_said_to_be_unknown(recorded):
     prior, _, t, q, effort = recorded
-    found = rd.identify(prior, t, q, effort / CONSTANTS, rd.IdentificationSettings(friction="simple", currents={}))
+    found = rd.identify(
+        prior, t, q, effort / CONSTANTS, rd.IdentificationSettings(friction="simple", currents={})
+    )
     constants = found.torque_constants
     assert constants.known.tolist() == [True] * 5 + [False]
     assert any(f"constants of {prior.joint_names[5]} are not known" in note for note in found.notes)
@@ -87,12 +95,16 @@ def test_a_known_load_tells_the_size_of_all_constants(recorded):
     light = rd.robot_model_error(prior, mass=1 / 1.4)
     v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     payload = rd.Payload(prior.joint(prior.moving_joint_names[-1]).child, 4.0, (0.02, 0.0, 0.08))
-    carried = rd.inverse_dynamics(carrying(truth, payload), q, v, a) - rd.inverse_dynamics(truth, q, v, a)
+    carried = rd.inverse_dynamics(carrying(truth, payload), q, v, a) - rd.inverse_dynamics(
+        truth, q, v, a
+    )
     loaded = Recording.of(prior, t, q, None, (effort + carried) / CONSTANTS)
     motion = MotionSamples.of(light, t, q, effort / CONSTANTS)
     wrist = {prior.joint_names[5]: CONSTANTS[5]}
     without = find_torque_constants(light, motion, wrist)
-    found = find_torque_constants(light, motion, wrist, load=KnownLoad(payload.link, 4.0, (loaded,)))
+    found = find_torque_constants(
+        light, motion, wrist, load=KnownLoad(payload.link, 4.0, (loaded,))
+    )
     share = found.values / CONSTANTS
     assert (np.abs(share[1:4] - 1.0) < 0.1).all(), share
     assert (without.values / CONSTANTS)[1:4].max() < 0.85

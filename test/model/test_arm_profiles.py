@@ -27,7 +27,9 @@ CHECKOUTS = os.environ.get("ROBOT_DESCRIPTIONS", "")
 
 @pytest.fixture
 def entries():
-    return yaml.safe_load((share_directory() / "config" / "arms" / "franka_fr3.yaml").read_text("utf-8"))
+    return yaml.safe_load(
+        (share_directory() / "config" / "arms" / "franka_fr3.yaml").read_text("utf-8")
+    )
 
 
 @pytest.fixture
@@ -81,7 +83,11 @@ def test_a_profile_is_a_value_that_can_be_read_from_any_file(entries, written):
         (("driver", "colour"), "white", "unknown entry 'colour'"),
         (("driver", "controller"), "", "without command_interface or controller"),
         (("driver", "interface"), "vendor_api", "without nearest"),
-        (("joints", "fr3_joint1"), {"efort": 3}, "joints, fr3_joint1: unknown entry 'efort'.*effort"),
+        (
+            ("joints", "fr3_joint1"),
+            {"efort": 3},
+            "joints, fr3_joint1: unknown entry 'efort'.*effort",
+        ),
         (("joints", "fr3_joint1"), {"measured_factor": -1}, "'fr3_joint2' has no measured_factor"),
         (("elsewhere",), ["fr3_joint1"], "in joints and in elsewhere"),
         (("elsewhere",), "fr3_joint1", "no list of names"),
@@ -90,7 +96,9 @@ def test_a_profile_is_a_value_that_can_be_read_from_any_file(entries, written):
         (("description",), None, "description: is no table"),
     ],
 )
-def test_a_wrong_entry_is_named_with_its_place_and_what_would_be_right(entries, written, place, value, message):
+def test_a_wrong_entry_is_named_with_its_place_and_what_would_be_right(
+    entries, written, place, value, message
+):
     *tables, key = place
     table = entries
     for name in tables:
@@ -101,7 +109,8 @@ def test_a_wrong_entry_is_named_with_its_place_and_what_would_be_right(entries, 
 
 
 @pytest.mark.parametrize(
-    "place", [("title",), ("driver", "rate"), ("efforts", "measured"), ("sources", "gravity"), ("joints",)]
+    "place",
+    [("title",), ("driver", "rate"), ("efforts", "measured"), ("sources", "gravity"), ("joints",)],
 )
 def test_a_missing_entry_is_named(entries, written, place):
     *tables, key = place
@@ -150,7 +159,9 @@ def test_who_compensates_and_what_silence_does_become_parameters():
     flexiv = simulator_parameters(load_arm_profile("flexiv_rizon4"))
     assert flexiv["driver"] == {"compensates": "gravity_and_coriolis"}
     assert flexiv["command_timeout"] >= 3600.0
-    assert controller_parameters(load_arm_profile("ur_ur5e"))["measured_effort"] == "none"  # no torque constants
+    assert (
+        controller_parameters(load_arm_profile("ur_ur5e"))["measured_effort"] == "none"
+    )  # no torque constants
 
 
 def test_parameter_files_can_be_read_back_and_friction_goes_beside_them(tmp_path):
@@ -159,7 +170,9 @@ def test_parameter_files_can_be_read_back_and_friction_goes_beside_them(tmp_path
         table = yaml.safe_load(files[node].read_text("utf-8"))["/**"]["ros__parameters"]
         friction = yaml.safe_load(Path(table["friction_file"]).read_text("utf-8"))["joints"]
         assert friction["lbr_A1"] == {"coulomb": 0.0, "viscous": 0.0}
-        assert not [name for name, value in table.items() if value == []]  # rclpy cannot tell their type
+        assert not [
+            name for name, value in table.items() if value == []
+        ]  # rclpy cannot tell their type
     with pytest.raises(ArgumentError, match=r"takes no efforts.*joint_trajectory_controller"):
         write_parameter_files(load_arm_profile("abb_irb1200"), tmp_path, simulated=True)
 
@@ -178,14 +191,17 @@ def test_the_table_of_the_guide_is_that_of_the_profiles(monkeypatch):
 
 def test_a_description_that_is_not_installed_is_named_with_its_repository(monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")
-    with pytest.raises(rd.UrdfError, match=r"franka_description.*github\.com/frankarobotics/franka_description"):
+    with pytest.raises(
+        rd.UrdfError, match=r"franka_description.*github\.com/frankarobotics/franka_description"
+    ):
         vendor_description(load_arm_profile("franka_fr3"))
 
 
 def test_the_description_with_hardware_asks_for_the_real_hardware(tmp_path, monkeypatch):
     """A vendor's default may be mock hardware, which looks like an arm that does not move."""
     monkeypatch.setattr(
-        "robot_dynamics_ros.ros.arm_parameters.package_directory", lambda name: tmp_path / "share" / name
+        "robot_dynamics_ros.ros.arm_parameters.package_directory",
+        lambda name: tmp_path / "share" / name,
     )
     kuka = load_arm_profile("kuka_lbr_iiwa7")
     assert vendor_description(kuka).endswith("iiwa7.xacro")
@@ -202,12 +218,18 @@ def test_the_z1_of_example_robot_data_is_the_one_of_its_profile():
 def test_the_vendors_own_description_is_the_one_of_the_profile(name, monkeypatch):
     """The folder named by ROBOT_DESCRIPTIONS holds checkouts of the vendors' repositories."""
     if not CHECKOUTS:
-        pytest.skip("the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' repositories")
+        pytest.skip(
+            "the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' repositories"
+        )
     pytest.importorskip("xacro")
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     profile = load_arm_profile(name)
     vendor = profile.description
-    folders = [f for f in sorted(Path(CHECKOUTS).iterdir()) if f.name == vendor.repository.rpartition("/")[2]]
+    folders = [
+        f
+        for f in sorted(Path(CHECKOUTS).iterdir())
+        if f.name == vendor.repository.rpartition("/")[2]
+    ]
     if not folders:
         pytest.skip(f"{CHECKOUTS} has no checkout of {vendor.repository}")
     package = package_directory(vendor.package, folders[0])

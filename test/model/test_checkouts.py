@@ -99,7 +99,8 @@ def test_a_package_that_is_nowhere_is_named_with_its_file_and_line(checkout):
 def test_an_error_of_xacro_names_the_file_and_the_line(checkout, wrong, message, line):
     file = checkout / "vendor_ros2" / "description" / "urdf" / "arm.urdf.xacro"
     text = ARM.replace(
-        '<xacro:arg name="load"', '<xacro:property name="masses" value="${dict(tip=2)}"/><xacro:arg name="load"'
+        '<xacro:arg name="load"',
+        '<xacro:property name="masses" value="${dict(tip=2)}"/><xacro:arg name="load"',
     )
     file.write_text(re.sub(r'mass="[^"]*"', f'mass="{wrong}"', text))
     with pytest.raises(UrdfError) as error:

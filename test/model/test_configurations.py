@@ -13,7 +13,13 @@ from support.example_robots import example_urdf
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
+from robot_dynamics_ros.errors import (
+    ArgumentError,
+    ModelError,
+    ModelWarning,
+    UnknownNameError,
+    UrdfError,
+)
 
 SRDF = """<robot name="two_link">
   <virtual_joint name="world_joint" type="fixed" parent_frame="world" child_link="base"/>
@@ -41,8 +47,12 @@ def test_an_srdf_is_read_as_pinocchio_reads_it(name):
         stated = model.description.configurations[name]
         for joint in set(model.joint_names) & set(stated):
             i = other.joints[other.getJointId(joint)]
-            assert_allclose(ours[model.q_slice(joint)], theirs[i.idx_q : i.idx_q + i.nq], rtol=0, atol=0)
-        assert_allclose(rd.gravity_forces(model, name), rd.gravity_forces(model, ours), rtol=0, atol=0)
+            assert_allclose(
+                ours[model.q_slice(joint)], theirs[i.idx_q : i.idx_q + i.nq], rtol=0, atol=0
+            )
+        assert_allclose(
+            rd.gravity_forces(model, name), rd.gravity_forces(model, ours), rtol=0, atol=0
+        )
 
 
 def test_states_of_groups_with_one_name_are_one_configuration():
@@ -51,22 +61,32 @@ def test_states_of_groups_with_one_name_are_one_configuration():
     assert_allclose(model.configuration("folded"), [0.0, 1.2])
     again = pickle.loads(pickle.dumps(model.lock("elbow", at="home")))
     assert_allclose(again.configuration("home"), [0.3])
-    assert_allclose(rd.link_pose(again, "home", "tip"), rd.link_pose(model, "home", "tip"), atol=1e-15)
+    assert_allclose(
+        rd.link_pose(again, "home", "tip"), rd.link_pose(model, "home", "tip"), atol=1e-15
+    )
 
 
 def test_a_name_is_taken_wherever_a_configuration_is():
-    model = rd.load_robot("two_link").with_configurations({"home": {"elbow": 0.5}, "away": [0.1, 0.2]})
+    model = rd.load_robot("two_link").with_configurations(
+        {"home": {"elbow": 0.5}, "away": [0.1, 0.2]}
+    )
     home, zero = model.configuration("home"), np.zeros(2)
     assert_allclose(home, [0.0, 0.5])
     for backend in ("native", "numpy", "interpreted"):
         robot = model.with_backend(backend)
-        assert_allclose(rd.inverse_dynamics(robot, "home", zero, zero), rd.gravity_forces(model, home), atol=1e-12)
+        assert_allclose(
+            rd.inverse_dynamics(robot, "home", zero, zero),
+            rd.gravity_forces(model, home),
+            atol=1e-12,
+        )
     assert_allclose(rd.difference(model, "zero", "away"), [0.1, 0.2])
     assert_allclose(rd.inverse_dynamics(model, "home", zero, zero, external={"tip": np.ones(6)}),
                     rd.inverse_dynamics(model, home, zero, zero, external={"tip": np.ones(6)}))  # fmt: skip
     assert_allclose(rd.simulate(model, q0="home", duration=0.01).q[0], home)
     assert_allclose(rd.Plant(model, 1e-3, q0="away").q, [0.1, 0.2])
-    assert rd.inverse_kinematics(model, "tip", rd.link_pose(model, "home", "tip"), start="away").reached
+    assert rd.inverse_kinematics(
+        model, "tip", rd.link_pose(model, "home", "tip"), start="away"
+    ).reached
     assert_allclose(rd.integrate(model, q="home", dv=zero), home)
 
 
@@ -85,7 +105,9 @@ def test_what_is_wrong_with_a_configuration_is_said():
     with pytest.warns(ModelWarning, match="no joint 'sholder'"):
         model.with_configurations(SRDF.replace('"shoulder"', '"sholder"'))
     with pytest.warns(ModelWarning, match="another group's state"):
-        model.with_configurations(SRDF.replace('name="elbow" value="-0.4"', 'name="shoulder" value="-0.4"'))
+        model.with_configurations(
+            SRDF.replace('name="elbow" value="-0.4"', 'name="shoulder" value="-0.4"')
+        )
 
 
 def test_keyframes_of_mjcf_are_configurations():
@@ -98,7 +120,9 @@ def test_keyframes_of_mjcf_are_configurations():
     mujoco.mj_resetDataKeyframe(m, d, 0)
     mujoco.mj_kinematics(m, d)
     assert_allclose(rd.link_pose(model, "stand", "arm")[:3, 3], d.body("arm").xpos, atol=1e-12)
-    assert_allclose(rd.link_pose(model, "stand", "arm")[:3, :3].ravel(), d.body("arm").xmat, atol=1e-12)
+    assert_allclose(
+        rd.link_pose(model, "stand", "arm")[:3, :3].ravel(), d.body("arm").xmat, atol=1e-12
+    )
 
 
 def test_a_frame_is_a_link_without_mass():
@@ -112,8 +136,12 @@ def test_a_frame_is_a_link_without_mass():
         assert_allclose(rd.link_pose(framed, q, "tcp"), expected, atol=1e-14)
         assert_allclose(rd.bias_forces(framed, q, v), rd.bias_forces(model, q, v), rtol=1e-13)
         step = 1e-6
-        moved = rd.link_pose(framed, q + step * v, "tcp") - rd.link_pose(framed, q - step * v, "tcp")
-        assert_allclose((rd.jacobian(framed, q, "tcp") @ v)[3:], moved[:3, 3] / (2 * step), atol=1e-8)
+        moved = rd.link_pose(framed, q + step * v, "tcp") - rd.link_pose(
+            framed, q - step * v, "tcp"
+        )
+        assert_allclose(
+            (rd.jacobian(framed, q, "tcp") @ v)[3:], moved[:3, 3] / (2 * step), atol=1e-8
+        )
         assert rd.inverse_kinematics(framed, "tcp", expected, start=q).reached
     assert model.with_frame("tcp", "tool0").description.source == model.description.source
     with pytest.raises(ModelError, match="already"):
@@ -149,10 +177,28 @@ def test_names_are_taken_on_the_command_line(tmp_path, capsys):
     srdf = tmp_path / "two_link.srdf"
     srdf.write_text(SRDF)
     arguments = ["two_link", "--srdf", str(srdf), "--frame", "tcp=tip:0.1,0,0", "--json"]
-    assert main(["simulate", *arguments, "--start", "folded", "--to", "home", "--csv", str(tmp_path / "run.csv")]) == 0
+    assert (
+        main(
+            [
+                "simulate",
+                *arguments,
+                "--start",
+                "folded",
+                "--to",
+                "home",
+                "--csv",
+                str(tmp_path / "run.csv"),
+            ]
+        )
+        == 0
+    )
     rows = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True, deletechars="")
-    assert_allclose([rows["shoulder.position"][0], rows["elbow.position"][0]], [0.0, 1.2], atol=1e-9)
-    assert_allclose([rows["shoulder.position"][-1], rows["elbow.position"][-1]], [0.3, -0.4], atol=0.01)
+    assert_allclose(
+        [rows["shoulder.position"][0], rows["elbow.position"][0]], [0.0, 1.2], atol=1e-9
+    )
+    assert_allclose(
+        [rows["shoulder.position"][-1], rows["elbow.position"][-1]], [0.3, -0.4], atol=0.01
+    )
     assert main(["info", *arguments]) == 0
     assert '"tcp"' in capsys.readouterr().out
     assert main(["simulate", *arguments, "--to", "hme"]) == 2

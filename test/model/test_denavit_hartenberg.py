@@ -27,9 +27,19 @@ def by_table(rows, q, modified=False):
     for (theta, d, a, alpha), x in zip(rows, q, strict=True):
         c, s, ca, sa = np.cos(theta + x), np.sin(theta + x), np.cos(alpha), np.sin(alpha)
         if modified:
-            A = [[c, -s, 0, a], [s * ca, c * ca, -sa, -d * sa], [s * sa, c * sa, ca, d * ca], [0, 0, 0, 1]]
+            A = [
+                [c, -s, 0, a],
+                [s * ca, c * ca, -sa, -d * sa],
+                [s * sa, c * sa, ca, d * ca],
+                [0, 0, 0, 1],
+            ]
         else:
-            A = [[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]]
+            A = [
+                [c, -s * ca, s * sa, a * c],
+                [s, c * ca, -c * sa, a * s],
+                [0, sa, ca, d],
+                [0, 0, 0, 1],
+            ]
         T = T @ np.array(A)
     return T
 
@@ -38,7 +48,9 @@ def by_table(rows, q, modified=False):
 def test_a_published_table(convention):
     model = rd.from_denavit_hartenberg(PUMA, convention=convention)
     for q in np.random.default_rng(0).uniform(-3, 3, (5, 6)):
-        assert_allclose(rd.link_pose(model, q, "tip"), by_table(PUMA, q, convention == "modified"), atol=1e-12)
+        assert_allclose(
+            rd.link_pose(model, q, "tip"), by_table(PUMA, q, convention == "modified"), atol=1e-12
+        )
 
 
 def test_inertias_are_given_in_the_frames_of_the_table():
@@ -46,7 +58,9 @@ def test_inertias_are_given_in_the_frames_of_the_table():
     body = rd.Inertia(2.0, com, np.diag([0.1, 0.2, 0.25]))
     model = rd.from_denavit_hartenberg(PUMA, inertias=[body] * 6)
     q = np.array([0.3, -0.4, 0.5, 0.6, -0.7, 0.8])
-    center = np.mean([(by_table(PUMA[: k + 1], q[: k + 1]) @ [*com, 1.0])[:3] for k in range(6)], axis=0)
+    center = np.mean(
+        [(by_table(PUMA[: k + 1], q[: k + 1]) @ [*com, 1.0])[:3] for k in range(6)], axis=0
+    )
     assert_allclose(rd.center_of_mass(model, q), center, atol=1e-12)
 
 

@@ -19,7 +19,9 @@ def inertia_of(masses, places):
     com = masses @ places / masses.sum()
     r = places - com
     return rd.Inertia(
-        masses.sum(), com, sum(m * (d @ d * np.eye(3) - np.outer(d, d)) for m, d in zip(masses, r, strict=True))
+        masses.sum(),
+        com,
+        sum(m * (d @ d * np.eye(3) - np.outer(d, d)) for m, d in zip(masses, r, strict=True)),
     )
 
 
@@ -33,8 +35,12 @@ def test_inertias_add_and_move_as_clouds_of_points_do():
     rng = np.random.default_rng(0)
     (m1, p1), (m2, p2), pose = cloud(rng), cloud(rng), random_pose(rng)
     same_inertia(inertia_of(m1, p1) + inertia_of(m2, p2), inertia_of(np.r_[m1, m2], np.r_[p1, p2]))
-    same_inertia(inertia_of(m1, p1).in_parent(pose), inertia_of(m1, p1 @ pose.rotation.T + pose.position))
-    about_origin = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(m1, p1, strict=True))
+    same_inertia(
+        inertia_of(m1, p1).in_parent(pose), inertia_of(m1, p1 @ pose.rotation.T + pose.position)
+    )
+    about_origin = sum(
+        m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(m1, p1, strict=True)
+    )
     np.testing.assert_allclose(inertia_of(m1, p1).about_origin(), about_origin, atol=1e-12)
     body = random_inertia(rng)
     for total in (body + rd.Inertia(), rd.Inertia() + body):
@@ -53,16 +59,26 @@ def test_poses_multiply_like_matrices():
 
 def test_roll_pitch_yaw_turn_about_fixed_axes_one_after_the_other():
     quarter = math.pi / 2
-    np.testing.assert_allclose(rd.Pose.from_rpy(rpy=(quarter, 0, 0)).rotation @ [0, 1, 0], [0, 0, 1], atol=1e-15)
-    np.testing.assert_allclose(rd.Pose.from_rpy(rpy=(0, quarter, 0)).rotation @ [0, 0, 1], [1, 0, 0], atol=1e-15)
-    np.testing.assert_allclose(rd.Pose.from_rpy(rpy=(0, 0, quarter)).rotation @ [1, 0, 0], [0, 1, 0], atol=1e-15)
-    np.testing.assert_allclose(rd.Pose.from_rpy(rpy=(quarter, 0, quarter)).rotation @ [0, 1, 0], [0, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(
+        rd.Pose.from_rpy(rpy=(quarter, 0, 0)).rotation @ [0, 1, 0], [0, 0, 1], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        rd.Pose.from_rpy(rpy=(0, quarter, 0)).rotation @ [0, 0, 1], [1, 0, 0], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        rd.Pose.from_rpy(rpy=(0, 0, quarter)).rotation @ [1, 0, 0], [0, 1, 0], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        rd.Pose.from_rpy(rpy=(quarter, 0, quarter)).rotation @ [0, 1, 0], [0, 0, 1], atol=1e-15
+    )
 
 
 def one_joint(**changes):
     joint = dict(name="j", type=rd.JointType.REVOLUTE, parent="a", child="b", axis=[0, 0, 1])
     return rd.RobotDescription(
-        "r", (rd.Link("a"), rd.Link("b", rd.Inertia(1, [1, 0, 0]))), (rd.Joint(**{**joint, **changes}),)
+        "r",
+        (rd.Link("a"), rd.Link("b", rd.Inertia(1, [1, 0, 0]))),
+        (rd.Joint(**{**joint, **changes}),),
     )
 
 
@@ -111,7 +127,14 @@ def test_axis_is_normalised():
 
 def test_questions_about_names_that_are_not_there_are_answered_with_those_that_are():
     model = rd.load_robot("two_link")
-    for ask in (model.joint, model.link, model.link_index, model.body_index, model.q_slice, model.v_slice):
+    for ask in (
+        model.joint,
+        model.link,
+        model.link_index,
+        model.body_index,
+        model.q_slice,
+        model.v_slice,
+    ):
         with pytest.raises(UnknownNameError, match=r"elbow|forearm"):
             ask("elbo" if "joint" in ask.__name__ or "slice" in ask.__name__ else "forarm")
         with pytest.raises(UnknownNameError):
@@ -121,18 +144,30 @@ def test_questions_about_names_that_are_not_there_are_answered_with_those_that_a
 
 
 def test_coordinates_of_joints():
-    model = random_model(5, 6, types=(rd.JointType.FLOATING, rd.JointType.PLANAR, rd.JointType.REVOLUTE))
+    model = random_model(
+        5, 6, types=(rd.JointType.FLOATING, rd.JointType.PLANAR, rd.JointType.REVOLUTE)
+    )
     q, v = np.arange(model.nq), np.arange(model.nv)
-    assert np.concatenate([q[model.q_slice(name)] for name in model.joint_names]).tolist() == q.tolist()
-    assert np.concatenate([v[model.v_slice(name)] for name in model.joint_names]).tolist() == v.tolist()
-    assert model.nq - model.nv == sum(model.joint(n).type is rd.JointType.FLOATING for n in model.joint_names)
+    assert (
+        np.concatenate([q[model.q_slice(name)] for name in model.joint_names]).tolist()
+        == q.tolist()
+    )
+    assert (
+        np.concatenate([v[model.v_slice(name)] for name in model.joint_names]).tolist()
+        == v.tolist()
+    )
+    assert model.nq - model.nv == sum(
+        model.joint(n).type is rd.JointType.FLOATING for n in model.joint_names
+    )
     for name in model.joint_names:
         if model.joint(name).type is rd.JointType.FLOATING:
             assert model.neutral()[model.q_slice(name)].tolist() == [0, 0, 0, 0, 0, 0, 1]
 
 
 def test_a_single_link_is_a_robot():
-    model = rd.RobotModel.from_description(rd.RobotDescription("stone", (rd.Link("stone", rd.Inertia(3)),), ()))
+    model = rd.RobotModel.from_description(
+        rd.RobotDescription("stone", (rd.Link("stone", rd.Inertia(3)),), ())
+    )
     assert (model.nq, model.nv, model.nb, model.total_mass) == (0, 0, 0, 3)
 
 
@@ -146,7 +181,9 @@ def test_massless_links_inside_a_chain_are_fine_and_so_are_massless_followers():
     ]
     assert rd.RobotModel.from_description(rd.RobotDescription("r", links[:3], joints)).nq == 2
     follower = rd.Joint("cd", parent="c", child="d", mimic=rd.Mimic("bc"), **hinge)
-    assert rd.RobotModel.from_description(rd.RobotDescription("r", links, [*joints, follower])).nq == 2
+    assert (
+        rd.RobotModel.from_description(rd.RobotDescription("r", links, [*joints, follower])).nq == 2
+    )
     with pytest.raises(ModelError, match="'cd'"):
         free = rd.Joint("cd", parent="c", child="d", **hinge)
         rd.RobotModel.from_description(rd.RobotDescription("r", links, [*joints, free]))

@@ -17,16 +17,22 @@ def _interpreted(monkeypatch):
 
 
 SEEDS = st.integers(0, 2**32 - 1)
-QUIET = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def close(one, other, tolerance=1e-11):
-    np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * (1 + np.abs(other).max(initial=0)))
+    np.testing.assert_allclose(
+        one, other, rtol=tolerance, atol=tolerance * (1 + np.abs(other).max(initial=0))
+    )
 
 
 def coordinates(model, names, which):
     slices = [(model.q_slice if which == "q" else model.v_slice)(name) for name in names]
-    return np.concatenate([np.arange(s.start, s.stop) for s in slices]) if slices else np.zeros(0, int)
+    return (
+        np.concatenate([np.arange(s.start, s.stop) for s in slices]) if slices else np.zeros(0, int)
+    )
 
 
 # -- lock --------------------------------------------------------------------------------------------------------
@@ -60,13 +66,17 @@ def test_positions_can_be_given_by_name():
     model = rd.load_robot("six_axis")
     q = np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
     by_array = model.lock(["elbow_joint", "wrist_1_joint"], at=q)
-    by_name = model.lock(["elbow_joint", "wrist_1_joint"], at={"elbow_joint": 0.3, "wrist_1_joint": [-0.4]})
+    by_name = model.lock(
+        ["elbow_joint", "wrist_1_joint"], at={"elbow_joint": 0.3, "wrist_1_joint": [-0.4]}
+    )
     np.testing.assert_array_equal(by_array.body_inertia, by_name.body_inertia)
     at_zero = model.lock("elbow_joint")
     np.testing.assert_array_equal(at_zero.joint("elbow_joint").origin.rotation, np.eye(3))
     assert at_zero.fixed_joint_names == ("elbow_joint", "tool0_joint")
     assert "elbow_joint" not in at_zero.description.initial_positions
-    assert len(at_zero.initial_configuration()) == 5 and at_zero.initial_configuration()[1] == -1.5708
+    assert (
+        len(at_zero.initial_configuration()) == 5 and at_zero.initial_configuration()[1] == -1.5708
+    )
     assert model.nq == 6, "the old model is as it was"
 
 
@@ -74,7 +84,9 @@ def test_what_mimics_a_locked_joint_is_locked_with_it():
     model = random_model(3, 8, mimic=0.6)
     master = model.moving_joint_names[model.mimic_master[model.mimic_master >= 0][0]]
     follower = next(
-        n for i, n in enumerate(model.moving_joint_names) if model.mimic_master[i] == model.body_index(master)
+        n
+        for i, n in enumerate(model.moving_joint_names)
+        if model.mimic_master[i] == model.body_index(master)
     )
     locked = model.lock(master, at={master: 0.4})
     assert {master, follower} <= set(locked.fixed_joint_names)
@@ -138,7 +150,9 @@ def test_subtree_with_a_foreign_master():
     i = next(i for i in range(model.nb) if 0 <= model.mimic_master[i] < i)
     follower = model.joint(model.moving_joint_names[i])
     if follower.mimic is not None and model.body_index(follower.mimic.joint) < i:
-        with pytest.raises(ModelError, match=f"'{follower.name}' mimics '{follower.mimic.joint}'.*Lock"):
+        with pytest.raises(
+            ModelError, match=f"'{follower.name}' mimics '{follower.mimic.joint}'.*Lock"
+        ):
             model.subtree(follower.parent)
 
 
@@ -147,8 +161,14 @@ def test_subtree_with_a_foreign_master():
 
 def test_attached_payload_is_the_urdf_with_the_payload_written_in():
     model = rd.load_robot("six_axis")
-    body = rd.Inertia(2.5, [0.01, -0.02, 0.06], [[0.02, 0.001, -0.002], [0.001, 0.03, 0.003], [-0.002, 0.003, 0.025]])
-    loaded = model.attach("tool0", body, rd.Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), name="box")
+    body = rd.Inertia(
+        2.5,
+        [0.01, -0.02, 0.06],
+        [[0.02, 0.001, -0.002], [0.001, 0.03, 0.003], [-0.002, 0.003, 0.025]],
+    )
+    loaded = model.attach(
+        "tool0", body, rd.Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), name="box"
+    )
     text = (
         rd.robot_path("six_axis")
         .read_text()
@@ -183,9 +203,14 @@ def test_payload_adds_its_own_kinetic_and_potential_energy(seed):
     R, c = at[:3, :3], at[:3, :3] @ body.com + at[:3, 3]
     omega = twist[:3]
     velocity = twist[3:] + np.cross(omega, c - rd.link_pose(model, q, link)[:3, 3])
-    kinetic = 0.5 * body.mass * velocity @ velocity + 0.5 * omega @ R @ body.rotational @ R.T @ omega
+    kinetic = (
+        0.5 * body.mass * velocity @ velocity + 0.5 * omega @ R @ body.rotational @ R.T @ omega
+    )
     close(rd.kinetic_energy(loaded, q, v), rd.kinetic_energy(model, q, v) + kinetic)
-    close(rd.potential_energy(loaded, q), rd.potential_energy(model, q) - body.mass * model.gravity @ c)
+    close(
+        rd.potential_energy(loaded, q),
+        rd.potential_energy(model, q) - body.mass * model.gravity @ c,
+    )
     close(rd.link_pose(loaded, q, "payload"), at)
 
 
@@ -205,7 +230,9 @@ def test_attached_robot_and_its_carrier_can_be_cut_apart_again(seed):
     tool = random_model(seed + 1, 3, mimic=0.3, armature=True)
     link, pose = str(rng.choice(arm.link_names)), random_pose(rng)
     both = arm.attach(link, tool, pose, prefix="tool_")
-    assert set(both.joint_names) == set(arm.joint_names) | {"tool_" + name for name in tool.joint_names}
+    assert set(both.joint_names) == set(arm.joint_names) | {
+        "tool_" + name for name in tool.joint_names
+    }
     assert both.total_mass == pytest.approx(arm.total_mass + tool.total_mass)
     again = both.subtree("tool_root")
     q, v, a = random_state(tool, rng)
@@ -218,7 +245,9 @@ def test_attached_robot_and_its_carrier_can_be_cut_apart_again(seed):
     qa, va, aa = random_state(arm, rng)
     poses = [rd.link_pose(held, qa, "tool_" + name) for name in tool.link_names]
     for name, pose_of_link in zip(tool.link_names, poses, strict=True):
-        close(pose_of_link, rd.link_pose(arm, qa, link) @ pose.matrix() @ rd.link_pose(tool, q, name))
+        close(
+            pose_of_link, rd.link_pose(arm, qa, link) @ pose.matrix() @ rd.link_pose(tool, q, name)
+        )
     assert held.nv == arm.nv
     assert np.isfinite(rd.inverse_dynamics(held, qa, va, aa)).all()
 
@@ -255,13 +284,22 @@ def test_bad_attachments():
 
 def test_the_chosen_backend_stays():
     model = rd.load_robot("six_axis").with_backend("numpy")
-    edited = model.lock("elbow_joint").attach("tool0", 1.0).subtree("shoulder_link").replace(gravity=(0, 0, 0))
+    edited = (
+        model.lock("elbow_joint")
+        .attach("tool0", 1.0)
+        .subtree("shoulder_link")
+        .replace(gravity=(0, 0, 0))
+    )
     assert model.backend == edited.backend == rd.backend_of(edited) == "numpy"
     assert rd.backend_of(rd.load_robot("six_axis")) == "interpreted"
 
 
 def test_edited_robots_can_be_written_and_read():
-    model = rd.load_robot("two_arm_torso").lock("torso_yaw", at={"torso_yaw": 0.5}).attach("left_hand", 1.0)
+    model = (
+        rd.load_robot("two_arm_torso")
+        .lock("torso_yaw", at={"torso_yaw": 0.5})
+        .attach("left_hand", 1.0)
+    )
     again = rd.load_urdf(rd.to_urdf(model))
     q, v, a = random_state(model, 1)
     close(rd.inverse_dynamics(again, q, v, a), rd.inverse_dynamics(model, q, v, a))

@@ -5,7 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from support.example_robots import UNSOUND, example_urdf, example_urdfs, name_of, sound_example_urdfs
+from support.example_robots import (
+    UNSOUND,
+    example_urdf,
+    example_urdfs,
+    name_of,
+    sound_example_urdfs,
+)
 from support.pinocchio_bridge import PinocchioBridge
 from support.random_trees import random_state
 
@@ -61,7 +67,10 @@ def test_loads_with_at_most_a_warning(path, floating_base, capfd):
         else:
             model = rd.load_urdf(path, floating_base=floating_base)
             if path.stem in REMARKED:
-                assert any(f"link {REMARKED[path.stem]!r} <inertial>" in f for f in caught[0].message.findings)
+                assert any(
+                    f"link {REMARKED[path.stem]!r} <inertial>" in f
+                    for f in caught[0].message.findings
+                )
         if path.name not in UNSOUND:
             model = rd.load_urdf(path, floating_base=floating_base, inertia_check="repair")
             rd.load_urdf(rd.to_urdf(model), inertia_check="error")
@@ -76,7 +85,9 @@ def test_unsound_files_say_why():
 
 def test_mimics_of_joints_that_do_not_exist_move_on_their_own_as_in_pinocchio():
     path = example_urdf("alex_psyonic_hands.urdf")
-    with pytest.warns(ModelWarning, match=r"'Left_index_q2' <mimic>: joint 'index_q1' does not exist; .* own"):
+    with pytest.warns(
+        ModelWarning, match=r"'Left_index_q2' <mimic>: joint 'index_q1' does not exist; .* own"
+    ):
         model = rd.load_urdf(path)
     assert model.nv == pin.buildModelFromUrdf(str(path)).nv
 
@@ -87,7 +98,11 @@ def link_poses(model, q):
     for i, name in enumerate(model.moving_joint_names):
         at = model.q_index[i]
         own = q[at : at + model.joint(name).type.nq]
-        value[name] = model.mimic_multiplier[i] * own + model.mimic_offset[i] if model.mimic_master[i] >= 0 else own
+        value[name] = (
+            model.mimic_multiplier[i] * own + model.mimic_offset[i]
+            if model.mimic_master[i] >= 0
+            else own
+        )
     into = {joint.child: joint for joint in model.description.joints}
     poses = {model.root_link: rd.Pose()}
     for link in model.link_names[1:]:
@@ -102,12 +117,16 @@ def field_of(model, *names):
 
 
 @pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
-@pytest.mark.parametrize("path", [p for p in sound_example_urdfs() if p.stem not in ON_REQUEST], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [p for p in sound_example_urdfs() if p.stem not in ON_REQUEST], ids=name_of
+)
 def test_structure_is_pinocchios(path, floating_base):
     model = load(path)
     if floating_base:
         if "root_joint" in model.fixed_joint_names + model.moving_joint_names:
-            pytest.skip("the robot has a joint called root_joint, for which Pinocchio has no other name")
+            pytest.skip(
+                "the robot has a joint called root_joint, for which Pinocchio has no other name"
+            )
         model = load(path, floating_base=True)
     bridge = PinocchioBridge(model, path.read_text(), floating_base=floating_base)
     theirs = bridge.model
@@ -145,7 +164,9 @@ def test_structure_is_pinocchios(path, floating_base):
             assert (model.effort_limit[v], model.velocity_limit[v]) == (effort, velocity)
             if not followers.any():
                 assert model.damping[v] == theirs.damping[row]
-                assert model.friction[v] == field_of(theirs, "upperDryFrictionLimit", "friction")[row]
+                assert (
+                    model.friction[v] == field_of(theirs, "upperDryFrictionLimit", "friction")[row]
+                )
 
     q, _, _ = random_state(model, 1)
     pin.framesForwardKinematics(theirs, bridge.data, bridge.q(q))
@@ -159,10 +180,15 @@ def test_structure_is_pinocchios(path, floating_base):
     assert seen >= len(model.link_names) - 1
 
 
-@pytest.mark.parametrize("path", [p for p in sound_example_urdfs() if p.stem not in ON_REQUEST], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [p for p in sound_example_urdfs() if p.stem not in ON_REQUEST], ids=name_of
+)
 def test_total_mass_counts_every_link_once(path):
     text = path.read_text()
     masses = [
-        float(value) for value in re.findall(r"<mass\s+value\s*=\s*[\"']([^\"']+)", re.sub(r"(?s)<!--.*?-->", "", text))
+        float(value)
+        for value in re.findall(
+            r"<mass\s+value\s*=\s*[\"']([^\"']+)", re.sub(r"(?s)<!--.*?-->", "", text)
+        )
     ]
     assert load(path).total_mass == pytest.approx(sum(masses), rel=1e-12)

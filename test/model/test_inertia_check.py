@@ -50,10 +50,19 @@ def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOL
             r"link 'arm' <inertial> \(line 3\): .*not positive \(principal moments -0.001, 0.001, 0.003 kg",
         ),
         (robot(ball(-0.1)), r"link 'arm' <inertial> \(line 3\): .*not positive"),
-        (robot(SOLID, arm_mass=-1), r"link 'arm' <inertial> \(line 3\): the mass -1 kg is negative"),
+        (
+            robot(SOLID, arm_mass=-1),
+            r"link 'arm' <inertial> \(line 3\): the mass -1 kg is negative",
+        ),
         # what is fixed to the impossible link is too light to make up for it, or impossible itself
-        (robot(THIN, ball(0.001)), r"'arm' .*0.001, 0.001, 0.01 .*joint 'hinge' moves.*0.002, 0.002, 0.011"),
-        (robot(ball(0.001), THIN), r"link 'camera' <inertial> \(line 4\): .*joint 'hinge' moves.*0.002, 0.002, 0.011"),
+        (
+            robot(THIN, ball(0.001)),
+            r"'arm' .*0.001, 0.001, 0.01 .*joint 'hinge' moves.*0.002, 0.002, 0.011",
+        ),
+        (
+            robot(ball(0.001), THIN),
+            r"link 'camera' <inertial> \(line 4\): .*joint 'hinge' moves.*0.002, 0.002, 0.011",
+        ),
         (robot(THIN, THIN), r"link 'arm' .*link 'camera' <inertial>"),
         # the root body is judged like the others
         (robot(SOLID, base=THIN), r"link 'base' <inertial> \(line 2\): .*triangle"),
@@ -84,15 +93,29 @@ def test_a_body_that_cannot_exist_is_an_error_where_that_is_asked_for(text, mess
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (robot(INDEFINITE), r"link 'arm' <inertial> \(line 3\): .*not positive .*-0.001, 0.001, 0.003 kg"),
+        (
+            robot(INDEFINITE),
+            r"link 'arm' <inertial> \(line 3\): .*not positive .*-0.001, 0.001, 0.003 kg",
+        ),
         (robot(ball(-0.1)), r"link 'arm' <inertial> \(line 3\): .*not positive"),
-        (robot(SOLID, arm_mass=-1), r"link 'arm' <inertial> \(line 3\): the mass -1 kg is negative"),
-        (robot(SOLID, ball(0.001), camera_mass=-0.1), r"link 'camera' <inertial> \(line 4\): the mass -0.1 kg"),
-        (robot(INDEFINITE, INDEFINITE), r"link 'arm' .*\n  link 'camera' <inertial> \(line 4\): .*not positive"),
+        (
+            robot(SOLID, arm_mass=-1),
+            r"link 'arm' <inertial> \(line 3\): the mass -1 kg is negative",
+        ),
+        (
+            robot(SOLID, ball(0.001), camera_mass=-0.1),
+            r"link 'camera' <inertial> \(line 4\): the mass -0.1 kg",
+        ),
+        (
+            robot(INDEFINITE, INDEFINITE),
+            r"link 'arm' .*\n  link 'camera' <inertial> \(line 4\): .*not positive",
+        ),
     ],
     ids=["product", "moments", "mass", "mass of a part", "two links"],
 )
-def test_what_could_make_the_mass_matrix_indefinite_is_an_error_by_default(text, message, floating_base):
+def test_what_could_make_the_mass_matrix_indefinite_is_an_error_by_default(
+    text, message, floating_base
+):
     with pytest.raises(UrdfError, match=f"(?s){message}") as caught:
         rd.load_urdf(text, floating_base=floating_base)
     assert caught.value.setting == ("inertia_check", "repair")
@@ -112,7 +135,12 @@ def test_a_negative_moment_of_a_root_matters_only_where_the_root_moves():
 @pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize(
     "text",
-    [robot(THIN), robot(ball(0.001), THIN), robot(SOLID, base=THIN), robot(SOLID, THIN, on="base", base=ball(0.001))],
+    [
+        robot(THIN),
+        robot(ball(0.001), THIN),
+        robot(SOLID, base=THIN),
+        robot(SOLID, THIN, on="base", base=ball(0.001)),
+    ],
     ids=["link", "part", "root", "part of the root"],
 )
 def test_a_broken_triangle_inequality_is_one_warning_with_the_correction(text, floating_base):
@@ -161,7 +189,11 @@ def test_the_repaired_inertia_is_the_nearest_of_all_possible_ones(seed):
     given_ = rd.Inertia(1.0, rng.standard_normal(3), odd + odd.T)
     new = nearest_possible(given_)
     fault = inertia_fault(new)
-    assert (fault is None or not fault.impossible) and new.mass == 1.0 and (new.com == given_.com).all()
+    assert (
+        (fault is None or not fault.impossible)
+        and new.mass == 1.0
+        and (new.com == given_.com).all()
+    )
 
     def second(matrix):
         return 0.5 * np.trace(matrix) * np.eye(3) - matrix
@@ -183,7 +215,9 @@ def test_an_impossible_link_in_a_possible_body_is_a_warning_that_names_it(bad, o
     with pytest.warns(ModelWarning) as record:
         model = rd.load_urdf(text, floating_base=floating_base)
     (finding,) = record[0].message.findings
-    assert finding.startswith("link 'camera' <inertial> (line 4): ") and "nearest possible" in finding
+    assert (
+        finding.startswith("link 'camera' <inertial> (line 4): ") and "nearest possible" in finding
+    )
     assert model.description.findings == (finding,)
     if on == "arm":
         body = model.body_inertia[model.body_index("hinge")]
@@ -191,7 +225,9 @@ def test_an_impossible_link_in_a_possible_body_is_a_warning_that_names_it(bad, o
     m = rd.mass_matrix(model, model.neutral())
     assert np.linalg.eigvalsh(m).min() > 0.0
     # editing goes on with what was accepted
-    assert model.lock("hinge").attach("camera", 0.5).total_mass == pytest.approx(model.total_mass + 0.5)
+    assert model.lock("hinge").attach("camera", 0.5).total_mass == pytest.approx(
+        model.total_mass + 0.5
+    )
 
 
 def test_a_link_cut_off_from_what_made_it_possible_is_judged_alone():
@@ -216,13 +252,18 @@ def test_robots_made_by_hand_are_judged_too():
         with pytest.raises(ModelError, match=f"link 'b' <inertial>: .*{message}"):
             rd.RobotModel.from_description(description(bad, inertia_check="error"))
         assert rd.RobotModel.from_description(description(bad, inertia_check="repair")).nq == 1
-    assert rd.RobotModel.from_description(description(rd.Inertia(1, rotational=np.diag([1, 1, 3])))).nq == 1
+    assert (
+        rd.RobotModel.from_description(description(rd.Inertia(1, rotational=np.diag([1, 1, 3])))).nq
+        == 1
+    )
     with pytest.raises(ModelError, match="negative"):
         rd.RobotModel.from_description(description(rd.Inertia(-1)))
 
 
 def test_sums_beyond_floating_point_are_an_error_in_any_case():
-    text = robot(SOLID, SOLID).replace('<mass value="0.1"/>', '<origin xyz="1e200 0 0"/><mass value="0.1"/>')
+    text = robot(SOLID, SOLID).replace(
+        '<mass value="0.1"/>', '<origin xyz="1e200 0 0"/><mass value="0.1"/>'
+    )
     for policy in ("error", "warn", "repair"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -257,7 +298,10 @@ def test_inertia_without_mass_is_odd_but_possible():
 
 def density_is_possible(matrix):
     """How far from impossible: least eigenvalue of the second moments of mass, tr(I)/2 - I, over the largest moment."""
-    return np.linalg.eigvalsh(0.5 * np.trace(matrix) * np.eye(3) - matrix)[0] / np.abs(np.linalg.eigvalsh(matrix)).max()
+    return (
+        np.linalg.eigvalsh(0.5 * np.trace(matrix) * np.eye(3) - matrix)[0]
+        / np.abs(np.linalg.eigvalsh(matrix)).max()
+    )
 
 
 @settings(deadline=None, max_examples=150)
@@ -277,7 +321,10 @@ def test_the_verdict_is_that_on_the_second_moments_of_mass_of_the_whole(seed, we
         rd.Link("b", rd.Inertia(1.0, rotational=solid)),
         rd.Link("c", rd.Inertia(1.0, rotational=odd)),
     )
-    joints = (rd.Joint("j", rd.JointType.CONTINUOUS, "a", "b"), rd.Joint("k", rd.JointType.FIXED, "b", "c"))
+    joints = (
+        rd.Joint("j", rd.JointType.CONTINUOUS, "a", "b"),
+        rd.Joint("k", rd.JointType.FIXED, "b", "c"),
+    )
     description = rd.RobotDescription("r", links, joints, inertia_check="error")
     if margin > 0.0:
         rd.RobotModel.from_description(description)

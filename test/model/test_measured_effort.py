@@ -35,7 +35,9 @@ def test_as_measured_and_back_is_the_motors_effort(meaning, values, reversed_sen
     kind = kind_of(meaning, -np.ones(3) if reversed_sensor else None)
     parts = {"gravity": gravity, "friction": friction, "rotor": rotor}
     published = as_measured(kind, tau, command=np.zeros(3), **parts)
-    np.testing.assert_allclose(motor_effort(kind, published, applied=np.full(3, np.nan), **parts), tau, atol=1e-9)
+    np.testing.assert_allclose(
+        motor_effort(kind, published, applied=np.full(3, np.nan), **parts), tau, atol=1e-9
+    )
 
 
 def test_each_meaning_by_hand():
@@ -50,13 +52,17 @@ def test_each_meaning_by_hand():
         (MeasuredEffort("commanded"), 3.0),
         (MeasuredEffort("none"), np.nan),
     ]:
-        np.testing.assert_equal(as_measured(kind, tau, command=np.array([3.0]), **parts), [published])
+        np.testing.assert_equal(
+            as_measured(kind, tau, command=np.array([3.0]), **parts), [published]
+        )
 
 
 def test_nothing_measured_means_what_was_applied():
     for meaning in ("commanded", "none"):
         applied = np.array([1.0, 2.0])
-        tau = motor_effort(MeasuredEffort(meaning), np.full(2, np.nan), applied=applied, gravity=np.zeros(2))
+        tau = motor_effort(
+            MeasuredEffort(meaning), np.full(2, np.nan), applied=applied, gravity=np.zeros(2)
+        )
         np.testing.assert_array_equal(tau, applied)
 
 
@@ -93,7 +99,10 @@ FACTORS = np.linspace(0.4, 0.6, 6)
 def test_efforts_at_rest_do_not_contradict_the_meaning_that_is_right(poses, meaning):
     gravity, held = poses
     kind = MeasuredEffort(meaning, FACTORS if meaning == "current" else None)
-    for command in (gravity, np.zeros_like(gravity)):  # the controller supplies gravity, or the robot does
+    for command in (
+        gravity,
+        np.zeros_like(gravity),
+    ):  # the controller supplies gravity, or the robot does
         published = as_measured(kind, held, command=command, gravity=gravity)
         assert meaning_at_rest(kind, published, gravity, command) == ""
 
@@ -101,7 +110,12 @@ def test_efforts_at_rest_do_not_contradict_the_meaning_that_is_right(poses, mean
 @pytest.mark.parametrize(
     ("setting", "truth", "factors", "evidence"),
     [
-        ("torque", "torque_without_gravity", None, "do not change with gravity: rather torque_without_gravity"),
+        (
+            "torque",
+            "torque_without_gravity",
+            None,
+            "do not change with gravity: rather torque_without_gravity",
+        ),
         ("torque", "torque", -np.ones(6), "their sign is the other one"),
         ("torque", "current", FACTORS, "rather current"),
         ("torque", "commanded", None, "they are the commands: rather commanded"),

@@ -27,7 +27,8 @@ ARM = """<mujoco model="arm"><compiler angle="radian"/><option gravity="0 0 -9.8
 def test_the_equations_of_motion_are_mujocos(tmp_path, free):
     text = (
         ARM.replace(
-            '<body name="base" pos="0.1 0 0.5" euler="0.2 0.1 0">', '<body name="base"><freejoint name="free"/>'
+            '<body name="base" pos="0.1 0 0.5" euler="0.2 0.1 0">',
+            '<body name="base"><freejoint name="free"/>',
         )
         if free
         else ARM
@@ -38,7 +39,10 @@ def test_the_equations_of_motion_are_mujocos(tmp_path, free):
     m = mujoco.MjModel.from_xml_string(text)
     d = mujoco.MjData(m)
     assert model.joint_names == (("free",) if free else ()) + ("yaw", "pitch", "slide", "left")
-    assert model.effort_limit[model.v_slice("yaw")] == 100.0 and model.lower[model.q_slice("yaw")] == -1.0
+    assert (
+        model.effort_limit[model.v_slice("yaw")] == 100.0
+        and model.lower[model.q_slice("yaw")] == -1.0
+    )
     rng = np.random.default_rng(3)
     for _ in range(5):
         q = rd.integrate(model, model.neutral(), rng.uniform(-1, 1, model.nv))
@@ -53,13 +57,17 @@ def test_the_equations_of_motion_are_mujocos(tmp_path, free):
             back[:6, :6] = 0.0
             back[:3, 3:6], back[3:6, :3] = np.eye(3), R.T
         d.qpos, d.qvel, d.qacc = theirs_q, theirs_v, theirs_a
-        m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+        m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT) | int(
+            mujoco.mjtDisableBit.mjDSBL_CONTACT
+        )
         mujoco.mj_inverse(m, d)
         ours = rd.inverse_dynamics(model, q, v, a)
         theirs = back @ (d.qfrc_inverse + d.qfrc_passive)
         np.testing.assert_allclose(ours, theirs, atol=1e-9 * np.abs(theirs).max())
         for body in ("base", "upper", "slider", "finger", "tool"):
-            np.testing.assert_allclose(rd.link_pose(model, q, body)[:3, 3], d.body(body).xpos, atol=1e-12)
+            np.testing.assert_allclose(
+                rd.link_pose(model, q, body)[:3, 3], d.body(body).xpos, atol=1e-12
+            )
             np.testing.assert_allclose(
                 rd.link_pose(model, q, body)[:3, :3], d.body(body).xmat.reshape(3, 3), atol=1e-12
             )
@@ -72,18 +80,29 @@ def test_coupled_joints_are_mimics_and_the_rest_is_said():
     with pytest.warns(ModelWarning, match="'equality1' is no part of the model"):
         model = rd.load_urdf(ARM.replace("</mujoco>", more))
     mimic = model.joint("left").mimic
-    assert (mimic.joint, mimic.multiplier) == ("slide", 2.0) and mimic.offset == pytest.approx(0.1 - 2.0 * 0.1)
+    assert (mimic.joint, mimic.multiplier) == ("slide", 2.0) and mimic.offset == pytest.approx(
+        0.1 - 2.0 * 0.1
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (
-            ARM.replace('<joint name="left" axis="1 0 0" pos="0 0.01 0"/>', '<joint name="left" type="ball"/>'),
+            ARM.replace(
+                '<joint name="left" axis="1 0 0" pos="0 0.01 0"/>',
+                '<joint name="left" type="ball"/>',
+            ),
             "ball joint",
         ),
-        (ARM.replace("slide", "glide", 1).replace('type="slide"', 'type="glide"'), "MuJoCo refuses it"),
-        ('<?xml version="1.0"?><!-- world --><sdf version="1.9"><model name="m"/></sdf>', "sdformat_urdf"),
+        (
+            ARM.replace("slide", "glide", 1).replace('type="slide"', 'type="glide"'),
+            "MuJoCo refuses it",
+        ),
+        (
+            '<?xml version="1.0"?><!-- world --><sdf version="1.9"><model name="m"/></sdf>',
+            "sdformat_urdf",
+        ),
     ],
     ids=["ball", "broken", "sdf"],
 )

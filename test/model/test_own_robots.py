@@ -15,7 +15,14 @@ from robot_dynamics_ros import resources
 from robot_dynamics_ros.errors import RobotDynamicsError, UnknownNameError
 
 NAMES = ("pendulum", "seven_axis", "six_axis", "three_link", "two_arm_torso", "two_link")
-SIZES = {"pendulum": 1, "two_link": 2, "three_link": 3, "six_axis": 6, "seven_axis": 7, "two_arm_torso": 11}
+SIZES = {
+    "pendulum": 1,
+    "two_link": 2,
+    "three_link": 3,
+    "six_axis": 6,
+    "seven_axis": 7,
+    "two_arm_torso": 11,
+}
 
 
 def test_all_are_there():
@@ -58,7 +65,9 @@ def test_pinocchio_reads_the_same(name):
         assert model.body_mass[i] == pytest.approx(body.mass, rel=1e-14)
         np.testing.assert_allclose(model.body_com[i], body.lever, atol=1e-14)
         np.testing.assert_allclose(model.body_inertia[i], body.inertia, atol=1e-14)
-        np.testing.assert_allclose(model.joint_position[i], bridge.model.jointPlacements[j].translation, atol=1e-14)
+        np.testing.assert_allclose(
+            model.joint_position[i], bridge.model.jointPlacements[j].translation, atol=1e-14
+        )
 
 
 def test_published_figures():
@@ -71,7 +80,9 @@ def test_published_figures():
     pose, link = rd.Pose(), "tool0"
     while link in into:
         pose, link = into[link].origin @ pose, into[link].parent
-    np.testing.assert_allclose(pose.position, [-0.425 - 0.3922, -0.1333 - 0.0996, 0.1625 - 0.0997], atol=1e-12)
+    np.testing.assert_allclose(
+        pose.position, [-0.425 - 0.3922, -0.1333 - 0.0996, 0.1625 - 0.0997], atol=1e-12
+    )
     panda = rd.load_robot("seven_axis")
     assert panda.total_mass == pytest.approx(
         0.629769 + 4.970684 + 0.646926 + 3.228604 + 3.587895 + 1.225946 + 1.666555 + 0.735522
@@ -97,7 +108,9 @@ def test_unknown_robot_is_told_the_known_ones():
             rd.robot_path(bad)
 
 
-@pytest.mark.parametrize("place", ["checkout", "venv", "debian", "target", "ament", "ament elsewhere", "nowhere"])
+@pytest.mark.parametrize(
+    "place", ["checkout", "venv", "debian", "target", "ament", "ament elsewhere", "nowhere"]
+)
 def test_robots_are_found_wherever_they_were_installed(place, tmp_path, monkeypatch, request):
     source = rd.robot_path("pendulum").parent
     package = {

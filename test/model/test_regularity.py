@@ -46,9 +46,21 @@ SINGULAR = {
     "massless slide": (chain((R, Z, SOLID), (P, X, NOTHING)), "j2", "'l2'"),
     "rod about itself": (chain((R, X, SOLID), (R, Z, ROD)), "j2", "inertia about its axis .*'l2'"),
     "point on the axis": (chain((R, Z, POINT)), "j1", "'l1'"),
-    "coaxial, nothing between": (chain((R, Z, NOTHING), (R, Z, SOLID)), "j1", "'j1' and 'j2' can move against"),
-    "two slides in line": (chain((P, X, NOTHING), (P, X, SOLID)), "j1", "'j1' and 'j2' can move against"),
-    "floating on a massless root": (chain((F, X, NOTHING), (R, Z, SOLID)), "j1", "'j1' and 'j2'.*'l1'"),
+    "coaxial, nothing between": (
+        chain((R, Z, NOTHING), (R, Z, SOLID)),
+        "j1",
+        "'j1' and 'j2' can move against",
+    ),
+    "two slides in line": (
+        chain((P, X, NOTHING), (P, X, SOLID)),
+        "j1",
+        "'j1' and 'j2' can move against",
+    ),
+    "floating on a massless root": (
+        chain((F, X, NOTHING), (R, Z, SOLID)),
+        "j1",
+        "'j1' and 'j2'.*'l1'",
+    ),
     "floating with nothing": (chain((F, X, NOTHING)), "j1", "'l1'"),
     "floating point": (chain((F, X, Inertia(1.0))), "j1", "'l1'"),
     "nothing at all": (chain((R, Z, NOTHING), (R, X, NOTHING)), "j2", "'l2'"),
@@ -73,12 +85,21 @@ def test_a_singular_robot_is_an_error_that_names_the_joint(case):
         rd.RobotModel.from_description(description)
     assert "mass matrix is singular" in str(caught.value) and joint in caught.value.got
     assert caught.value.setting == ("inertia_check", "repair")
-    repaired = rd.RobotModel.from_description(dataclasses.replace(description, inertia_check="repair"))
+    repaired = rd.RobotModel.from_description(
+        dataclasses.replace(description, inertia_check="repair")
+    )
     assert any("repaired" in finding for finding in repaired.description.findings)
     assert consistent(repaired) < 1e-6
-    driven = tuple(dataclasses.replace(j, armature=0.1) if j.type is not F else j for j in description.joints)
+    driven = tuple(
+        dataclasses.replace(j, armature=0.1) if j.type is not F else j for j in description.joints
+    )
     if all(j.type is not F for j in driven):
-        assert consistent(rd.RobotModel.from_description(dataclasses.replace(description, joints=driven))) < 1e-9
+        assert (
+            consistent(
+                rd.RobotModel.from_description(dataclasses.replace(description, joints=driven))
+            )
+            < 1e-9
+        )
 
 
 @pytest.mark.parametrize("case", REGULAR)
@@ -88,9 +109,17 @@ def test_massless_links_inside_are_fine(case):
 
 def test_a_massless_mimic_finger_is_moved_by_its_master():
     hand = chain((R, Z, NOTHING), (R, X, NOTHING))
-    fingers = (hand.joints[0], dataclasses.replace(hand.joints[1], parent="l0", mimic=Mimic("j1", 2.0)))
+    fingers = (
+        hand.joints[0],
+        dataclasses.replace(hand.joints[1], parent="l0", mimic=Mimic("j1", 2.0)),
+    )
     links = (hand.links[0], hand.links[1], Link("l2", SOLID))
-    assert consistent(rd.RobotModel.from_description(dataclasses.replace(hand, links=links, joints=fingers))) < 1e-9
+    assert (
+        consistent(
+            rd.RobotModel.from_description(dataclasses.replace(hand, links=links, joints=fingers))
+        )
+        < 1e-9
+    )
     with pytest.raises(ModelError, match="joint 'j1'"):
         rd.RobotModel.from_description(dataclasses.replace(hand, joints=fingers))
 
@@ -122,7 +151,17 @@ def test_what_loads_has_the_rank_that_pinocchio_finds(seed):
         parent = f"l{rng.integers(k)}"
         origin = Pose.from_rpy(rng.choice([0.0, 0.3], 3), rng.choice([0.0, np.pi / 2], 3))
         limits = JointLimits(-1, 1, 1, 1)
-        joints.append(Joint(f"j{k}", JointType.REVOLUTE if kind is R else P, parent, f"l{k}", origin, axis, limits))
+        joints.append(
+            Joint(
+                f"j{k}",
+                JointType.REVOLUTE if kind is R else P,
+                parent,
+                f"l{k}",
+                origin,
+                axis,
+                limits,
+            )
+        )
     description = RobotDescription("r", tuple(links), tuple(joints))
     theirs = pin.buildModelFromXML(rd.to_urdf(description))
     M = pin.crba(theirs, theirs.createData(), rng.uniform(-1.0, 1.0, n))
@@ -172,7 +211,9 @@ def test_a_mutated_robot_is_refused_by_name_or_can_be_computed_with(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = rd.load_urdf(text, floating_base=floating, inertia_check=policy).with_backend("numpy")
+            model = rd.load_urdf(text, floating_base=floating, inertia_check=policy).with_backend(
+                "numpy"
+            )
         except RobotDynamicsError as error:
             assert error.where and error.remedy and len(str(error).splitlines()) <= 11
             return

@@ -39,7 +39,9 @@ def test_solids_against_a_sum_over_points(name):
 def test_the_cuboid_of_a_published_example():
     bar = rd.inertia_of_cuboid((1.0, 0.1, 0.1), density=1000.0)
     assert_allclose(bar.mass, 10.0)
-    assert_allclose(bar.rotational, np.diag([1 / 60, 0.8416666666666667, 0.8416666666666667]), rtol=1e-14)
+    assert_allclose(
+        bar.rotational, np.diag([1 / 60, 0.8416666666666667, 0.8416666666666667]), rtol=1e-14
+    )
 
 
 def test_a_smooth_density_to_many_figures():
@@ -51,16 +53,24 @@ def test_a_smooth_density_to_many_figures():
     assert_allclose(body.com, [c, 0.1, 0.1], rtol=1e-12)
     along = (1 / 3 + 1 / 4) / 1.5 - c * c
     assert_allclose(
-        np.diag(body.rotational), m * np.array([0.04 / 6, along + 0.04 / 12, along + 0.04 / 12]), rtol=1e-11
+        np.diag(body.rotational),
+        m * np.array([0.04 / 6, along + 0.04 / 12, along + 0.04 / 12]),
+        rtol=1e-11,
     )
     ball = rd.inertia_of_density(
-        lambda x, y, z: RHO * (x * x + y * y + z * z < 0.01), (-0.1,) * 3, (0.1,) * 3, tolerance=3e-3
+        lambda x, y, z: RHO * (x * x + y * y + z * z < 0.01),
+        (-0.1,) * 3,
+        (0.1,) * 3,
+        tolerance=3e-3,
     )
     assert_allclose(ball.mass, rd.inertia_of_sphere(0.1, density=RHO).mass, rtol=5e-3)
 
 
 def cube_mesh(size, at=(0.0, 0.0, 0.0)):
-    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float) * size + at
+    corners = (
+        np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float) * size
+        + at
+    )
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     return corners, [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
 
@@ -74,7 +84,9 @@ def test_meshes():
     assert_allclose(mesh.rotational, exact.rotational, rtol=1e-9, atol=1e-9)
     turned = rd.inertia_of_mesh(vertices, [t[::-1] for t in triangles], mass=exact.mass)
     assert_allclose(turned.rotational, exact.rotational, rtol=1e-9, atol=1e-9)
-    soup = rd.inertia_of_mesh(vertices[np.ravel(triangles)], np.arange(36).reshape(12, 3), density=RHO)  # as STL has it
+    soup = rd.inertia_of_mesh(
+        vertices[np.ravel(triangles)], np.arange(36).reshape(12, 3), density=RHO
+    )  # as STL has it
     assert_allclose(soup.mass, exact.mass, rtol=1e-12)
     with pytest.raises(ArgumentError, match="not closed"):
         rd.inertia_of_mesh(vertices, triangles[:-1], density=RHO)
@@ -120,7 +132,8 @@ def test_sums_and_hollow_bodies():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"density": 1, "mass": 1}, {"density": -1}, {"mass": "a"}, {"density": np.nan}]
+    "arguments",
+    [{}, {"density": 1, "mass": 1}, {"density": -1}, {"mass": "a"}, {"density": np.nan}],
 )
 def test_densities_that_are_none(arguments):
     with pytest.raises(ArgumentError):

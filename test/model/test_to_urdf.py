@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.random_trees import ALL_TYPES, random_description, random_model, random_state, with_normals_along_z
+from support.random_trees import (
+    ALL_TYPES,
+    random_description,
+    random_model,
+    random_state,
+    with_normals_along_z,
+)
 
 import robot_dynamics_ros as rd
 
@@ -47,7 +53,11 @@ EXACT = {
 
 
 def assert_same(one, other):
-    assert one.name == other.name and one.joint_names == other.joint_names and one.link_names == other.link_names
+    assert (
+        one.name == other.name
+        and one.joint_names == other.joint_names
+        and one.link_names == other.link_names
+    )
     for name in ARRAYS:
         tolerance = 0 if name in EXACT else 1e-14
         np.testing.assert_allclose(
@@ -96,7 +106,9 @@ def test_pinocchio_reads_what_is_written():
 
     pytest.importorskip("pinocchio")
     for seed in range(20):
-        description = with_normals_along_z(random_description(seed, types=ALL_TYPES, limits=seed % 2 > 0))
+        description = with_normals_along_z(
+            random_description(seed, types=ALL_TYPES, limits=seed % 2 > 0)
+        )
         model = rd.RobotModel.from_description(description)
         bridge = PinocchioBridge(model, rd.to_urdf(model))
         for i, name in enumerate(model.moving_joint_names):
@@ -113,4 +125,6 @@ def test_turning_normals_to_z_changes_nothing_but_frames(monkeypatch):
         other = rd.RobotModel.from_description(with_normals_along_z(description))
         q, v, a = random_state(one, seed)
         tau = rd.inverse_dynamics(one, q, v, a)
-        np.testing.assert_allclose(rd.inverse_dynamics(other, q, v, a), tau, rtol=0, atol=1e-12 * np.abs(tau).max())
+        np.testing.assert_allclose(
+            rd.inverse_dynamics(other, q, v, a), tau, rtol=0, atol=1e-12 * np.abs(tau).max()
+        )

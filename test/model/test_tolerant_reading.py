@@ -53,12 +53,18 @@ def test_loads_with_one_warning_and_as_in_pinocchio(case, as_bytes):
     theirs = pin.buildModelFromXML(text)
     data = theirs.createData()
     q, v, a = np.array([0.4]), np.array([-1.2]), np.array([2.5])
-    assert rd.inverse_dynamics(model, q, v, a) == pytest.approx(pin.rnea(theirs, data, q, v, a), rel=1e-12)
+    assert rd.inverse_dynamics(model, q, v, a) == pytest.approx(
+        pin.rnea(theirs, data, q, v, a), rel=1e-12
+    )
     assert rd.mass_matrix(model, q) == pytest.approx(pin.crba(theirs, data, q), rel=1e-12)
-    assert sorted([model.lower[0], model.upper[0]]) == sorted([*theirs.lowerPositionLimit, *theirs.upperPositionLimit])
+    assert sorted([model.lower[0], model.upper[0]]) == sorted(
+        [*theirs.lowerPositionLimit, *theirs.upperPositionLimit]
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if case in ("triangle", "limits in degrees") else "error")
-        assert rd.load_urdf(rd.to_urdf(model)).upper == model.upper  # to_urdf writes a robot with nothing odd about it
+        assert (
+            rd.load_urdf(rd.to_urdf(model)).upper == model.upper
+        )  # to_urdf writes a robot with nothing odd about it
 
 
 # what urdfdom refuses, and what is taken for it
@@ -83,7 +89,12 @@ def test_loads_although_others_refuse(case):
     with pytest.warns(ModelWarning, match=said) as record:
         model = rd.load_urdf(text)
     assert len(record) == 1
-    assert (model.lower[0], model.upper[0], model.velocity_limit[0], model.effort_limit[0]) == limits
+    assert (
+        model.lower[0],
+        model.upper[0],
+        model.velocity_limit[0],
+        model.effort_limit[0],
+    ) == limits
     assert model.total_mass == 2.0
 
 
@@ -95,13 +106,17 @@ def test_numbers_are_written_with_the_digits_0_to_9(number):
 
 def test_limits_of_a_mimic_joint_that_would_hold_its_master_are_ignored():
     """As a vendor's gripper has it: both fingers 0 to 0.5, the second one turning the other way."""
-    finger = '<joint name="{}" type="revolute"><parent link="base"/><child link="{}"/>{}{}{}</joint>'
+    finger = (
+        '<joint name="{}" type="revolute"><parent link="base"/><child link="{}"/>{}{}{}</joint>'
+    )
     limit = '<limit lower="0" upper="0.5" effort="5" velocity="1"/>'
     links = "".join(f'<link name="{n}">{INERTIAL}</link>' for n in ("left", "right"))
     joints = finger.format("l", "left", AXIS, limit, "") + finger.format(
         "r", "right", AXIS, limit, '<mimic joint="l" multiplier="-1"/>'
     )
-    with pytest.warns(ModelWarning, match="'r' <limit>: 0 to 0.5 leave 'l', .* multiplier -1, no room"):
+    with pytest.warns(
+        ModelWarning, match="'r' <limit>: 0 to 0.5 leave 'l', .* multiplier -1, no room"
+    ):
         model = rd.load_urdf(f'<robot name="r"><link name="base"/>{links}{joints}</robot>')
     assert model.lower == 0.0 and model.upper == 0.5
     run = rd.simulate(model, lambda t, q, v: np.array([1.0]), q0=[0.1], duration=0.05, dt=1e-3)
@@ -121,9 +136,15 @@ def test_a_warning_has_at_most_some_ten_lines():
     text = f'<robot name="r"><link name="base"/>{many}</robot>'
     with pytest.warns(ModelWarning) as record:
         rd.load_urdf(text)
-    assert len(str(record[0].message).splitlines()) <= 11 and "… and 22 more" in str(record[0].message)
+    assert len(str(record[0].message).splitlines()) <= 11 and "… and 22 more" in str(
+        record[0].message
+    )
     for policy, bad in (("error", text), ("warn", text.replace('ixy="0"', 'ixy="9"'))):
         with pytest.raises(UrdfError) as caught:
             rd.load_urdf(bad, inertia_check=policy)
         lines = str(caught.value).splitlines()
-        assert len(lines) <= 11 and sum("link 'l" in line for line in lines) == 6 and "… and 24 more" in lines[-2]
+        assert (
+            len(lines) <= 11
+            and sum("link 'l" in line for line in lines) == 6
+            and "… and 24 more" in lines[-2]
+        )

@@ -36,7 +36,9 @@ def changed(old: str, new: str) -> str:
 BOMB = """<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><robot name="&b;"/>"""
 EXTERNAL = '<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r"><link name="&x;"/></robot>'
-REMOTE = '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot name="r"><link name="a"/></robot>'
+REMOTE = (
+    '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot name="r"><link name="a"/></robot>'
+)
 
 CASES = {
     # the document
@@ -51,23 +53,44 @@ CASES = {
     "entity bomb": (BOMB, "<!DOCTYPE"),
     "external entity": (EXTERNAL, "<!DOCTYPE"),
     "remote document type": (REMOTE, "<!DOCTYPE"),
-    "no utf-8": (GOOD.replace('"r"', '"é"').encode("latin-1"), "byte 0xe9 at offset 13 is not UTF-8"),
+    "no utf-8": (
+        GOOD.replace('"r"', '"é"').encode("latin-1"),
+        "byte 0xe9 at offset 13 is not UTF-8",
+    ),
     "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?>' + GOOD.encode(), "encoding"),
     "lone surrogate": (GOOD.replace('"r"', '"\ud800"'), "UTF-8"),
     "null byte": (GOOD.replace('"r"', '"\0"'), "not well-formed"),
     "deep": ("<robot>" + "<a>" * 100 + "</a>" * 100 + "</robot>", "nested more than 64 deep"),
     # structure
     "no links": ('<robot name="r"/>', "no links"),
-    "link without name": (changed('<link name="base"/>', "<link/>"), r"<link> \(line 2\).*'name' is missing"),
+    "link without name": (
+        changed('<link name="base"/>', "<link/>"),
+        r"<link> \(line 2\).*'name' is missing",
+    ),
     "link with empty name": (changed('<link name="base"/>', '<link name=" "/>'), "empty"),
     "joint without name": (changed('name="elbow" ', ""), "'name' is missing"),
     "joint without type": (changed('type="revolute"', ""), "joint 'elbow'.*'type' is missing"),
-    "unknown joint type": (changed('"revolute"', '"ball"'), r"joint 'elbow' \(line 4\).*'ball'.*revolute, continuous"),
-    "no parent element": (changed('<parent link="base"/>', ""), "joint 'elbow'.*<parent> is missing"),
+    "unknown joint type": (
+        changed('"revolute"', '"ball"'),
+        r"joint 'elbow' \(line 4\).*'ball'.*revolute, continuous",
+    ),
+    "no parent element": (
+        changed('<parent link="base"/>', ""),
+        "joint 'elbow'.*<parent> is missing",
+    ),
     "no child element": (changed('<child link="arm"/>', ""), "joint 'elbow'.*<child> is missing"),
-    "missing parent link": (changed('<parent link="base"/>', '<parent link="bass"/>'), "joint 'elbow'.*'bass'"),
-    "missing child link": (changed('<child link="arm"/>', '<child link="hand"/>'), "joint 'elbow'.*'hand'"),
-    "two roots": (changed('<link name="base"/>', '<link name="base"/><link name="lost"/>'), "2 root links: base, lost"),
+    "missing parent link": (
+        changed('<parent link="base"/>', '<parent link="bass"/>'),
+        "joint 'elbow'.*'bass'",
+    ),
+    "missing child link": (
+        changed('<child link="arm"/>', '<child link="hand"/>'),
+        "joint 'elbow'.*'hand'",
+    ),
+    "two roots": (
+        changed('<link name="base"/>', '<link name="base"/><link name="lost"/>'),
+        "2 root links: base, lost",
+    ),
     "same link twice": (changed(ARM, ARM + ARM), "link 'arm': two links"),
     "same joint twice": (
         changed(JOINT, JOINT + f'<link name="b">{INERTIAL}</link>' + JOINT.replace('"arm"', '"b"')),
@@ -107,29 +130,66 @@ CASES = {
     "negative inertia": (changed('ixx="0.02"', 'ixx="-0.02"'), "link 'arm'.*not positive"),
     "indefinite inertia": (changed('ixy="0"', 'ixy="0.1"'), "link 'arm'.*not positive"),
     "nan inertia": (changed('ixz="0"', 'ixz="NaN"'), "link 'arm' <inertia>.*'NaN'"),
-    "infinite origin": (changed('<origin xyz="0 0 0"/>', '<origin xyz="0 0 1e999"/>'), "link 'arm' <origin>"),
-    "massless moving leaf": (changed(INERTIAL, ""), "joint 'elbow': nothing that it moves has any inertia.*link 'arm'"),
+    "infinite origin": (
+        changed('<origin xyz="0 0 0"/>', '<origin xyz="0 0 1e999"/>'),
+        "link 'arm' <origin>",
+    ),
+    "massless moving leaf": (
+        changed(INERTIAL, ""),
+        "joint 'elbow': nothing that it moves has any inertia.*link 'arm'",
+    ),
     "mass of zero at a moving leaf": (
         changed(
-            INERTIAL, '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
+            INERTIAL,
+            '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>',
         ),
         "joint 'elbow': nothing that it moves has any inertia.*link 'arm'",
     ),
     # joints
-    "zero axis": (changed('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>'), r"joint 'elbow'.*<axis>.*zero"),
-    "nan axis": (GOOD.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 nan 1"/>'), "joint 'elbow' <axis>.*'nan'"),
-    "axis of two": (GOOD.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 1"/>'), "joint 'elbow' <axis>.*three numbers"),
+    "zero axis": (
+        changed('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>'),
+        r"joint 'elbow'.*<axis>.*zero",
+    ),
+    "nan axis": (
+        GOOD.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 nan 1"/>'),
+        "joint 'elbow' <axis>.*'nan'",
+    ),
+    "axis of two": (
+        GOOD.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 1"/>'),
+        "joint 'elbow' <axis>.*three numbers",
+    ),
     "axis without xyz": (GOOD.replace('<axis xyz="0 0 1"/>', "<axis/>"), "'xyz' is missing"),
-    "origin of four": (changed('rpy="0 0 0"', 'rpy="0 0 0 1"'), "joint 'elbow' <origin>.*rpy.*three numbers"),
+    "origin of four": (
+        changed('rpy="0 0 0"', 'rpy="0 0 0 1"'),
+        "joint 'elbow' <origin>.*rpy.*three numbers",
+    ),
     "nan origin": (changed('rpy="0 0 0"', 'rpy="0 0 nan"'), "joint 'elbow' <origin>.*finite"),
     "nan limit": (changed('upper="2"', 'upper="nan"'), "joint 'elbow' <limit>.*'nan'"),
-    "negative effort": (changed('effort="30"', 'effort="-30"'), "joint 'elbow'.*effort limit is -30"),
-    "negative velocity": (changed('velocity="4"', 'velocity="-4"'), "joint 'elbow'.*velocity limit is -4"),
-    "negative damping": (changed(LIMIT, LIMIT + '<dynamics damping="-1"/>'), "joint 'elbow'.*damping is -1"),
-    "nan friction": (changed(LIMIT, LIMIT + '<dynamics friction="nan"/>'), "joint 'elbow' <dynamics>.*'nan'"),
-    "mimic of itself": (changed(LIMIT, LIMIT + '<mimic joint="elbow"/>'), "joint 'elbow' <mimic>.*circle"),
+    "negative effort": (
+        changed('effort="30"', 'effort="-30"'),
+        "joint 'elbow'.*effort limit is -30",
+    ),
+    "negative velocity": (
+        changed('velocity="4"', 'velocity="-4"'),
+        "joint 'elbow'.*velocity limit is -4",
+    ),
+    "negative damping": (
+        changed(LIMIT, LIMIT + '<dynamics damping="-1"/>'),
+        "joint 'elbow'.*damping is -1",
+    ),
+    "nan friction": (
+        changed(LIMIT, LIMIT + '<dynamics friction="nan"/>'),
+        "joint 'elbow' <dynamics>.*'nan'",
+    ),
+    "mimic of itself": (
+        changed(LIMIT, LIMIT + '<mimic joint="elbow"/>'),
+        "joint 'elbow' <mimic>.*circle",
+    ),
     "mimic of nobody": (changed(LIMIT, LIMIT + "<mimic/>"), "'joint' is missing"),
-    "nan multiplier": (changed(LIMIT, LIMIT + '<mimic joint="elbow" multiplier="nan"/>'), "joint 'elbow' <mimic>"),
+    "nan multiplier": (
+        changed(LIMIT, LIMIT + '<mimic joint="elbow" multiplier="nan"/>'),
+        "joint 'elbow' <mimic>",
+    ),
     "bad rotor inertia": (
         changed(
             JOINT,
@@ -200,7 +260,9 @@ def test_broken_files(tmp_path):
             rd.load_urdf(secret)
 
 
-@pytest.mark.parametrize("junk", [None, 3, 2.5, [], {}, object(), rd.RobotModel], ids=lambda junk: type(junk).__name__)
+@pytest.mark.parametrize(
+    "junk", [None, 3, 2.5, [], {}, object(), rd.RobotModel], ids=lambda junk: type(junk).__name__
+)
 def test_neither_text_nor_path(junk):
     with pytest.raises(ArgumentError, match="expected URDF text or a path"):
         rd.load_urdf(junk)
@@ -261,7 +323,9 @@ PIECES = st.sampled_from(
         "é",
     ]
 )
-QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+QUIET = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150
+)
 
 
 def only_our_errors(data):
@@ -286,7 +350,11 @@ def test_any_bytes(data):
 
 
 @QUIET
-@given(st.lists(st.tuples(st.integers(0, len(GOOD)), st.integers(0, 30), PIECES), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(GOOD)), st.integers(0, 30), PIECES), min_size=1, max_size=4
+    )
+)
 def test_any_damage_to_a_sound_text(edits):
     text = GOOD
     for at, length, piece in edits:
@@ -353,7 +421,9 @@ def test_any_number_may_be_absurd(name, value):
             warnings.simplefilter("ignore")
             try:
                 spoilt = text[:begin] + value + text[end:]
-                model = rd.load_urdf(spoilt, inertia_check=("warn", "repair")[k % 2]).with_backend("numpy")
+                model = rd.load_urdf(spoilt, inertia_check=("warn", "repair")[k % 2]).with_backend(
+                    "numpy"
+                )
             except ModelError:
                 continue
         taken += 1

@@ -30,7 +30,11 @@ def quaternion(x: object) -> str:
 
 
 @settings(max_examples=60)
-@given(st.lists(st.floats(-1.0, 1.0, width=32), min_size=4, max_size=4).filter(lambda q: np.linalg.norm(q) > 1e-3))
+@given(
+    st.lists(st.floats(-1.0, 1.0, width=32), min_size=4, max_size=4).filter(
+        lambda q: np.linalg.norm(q) > 1e-3
+    )
+)
 def test_a_quaternion_turns_joint_inertia_and_geometry(q):
     model = rd.load_urdf(arm(quaternion(q)))
     R = Rotation.from_quat(q).as_matrix()
@@ -44,7 +48,8 @@ def test_a_quaternion_turns_joint_inertia_and_geometry(q):
 
 
 @pytest.mark.parametrize(
-    "q", [(0, 0.7071068, 0, 0.7071068), (0.5, 0.5, 0.5, 0.5), (0, -3e-200, 0, 3e-200), (0, 2e200, 0, 0)]
+    "q",
+    [(0, 0.7071068, 0, 0.7071068), (0.5, 0.5, 0.5, 0.5), (0, -3e-200, 0, 3e-200), (0, 2e200, 0, 0)],
 )
 def test_where_angles_are_singular_and_whatever_the_length(q):
     R = Rotation.from_quat(np.array(q) / np.abs(q).max()).as_matrix()
@@ -84,12 +89,18 @@ def test_a_newer_version_is_read_with_a_warning():
 def test_capsules_give_looks_and_mass():
     text = arm(quaternion((0, 1, 0, 1)), 'version="1.2"', '<capsule radius="0.1" length="0.5"/>')
     looks = read_looks(rd.load_urdf(text))
-    assert [(s.kind, s.size) for s in looks.collisions] == [("capsule", (0.1, 0.5))] and not looks.findings
+    assert [(s.kind, s.size) for s in looks.collisions] == [
+        ("capsule", (0.1, 0.5))
+    ] and not looks.findings
     start, end = text.index("<inertial>"), text.index("</inertial>") + len("</inertial>")
     with pytest.warns(rd.ModelWarning, match="has no <inertial>"):
-        model = rd.load_urdf(text[:start] + text[end:], missing_inertia="from_geometry", density=1000.0)
+        model = rd.load_urdf(
+            text[:start] + text[end:], missing_inertia="from_geometry", density=1000.0
+        )
     volume = np.pi * 0.1**2 * 0.5 + 4 / 3 * np.pi * 0.1**3
     assert model.total_mass == pytest.approx(1000 * volume)
     np.testing.assert_allclose(model.body_com[0], [0, 0.1, 0], atol=1e-12)
-    ix, iy, iz = np.diag(model.body_inertia[0])  # about the centre of mass; the capsule's axis is the link's x
+    ix, iy, iz = np.diag(
+        model.body_inertia[0]
+    )  # about the centre of mass; the capsule's axis is the link's x
     assert ix < iy == pytest.approx(iz)

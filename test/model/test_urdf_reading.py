@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError, UrdfError
+from robot_dynamics_ros.errors import (
+    ArgumentError,
+    ModelError,
+    ModelWarning,
+    UnknownNameError,
+    UrdfError,
+)
 
 INERTIAL = """<inertial><origin xyz="0.1 0.2 0.3" rpy="0.4 -0.5 0.6"/><mass value="2"/>
   <inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial>"""
@@ -31,7 +37,12 @@ def test_every_number_of_a_joint_arrives():
         <dynamics damping="0.7" friction="0.8"/>""")
     )
     assert (model.name, model.joint_names, model.nq, model.nv) == ("r", ("j",), 1, 1)
-    assert (model.lower[0], model.upper[0], model.effort_limit[0], model.velocity_limit[0]) == (-1, 2, 30, 4)
+    assert (model.lower[0], model.upper[0], model.effort_limit[0], model.velocity_limit[0]) == (
+        -1,
+        2,
+        30,
+        4,
+    )
     assert (model.damping[0], model.friction[0], model.armature[0]) == (0.7, 0.8, 0.0)
     np.testing.assert_allclose(model.joint_axis[0], [0, 0.6, -0.8], atol=1e-16)
     np.testing.assert_array_equal(model.joint_position[0], [1, 2, 3])
@@ -63,7 +74,11 @@ def test_inertia_in_a_turned_frame_is_turned_into_the_link():
     ],
 )
 def test_joint_types(kind, nq, nv):
-    model = rd.load_urdf(one_joint('<axis xyz="0 0 1"/>' + (LIMIT if kind in ("revolute", "prismatic") else ""), kind))
+    model = rd.load_urdf(
+        one_joint(
+            '<axis xyz="0 0 1"/>' + (LIMIT if kind in ("revolute", "prismatic") else ""), kind
+        )
+    )
     assert (model.nq, model.nv) == (nq, nv)
     assert model.joint("j").type.name.lower() == kind
     if kind == "fixed":
@@ -73,7 +88,11 @@ def test_joint_types(kind, nq, nv):
 def test_defaults_of_urdf():
     model = rd.load_urdf(one_joint("", "continuous"))
     np.testing.assert_array_equal(model.joint_axis[0], [1, 0, 0])
-    assert np.isinf(model.effort_limit[0]) and np.isinf(model.velocity_limit[0]) and model.upper[0] == np.inf
+    assert (
+        np.isinf(model.effort_limit[0])
+        and np.isinf(model.velocity_limit[0])
+        and model.upper[0] == np.inf
+    )
     half = rd.load_urdf(one_joint('<limit effort="5"/>', "continuous"))
     assert half.effort_limit[0] == 5 and np.isinf(half.velocity_limit[0])
 
@@ -84,7 +103,9 @@ def test_rounded_axis_is_made_unit_length():
 
 
 def test_numbers_of_1e300_mean_no_limit():
-    model = rd.load_urdf(one_joint('<limit lower="-1e308" upper="inf" effort="1e308" velocity="1e300"/>'))
+    model = rd.load_urdf(
+        one_joint('<limit lower="-1e308" upper="inf" effort="1e308" velocity="1e300"/>')
+    )
     assert (model.lower[0], model.upper[0]) == (-np.inf, np.inf)
     assert np.isinf(model.effort_limit[0]) and np.isinf(model.velocity_limit[0])
 
@@ -96,10 +117,22 @@ def test_fixed_links_are_merged_and_keep_their_place_and_root_inertia_is_kept():
       <joint name="f" type="fixed"><parent link="arm"/><child link="tool"/><origin xyz="0 0 1" rpy="0 1.5 0"/></joint>
       <joint name="g" type="fixed"><parent link="tool"/><child link="tip"/><origin xyz="0.5 0 0"/></joint></robot>"""
     model = rd.load_urdf(text)
-    assert model.nb == 1 and model.body_mass[0] == 4 and model.root_inertia.mass == 2 and model.total_mass == 6
-    assert model.link_names == ("base", "arm", "tool", "tip") and list(model.link_body) == [-1, 0, 0, 0]
+    assert (
+        model.nb == 1
+        and model.body_mass[0] == 4
+        and model.root_inertia.mass == 2
+        and model.total_mass == 6
+    )
+    assert model.link_names == ("base", "arm", "tool", "tip") and list(model.link_body) == [
+        -1,
+        0,
+        0,
+        0,
+    ]
     R = rd.Pose.from_rpy(rpy=(0, 1.5, 0)).rotation
-    np.testing.assert_allclose(model.link_position[3], [0.5 * math.cos(1.5), 0, 1 - 0.5 * math.sin(1.5)], atol=1e-15)
+    np.testing.assert_allclose(
+        model.link_position[3], [0.5 * math.cos(1.5), 0, 1 - 0.5 * math.sin(1.5)], atol=1e-15
+    )
     np.testing.assert_allclose(model.link_rotation[3], R, atol=1e-15)
     com = np.array([0.1, 0.2, 0.3])
     np.testing.assert_allclose(model.body_com[0], (com + R @ com + [0, 0, 1]) / 2, atol=1e-15)
@@ -114,7 +147,11 @@ def test_mimic_joints_own_no_coordinate_and_weigh_on_their_master():
       {joint("b", "la", "lb", '<mimic joint="c" multiplier="-2" offset="0.1"/>')}
       {joint("c", "lb", "lc", '<mimic joint="a" multiplier="3" offset="0.2"/>')}
       {joint("d", "lb", "ld", '<mimic joint="a"/>')}</robot>""")
-    assert model.joint_names == ("a",) and model.moving_joint_names == ("a", "b", "c", "d") and model.has_mimic
+    assert (
+        model.joint_names == ("a",)
+        and model.moving_joint_names == ("a", "b", "c", "d")
+        and model.has_mimic
+    )
     assert list(model.mimic_master) == [-1, 0, 0, 0]
     np.testing.assert_allclose(model.mimic_multiplier[1:], [-6, 3, 1])
     np.testing.assert_allclose(model.mimic_offset[1:], [0.1 - 2 * 0.2, 0.2, 0])
@@ -142,17 +179,27 @@ def test_initial_positions_from_ros2_control():
 
 
 def test_floating_base():
-    with pytest.raises(ModelError, match=r"'root_joint' and 'j' can move against each other.*'base'"):
+    with pytest.raises(
+        ModelError, match=r"'root_joint' and 'j' can move against each other.*'base'"
+    ):
         rd.load_urdf(one_joint(LIMIT), floating_base=True)
     heavy = one_joint(LIMIT).replace('<link name="base"/>', f'<link name="base">{INERTIAL}</link>')
     model = rd.load_urdf(heavy, floating_base=True)
-    assert model.joint_names == ("root_joint", "j") and (model.nq, model.nv) == (8, 7) and model.root_link == "world"
+    assert (
+        model.joint_names == ("root_joint", "j")
+        and (model.nq, model.nv) == (8, 7)
+        and model.root_link == "world"
+    )
     np.testing.assert_array_equal(model.neutral(), [0, 0, 0, 0, 0, 0, 1, 0])
     taken = one_joint(LIMIT).replace('"base"', '"world"').replace('"j"', '"root_joint"')
     model = rd.load_urdf(
-        taken.replace('<link name="world"/>', f'<link name="world">{INERTIAL}</link>'), floating_base=True
+        taken.replace('<link name="world"/>', f'<link name="world">{INERTIAL}</link>'),
+        floating_base=True,
     )
-    assert model.joint_names == ("floating_base_joint", "root_joint") and model.root_link == "floating_base_world"
+    assert (
+        model.joint_names == ("floating_base_joint", "root_joint")
+        and model.root_link == "floating_base_world"
+    )
 
 
 def test_gravity_and_base():
@@ -164,7 +211,14 @@ def test_gravity_and_base():
     for bad in ((0, 0), (0, 0, math.nan), "down", None):
         with pytest.raises(ArgumentError, match="gravity"):
             rd.load_urdf(one_joint(LIMIT), bad)
-    for bad in (np.eye(3), 2 * np.eye(4), np.diag([1, 1, -1, 1]), np.full((4, 4), np.nan), "here", [[1]]):
+    for bad in (
+        np.eye(3),
+        2 * np.eye(4),
+        np.diag([1, 1, -1, 1]),
+        np.full((4, 4), np.nan),
+        "here",
+        [[1]],
+    ):
         with pytest.raises(ArgumentError, match="Pose"):
             rd.load_urdf(one_joint(LIMIT), base=bad)
 
@@ -199,8 +253,12 @@ def test_text_bytes_path_and_addresses_give_the_same_robot(tmp_path, monkeypatch
 
 def test_xacro_file(tmp_path):
     pytest.importorskip("xacro")
-    body = one_joint(LIMIT).replace('name="r"', 'name="r" xmlns:xacro="http://ros.org/wiki/xacro"', 1)
-    body = body.replace("<link", '<xacro:arg name="load" default="4"/><xacro:property name="m" value="2"/><link', 1)
+    body = one_joint(LIMIT).replace(
+        'name="r"', 'name="r" xmlns:xacro="http://ros.org/wiki/xacro"', 1
+    )
+    body = body.replace(
+        "<link", '<xacro:arg name="load" default="4"/><xacro:property name="m" value="2"/><link', 1
+    )
     file = tmp_path / "robot.urdf.xacro"
     file.write_text(body.replace('<mass value="2"/>', '<mass value="${m * $(arg load)}"/>'))
     assert rd.load_urdf(file).body_mass[0] == 8
@@ -214,7 +272,9 @@ def test_xacro_file(tmp_path):
 
 def test_lines_of_a_xacro_file_are_those_that_xacro_prints(tmp_path):
     xacro = pytest.importorskip("xacro")
-    body = one_joint(LIMIT).replace('name="r"', 'name="r" xmlns:xacro="http://ros.org/wiki/xacro"', 1)
+    body = one_joint(LIMIT).replace(
+        'name="r"', 'name="r" xmlns:xacro="http://ros.org/wiki/xacro"', 1
+    )
     file = tmp_path / "robot.urdf.xacro"
     file.write_text(body.replace("</robot>", '<joint name="odd" type="bent"/></robot>'))
     printed = xacro.process_file(str(file)).toprettyxml(indent="  ").splitlines()
@@ -237,21 +297,33 @@ def test_xacro_file_without_xacro_says_what_to_do(tmp_path, monkeypatch):
 def test_what_dynamics_does_not_need_is_left_out_in_silence():
     clutter = """<material name="m"><texture/></material><gazebo reference="arm"><sensor/></gazebo>
       <transmission name="t"><nonsense/></transmission><sensor name="s"/><!-- comment --><?processing instruction?>"""
-    text = one_joint(LIMIT + '<safety_controller/><calibration rising="x"/>', extra=clutter).replace(
-        "</link>", '<visual><geometry><box size="nan"/><sphere/></geometry></visual><collision/></link>', 1
+    text = one_joint(
+        LIMIT + '<safety_controller/><calibration rising="x"/>', extra=clutter
+    ).replace(
+        "</link>",
+        '<visual><geometry><box size="nan"/><sphere/></geometry></visual><collision/></link>',
+        1,
     )
     out, err = io.StringIO(), io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
         warnings.simplefilter("error")
         model = rd.load_urdf(text)
-    assert model.nq == 1 and not out.getvalue() and not err.getvalue() and model.description.findings == ()
+    assert (
+        model.nq == 1
+        and not out.getvalue()
+        and not err.getvalue()
+        and model.description.findings == ()
+    )
 
 
 def test_what_nobody_knows_is_reported_once_with_all_findings(caplog):
     text = one_joint(
         '<limit lower="0" upper="0" effort="0" velocity="1"/><dynamics dampin="3"/>', name="odd one"
     ).replace('<link name="base"/>', '<link name="base"><intertial/></link><wheel/>')
-    with caplog.at_level(logging.WARNING, "robot_dynamics_ros"), pytest.warns(ModelWarning) as record:
+    with (
+        caplog.at_level(logging.WARNING, "robot_dynamics_ros"),
+        pytest.warns(ModelWarning) as record,
+    ):
         rd.load_urdf(text)
         rd.load_urdf(text)
     assert len(record) == 2 and len(caplog.records) == 1

@@ -9,7 +9,13 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.recordings import ExternalWrench, Recording, Settings, compute, read_csv_wrench
+from robot_dynamics_ros.recordings import (
+    ExternalWrench,
+    Recording,
+    Settings,
+    compute,
+    read_csv_wrench,
+)
 
 MODEL = rd.load_robot("three_link")
 NAMES = MODEL.joint_names
@@ -28,7 +34,9 @@ def motion_at(t):
 def load_at(t):
     """[moment; force] that a sensor reads."""
     t = np.asarray(t)
-    return np.column_stack([np.sin(t), 0.2 * t, np.cos(2 * t), 5 * np.sin(t), 3 + 0 * t, 10 * np.cos(t)])
+    return np.column_stack(
+        [np.sin(t), 0.2 * t, np.cos(2 * t), 5 * np.sin(t), 3 + 0 * t, 10 * np.cos(t)]
+    )
 
 
 def recording(external=(), t=T):
@@ -42,7 +50,9 @@ FRAMES = {
     "other link": (MODEL.link_names[1], lambda q: rd.link_pose(MODEL, q, MODEL.link_names[1])),
     "plate": (
         rd.Frame("world", pose=(0.4, -0.2, 0.1)),
-        lambda q: np.block([[np.eye(3), np.array([[0.4], [-0.2], [0.1]])], [np.zeros((1, 3)), 1.0]]),
+        lambda q: np.block(
+            [[np.eye(3), np.array([[0.4], [-0.2], [0.1]])], [np.zeros((1, 3)), 1.0]]
+        ),
     ),
 }
 
@@ -50,7 +60,9 @@ FRAMES = {
 @pytest.mark.parametrize("name", FRAMES)
 def test_any_frame_gives_the_wrench_of_the_same_push(name):
     frame, placed = FRAMES[name]
-    history = compute(MODEL, recording([ExternalWrench(TIP, T, load_at(T), frame)]), Settings(window=0.15))
+    history = compute(
+        MODEL, recording([ExternalWrench(TIP, T, load_at(T), frame)]), Settings(window=0.15)
+    )
     for k in (0, 77, len(history.t) - 1):
         q, v, a, t = history.q[k], history.v[k], history.a[k], history.t[k]
         pose, tip = placed(q), rd.link_pose(MODEL, q, TIP)
@@ -78,7 +90,11 @@ def test_the_wrench_has_times_of_its_own_and_rows_without_it_are_left_out():
     assert not ((history.t > 3.0) & (history.t < 3.2)).any()
     assert len(history.bad) > 100 and "external wrench" in history.bad[0].why
     with pytest.raises(rd.ArgumentError, match="clock"):
-        compute(MODEL, recording([ExternalWrench(TIP, own + 100.0, load_at(own))]), Settings(window=0.15))
+        compute(
+            MODEL,
+            recording([ExternalWrench(TIP, own + 100.0, load_at(own))]),
+            Settings(window=0.15),
+        )
 
 
 def write(path, columns):
@@ -109,25 +125,48 @@ def test_from_the_command_line(tmp_path, kind):
     given = "ft"
     if kind == "file":
         short = ("fx", "fy", "fz", "mx", "my", "mz")
-        given = write(tmp_path / "plate.csv", {"time": T} | dict(zip(short, measured.T, strict=True)))
+        given = write(
+            tmp_path / "plate.csv", {"time": T} | dict(zip(short, measured.T, strict=True))
+        )
     if kind == "bag":
         source, given = ["--bag", bag(tmp_path / "bag", measured)], "/ft/wrench"
     out = tmp_path / "out"
-    command = ["wrenches", "three_link", *source, "--output", str(out), "--formats", "csv", "--window", "0.15"]
+    command = [
+        "wrenches",
+        "three_link",
+        *source,
+        "--output",
+        str(out),
+        "--formats",
+        "csv",
+        "--window",
+        "0.15",
+    ]
     # the sensor measures what the robot pushes with, in the axes of another link, 0.1 m from its origin
-    command += ["--external", f"{TIP}=-{given}@{MODEL.link_names[1]}:0,0,0.1,0,0,1.5", "--joints", "all"]
+    command += [
+        "--external",
+        f"{TIP}=-{given}@{MODEL.link_names[1]}:0,0,0.1,0,0,1.5",
+        "--joints",
+        "all",
+    ]
     assert main([*command, "--expressed-in", "world", "--reduced-at", f"{TIP}:0.1,0,0"]) == 0
     found = table_of(out / "wrenches.csv")
     frame = rd.Frame(MODEL.link_names[1], pose=rd.Pose.from_rpy((0, 0, 0.1), (0, 0, 1.5)))
     own = recording([ExternalWrench(TIP, T, -load_at(T), frame)])
     settings = Settings(
-        "all", expressed_in="world", reduced_at=(TIP, (0.1, 0.0, 0.0)), window=0.15, velocity="positions"
+        "all",
+        expressed_in="world",
+        reduced_at=(TIP, (0.1, 0.0, 0.0)),
+        window=0.15,
+        velocity="positions",
     )
     expected = compute(MODEL, own, settings)
     np.testing.assert_allclose(found["t"], expected.t, atol=1e-9)
     for i, joint in enumerate(expected.joints):
         for c, k in zip(COMPONENTS, SWAP, strict=True):
-            np.testing.assert_allclose(found[f"{joint}.wrench.{c}"], expected.wrenches[:, i, k], atol=1e-6)
+            np.testing.assert_allclose(
+                found[f"{joint}.wrench.{c}"], expected.wrenches[:, i, k], atol=1e-6
+            )
     assert f"external.{TIP}.force.x" in found
 
 
@@ -137,10 +176,15 @@ def bag(path, measured):
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_HUMBLE)
-    kinds = ("sensor_msgs/msg/JointState", "geometry_msgs/msg/WrenchStamped", "geometry_msgs/msg/Wrench")
+    kinds = (
+        "sensor_msgs/msg/JointState",
+        "geometry_msgs/msg/WrenchStamped",
+        "geometry_msgs/msg/Wrench",
+    )
     State, Stamped, Wrench = (store.types[n] for n in kinds)
     Vector, Header, Time = (
-        store.types[n] for n in ("geometry_msgs/msg/Vector3", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+        store.types[n]
+        for n in ("geometry_msgs/msg/Vector3", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
     )
     q = motion_at(T)[0]
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
@@ -151,7 +195,11 @@ def bag(path, measured):
             header = Header(Time(*divmod(stamp, 10**9)), "")
             none = np.array([])
             writer.write(
-                states, stamp, store.serialize_cdr(State(header, list(NAMES), q[k], none, none), State.__msgtype__)
+                states,
+                stamp,
+                store.serialize_cdr(
+                    State(header, list(NAMES), q[k], none, none), State.__msgtype__
+                ),
             )
             wrench = Wrench(Vector(*measured[k, :3].tolist()), Vector(*measured[k, 3:].tolist()))
             message = Stamped(Header(Time(*divmod(stamp, 10**9)), TIP), wrench)
@@ -162,15 +210,42 @@ def bag(path, measured):
 def test_an_observer_with_a_place_of_its_own(tmp_path):
     source = write(tmp_path / "in.csv", joint_columns())
     out = tmp_path / "out"
-    command = ["wrenches", "three_link", "--csv", source, "--output", str(out), "--formats", "csv", "--window", "0.15"]
-    assert main([*command, "--balance", NAMES[2], "--observer", f"{MODEL.link_names[1]}:0.1,0.2,0.3,0.4,0,0"]) == 0
+    command = [
+        "wrenches",
+        "three_link",
+        "--csv",
+        source,
+        "--output",
+        str(out),
+        "--formats",
+        "csv",
+        "--window",
+        "0.15",
+    ]
+    assert (
+        main(
+            [
+                *command,
+                "--balance",
+                NAMES[2],
+                "--observer",
+                f"{MODEL.link_names[1]}:0.1,0.2,0.3,0.4,0,0",
+            ]
+        )
+        == 0
+    )
     found = table_of(out / "wrenches.csv")
     frame = rd.Frame(MODEL.link_names[1], pose=rd.Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.0, 0.0)))
-    q, v, a = (np.column_stack([found[f"{n}.{w}"] for n in NAMES]) for w in ("position", "velocity", "acceleration"))
+    q, v, a = (
+        np.column_stack([found[f"{n}.{w}"] for n in NAMES])
+        for w in ("position", "velocity", "acceleration")
+    )
     balance = rd.wrench_balance(MODEL, q, v, a, MODEL.joint(NAMES[2]).child, observer=frame)
     for part in ("joint", "coriolis", "centrifugal", "dynamic"):
         for c, k in zip(COMPONENTS, SWAP, strict=True):
-            np.testing.assert_allclose(found[f"{NAMES[2]}.{part}.{c}"], balance[part][:, k], atol=1e-9)
+            np.testing.assert_allclose(
+                found[f"{NAMES[2]}.{part}.{c}"], balance[part][:, k], atol=1e-9
+            )
 
 
 @pytest.mark.parametrize(
@@ -184,9 +259,25 @@ def test_an_observer_with_a_place_of_its_own(tmp_path):
     ],
 )
 def test_what_is_no_external_wrench_is_refused(tmp_path, capsys, text, words):
-    columns = joint_columns() | {f"ft.{c}": x for c, x in zip(COMPONENTS, load_at(T).T, strict=True)}
+    columns = joint_columns() | {
+        f"ft.{c}": x for c, x in zip(COMPONENTS, load_at(T).T, strict=True)
+    }
     source = write(tmp_path / "in.csv", columns)
-    assert main(["wrenches", "three_link", "--csv", source, "--output", str(tmp_path / "o"), "--external", text]) == 2
+    assert (
+        main(
+            [
+                "wrenches",
+                "three_link",
+                "--csv",
+                source,
+                "--output",
+                str(tmp_path / "o"),
+                "--external",
+                text,
+            ]
+        )
+        == 2
+    )
     assert words in capsys.readouterr().err
 
 

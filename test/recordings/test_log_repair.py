@@ -46,7 +46,9 @@ def late(true, rng):
 
 
 def bursts(true, rng):
-    return np.maximum.accumulate(true + np.where(rng.random(len(true)) < 0.02, rng.exponential(4 * STEP, len(true)), 0))
+    return np.maximum.accumulate(
+        true + np.where(rng.random(len(true)) < 0.02, rng.exponential(4 * STEP, len(true)), 0)
+    )
 
 
 def coarse(true, rng):
@@ -68,7 +70,9 @@ def test_a_logger_with_a_rate_of_its_own_repeats_some_states_and_misses_others()
     polled = 3.0 + np.cumsum(rng.choice([0.85, 1.0, 1.2, 2.4], 5000, p=[0.4, 0.3, 0.2, 0.1]) * STEP)
     number = np.floor((polled - 3.0) / STEP).astype(int)
     state = 3.0 + STEP * number
-    recording = Recording.of(MODEL, polled, positions(3.0 + STEP * np.arange(number[-1] + 1))[number])
+    recording = Recording.of(
+        MODEL, polled, positions(3.0 + STEP * np.arange(number[-1] + 1))[number]
+    )
     fresh = np.flatnonzero(np.diff(number, prepend=-1) > 0)
     # where a joint hardly moves a repeated row cannot be told, and does no harm
     missed = np.setdiff1d(recording.rows - 1, fresh)
@@ -77,12 +81,16 @@ def test_a_logger_with_a_rate_of_its_own_repeats_some_states_and_misses_others()
     speed = np.abs(motion_at(recording.t)[1]).max(axis=1)
     error = recording.t - state[recording.rows - 1]
     assert offset_free(error[speed > 0.3]) < 0.1 * STEP
-    assert any("repeat" in note for note in recording.notes) and any("steady" in note for note in recording.notes)
+    assert any("repeat" in note for note in recording.notes) and any(
+        "steady" in note for note in recording.notes
+    )
 
 
 def test_times_that_are_right_stay():
     rng = np.random.default_rng(3)
-    uneven = 1.0 + np.cumsum(rng.uniform(0.5, 1.5, 3000)) * STEP  # a robot that is really sampled so
+    uneven = (
+        1.0 + np.cumsum(rng.uniform(0.5, 1.5, 3000)) * STEP
+    )  # a robot that is really sampled so
     assert repair_times(uneven, positions(uneven)).t is uneven
     even = sampled(3000)[0]
     np.testing.assert_array_equal(repair_times(even, positions(even)).t, even)
@@ -94,7 +102,9 @@ def test_times_that_are_right_stay():
 
 def test_a_robot_that_stops_and_goes_on_repeats_nothing():
     t = STEP * np.arange(4000)
-    way = np.where(t < 2.0, np.minimum(t, 2.0), np.maximum(t - 1.0, 2.0))  # it stands from 2 s to 3 s
+    way = np.where(
+        t < 2.0, np.minimum(t, 2.0), np.maximum(t - 1.0, 2.0)
+    )  # it stands from 2 s to 3 s
     q = motion_at(way)[0]
     assert not frozen_rows(t, q).any()
 
@@ -174,7 +184,10 @@ def test_recorded_velocities_that_are_worse_are_not_used(change, words):
     v = change(t, motion_at(t)[1])
     found = smooth_motion(MODEL, t, positions(t), v, window=0.1)
     assert found.velocity == "positions" and words in " ".join(found.notes)
-    assert smooth_motion(MODEL, t, positions(t), v, window=0.1, velocity="recorded").velocity == "recorded"
+    assert (
+        smooth_motion(MODEL, t, positions(t), v, window=0.1, velocity="recorded").velocity
+        == "recorded"
+    )
 
 
 def test_recorded_velocities_that_are_better_are_used():
@@ -196,7 +209,9 @@ def test_recorded_velocities_that_are_late_as_after_a_filter_are_taken_earlier()
     filtered = np.array([0.8, 0.6]) * rates * np.cos(t[:, None] * rates - lag) * np.cos(lag)
     found = smooth_motion(MODEL, t, rough, filtered, window=0.1)
     positions_alone = smooth_motion(MODEL, t, rough, window=0.1)
-    assert found.velocity == "recorded" and re.search(r"velocities are (7\.\d+|8(\.\d+)?) ms late", found.notes[0])
+    assert found.velocity == "recorded" and re.search(
+        r"velocities are (7\.\d+|8(\.\d+)?) ms late", found.notes[0]
+    )
     error, without = (np.abs(x.a - a)[x.good].max() for x in (found, positions_alone))
     assert error < 0.1 * without
     assert np.abs(found.v - v)[found.good].max() < 0.05 * np.abs(filtered - v).max()
@@ -230,13 +245,29 @@ def test_several_recordings_at_once_and_what_was_done_to_them(tmp_path, capsys):
     stamps = late(true, rng)
     folder = tmp_path / "other"
     folder.mkdir()
-    paths = [table(tmp_path / "run.csv", stamps, positions(true)), table(folder / "run.csv", true, positions(true))]
-    command = ["wrenches", "two_link", "--csv", *paths, "--output", str(tmp_path / "out"), "--formats", "csv", "--json"]
+    paths = [
+        table(tmp_path / "run.csv", stamps, positions(true)),
+        table(folder / "run.csv", true, positions(true)),
+    ]
+    command = [
+        "wrenches",
+        "two_link",
+        "--csv",
+        *paths,
+        "--output",
+        str(tmp_path / "out"),
+        "--formats",
+        "csv",
+        "--json",
+    ]
     assert main(command) == 0
     first, second = json.loads(capsys.readouterr().out)["recordings"]
     assert any("steady times, 2 ms apart" in note for note in first["notes"])
     assert all("beside gaps" in note or "without friction" in note for note in second["notes"])
-    a, b = (np.genfromtxt(tmp_path / "out" / n / "wrenches.csv", delimiter=",", names=True) for n in ("run", "run_2"))
+    a, b = (
+        np.genfromtxt(tmp_path / "out" / n / "wrenches.csv", delimiter=",", names=True)
+        for n in ("run", "run_2")
+    )
     assert offset_free(a["t"] - true[a["row"].astype(int) - 2]) < 0.05 * STEP
     np.testing.assert_allclose(b["t"], true[b["row"].astype(int) - 2])
     assert main([*command[:3], paths[0], *command[5:], "--times", "keep", "--overwrite"]) == 0

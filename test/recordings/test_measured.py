@@ -42,7 +42,9 @@ def test_efforts_fit_the_robot_that_they_move(model, meaning):
     recording, a = record(model, kind)
     moved, told = robot_of_efforts(model, kind), with_motor_efforts(recording, model, kind)
     expected = rd.inverse_dynamics(moved, told.q, told.v, a) + moved.damping * told.v
-    np.testing.assert_allclose(told.effort, expected, atol=0.05)  # a is the mean of a period of 1 ms
+    np.testing.assert_allclose(
+        told.effort, expected, atol=0.05
+    )  # a is the mean of a period of 1 ms
     assert np.abs(expected).max() > 30.0
     assert bool(told.notes) == (meaning in ("link_torque", "torque_without_gravity"))
 
@@ -59,7 +61,10 @@ def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys
     """The wrenches of a swing, computed from the efforts at the links, are those from the motion."""
     recording, _ = record(model, MeasuredEffort("link_torque"))
     table = tmp_path / "swing.csv"
-    head = ["t", *(f"{name}.{field}" for field in ("position", "velocity", "effort") for name in NAMES)]
+    head = [
+        "t",
+        *(f"{name}.{field}" for field in ("position", "velocity", "effort") for name in NAMES),
+    ]
     rows = np.hstack((recording.t[:, None], recording.q, recording.v, recording.effort))
     np.savetxt(table, rows, delimiter=",", header=",".join(head), comments="")
     urdf = tmp_path / "arm.urdf"
@@ -67,7 +72,12 @@ def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys
 
     def wrenches(*words):
         out = tmp_path / "_".join(["out", *words]).replace("-", "")
-        assert main(["wrenches", str(urdf), "--csv", str(table), "--output", str(out), "--json", *words]) == 0
+        assert (
+            main(
+                ["wrenches", str(urdf), "--csv", str(table), "--output", str(out), "--json", *words]
+            )
+            == 0
+        )
         return json.loads(capsys.readouterr().out)
 
     by_efforts = wrenches("--arm", "franka_fr3", "--acceleration", "model")
@@ -75,8 +85,24 @@ def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys
     assert any("rotors and friction are left out" in note for note in by_efforts["notes"])
     largest = "largest_force_n"
     forces = [[row[largest] for row in data["rows"]] for data in (by_efforts, by_motion)]
-    np.testing.assert_allclose(*forces, rtol=0.1)  # the motion is smoothed over 0.1 s, the efforts are not
+    np.testing.assert_allclose(
+        *forces, rtol=0.1
+    )  # the motion is smoothed over 0.1 s, the efforts are not
     misread = wrenches("--acceleration", "model", "--measured-effort", "torque_without_gravity")
     assert misread["rows"][0][largest] > 1.2 * forces[0][0]
-    assert main(["wrenches", str(urdf), "--csv", str(table), "--output", str(tmp_path / "x"), "--arm", "ur_ur5e"]) != 0
+    assert (
+        main(
+            [
+                "wrenches",
+                str(urdf),
+                "--csv",
+                str(table),
+                "--output",
+                str(tmp_path / "x"),
+                "--arm",
+                "ur_ur5e",
+            ]
+        )
+        != 0
+    )
     assert "torque constants are not known" in capsys.readouterr().err

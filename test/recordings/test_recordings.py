@@ -78,7 +78,12 @@ def test_no_polynomial_reaches_across_a_gap():
 
 @pytest.mark.parametrize(
     "arguments, words",
-    [({"window": 0.0}, "window"), ({"window": np.nan}, "window"), ({"order": 30}, "order"), ({"order": 1}, "order")],
+    [
+        ({"window": 0.0}, "window"),
+        ({"window": np.nan}, "window"),
+        ({"order": 30}, "order"),
+        ({"order": 1}, "order"),
+    ],
 )
 def test_windows_and_orders_that_do_not_fit(arguments, words):
     with pytest.raises(rd.ArgumentError, match=words):
@@ -204,7 +209,9 @@ def test_wrenches_of_a_known_motion(velocities, tolerance):
     q, v, a = motion_at(t)
     history = compute(MODEL, recorded(t, velocities), Settings(joints="all", window=0.15))
     rows = history.rows - 1
-    np.testing.assert_array_equal(rows, np.arange(3, 397))  # not those whose acceleration comes from an edge
+    np.testing.assert_array_equal(
+        rows, np.arange(3, 397)
+    )  # not those whose acceleration comes from an edge
     expected = rd.joint_wrenches(MODEL, q, v, a, joints="all")[rows]
     np.testing.assert_allclose(history.wrenches, expected, atol=tolerance * np.abs(expected).max())
     tau = rd.inverse_dynamics(MODEL, q, v, a)[rows]
@@ -263,7 +270,9 @@ def test_csv_in_everything_out(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     t = times()
     q, v, a = motion_at(t)
-    source = write_rows(tmp_path / "in.csv", t, q, v, edit=lambda k, row: ["", "", ""] if k == 50 else row)
+    source = write_rows(
+        tmp_path / "in.csv", t, q, v, edit=lambda k, row: ["", "", ""] if k == 50 else row
+    )
     out = tmp_path / "out"
     assert (
         main(
@@ -299,7 +308,9 @@ def test_csv_in_everything_out(tmp_path, capsys):
     first = head.index(f"{joints[0]}.wrench.force.x")
     wrenches = rows[:, first : first + 6 * len(joints)].reshape(-1, len(joints), 6)
     expected = rd.joint_wrenches(MODEL, q, v, a, joints="all")[keep]
-    np.testing.assert_allclose(wrenches, expected[..., [3, 4, 5, 0, 1, 2]], atol=1e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        wrenches, expected[..., [3, 4, 5, 0, 1, 2]], atol=1e-3 * np.abs(expected).max()
+    )
     for name in ("wrenches.png", "paths.png", "parts.png"):
         assert (out / name).read_bytes()[:4] == b"\x89PNG"
 
@@ -323,7 +334,16 @@ def test_csv_in_everything_out(tmp_path, capsys):
         assert again.effort is not None
 
     # a second run does not write over the first, unless told so; and not before it is sure to have something
-    command = ["wrenches", "three_link", "--csv", str(source), "--output", str(out), "--formats", "csv"]
+    command = [
+        "wrenches",
+        "three_link",
+        "--csv",
+        str(source),
+        "--output",
+        str(out),
+        "--formats",
+        "csv",
+    ]
     assert main(command) == 2
     assert "--overwrite" in capsys.readouterr().err
     source.write_text("t\n")
@@ -339,13 +359,21 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
 
     types = get_typestore(Stores.ROS2_HUMBLE)
     State, Header, Time = (
-        types.types[n] for n in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+        types.types[n]
+        for n in (
+            "sensor_msgs/msg/JointState",
+            "std_msgs/msg/Header",
+            "builtin_interfaces/msg/Time",
+        )
     )
     t = times(120)
     q, v, _ = motion_at(t)
     path = tmp_path / "bag"
     with Writer(path, version=8, storage_plugin=StoragePlugin.MCAP) as writer:
-        topics = [writer.add_connection(f"/{n}", State.__msgtype__, typestore=types) for n in ("joint_states", "other")]
+        topics = [
+            writer.add_connection(f"/{n}", State.__msgtype__, typestore=types)
+            for n in ("joint_states", "other")
+        ]
 
         def put(stamp, names, position, velocity, stamped=True, topic=topics[0]):
             seconds, nanoseconds = divmod(stamp, 10**9) if stamped else (0, 0)
@@ -378,12 +406,33 @@ def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
         read_bag(path, MODEL, topic="/states")
     assert len(read_bag(path, MODEL, topic="other")) == 1
     assert (
-        main(["wrenches", "three_link", "--bag", str(path), "--output", str(tmp_path / "out"), "--formats", "csv"]) == 0
+        main(
+            [
+                "wrenches",
+                "three_link",
+                "--bag",
+                str(path),
+                "--output",
+                str(tmp_path / "out"),
+                "--formats",
+                "csv",
+            ]
+        )
+        == 0
     )
     told = capsys.readouterr().out
     assert "row 123" in told
     assert "120 rows about joints of other robots" in told
-    command = ["wrenches", "three_link", "--bag", str(path), "--output", str(tmp_path / "no"), "--bad-rows", "refuse"]
+    command = [
+        "wrenches",
+        "three_link",
+        "--bag",
+        str(path),
+        "--output",
+        str(tmp_path / "no"),
+        "--bad-rows",
+        "refuse",
+    ]
     assert main(command) == 2
     assert "row 123" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
@@ -404,16 +453,22 @@ def test_a_simulated_run_is_written_and_drawn_as_a_recording_is(tmp_path):
     recordings.write_csv(tmp_path / "run.csv", history)
     rows = list(csv.DictReader((tmp_path / "run.csv").open()))
     name = arm.joint_names[1]
-    np.testing.assert_array_equal([float(row[f"{name}.wrench.torque.y"]) for row in rows], run.wrenches[:, 1, 1])
+    np.testing.assert_array_equal(
+        [float(row[f"{name}.wrench.torque.y"]) for row in rows], run.wrenches[:, 1, 1]
+    )
     np.testing.assert_array_equal([float(row[f"{name}.acceleration"]) for row in rows], run.a[:, 1])
     recordings.write_bag(tmp_path / "bag", history)
     again = recordings.read_bag(tmp_path / "bag", arm, topic="/joint_efforts")
     np.testing.assert_allclose(again.q, run.q, atol=1e-12)
     tip = max(history.paths)  # a path is a point's way through the world, with its speed
     way = np.linalg.norm(np.diff(history.paths[tip], axis=0), axis=1)
-    np.testing.assert_allclose(way, 1e-3 * 0.5 * (history.speeds[tip][1:] + history.speeds[tip][:-1]), atol=2e-6)
+    np.testing.assert_allclose(
+        way, 1e-3 * 0.5 * (history.speeds[tip][1:] + history.speeds[tip][:-1]), atol=2e-6
+    )
     assert not history.currents
-    flying = rd.simulate(rd.load_robot("six_axis", floating_base=True), duration=0.002, friction=False, stops=None)
+    flying = rd.simulate(
+        rd.load_robot("six_axis", floating_base=True), duration=0.002, friction=False, stops=None
+    )
     with pytest.raises(rd.ArgumentError, match="floating"):
         recordings.of_run(flying)
 
@@ -431,7 +486,9 @@ def test_currents_of_motors_are_recorded_and_written(tmp_path):
     history = recordings.of_run(run)
     recordings.write_csv(tmp_path / "run.csv", history)
     rows = list(csv.DictReader((tmp_path / "run.csv").open()))
-    np.testing.assert_array_equal([float(row[f"{name}.current"]) for row in rows], run.currents[name])
+    np.testing.assert_array_equal(
+        [float(row[f"{name}.current"]) for row in rows], run.currents[name]
+    )
     assert f"{plain}.current" not in rows[0]
     np.testing.assert_array_equal(read_csv(tmp_path / "run.csv", arm).q, run.q)
     recordings.write_bag(tmp_path / "bag", history)
@@ -447,8 +504,14 @@ def test_friction_that_is_left_out_is_named():
     t = np.linspace(0.0, 2.0, 401)
     q = arm.initial_configuration() + 0.3 * np.sin(2.0 * t)[:, None] * np.ones(6)
     v = 0.6 * np.cos(2.0 * t)[:, None] * np.ones(6)
-    effort = rd.inverse_dynamics(arm, q, v, -4.0 * (q - arm.initial_configuration())) + arm.friction * np.sign(v)
+    effort = rd.inverse_dynamics(
+        arm, q, v, -4.0 * (q - arm.initial_configuration())
+    ) + arm.friction * np.sign(v)
     recording = Recording.of(arm, t, q, v, effort)
     (note,) = [text for text in compute(arm, recording).notes if "friction" in text]
     assert "recorded efforts of" in note and "--friction adds it" in note
-    assert not [text for text in compute(arm, recording, Settings(friction=True)).notes if "friction" in text]
+    assert not [
+        text
+        for text in compute(arm, recording, Settings(friction=True)).notes
+        if "friction" in text
+    ]

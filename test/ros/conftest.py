@@ -57,7 +57,10 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
         return str(value)
 
     def begin(
-        name: str, remap: dict[str, str] | None = None, params_file: object = None, **parameters: object
+        name: str,
+        remap: dict[str, str] | None = None,
+        params_file: object = None,
+        **parameters: object,
     ) -> NodeProcess:
         if name == "controller":
             parameters = {"state_timeout": 60.0, **parameters}

@@ -38,12 +38,15 @@ class Client:
 
     def __init__(self, stack) -> None:
         self.stack, self.peer = stack, stack.peer
-        self._client = ActionClient(stack.peer.node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory")
+        self._client = ActionClient(
+            stack.peer.node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory"
+        )
         self.peer.wait(self._client.server_is_ready, "the action server")
 
     def send(self, *points, count=1, feedback=None, **tolerances):
         goal = FollowJointTrajectory.Goal(
-            trajectory=JointTrajectory(joint_names=self.stack.joints, points=list(points)), **tolerances
+            trajectory=JointTrajectory(joint_names=self.stack.joints, points=list(points)),
+            **tolerances,
         )
         answers = [self._client.send_goal_async(goal, feedback) for _ in range(count)]
         self.peer.wait(lambda: all(a.done() for a in answers), "answers to all goals")
@@ -52,7 +55,10 @@ class Client:
     def results(self, handles):
         waiting = [h.get_result_async() for h in handles]
         self.peer.wait(lambda: all(w.done() for w in waiting), "results of all goals")
-        return [(w.result().status, w.result().result.error_code, w.result().result.error_string) for w in waiting]
+        return [
+            (w.result().status, w.result().result.error_code, w.result().result.error_string)
+            for w in waiting
+        ]
 
 
 class PatientStack(ControllerStack):
@@ -89,7 +95,9 @@ def test_of_thirty_goals_at_once_each_is_answered_and_the_last_one_followed(clie
         GoalStatus.STATUS_ABORTED: 29,
         GoalStatus.STATUS_SUCCEEDED: 1,
     }
-    assert all("newer" in text for status, _, text in outcomes if status == GoalStatus.STATUS_ABORTED)
+    assert all(
+        "newer" in text for status, _, text in outcomes if status == GoalStatus.STATUS_ABORTED
+    )
 
 
 def test_a_long_goal_is_read_beside_the_cycle_and_has_tolerances_feedback_and_cancellation(client):
@@ -97,11 +105,16 @@ def test_a_long_goal_is_read_beside_the_cycle_and_has_tolerances_feedback_and_ca
     n, told = 3000, []
     points = [point(Q + np.array([0.0, 0.3 * k / n]), 30.0 * k / n) for k in range(1, n + 1)]
     tight = JointTolerance(name=client.stack.joints[1], position=1e-9)
-    for joint in client.stack.joints:  # the length of a name moves what follows by four bytes or not
+    for (
+        joint
+    ) in client.stack.joints:  # the length of a name moves what follows by four bytes or not
         ((status, code, text),) = client.results(
             client.send(*points, path_tolerance=[JointTolerance(name=joint, position=0.5), tight])
         )
-        assert (status, code) == (GoalStatus.STATUS_ABORTED, FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED)
+        assert (status, code) == (
+            GoalStatus.STATUS_ABORTED,
+            FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED,
+        )
         assert tight.name in text
     client.stack.settle()
     (handle,) = client.send(*points, feedback=told.append)
@@ -125,7 +138,9 @@ def test_a_trajectory_can_be_asked_where_it_will_be(client):
 
     def ask(ahead):
         time = stack.peer.node.get_clock().now() + RosDuration(seconds=ahead)
-        return stack.peer.call(QueryTrajectoryState, name, QueryTrajectoryState.Request(time=time.to_msg()))
+        return stack.peer.call(
+            QueryTrajectoryState, name, QueryTrajectoryState.Request(time=time.to_msg())
+        )
 
     assert not ask(0.0).success
     (handle,) = client.send(point(Q + np.array([0.0, 0.4]), 20.0, [0.0, 0.0]))
@@ -171,8 +186,13 @@ def test_a_request_that_cannot_be_read(peer, problem):
         peer.wait(answered.done, "an answer")
         result = answered.result().get_result_async()
         peer.wait(result.done, "the result")
-        assert result.result().result.error_string == "done" and first.done() == isinstance(problem, ValueError)
-        assert all(isinstance(goal, FollowJointTrajectory.Goal) for goal in goals) and len(goals) == 1 + first.done()
+        assert result.result().result.error_string == "done" and first.done() == isinstance(
+            problem, ValueError
+        )
+        assert (
+            all(isinstance(goal, FollowJointTrajectory.Goal) for goal in goals)
+            and len(goals) == 1 + first.done()
+        )
     finally:
         server.destroy()
         server.destroy()  # a second time does no harm
@@ -189,5 +209,7 @@ def test_a_goal_under_way_gets_a_result_when_the_controller_is_stopped(client, n
     client.stack.signal(number)
     client.peer.wait(waiting.done, "the result")
     answer = waiting.result()
-    assert answer.status == GoalStatus.STATUS_ABORTED and "deactivated" in answer.result.error_string
+    assert (
+        answer.status == GoalStatus.STATUS_ABORTED and "deactivated" in answer.result.error_string
+    )
     assert client.stack.process.wait(60.0) == 0

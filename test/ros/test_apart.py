@@ -24,11 +24,17 @@ def test_large_messages_arrive_whole_in_order_and_in_another_thread(peer, monkey
         pytest.skip("the client library is not found by its name here")
     arrived: list[tuple[object, threading.Thread]] = []
     subscription = apart.ApartSubscription(
-        peer.node, UInt8MultiArray, "large", 10, lambda raw: arrived.append((raw, threading.current_thread()))
+        peer.node,
+        UInt8MultiArray,
+        "large",
+        10,
+        lambda raw: arrived.append((raw, threading.current_thread())),
     )
     publisher = peer.publisher(UInt8MultiArray, "large", 10)
     peer.subscribed(publisher)
-    sent = [UInt8MultiArray(data=bytes([k]) * size) for k, size in enumerate((3, 3_000_000, 0, 200_000))]
+    sent = [
+        UInt8MultiArray(data=bytes([k]) * size) for k, size in enumerate((3, 3_000_000, 0, 200_000))
+    ]
     for message in sent:
         publisher.publish(serialize_message(message))
     peer.wait(lambda: len(arrived) == len(sent), "all messages")

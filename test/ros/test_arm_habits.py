@@ -69,7 +69,11 @@ def test_the_arm_arrives_and_nothing_pushes_it_at_rest(peer, start, tmp_path, ar
     # friction is the subject of other tests: stiction would be seen as a push, and rightly so
     simulator = {**simulator_parameters(profile), "time_mode": "lockstep", "friction": False}
     simulator["robot_description_file"] = robot
-    controller = {**controller_parameters(profile), "friction_compensation": "none", "state_timeout": 60.0}
+    controller = {
+        **controller_parameters(profile),
+        "friction_compensation": "none",
+        "state_timeout": 60.0,
+    }
     start("simulator", params_file=written(simulator, tmp_path / "simulator.yaml"))
     states = peer.listen(JointState, "joint_states", 10)
     external = peer.listen(JointState, f"{CONTROLLER}/external_efforts", 10)
@@ -101,4 +105,6 @@ def test_the_arm_arrives_and_nothing_pushes_it_at_rest(peer, start, tmp_path, ar
     efforts = values(states[-1], "effort", names)
     gravity = rd.gravity_forces(model, goal)
     factors = np.array([facts.measured_factor or 1.0 for facts in profile.joints])
-    np.testing.assert_allclose(factors * efforts, gravity, atol=0.2)  # none of these drivers takes gravity off
+    np.testing.assert_allclose(
+        factors * efforts, gravity, atol=0.2
+    )  # none of these drivers takes gravity off

@@ -27,10 +27,14 @@ from robot_dynamics_ros.ros.transport.cdr import (
     plain,
 )
 
-names = st.lists(st.text("abcdefghij_0123456789é", min_size=1, max_size=9), min_size=1, max_size=8, unique=True)
+names = st.lists(
+    st.text("abcdefghij_0123456789é", min_size=1, max_size=9), min_size=1, max_size=8, unique=True
+)
 
 
-def joint_state(joints, position=None, velocity=None, effort=None, frame="", stamp=(1, 2)) -> JointState:
+def joint_state(
+    joints, position=None, velocity=None, effort=None, frame="", stamp=(1, 2)
+) -> JointState:
     n = len(joints)
     message = JointState(name=list(joints))
     message.header.frame_id = frame
@@ -64,10 +68,14 @@ def test_bytes_that_are_the_same_in_all_messages(joints, frame, measured, data):
     effort = None if measured else []
     layout = JointStateLayout(serialize_message(joint_state(joints, effort=effort, frame=frame)))
     reader = JointStateReader(joints)
-    values = data.draw(st.lists(st.floats(-10.0, 10.0), min_size=3 * len(joints), max_size=3 * len(joints)))
+    values = data.draw(
+        st.lists(st.floats(-10.0, 10.0), min_size=3 * len(joints), max_size=3 * len(joints))
+    )
     rows = np.reshape(values, (3, -1))
     raw = serialize_message(
-        joint_state(joints, rows[0], rows[1], rows[2] if measured else [], frame=frame, stamp=(7, 8))
+        joint_state(
+            joints, rows[0], rows[1], rows[2] if measured else [], frame=frame, stamp=(7, 8)
+        )
     )
     same = np.frombuffer(layout.fixed, np.uint8) > 0
     assert len(layout.example) == len(layout.fixed) <= len(raw)
@@ -90,7 +98,9 @@ def test_bytes_that_are_the_same_in_all_messages(joints, frame, measured, data):
 @given(names)
 def test_a_layout_fits_its_own_messages_and_no_other(joints):
     layout = JointStateLayout(serialize_message(joint_state(joints)))
-    assert layout.fits(serialize_message(joint_state(joints, position=-np.arange(len(joints)), stamp=(9, 9))))
+    assert layout.fits(
+        serialize_message(joint_state(joints, position=-np.arange(len(joints)), stamp=(9, 9)))
+    )
     assert not layout.fits(serialize_message(joint_state(joints, frame="other")))
     assert not layout.fits(serialize_message(joint_state([*joints, "one more"])))
     assert not layout.fits(serialize_message(joint_state([f"{joints[0]}x", *joints[1:]])))
@@ -125,7 +135,12 @@ def test_big_endian_messages_are_understood():
         body += b"\0" * (-len(body) % 8) + struct.pack(">d", value)
     reader = JointStateReader(["j"])
     reader.read(b"\0\0\0\0" + body)
-    assert (reader.stamp, reader.position[0], reader.velocity[0], reader.effort[0]) == (5_000_000_007, 1.5, -2.5, 3.5)
+    assert (reader.stamp, reader.position[0], reader.velocity[0], reader.effort[0]) == (
+        5_000_000_007,
+        1.5,
+        -2.5,
+        3.5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,16 +149,44 @@ def test_big_endian_messages_are_understood():
         (joint_state(["a"]), "missing_joint", "'b' is missing"),
         (joint_state(["x", "y"]), "unrelated", "none of the robot's joints"),
         (joint_state(["a", "b", "b"]), "duplicate_joint", "'b' is named 2 times"),
-        (joint_state(["a", "b"], position=[1.0]), "wrong_length", "position has 1 values for 2 names"),
+        (
+            joint_state(["a", "b"], position=[1.0]),
+            "wrong_length",
+            "position has 1 values for 2 names",
+        ),
         (joint_state(["a", "b"], position=[]), "wrong_length", "position has no values"),
-        (joint_state(["a", "b"], velocity=[1.0, 2.0, 3.0]), "wrong_length", "velocity has 3 values for 2 names"),
+        (
+            joint_state(["a", "b"], velocity=[1.0, 2.0, 3.0]),
+            "wrong_length",
+            "velocity has 3 values for 2 names",
+        ),
         (joint_state(["a", "b"], velocity=[]), "missing_velocity", "velocity has no values"),
         (joint_state(["a", "b"], effort=[1.0]), "wrong_length", "effort has 1 values for 2 names"),
-        (joint_state(["a", "b"], position=[0.0, math.nan]), "not_finite", "position of joint 'b' is nan"),
-        (joint_state(["a", "b"], velocity=[-math.inf, 0.0]), "not_finite", "velocity of joint 'a' is -inf"),
-        (joint_state(["a", "b"], velocity=[1e100, 0.0]), "absurd", r"velocity of joint 'a' is 1e\+100"),
-        (joint_state(["a", "b"], velocity=[0.0, -1e300]), "absurd", r"velocity of joint 'b' is -1e\+300"),
-        (joint_state(["a", "b"], position=[1e160, 0.0]), "absurd", r"position of joint 'a' is 1e\+160"),
+        (
+            joint_state(["a", "b"], position=[0.0, math.nan]),
+            "not_finite",
+            "position of joint 'b' is nan",
+        ),
+        (
+            joint_state(["a", "b"], velocity=[-math.inf, 0.0]),
+            "not_finite",
+            "velocity of joint 'a' is -inf",
+        ),
+        (
+            joint_state(["a", "b"], velocity=[1e100, 0.0]),
+            "absurd",
+            r"velocity of joint 'a' is 1e\+100",
+        ),
+        (
+            joint_state(["a", "b"], velocity=[0.0, -1e300]),
+            "absurd",
+            r"velocity of joint 'b' is -1e\+300",
+        ),
+        (
+            joint_state(["a", "b"], position=[1e160, 0.0]),
+            "absurd",
+            r"position of joint 'a' is 1e\+160",
+        ),
     ],
 )
 def test_bad_states_are_refused_and_leave_the_last_good_one(message, cause, words):
@@ -175,7 +218,9 @@ def test_a_joint_that_has_turned_often_is_believed():
     assert reader.position.tolist() == [9e5, 0.0]
 
 
-@pytest.mark.parametrize("garbage", [b"", b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 60, b"\7\7\7\7\7\7\7\7"])
+@pytest.mark.parametrize(
+    "garbage", [b"", b"\0\1\0\0", b"\0\1\0\0" + b"\xff" * 60, b"\7\7\7\7\7\7\7\7"]
+)
 def test_garbage_is_refused(garbage):
     with pytest.raises(StateRejected) as caught:
         JointStateReader(["a"]).read(garbage)
@@ -202,8 +247,19 @@ def test_templates_write_what_the_middleware_reads():
     template.stamp(12_000_000_034)
     read = deserialize_message(template.bytes(), WrenchStamped)
     force, torque = read.wrench.force, read.wrench.torque
-    assert [force.x, force.y, force.z, torque.x, torque.y, torque.z] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert (read.header.frame_id, read.header.stamp.sec, read.header.stamp.nanosec) == ("a link", 12, 34)
+    assert [force.x, force.y, force.z, torque.x, torque.y, torque.z] == [
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+        6.0,
+    ]
+    assert (read.header.frame_id, read.header.stamp.sec, read.header.stamp.nanosec) == (
+        "a link",
+        12,
+        34,
+    )
 
     template = Template(Float64MultiArray(data=marks(3)), marks(3))
     template.blocks[0][:] = [1.0, 2.0, 3.0]

@@ -87,7 +87,9 @@ class Relay:
             [*message.effort, float("nan")],
         )
         name, position, velocity, effort = ([values[i] for i in order] for values in fields)
-        return JointState(header=message.header, name=name, position=position, velocity=velocity, effort=effort)
+        return JointState(
+            header=message.header, name=name, position=position, velocity=velocity, effort=effort
+        )
 
     @property
     def now(self) -> int:
@@ -102,7 +104,9 @@ def begin(start, model, *, joints=None, robot=None, controller=None):
     """Both nodes, in lockstep; the wrist of the robot has the inertia of its gears, or it would weigh nothing."""
     armature = {f"armature__{name}": 0.1 for name in model.joint_names}
     gains = {
-        f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", 400.0), ("d", 40.0))
+        f"gains__{name}__{gain}": value
+        for name in model.joint_names
+        for gain, value in (("p", 400.0), ("d", 40.0))
     }
     shared = {**armature, **({"joints": joints} if joints else {})}
     return (
@@ -132,10 +136,19 @@ def follow(peer, model, relay, duration=3.0):
     second = 10**9
     relay.until(relay.now + second // 10, "the controller to hold")
     trajectories = to_controller(peer)
-    motion = plan_motion(model, in_model_order(model, relay.states[-1], "position"), waypoints=2, duration=duration)
+    motion = plan_motion(
+        model, in_model_order(model, relay.states[-1], "position"), waypoints=2, duration=duration
+    )
     start, times = relay.now + second, motion.times
     trajectories.publish(
-        trajectory_message(motion.joint_names, times, motion.waypoints, motion.at(times, 1), motion.at(times, 2), start)
+        trajectory_message(
+            motion.joint_names,
+            times,
+            motion.waypoints,
+            motion.at(times, 1),
+            motion.at(times, 2),
+            start,
+        )
     )
     relay.until(start + round((motion.duration + 0.3) * second), "the end of the trajectory")
     return motion, start
@@ -147,8 +160,12 @@ def errors(model, motion, start, states) -> np.ndarray:
     return (motion.at(t) - q)[t >= 0.0]
 
 
-def test_a_robot_with_joints_in_another_order_follows_and_both_nodes_end_cleanly(peer, start, model):
-    simulator, controller = begin(start, model, joints=SHUFFLED)  # the controller's description comes by topic
+def test_a_robot_with_joints_in_another_order_follows_and_both_nodes_end_cleanly(
+    peer, start, model
+):
+    simulator, controller = begin(
+        start, model, joints=SHUFFLED
+    )  # the controller's description comes by topic
     relay = Relay(peer)
     descriptions = peer.listen(String, "robot_description", LATCHED)
     motion, begun = follow(peer, model, relay)
@@ -177,20 +194,28 @@ def test_the_order_of_joint_states_may_change_from_message_to_message(peer, star
     assert np.abs(error[-1]).max() < 5e-3
 
 
-def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axis(peer, start, model):
+def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axis(
+    peer, start, model
+):
     begin(
         start,
         model,
         robot={"friction": False, "command_format": "joint_state"},
         # the law alone: efforts against friction do not reach the links
-        controller={"friction_compensation": "none", "robustness.enabled": False, "command_format": "joint_state"},
+        controller={
+            "friction_compensation": "none",
+            "robustness.enabled": False,
+            "command_format": "joint_state",
+        },
     )
     commands = peer.listen(JointState, "robot_joint_commands", 10)
     wrenches = {
-        name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}", 10) for name in model.joint_names
+        name: peer.listen(WrenchStamped, f"{CONTROLLER}/joint_wrenches/{name}", 10)
+        for name in model.joint_names
     }
     true_wrenches = {
-        name: peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{name}", 10) for name in model.joint_names
+        name: peer.listen(WrenchStamped, f"{SIMULATOR}/joint_wrenches/{name}", 10)
+        for name in model.joint_names
     }
     relay = Relay(peer)
     peer.wait(lambda: all(wrenches.values()) and all(true_wrenches.values()), "joint wrenches")
@@ -198,7 +223,8 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
 
     robot = rd.load_urdf(robot_path(ROBOT), armature={name: 0.1 for name in model.joint_names})
     states = {
-        stamp_of(m): [in_model_order(model, m, f) for f in ("position", "velocity", "effort")] for m in relay.states
+        stamp_of(m): [in_model_order(model, m, f) for f in ("position", "velocity", "effort")]
+        for m in relay.states
     }
     command_at = {stamp_of(m): in_model_order(model, m, "effort") for m in commands}
     effort_at = {stamp: effort for stamp, (_, _, effort) in states.items()}
@@ -230,8 +256,13 @@ def test_hold_stops_the_arm_on_its_way(peer, start, model):
     home = in_model_order(model, relay.states[-1], "position")
     goal = home + 1.0
     at_rest = np.zeros((1, 6))
-    to_controller(peer).publish(trajectory_message(model.joint_names, np.array([8.0]), goal[None], at_rest, at_rest, 0))
-    peer.wait(lambda: np.abs(in_model_order(model, relay.states[-1], "position") - home).max() > 0.05, "motion")
+    to_controller(peer).publish(
+        trajectory_message(model.joint_names, np.array([8.0]), goal[None], at_rest, at_rest, 0)
+    )
+    peer.wait(
+        lambda: np.abs(in_model_order(model, relay.states[-1], "position") - home).max() > 0.05,
+        "motion",
+    )
     response = peer.call(Trigger, f"{CONTROLLER}/hold", Trigger.Request())
     assert response.success, response.message
     relay.until(relay.now + second, "standstill")
@@ -242,7 +273,12 @@ def test_hold_stops_the_arm_on_its_way(peer, start, model):
 
 
 def test_a_push_is_seen_in_the_external_efforts(peer, start, model):
-    begin(start, model, robot={"friction": False, "wrench_timeout": 60.0}, controller={"friction_compensation": "none"})
+    begin(
+        start,
+        model,
+        robot={"friction": False, "wrench_timeout": 60.0},
+        controller={"friction_compensation": "none"},
+    )
     relay = Relay(peer)
     estimates = peer.listen(JointState, f"{CONTROLLER}/external_efforts", 10)
     pushes = peer.publisher(WrenchStamped, f"{SIMULATOR}/external_wrench")
@@ -261,4 +297,6 @@ def test_a_push_is_seen_in_the_external_efforts(peer, start, model):
     q = in_model_order(model, state, "position")
     jacobian = rd.jacobian(model, q, link)
     force = rd.link_pose(model, q, link)[:3, :3] @ [0.0, 0.0, 4.0]
-    np.testing.assert_allclose(in_model_order(model, estimates[-1], "effort"), jacobian[3:].T @ force, atol=0.02)
+    np.testing.assert_allclose(
+        in_model_order(model, estimates[-1], "effort"), jacobian[3:].T @ force, atol=0.02
+    )

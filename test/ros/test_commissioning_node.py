@@ -28,29 +28,47 @@ NODE = "commissioning"
 
 def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_path):
     home = {"initial_positions__shoulder": 1.57, "initial_positions__elbow": 0.02}
-    start("simulator", robot_description_file="two_link", update_rate=250.0, holding_brakes=True, **home)
-    states, told = peer.listen(JointState, "joint_states"), peer.listen(DiagnosticArray, "/diagnostics")
+    start(
+        "simulator",
+        robot_description_file="two_link",
+        update_rate=250.0,
+        holding_brakes=True,
+        **home,
+    )
+    states, told = (
+        peer.listen(JointState, "joint_states"),
+        peer.listen(DiagnosticArray, "/diagnostics"),
+    )
     peer.wait(lambda: len(states) > 50, "joint states")
     start(NODE, robot_description_file="two_link", output=tmp_path / "out", measured_effort="torque_without_gravity",
           state_timeout=5.0)  # fmt: skip
     model = rd.load_robot("two_link")
     values = {"controller": CONTROLLER, "simulator": SIMULATOR, "wrenches": "none"}
     viewer = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
-    peer.wait(lambda: "commissioning: ready for listen" in viewer.status(), "the viewer to show the node")
+    peer.wait(
+        lambda: "commissioning: ready for listen" in viewer.status(), "the viewer to show the node"
+    )
     refused = peer.call(Trigger, f"{NODE}/tune", Trigger.Request())
     assert not refused.success and "Do twitch first" in refused.message
     weigh = peer.node.create_client(Trigger, f"{NODE}/weigh")
     peer.wait(weigh.service_is_ready, "the service")
-    weighing, hand = weigh.call_async(Trigger.Request()), peer.publisher(JointState, f"{SIMULATOR}/set_joint_state")
+    weighing, hand = (
+        weigh.call_async(Trigger.Request()),
+        peer.publisher(JointState, f"{SIMULATOR}/set_joint_state"),
+    )
     shown = set()
-    for pose in itertools.cycle(rd.commissioning.weighing_poses(model, 12)):  # one that was not noticed comes again
+    for pose in itertools.cycle(
+        rd.commissioning.weighing_poses(model, 12)
+    ):  # one that was not noticed comes again
         if weighing.done():
             break
         hand.publish(JointState(name=list(model.joint_names), position=list(map(float, pose))))
         peer.spin_for(0.8)
         shown |= set(viewer.status().splitlines())
     assert weighing.result().success, weighing.result().message
-    assert "step: weigh" in shown and any(line.startswith("commissioning: weigh: pose ") for line in shown)
+    assert "step: weigh" in shown and any(
+        line.startswith("commissioning: weigh: pose ") for line in shown
+    )
     peer.wait(lambda: "step: none" in viewer.status(), "the end of the step to be shown")
     assert f"weigh: {weighing.result().message}" in viewer.status().splitlines()
     peer.insist(
@@ -61,17 +79,24 @@ def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_p
     )
     client = peer.node.create_client(Trigger, f"{NODE}/float")
     peer.wait(client.service_is_ready, "the service")
-    floating = client.call_async(Trigger.Request())  # once: a second request would find the step under way
+    floating = client.call_async(
+        Trigger.Request()
+    )  # once: a second request would find the step under way
     peer.wait(floating.done, "the end of the step", timeout=180.0)
     written = json.loads((tmp_path / "out" / "commissioning.json").read_text())
     assert [step["step"] for step in written["steps"]] == ["weigh", "float"]
     mistakes = [finding["kind"] for step in written["steps"] for finding in step["findings"]]
-    assert set(mistakes) <= {"delay"}, floating.result().message  # on a busy machine commands are late
-    assert (tmp_path / "out" / "controller.yaml").is_file() and (tmp_path / "out" / "commissioning.html").is_file()
+    assert set(mistakes) <= {"delay"}, (
+        floating.result().message
+    )  # on a busy machine commands are late
+    assert (tmp_path / "out" / "controller.yaml").is_file() and (
+        tmp_path / "out" / "commissioning.html"
+    ).is_file()
     floating = client.call_async(Trigger.Request())
     told.clear()
     peer.wait(
-        lambda: any(s.message.startswith("float: Where") for m in told for s in m.status), "the step to be reported"
+        lambda: any(s.message.startswith("float: Where") for m in told for s in m.status),
+        "the step to be reported",
     )
     assert peer.call(Trigger, f"{NODE}/stop", Trigger.Request()).success
     peer.wait(floating.done, "the end of the step")
@@ -105,7 +130,9 @@ def test_an_arm_that_another_node_commands_gets_no_command_and_no_publisher(peer
     arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array")
     with Peer(domain) as controller:
         controller.publisher(Float64MultiArray, "effort_controller/commands")
-        peer.wait(lambda: peer.node.count_publishers("effort_controller/commands"), "the other node")
+        peer.wait(
+            lambda: peer.node.count_publishers("effort_controller/commands"), "the other node"
+        )
         peer.spin_for(0.5)
         for _ in range(2):
             with pytest.raises(ArgumentError, match="only one node may command"):

@@ -32,7 +32,11 @@ class Served:
     """A simulated arm behind the middleware."""
 
     def __init__(self, peer, model):
-        self.peer, self.arm, self.names = peer, rd.commissioning.StandIn(with_rotors(model)), list(model.joint_names)
+        self.peer, self.arm, self.names = (
+            peer,
+            rd.commissioning.StandIn(with_rotors(model)),
+            list(model.joint_names),
+        )
         self.commands = peer.listen(Float64MultiArray, "effort_controller/commands")
         self.states, self.answered = peer.publisher(JointState, "joint_states"), False
 
@@ -53,7 +57,10 @@ class Served:
 
     def step(self, name):
         """Let the node do a step."""
-        client, deadline = self.peer.node.create_client(Trigger, f"commissioning/{name}"), time.monotonic() + 180.0
+        client, deadline = (
+            self.peer.node.create_client(Trigger, f"commissioning/{name}"),
+            time.monotonic() + 180.0,
+        )
         self.peer.wait(client.service_is_ready, name)
         future = client.call_async(Trigger.Request())
         while not future.done():
@@ -62,7 +69,9 @@ class Served:
         return future.result()
 
 
-def test_an_arm_without_measured_efforts_is_tuned_and_makes_a_tour(peer, start, tmp_path, monkeypatch):
+def test_an_arm_without_measured_efforts_is_tuned_and_makes_a_tour(
+    peer, start, tmp_path, monkeypatch
+):
     monkeypatch.setattr(stand_in, "RATE", 100.0)
     model = rd.load_robot("two_link").lock(["elbow"], {"elbow": 0.02})
     (tmp_path / "arm.urdf").write_text(rd.to_urdf(model))
@@ -77,6 +86,8 @@ def test_an_arm_without_measured_efforts_is_tuned_and_makes_a_tour(peer, start, 
     written = json.loads((tmp_path / "out" / "commissioning.json").read_text())
     numbers = {step["step"]: step["numbers"] for step in written["steps"]}
     assert list(numbers) == list(STEPS)
-    assert numbers["tune"]["margin"] > 0.0 and written["parameters"]["robustness"]["bandwidth"] > 6.0
+    assert (
+        numbers["tune"]["margin"] > 0.0 and written["parameters"]["robustness"]["bandwidth"] > 6.0
+    )
     assert max(numbers["move"]["largest error, full speed"]) < 0.05
     assert max(abs(served.period().v[0]) for _ in range(20)) < 1e-2

@@ -54,7 +54,10 @@ def test_a_bad_state_is_answered_by_no_command_and_reported(robot, start, model)
         ("missing_joint", {"name": [first], "position": [0.3], "velocity": [0.0]}),
         ("wrong_length", {"position": [0.3]}),
         ("not_finite", {"position": [0.3, math.nan]}),
-        ("duplicate_joint", {"name": [first, second, second], "position": [0.3] * 3, "velocity": [0.0] * 3}),
+        (
+            "duplicate_joint",
+            {"name": [first, second, second], "position": [0.3] * 3, "velocity": [0.0] * 3},
+        ),
         ("missing_velocity", {"velocity": []}),
         ("not_finite", {"velocity": [0.0, math.inf]}),
     ):
@@ -74,16 +77,21 @@ def test_a_bad_state_is_answered_by_no_command_and_reported(robot, start, model)
 
 
 @pytest.mark.parametrize("safe", ["zero", "gravity"])
-def test_a_robot_that_falls_silent_gets_the_safe_command_until_it_speaks_again(robot, start, model, safe):
+def test_a_robot_that_falls_silent_gets_the_safe_command_until_it_speaks_again(
+    robot, start, model, safe
+):
     start("controller", robot_description_file=ROBOT, state_timeout=0.5, safe_command=safe)
     holding = rd.gravity_forces(model, Q)
     robot.peer.wait(lambda: np.allclose(robot.effort(), holding, atol=1e-6), "the arm to be held")
     robot.quiet()
     expected = holding if safe == "gravity" else np.zeros(2)
     robot.peer.wait(
-        lambda: any(status.level == b"\x02" for m in robot.diagnostics[-1:] for status in m.status), "an error report"
+        lambda: any(status.level == b"\x02" for m in robot.diagnostics[-1:] for status in m.status),
+        "an error report",
     )
-    robot.peer.wait(lambda: np.allclose(robot.commands[-1].data, expected, atol=1e-9), "the safe command")
+    robot.peer.wait(
+        lambda: np.allclose(robot.commands[-1].data, expected, atol=1e-9), "the safe command"
+    )
     robot.talk()
     robot.peer.wait(lambda: np.allclose(robot.commands[-1].data, holding, atol=1e-6), "recovery")
 
@@ -95,7 +103,9 @@ def test_the_last_message_of_a_process_that_ends_is_the_safe_command(robot, star
     controller.send(number)
     robot.peer.wait(lambda: controller.exit_code is not None, "the end of the controller")
     assert controller.exit_code == 0
-    robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command as the last message")
+    robot.peer.wait(
+        lambda: not np.any(robot.commands[-1].data), "the safe command as the last message"
+    )
 
 
 def test_a_terminal_that_closes_leaves_no_effort(robot, domain):
@@ -114,7 +124,9 @@ def test_a_terminal_that_closes_leaves_no_effort(robot, domain):
         os.close(theirs)
         os.close(ours)
         robot.peer.wait(lambda: controller.poll() is not None, "the end of the controller")
-        robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command as the last message")
+        robot.peer.wait(
+            lambda: not np.any(robot.commands[-1].data), "the safe command as the last message"
+        )
         assert controller.returncode == 0
     finally:
         controller.kill()
@@ -130,7 +142,10 @@ def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number
     def handled() -> bool:
         with open(f"/proc/{process.pid}/status") as status:
             mask = next(line for line in status if line.startswith("SigCgt"))
-        return bool(int(mask.split()[1], 16) & (1 << (signal.SIGTERM - 1)) and int(mask.split()[1], 16) & caught)
+        return bool(
+            int(mask.split()[1], 16) & (1 << (signal.SIGTERM - 1))
+            and int(mask.split()[1], 16) & caught
+        )
 
     while process.exit_code is None and not handled():
         pass
@@ -140,11 +155,15 @@ def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number
 def test_lifecycle_by_hand(robot, start, model):
     controller = start("controller", autostart=False)
     assert state(robot.peer) == State.PRIMARY_STATE_UNCONFIGURED
-    assert not change(robot.peer, Transition.TRANSITION_CONFIGURE)  # nobody has told it the robot yet
+    assert not change(
+        robot.peer, Transition.TRANSITION_CONFIGURE
+    )  # nobody has told it the robot yet
     assert controller.wait_for_output("no robot_description has arrived", 30.0)
     latched = robot.peer.publisher(String, "robot_description", LATCHED)
     latched.publish(String(data=robot_path(ROBOT).read_text()))
-    robot.peer.wait(lambda: change(robot.peer, Transition.TRANSITION_CONFIGURE), "the description to arrive")
+    robot.peer.wait(
+        lambda: change(robot.peer, Transition.TRANSITION_CONFIGURE), "the description to arrive"
+    )
     robot.peer.spin_for(0.3)
     assert not robot.commands
     assert change(robot.peer, Transition.TRANSITION_ACTIVATE)
@@ -156,7 +175,9 @@ def test_lifecycle_by_hand(robot, start, model):
     assert change(robot.peer, Transition.TRANSITION_ACTIVATE)
     np.testing.assert_allclose(robot.effort(), rd.gravity_forces(model, Q), atol=1e-9)
     latched.publish(String(data=robot_path("pendulum").read_text()))
-    robot.peer.wait(lambda: robot.reported("description_changed"), "a report of the other description")
+    robot.peer.wait(
+        lambda: robot.reported("description_changed"), "a report of the other description"
+    )
     assert change(robot.peer, Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert state(robot.peer) == State.PRIMARY_STATE_FINALIZED
     assert controller.stop() == 0
@@ -169,12 +190,16 @@ def test_after_a_cleanup_no_description_starts_the_arm_again(robot, start, model
     text = robot_path(ROBOT).read_text()
     latched.publish(String(data=text))
     robot.effort()
-    assert change(robot.peer, Transition.TRANSITION_DEACTIVATE) and change(robot.peer, Transition.TRANSITION_CLEANUP)
+    assert change(robot.peer, Transition.TRANSITION_DEACTIVATE) and change(
+        robot.peer, Transition.TRANSITION_CLEANUP
+    )
     robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command")
     latched.publish(String(data=text + "<!-- another -->"))
     assert controller.wait_for_output("it is used when the node is configured", 60.0)
     assert state(robot.peer) == State.PRIMARY_STATE_UNCONFIGURED
-    assert change(robot.peer, Transition.TRANSITION_CONFIGURE) and change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    assert change(robot.peer, Transition.TRANSITION_CONFIGURE) and change(
+        robot.peer, Transition.TRANSITION_ACTIVATE
+    )
     np.testing.assert_allclose(robot.effort(), rd.gravity_forces(model, Q), atol=1e-9)
 
 
@@ -186,9 +211,17 @@ def test_a_configuration_that_has_failed_leaves_no_second_publisher_of_commands(
     assert not change(robot.peer, Transition.TRANSITION_CONFIGURE)
     assert "nobody" in controller.output()
     nothing = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY)
-    request = SetParameters.Request(parameters=[Parameter(name="wrench_parts.joints", value=nothing)])
-    assert robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request).results[0].successful
-    assert change(robot.peer, Transition.TRANSITION_CONFIGURE) and change(robot.peer, Transition.TRANSITION_ACTIVATE)
+    request = SetParameters.Request(
+        parameters=[Parameter(name="wrench_parts.joints", value=nothing)]
+    )
+    assert (
+        robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
+        .results[0]
+        .successful
+    )
+    assert change(robot.peer, Transition.TRANSITION_CONFIGURE) and change(
+        robot.peer, Transition.TRANSITION_ACTIVATE
+    )
     robot.effort()
     assert len(robot.peer.node.get_publishers_info_by_topic("/effort_controller/commands")) == 1
 
@@ -197,10 +230,16 @@ def test_a_rotor_of_another_description_is_taken_over_and_one_that_was_set_stays
     start("controller", autostart=False, armature__elbow=0.3)
     latched = robot.peer.publisher(String, "robot_description", LATCHED)
     for inertia in (0.1, 0.2):
-        described = rd.load_robot(ROBOT).description.with_joints({"shoulder": inertia, "elbow": inertia})
-        latched.publish(String(data=rd.to_urdf(rd.load_robot(ROBOT).replace(description=described))))
+        described = rd.load_robot(ROBOT).description.with_joints(
+            {"shoulder": inertia, "elbow": inertia}
+        )
+        latched.publish(
+            String(data=rd.to_urdf(rd.load_robot(ROBOT).replace(description=described)))
+        )
         robot.peer.spin_for(0.5)
-        robot.peer.wait(lambda: change(robot.peer, Transition.TRANSITION_CONFIGURE), "the description")
+        robot.peer.wait(
+            lambda: change(robot.peer, Transition.TRANSITION_CONFIGURE), "the description"
+        )
         request = GetParameters.Request(names=["armature.shoulder", "armature.elbow"])
         values = robot.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", request).values
         assert [x.double_value for x in values] == [inertia, 0.3]
@@ -218,7 +257,8 @@ def test_gains_change_while_running_and_nonsense_is_refused_with_a_reason(robot,
     assert good.successful
     robot.peer.wait(
         lambda: (
-            robot.effort() is not None and "computed torque with 1 rad/s: robustness.bandwidth" in controller.output()
+            robot.effort() is not None
+            and "computed torque with 1 rad/s: robustness.bandwidth" in controller.output()
         ),
         "the new bandwidth",
     )
@@ -241,7 +281,10 @@ def test_a_payload_is_carried_from_the_next_cycles_on_and_put_down_again(robot, 
     link = model.link_names[-1]
     request = SetParameters.Request(
         parameters=[
-            Parameter(name="payload.link", value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link))
+            Parameter(
+                name="payload.link",
+                value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=link),
+            )
         ]
     )
     robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
@@ -251,16 +294,22 @@ def test_a_payload_is_carried_from_the_next_cycles_on_and_put_down_again(robot, 
     jacobian = rd.jacobian(model, Q, link)
     expected = bare - jacobian[3:].T @ (0.5 * model.gravity)
     assert np.linalg.norm(at) > 0.0
-    robot.peer.wait(lambda: np.allclose(robot.effort(), expected, atol=1e-6), "the payload to be carried")
+    robot.peer.wait(
+        lambda: np.allclose(robot.effort(), expected, atol=1e-6), "the payload to be carried"
+    )
     set_parameters(robot.peer, payload__mass=0.0)
-    robot.peer.wait(lambda: np.allclose(robot.effort(), bare, atol=1e-9), "the payload to be put down")
+    robot.peer.wait(
+        lambda: np.allclose(robot.effort(), bare, atol=1e-9), "the payload to be put down"
+    )
 
 
 def test_parameters_describe_themselves(robot, start, model):
     start("controller", robot_description_file=ROBOT)
     robot.effort()
     request = DescribeParameters.Request(names=[f"gains.{model.joint_names[0]}.p", "state_timeout"])
-    gain, timeout = robot.peer.call(DescribeParameters, f"{CONTROLLER}/describe_parameters", request).descriptors
+    gain, timeout = robot.peer.call(
+        DescribeParameters, f"{CONTROLLER}/describe_parameters", request
+    ).descriptors
     assert gain.type == ParameterType.PARAMETER_DOUBLE
     assert gain.floating_point_range[0].from_value == 0.0
     assert "[s]" in timeout.description
@@ -281,7 +330,9 @@ def test_what_cannot_be_followed_is_refused_and_the_arm_holds_on(robot, start, m
     )
     for count, (names, points, words) in enumerate(refusals, 1):
         trajectories.publish(JointTrajectory(joint_names=names, points=points))
-        robot.peer.wait(lambda n=count: robot.reported("trajectory") >= n, f"the refusal of {words}")
+        robot.peer.wait(
+            lambda n=count: robot.reported("trajectory") >= n, f"the refusal of {words}"
+        )
         np.testing.assert_allclose(robot.effort(), holding, atol=1e-9)
     assert controller.wait_for_output("nobody", 30.0)
 
@@ -303,18 +354,29 @@ def test_an_external_wrench_is_fed_forward_and_forgotten_after_its_timeout(robot
         return np.allclose(robot.effort(), expected, atol=1e-9)
 
     robot.peer.wait(pushed, "the wrench to be fed forward")
-    robot.peer.wait(lambda: np.allclose(robot.effort(), holding, atol=1e-9), "the wrench to be forgotten")
+    robot.peer.wait(
+        lambda: np.allclose(robot.effort(), holding, atol=1e-9), "the wrench to be forgotten"
+    )
     message.header.frame_id = "no link"
-    robot.peer.insist(wrenches, message, lambda: robot.reported("external_wrench"), "the refusal of an unknown link")
+    robot.peer.insist(
+        wrenches,
+        message,
+        lambda: robot.reported("external_wrench"),
+        "the refusal of an unknown link",
+    )
 
 
-def test_an_impedance_at_a_link_yields_in_the_world_and_is_changed_to_while_running(robot, start, model):
+def test_an_impedance_at_a_link_yields_in_the_world_and_is_changed_to_while_running(
+    robot, start, model
+):
     link = model.link_names[-1]
     start("controller", robot_description_file=ROBOT, blend_time=0.0, cartesian__link=link)
     gravity = robot.effort()
     (result,) = set_parameters(robot.peer, law="cartesian_impedance")
     assert result.successful, result.reason
-    np.testing.assert_allclose(robot.effort(), gravity, atol=1e-6)  # at rest, where it is: nothing but gravity
+    np.testing.assert_allclose(
+        robot.effort(), gravity, atol=1e-6
+    )  # at rest, where it is: nothing but gravity
     (result,) = set_parameters(robot.peer, cartesian__link="nobody")
     assert not result.successful and "nobody" in result.reason
     (result,) = set_parameters(robot.peer, cartesian__link="")
@@ -325,7 +387,9 @@ def test_a_contact_is_estimated_at_the_chosen_link(robot, start, model):
     """The efforts measured hold more than the arm's weight: something presses on the link."""
     link = model.link_names[-1]
     start("controller", robot_description_file=ROBOT, external_wrench_estimate__link=link)
-    estimates: list[WrenchStamped] = robot.peer.listen(WrenchStamped, f"{CONTROLLER}/external_wrench_estimate")
+    estimates: list[WrenchStamped] = robot.peer.listen(
+        WrenchStamped, f"{CONTROLLER}/external_wrench_estimate"
+    )
     robot.quiet()
     load = {link: np.array([0.0, 0.0, 0.0, 5.0, 0.0, 3.0])}
     zero = np.zeros(2)
@@ -380,13 +444,18 @@ def test_a_node_whose_start_has_failed_can_be_destroyed(domain, kind):
     from robot_dynamics_ros.ros.effort_gate import EffortGateNode
     from robot_dynamics_ros.ros.simulator.node import SimulatorNode
 
-    cls = {"controller": ControllerNode, "simulator": SimulatorNode, "effort_gate": EffortGateNode}[kind]
+    cls = {"controller": ControllerNode, "simulator": SimulatorNode, "effort_gate": EffortGateNode}[
+        kind
+    ]
     context = Context()
     context.init(domain_id=domain)
     try:
         node = cls.__new__(cls)
         with pytest.raises(RobotDynamicsError):
-            node.__init__(context=context, parameter_overrides=[NodeParameter("robot_description_file", value=3)])
+            node.__init__(
+                context=context,
+                parameter_overrides=[NodeParameter("robot_description_file", value=3)],
+            )
         node.destroy_node()
     finally:
         context.try_shutdown()
@@ -419,8 +488,16 @@ def test_parameters_that_nobody_could_have_meant_are_answered(robot, start):
 
     start("controller", robot_description_file=ROBOT)
     robot.effort()
-    for name, kind in (("law", 77), ("", 3), ("joints", 2), ("gains.shoulder.p", 9), ("no such thing", 2)):
-        request = SetParameters.Request(parameters=[ParameterMessage(name=name, value=ParameterValue(type=kind))])
+    for name, kind in (
+        ("law", 77),
+        ("", 3),
+        ("joints", 2),
+        ("gains.shoulder.p", 9),
+        ("no such thing", 2),
+    ):
+        request = SetParameters.Request(
+            parameters=[ParameterMessage(name=name, value=ParameterValue(type=kind))]
+        )
         response = robot.peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request)
         assert not any(result.successful for result in response.results), (name, kind)
     robot.effort()
@@ -434,11 +511,20 @@ def test_every_parameter_can_be_read_and_what_was_read_starts_the_same_node(robo
     from rclpy.parameter import parameter_value_to_python
 
     def read():
-        names = robot.peer.call(ListParameters, f"{CONTROLLER}/list_parameters", ListParameters.Request()).result.names
-        values = robot.peer.call(GetParameters, f"{CONTROLLER}/get_parameters", GetParameters.Request(names=names))
-        assert not any(v.type == ParameterType.PARAMETER_BYTE_ARRAY for v in values.values)  # rclpy's idea of []
+        names = robot.peer.call(
+            ListParameters, f"{CONTROLLER}/list_parameters", ListParameters.Request()
+        ).result.names
+        values = robot.peer.call(
+            GetParameters, f"{CONTROLLER}/get_parameters", GetParameters.Request(names=names)
+        )
+        assert not any(
+            v.type == ParameterType.PARAMETER_BYTE_ARRAY for v in values.values
+        )  # rclpy's idea of []
         found = {n: parameter_value_to_python(v) for n, v in zip(names, values.values, strict=True)}
-        return {n: list(v) if not isinstance(v, (str, int, float, bool, type(None))) else v for n, v in found.items()}
+        return {
+            n: list(v) if not isinstance(v, (str, int, float, bool, type(None))) else v
+            for n, v in found.items()
+        }
 
     controller = start("controller", robot_description_file=ROBOT, gains__shoulder__p=77)
     robot.effort()
@@ -488,11 +574,19 @@ def test_numbers_that_cannot_be_meant_are_refused_on_entry(robot, start, model):
     robot.peer.subscribed(points)
     robot.peer.subscribed(wrenches)
     point = JointTrajectoryPoint(positions=[0.0, 0.0], velocities=[1e300, 0.0])
-    robot.peer.insist(points, point, lambda: "velocities: 1e+300" in controller.output(), "the refusal of a velocity")
+    robot.peer.insist(
+        points,
+        point,
+        lambda: "velocities: 1e+300" in controller.output(),
+        "the refusal of a velocity",
+    )
     message = WrenchStamped()
     message.header.frame_id, message.wrench.force.x = model.link_names[-1], 1e300
     robot.peer.insist(
-        wrenches, message, lambda: "component of 1e+300" in controller.output(), "the refusal of a wrench"
+        wrenches,
+        message,
+        lambda: "component of 1e+300" in controller.output(),
+        "the refusal of a wrench",
     )
     robot.effort()
     assert "fault" not in controller.output()

@@ -24,7 +24,10 @@ def gate(start, peer):
     """A gate for six_axis with this process as controller and driver: (process, publisher, what the driver hears)."""
     heard = peer.listen(Float64MultiArray, OUT, 100)  # reliable, as a driver's: nothing is lost
     process = start(
-        "effort_gate", robot_description_file="six_axis", command_timeout=0.2, limits__shoulder_pan_joint__effort=20.0
+        "effort_gate",
+        robot_description_file="six_axis",
+        command_timeout=0.2,
+        limits__shoulder_pan_joint__effort=20.0,
     )
     publisher = peer.publisher(Float64MultiArray, COMMANDS, 1)
     peer.subscribed(publisher)
@@ -53,16 +56,34 @@ def test_before_the_first_command_the_driver_gets_zeros(gate, peer):
 def test_commands_pass_are_cut_to_the_limit_and_end_with_their_sender(gate, peer):
     _, publisher, heard = gate
     keep_sending(
-        peer, publisher, [99.0, 1.0, 2.0, 3.0, 4.0, 5.0], lambda: last(heard) == [20.0, 1.0, 2.0, 3.0, 4.0, 5.0], "it"
+        peer,
+        publisher,
+        [99.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        lambda: last(heard) == [20.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        "it",
     )
     peer.wait(lambda: last(heard) == [0.0] * 6, "zero effort once nobody commands")
-    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "recovery with the next command")
+    keep_sending(
+        peer,
+        publisher,
+        [1.0] * 6,
+        lambda: last(heard) == [1.0] * 6,
+        "recovery with the next command",
+    )
 
 
 def test_garbage_never_reaches_the_driver(gate, peer):
     _, publisher, heard = gate
     keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
-    for bad in ([float("nan")] * 6, [float("inf"), 0, 0, 0, 0, 0], [1.0] * 5, [1.0] * 7, [], [1e308] * 6, [-1e308] * 6):
+    for bad in (
+        [float("nan")] * 6,
+        [float("inf"), 0, 0, 0, 0, 0],
+        [1.0] * 5,
+        [1.0] * 7,
+        [],
+        [1e308] * 6,
+        [-1e308] * 6,
+    ):
         for _ in range(5):
             publisher.publish(Float64MultiArray(data=[float(x) for x in bad]))
             peer.spin_for(0.01)
@@ -70,7 +91,11 @@ def test_garbage_never_reaches_the_driver(gate, peer):
     limits = rd.load_robot("six_axis").effort_limit.copy()
     limits[0] = 20.0
     for message in heard:
-        assert len(message.data) == 6 and np.isfinite(message.data).all() and (np.abs(message.data) <= limits).all()
+        assert (
+            len(message.data) == 6
+            and np.isfinite(message.data).all()
+            and (np.abs(message.data) <= limits).all()
+        )
 
 
 def test_a_joint_that_runs_away_stops_it_until_reset(gate, peer):
@@ -79,15 +104,23 @@ def test_a_joint_that_runs_away_stops_it_until_reset(gate, peer):
     keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate")
     names = list(rd.load_robot("six_axis").joint_names)
     peer.subscribed(states)
-    runaway = JointState(name=names, position=[0.0] * 6, velocity=[1e3, 0.0, 0.0, 0.0, 0.0, 0.0], effort=[0.0] * 6)
-    peer.insist(states, runaway, lambda: "stopped until ~/reset" in process.output(), "a stopped gate")
-    peer.call(GetParameters, "effort_gate/get_parameters", GetParameters.Request())  # what was sent before is here
+    runaway = JointState(
+        name=names, position=[0.0] * 6, velocity=[1e3, 0.0, 0.0, 0.0, 0.0, 0.0], effort=[0.0] * 6
+    )
+    peer.insist(
+        states, runaway, lambda: "stopped until ~/reset" in process.output(), "a stopped gate"
+    )
+    peer.call(
+        GetParameters, "effort_gate/get_parameters", GetParameters.Request()
+    )  # what was sent before is here
     peer.drain()
     heard.clear()
     keep_sending(peer, publisher, [1.0] * 6, lambda: len(heard) > 20, "a gate that stays stopped")
     assert all(list(m.data) == [0.0] * 6 for m in heard)
     assert peer.call(Trigger, "effort_gate/reset", Trigger.Request()).success
-    keep_sending(peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate after reset")
+    keep_sending(
+        peer, publisher, [1.0] * 6, lambda: last(heard) == [1.0] * 6, "an open gate after reset"
+    )
 
 
 def test_two_controllers_are_one_too_many(gate, peer):
@@ -101,7 +134,9 @@ def test_two_controllers_are_one_too_many(gate, peer):
 def said(reports, words, cause):
     """Whether a status says these words and counts the cause, and is no good news."""
     return any(
-        words in status.message and status.level != b"\0" and any(v.key == f"count {cause}" for v in status.values)
+        words in status.message
+        and status.level != b"\0"
+        and any(v.key == f"count {cause}" for v in status.values)
         for array in reports
         for status in array.status
         if "effort_gate" in status.name
@@ -114,7 +149,10 @@ def test_commands_of_another_type_are_reported_with_the_remedy(gate, peer):
     reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
     stranger = peer.publisher(JointState, COMMANDS, 1)
     stranger.publish(JointState(effort=[1.0] * 6))
-    peer.wait(lambda: said(reports, "set command_format to 'joint_state'", "wrong_type"), "a report of the wrong type")
+    peer.wait(
+        lambda: said(reports, "set command_format to 'joint_state'", "wrong_type"),
+        "a report of the wrong type",
+    )
     assert "/peer on /effort_gate/commands" in process.log.read_text()
     assert not any(any(m.data) for m in heard)
 
@@ -131,7 +169,11 @@ def test_a_gate_that_sees_no_speed_says_so(gate, peer):
     _, publisher, heard = gate
     reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
     keep_sending(
-        peer, publisher, [1.0] * 6, lambda: said(reports, "no speed is watched", "speed_unknown"), "a report of it"
+        peer,
+        publisher,
+        [1.0] * 6,
+        lambda: said(reports, "no speed is watched", "speed_unknown"),
+        "a report of it",
     )
     assert last(heard) == [1.0] * 6
 
@@ -139,10 +181,17 @@ def test_a_gate_that_sees_no_speed_says_so(gate, peer):
 def test_it_does_not_brake_for_ever_by_a_state_that_is_repeated(start, peer):
     """A driver whose sensor has died says the same again and again."""
     heard = peer.listen(Float64MultiArray, OUT, 100)
-    start("effort_gate", robot_description_file="two_link", state_timeout=0.2, limits__shoulder__braking=5.0)
+    start(
+        "effort_gate",
+        robot_description_file="two_link",
+        state_timeout=0.2,
+        limits__shoulder__braking=5.0,
+    )
     states = peer.publisher(JointState, "joint_states", 1)
     peer.subscribed(states)
-    message = JointState(name=["shoulder", "elbow"], position=[0.0] * 2, velocity=[0.4, 0.0], effort=[0.0] * 2)
+    message = JointState(
+        name=["shoulder", "elbow"], position=[0.0] * 2, velocity=[0.4, 0.0], effort=[0.0] * 2
+    )
     message.header.stamp.sec = 5
     timer = peer.node.create_timer(0.01, lambda: states.publish(message))
     peer.wait(lambda: last(heard) == [-2.0, 0.0], "braking")

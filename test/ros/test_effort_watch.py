@@ -18,7 +18,9 @@ def model():
 
 def watch_of(model, meaning):
     options = ControllerOptions(measured_effort=MeasuredEffort(meaning))
-    return EffortWatch(JointController(model, rd.ComputedTorque(kp=100.0, kd=20.0), options=options))
+    return EffortWatch(
+        JointController(model, rd.ComputedTorque(kp=100.0, kd=20.0), options=options)
+    )
 
 
 def visit(watch, poses, effort_at):
@@ -32,10 +34,14 @@ def poses():
 
 
 def test_efforts_that_hold_gravity_are_no_residuals(model, poses):
-    said = visit(watch_of(model, "torque_without_gravity"), poses, lambda q: rd.gravity_forces(model, q))
+    said = visit(
+        watch_of(model, "torque_without_gravity"), poses, lambda q: rd.gravity_forces(model, q)
+    )
     assert said[:5] == [""] * 5  # two poses tell nothing
     assert "rather torque or link_torque" in said[5]
-    assert not any(visit(watch_of(model, "link_torque"), poses, lambda q: rd.gravity_forces(model, q)))
+    assert not any(
+        visit(watch_of(model, "link_torque"), poses, lambda q: rd.gravity_forces(model, q))
+    )
 
 
 def test_a_moving_arm_and_the_same_pose_again_say_nothing(model, poses):

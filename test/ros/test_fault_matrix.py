@@ -69,11 +69,36 @@ TRAJECTORY = "trajectory: "
 LONG_LIST = [f"joint_{k}" for k in range(5000)]
 
 CONTROLLER_FAULTS = (
-    Fault(STATE + "a position is NaN", lambda s: s.say(s.state(position=[0.3, NAN])), REFUSED, "not_finite"),
-    Fault(STATE + "a position is infinite", lambda s: s.say(s.state(position=[INF, 0.0])), REFUSED, "not_finite"),
-    Fault(STATE + "a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), REFUSED, "not_finite"),
-    Fault(STATE + "a velocity is −∞", lambda s: s.say(s.state(velocity=[0.0, -INF])), REFUSED, "not_finite"),
-    Fault(STATE + "a velocity of 1e100", lambda s: s.say(s.state(velocity=[1e100, 0.0])), REFUSED, "absurd"),
+    Fault(
+        STATE + "a position is NaN",
+        lambda s: s.say(s.state(position=[0.3, NAN])),
+        REFUSED,
+        "not_finite",
+    ),
+    Fault(
+        STATE + "a position is infinite",
+        lambda s: s.say(s.state(position=[INF, 0.0])),
+        REFUSED,
+        "not_finite",
+    ),
+    Fault(
+        STATE + "a velocity is NaN",
+        lambda s: s.say(s.state(velocity=[NAN, 0.0])),
+        REFUSED,
+        "not_finite",
+    ),
+    Fault(
+        STATE + "a velocity is −∞",
+        lambda s: s.say(s.state(velocity=[0.0, -INF])),
+        REFUSED,
+        "not_finite",
+    ),
+    Fault(
+        STATE + "a velocity of 1e100",
+        lambda s: s.say(s.state(velocity=[1e100, 0.0])),
+        REFUSED,
+        "absurd",
+    ),
     Fault(
         STATE + "a position that no motion explains",
         lambda s: s.say(s.state(position=[1.3, 0.1])),
@@ -87,7 +112,11 @@ CONTROLLER_FAULTS = (
         "safe command after state_timeout; then the arm holds its position",
         "state_jump",
     ),
-    Fault(STATE + "efforts are NaN", lambda s: s.say(s.state(effort=[NAN, NAN])), "treated as not measured"),
+    Fault(
+        STATE + "efforts are NaN",
+        lambda s: s.say(s.state(effort=[NAN, NAN])),
+        "treated as not measured",
+    ),
     Fault(
         STATE + "a joint is missing",
         lambda s: s.say(s.state(name=s.joints[:1], position=[0.3], velocity=[0.0], effort=[])),
@@ -96,16 +125,35 @@ CONTROLLER_FAULTS = (
     ),
     Fault(
         STATE + "a joint is named twice",
-        lambda s: s.say(s.state(name=[*s.joints, s.joints[0]], position=[0.3] * 3, velocity=[0.0] * 3, effort=[])),
+        lambda s: s.say(
+            s.state(
+                name=[*s.joints, s.joints[0]], position=[0.3] * 3, velocity=[0.0] * 3, effort=[]
+            )
+        ),
         REFUSED,
         "duplicate_joint",
     ),
-    Fault(STATE + "too few positions", lambda s: s.say(s.state(position=[0.3])), REFUSED, "wrong_length"),
-    Fault(STATE + "too many velocities", lambda s: s.say(s.state(velocity=[0.0] * 3)), REFUSED, "wrong_length"),
-    Fault(STATE + "no positions", lambda s: s.say(s.state(position=[])), REFUSED, "wrong_length"),
-    Fault(STATE + "no velocities", lambda s: s.say(s.state(velocity=[])), REFUSED, "missing_velocity"),
     Fault(
-        STATE + "only joints of another robot", lambda s: s.say(s.state(name=["left", "right"])), "ignored", "unrelated"
+        STATE + "too few positions",
+        lambda s: s.say(s.state(position=[0.3])),
+        REFUSED,
+        "wrong_length",
+    ),
+    Fault(
+        STATE + "too many velocities",
+        lambda s: s.say(s.state(velocity=[0.0] * 3)),
+        REFUSED,
+        "wrong_length",
+    ),
+    Fault(STATE + "no positions", lambda s: s.say(s.state(position=[])), REFUSED, "wrong_length"),
+    Fault(
+        STATE + "no velocities", lambda s: s.say(s.state(velocity=[])), REFUSED, "missing_velocity"
+    ),
+    Fault(
+        STATE + "only joints of another robot",
+        lambda s: s.say(s.state(name=["left", "right"])),
+        "ignored",
+        "unrelated",
     ),
     Fault(
         STATE + "5000 joints of another robot",
@@ -121,7 +169,12 @@ CONTROLLER_FAULTS = (
     ),
     Fault(STATE + "no bytes", lambda s: s.say(b""), "refused", ""),
     Fault(STATE + "three bytes", lambda s: s.say(b"\x00\x01\x00"), "refused", ""),
-    Fault(STATE + "200 random bytes", lambda s: s.say(b"\x00\x01\x00\x00" + _noise(200, 1)), REFUSED, "malformed"),
+    Fault(
+        STATE + "200 random bytes",
+        lambda s: s.say(b"\x00\x01\x00\x00" + _noise(200, 1)),
+        REFUSED,
+        "malformed",
+    ),
     Fault(
         STATE + "a length of 2³²−1",
         lambda s: s.say(b"\x00\x01\x00\x00" + b"\x00" * 8 + b"\xff" * 4 + b"\x00" * 60),
@@ -129,7 +182,10 @@ CONTROLLER_FAULTS = (
         "malformed",
     ),
     Fault(
-        STATE + "the stamp stands still for 0.4 s", lambda s: s.stamp_stands_still(0.4), "safe command", "time_still"
+        STATE + "the stamp stands still for 0.4 s",
+        lambda s: s.stamp_stands_still(0.4),
+        "safe command",
+        "time_still",
     ),
     Fault(
         STATE + "the stamp is an hour late",
@@ -157,9 +213,17 @@ CONTROLLER_FAULTS = (
         NO_MOTION,
         "trajectory",
     ),
-    Fault(TRAJECTORY + "too few positions", lambda s: s.follow(s.trajectory(point([0.3]))), NO_MOTION, "trajectory"),
     Fault(
-        TRAJECTORY + "a position is NaN", lambda s: s.follow(s.trajectory(point([NAN, 0.0]))), NO_MOTION, "trajectory"
+        TRAJECTORY + "too few positions",
+        lambda s: s.follow(s.trajectory(point([0.3]))),
+        NO_MOTION,
+        "trajectory",
+    ),
+    Fault(
+        TRAJECTORY + "a position is NaN",
+        lambda s: s.follow(s.trajectory(point([NAN, 0.0]))),
+        NO_MOTION,
+        "trajectory",
     ),
     Fault(
         TRAJECTORY + "a position is infinite",
@@ -173,7 +237,12 @@ CONTROLLER_FAULTS = (
         NO_MOTION,
         "trajectory",
     ),
-    Fault(TRAJECTORY + "no positions", lambda s: s.follow(s.trajectory(point([]))), NO_MOTION, "trajectory"),
+    Fault(
+        TRAJECTORY + "no positions",
+        lambda s: s.follow(s.trajectory(point([]))),
+        NO_MOTION,
+        "trajectory",
+    ),
     Fault(
         TRAJECTORY + "no joint names",
         lambda s: s.follow(s.trajectory(point(Q), joint_names=[])),
@@ -186,7 +255,12 @@ CONTROLLER_FAULTS = (
         NO_MOTION,
         "trajectory",
     ),
-    Fault(TRAJECTORY + "a negative time", lambda s: s.follow(s.trajectory(point(Q, -1.0))), NO_MOTION, "trajectory"),
+    Fault(
+        TRAJECTORY + "a negative time",
+        lambda s: s.follow(s.trajectory(point(Q, -1.0))),
+        NO_MOTION,
+        "trajectory",
+    ),
     Fault(
         TRAJECTORY + "a last point that moves",
         lambda s: s.follow(s.trajectory(point(Q, 1.0, velocities=[0.1, 0.0]))),
@@ -235,18 +309,56 @@ CONTROLLER_FAULTS = (
         NO_MOTION,
         "trajectory",
     ),
-    Fault("set-point: too few positions", lambda s: s.stream(point([0.3], 0.0)), NO_MOTION, "joint_references"),
-    Fault("set-point: NaN", lambda s: s.stream(point([NAN, 0.0], 0.0)), NO_MOTION, "joint_references"),
     Fault(
-        "set-point: a velocity of 1e300", lambda s: s.stream(point(Q, 0.0, [1e300, 0.0])), NO_MOTION, "joint_references"
+        "set-point: too few positions",
+        lambda s: s.stream(point([0.3], 0.0)),
+        NO_MOTION,
+        "joint_references",
     ),
-    Fault("set-point: 1 rad away", lambda s: s.stream(point(Q + 1.0, 0.0)), NO_MOTION, "joint_references"),
-    Fault("set-point: no numbers", lambda s: s.stream(point([], 0.0)), NO_MOTION, "joint_references"),
-    Fault("set-points stop", lambda s: s.stream(point(Q, 0.0, [0.0, 0.0])), "the arm comes to a stop and holds"),
-    Fault("external wrench on an unknown link", lambda s: s.push("nowhere", 1.0), NO_MOTION, "external_wrench"),
-    Fault("external wrench without a link", lambda s: s.push("", 1.0), NO_MOTION, "external_wrench"),
-    Fault("external wrench of NaN", lambda s: s.push(s.model.link_names[-1], NAN), NO_MOTION, "external_wrench"),
-    Fault("external wrench of 1e300 N", lambda s: s.push(s.model.link_names[-1], 1e300), NO_MOTION, "external_wrench"),
+    Fault(
+        "set-point: NaN", lambda s: s.stream(point([NAN, 0.0], 0.0)), NO_MOTION, "joint_references"
+    ),
+    Fault(
+        "set-point: a velocity of 1e300",
+        lambda s: s.stream(point(Q, 0.0, [1e300, 0.0])),
+        NO_MOTION,
+        "joint_references",
+    ),
+    Fault(
+        "set-point: 1 rad away",
+        lambda s: s.stream(point(Q + 1.0, 0.0)),
+        NO_MOTION,
+        "joint_references",
+    ),
+    Fault(
+        "set-point: no numbers", lambda s: s.stream(point([], 0.0)), NO_MOTION, "joint_references"
+    ),
+    Fault(
+        "set-points stop",
+        lambda s: s.stream(point(Q, 0.0, [0.0, 0.0])),
+        "the arm comes to a stop and holds",
+    ),
+    Fault(
+        "external wrench on an unknown link",
+        lambda s: s.push("nowhere", 1.0),
+        NO_MOTION,
+        "external_wrench",
+    ),
+    Fault(
+        "external wrench without a link", lambda s: s.push("", 1.0), NO_MOTION, "external_wrench"
+    ),
+    Fault(
+        "external wrench of NaN",
+        lambda s: s.push(s.model.link_names[-1], NAN),
+        NO_MOTION,
+        "external_wrench",
+    ),
+    Fault(
+        "external wrench of 1e300 N",
+        lambda s: s.push(s.model.link_names[-1], 1e300),
+        NO_MOTION,
+        "external_wrench",
+    ),
     Fault(
         "external wrenches stop",
         lambda s: s.push(s.model.link_names[-1], 2.0),
@@ -254,12 +366,19 @@ CONTROLLER_FAULTS = (
         "external_wrench_expired",
     ),
     Fault(
-        "life cycle: configure while active", lambda s: s.change(Transition.TRANSITION_CONFIGURE), "the request fails"
+        "life cycle: configure while active",
+        lambda s: s.change(Transition.TRANSITION_CONFIGURE),
+        "the request fails",
     ),
-    Fault("life cycle: a transition that does not exist", lambda s: s.change(99), "the request fails"),
+    Fault(
+        "life cycle: a transition that does not exist", lambda s: s.change(99), "the request fails"
+    ),
     Fault(
         "life cycle: deactivated and activated by hand",
-        lambda s: [s.change(Transition.TRANSITION_DEACTIVATE), s.change(Transition.TRANSITION_ACTIVATE)],
+        lambda s: [
+            s.change(Transition.TRANSITION_DEACTIVATE),
+            s.change(Transition.TRANSITION_ACTIVATE),
+        ],
         "safe command; then the arm holds its position",
         recovery="activate",
     ),
@@ -278,14 +397,30 @@ CONTROLLER_FAULTS = (
         recovery="configure and activate",
     ),
     Fault(
-        "parameter: wrong type", lambda s: s.refused_parameter("gains.shoulder.p", "high"), "refused, with the reason"
+        "parameter: wrong type",
+        lambda s: s.refused_parameter("gains.shoulder.p", "high"),
+        "refused, with the reason",
     ),
     Fault(
-        "parameter: out of bounds", lambda s: s.refused_parameter("gains.shoulder.p", -1.0), "refused, with the reason"
+        "parameter: out of bounds",
+        lambda s: s.refused_parameter("gains.shoulder.p", -1.0),
+        "refused, with the reason",
     ),
-    Fault("parameter: NaN", lambda s: s.refused_parameter("gains.shoulder.d", NAN), "refused, with the reason"),
-    Fault("parameter: read-only", lambda s: s.refused_parameter("autostart", False), "refused, with the reason"),
-    Fault("parameter: unknown", lambda s: s.refused_parameter("no_such_parameter", 1.0), "refused, with the reason"),
+    Fault(
+        "parameter: NaN",
+        lambda s: s.refused_parameter("gains.shoulder.d", NAN),
+        "refused, with the reason",
+    ),
+    Fault(
+        "parameter: read-only",
+        lambda s: s.refused_parameter("autostart", False),
+        "refused, with the reason",
+    ),
+    Fault(
+        "parameter: unknown",
+        lambda s: s.refused_parameter("no_such_parameter", 1.0),
+        "refused, with the reason",
+    ),
     Fault("parameter: unset", lambda s: _unset(s, "law"), "refused, with the reason"),
     Fault(
         "parameter: a law that does not exist",
@@ -298,7 +433,9 @@ CONTROLLER_FAULTS = (
         "refused, with the reason",
     ),
     Fault(
-        "parameter: negative payload", lambda s: s.refused_parameter("payload.mass", -1.0), "refused, with the reason"
+        "parameter: negative payload",
+        lambda s: s.refused_parameter("payload.mass", -1.0),
+        "refused, with the reason",
     ),
     Fault(
         "another publisher of commands",
@@ -307,9 +444,16 @@ CONTROLLER_FAULTS = (
         "second_publisher",
         "when the other publisher ends",
     ),
-    Fault("process halted for 0.5 s", lambda s: s.freeze(0.5), "no command is sent; then the arm holds its position"),
     Fault(
-        "process killed and started again", lambda s: s.kill(), "the arm holds its position", recovery="a new process"
+        "process halted for 0.5 s",
+        lambda s: s.freeze(0.5),
+        "no command is sent; then the arm holds its position",
+    ),
+    Fault(
+        "process killed and started again",
+        lambda s: s.kill(),
+        "the arm holds its position",
+        recovery="a new process",
     ),
 )
 
@@ -331,12 +475,17 @@ MORE_CONTROLLER_FAULTS = (
         Fault(f"{name}", lambda s, name=name: s.ignores(getattr(signal, name)), "ignored")
         for name in ("SIGTTIN", "SIGTTOU", "SIGPIPE", "SIGURG")
     ),
-    Fault(STATE + "joints in another order", lambda s: s.say(s.state(**BOTH_WAYS)), "taken by name"),
+    Fault(
+        STATE + "joints in another order", lambda s: s.say(s.state(**BOTH_WAYS)), "taken by name"
+    ),
     Fault(
         STATE + "joints of a gripper among them",
         lambda s: s.say(
             s.state(
-                name=["left", *s.joints, "right"], position=[9.0, *Q, 9.0], velocity=[9.0, 0.0, 0.0, 9.0], effort=[]
+                name=["left", *s.joints, "right"],
+                position=[9.0, *Q, 9.0],
+                velocity=[9.0, 0.0, 0.0, 9.0],
+                effort=[],
             )
         ),
         "taken by name",
@@ -355,12 +504,31 @@ MORE_CONTROLLER_FAULTS = (
     ),
     Fault(STATE + "empty names", lambda s: s.say(s.state(name=["", ""])), "ignored", "unrelated"),
     Fault(
-        STATE + "names that are not ASCII", lambda s: s.say(s.state(name=["Ellbögen", "肩"])), "ignored", "unrelated"
+        STATE + "names that are not ASCII",
+        lambda s: s.say(s.state(name=["Ellbögen", "肩"])),
+        "ignored",
+        "unrelated",
     ),
-    Fault(STATE + "too many efforts", lambda s: s.say(s.state(effort=[0.0] * 5)), REFUSED, "wrong_length"),
-    Fault(STATE + "a position of 1e9", lambda s: s.say(s.state(position=[1e9, 0.0])), REFUSED, "absurd"),
-    Fault(STATE + "velocities of 5e-324", lambda s: s.say(s.state(velocity=[5e-324, -5e-324])), "taken"),
-    Fault(STATE + "the stamp is zero", lambda s: s.say(s.stamped(0, 0)), "the time of arrival counts"),
+    Fault(
+        STATE + "too many efforts",
+        lambda s: s.say(s.state(effort=[0.0] * 5)),
+        REFUSED,
+        "wrong_length",
+    ),
+    Fault(
+        STATE + "a position of 1e9",
+        lambda s: s.say(s.state(position=[1e9, 0.0])),
+        REFUSED,
+        "absurd",
+    ),
+    Fault(
+        STATE + "velocities of 5e-324",
+        lambda s: s.say(s.state(velocity=[5e-324, -5e-324])),
+        "taken",
+    ),
+    Fault(
+        STATE + "the stamp is zero", lambda s: s.say(s.stamped(0, 0)), "the time of arrival counts"
+    ),
     Fault(
         STATE + "the stamp is before 1970",
         lambda s: s.say(s.stamped(-5, 0)),
@@ -385,10 +553,23 @@ MORE_CONTROLLER_FAULTS = (
         "dropped",
         "time_late",
     ),
-    Fault(STATE + "half of a message", lambda s: s.say(s.bytes()[: len(s.bytes()) // 2]), REFUSED, "malformed"),
-    Fault(STATE + "a message followed by 1000 bytes", lambda s: s.say(s.bytes() + bytes(1000)), "taken"),
+    Fault(
+        STATE + "half of a message",
+        lambda s: s.say(s.bytes()[: len(s.bytes()) // 2]),
+        REFUSED,
+        "malformed",
+    ),
+    Fault(
+        STATE + "a message followed by 1000 bytes",
+        lambda s: s.say(s.bytes() + bytes(1000)),
+        "taken",
+    ),
     Fault(STATE + "a frame of 100 000 letters", lambda s: s.say(s.framed("x" * 100_000)), "taken"),
-    Fault(STATE + "another message type on the topic", lambda s: s.other_type("joint_states"), "does not arrive"),
+    Fault(
+        STATE + "another message type on the topic",
+        lambda s: s.other_type("joint_states"),
+        "does not arrive",
+    ),
     Fault(
         TRAJECTORY + "two in the same moment",
         lambda s: s.follow_all(s.trajectory(point(Q + 9.0)), s.trajectory(point(Q))),
@@ -455,7 +636,13 @@ MORE_CONTROLLER_FAULTS = (
         "activate",
     ),
     *(
-        Fault(STATE + f"{what}, from the first one on", fault, "safe command, deactivates itself", cause, "activate")
+        Fault(
+            STATE + f"{what}, from the first one on",
+            fault,
+            "safe command, deactivates itself",
+            cause,
+            "activate",
+        )
         for what, fault, cause in (
             (
                 "positions in degrees",
@@ -472,7 +659,11 @@ MORE_CONTROLLER_FAULTS = (
                 lambda s: s.swing(0.8, lambda q, v: (-q, v), first=True),
                 "velocity_sign",
             ),
-            ("those of an arm that takes efforts with the wrong sign", lambda s: s.obey(-1.0), "fault"),
+            (
+                "those of an arm that takes efforts with the wrong sign",
+                lambda s: s.obey(-1.0),
+                "fault",
+            ),
         )
     ),
     *(
@@ -522,9 +713,17 @@ MORE_CONTROLLER_FAULTS = (
         "joint_references",
     ),
     Fault(
-        "set-point: too many velocities", lambda s: s.stream(point(Q, 0.0, [0.0] * 3)), NO_MOTION, "joint_references"
+        "set-point: too many velocities",
+        lambda s: s.stream(point(Q, 0.0, [0.0] * 3)),
+        NO_MOTION,
+        "joint_references",
     ),
-    Fault("external wrench: a moment is infinite", lambda s: s.twist(INF), NO_MOTION, "external_wrench"),
+    Fault(
+        "external wrench: a moment is infinite",
+        lambda s: s.twist(INF),
+        NO_MOTION,
+        "external_wrench",
+    ),
     Fault(
         "200 requests to ~/hold at once",
         lambda s: s.requests(Trigger, "hold", Trigger.Request(), 200),
@@ -533,7 +732,9 @@ MORE_CONTROLLER_FAULTS = (
     Fault(
         "500 parameters read that do not exist",
         lambda s: s.peer.call(
-            GetParameters, f"{s.name}/get_parameters", GetParameters.Request(names=[f"p{k}" for k in range(500)])
+            GetParameters,
+            f"{s.name}/get_parameters",
+            GetParameters.Request(names=[f"p{k}" for k in range(500)]),
         ),
         "the request is answered",
     ),
@@ -555,8 +756,16 @@ MORE_CONTROLLER_FAULTS = (
         "nothing changes",
     ),
     Fault("no file may be opened for 1 s", lambda s: s.without_handles(1.0), "the cycle continues"),
-    Fault("process halted for 50 ms, ten times", lambda s: s.halting(0.05, 10), "the arm holds its position"),
-    Fault("process moved to one processor with the lowest priority", lambda s: s.lowest(), "the cycle continues"),
+    Fault(
+        "process halted for 50 ms, ten times",
+        lambda s: s.halting(0.05, 10),
+        "the arm holds its position",
+    ),
+    Fault(
+        "process moved to one processor with the lowest priority",
+        lambda s: s.lowest(),
+        "the cycle continues",
+    ),
     Fault(
         STATE + "one of them comes again and again between the others",
         lambda s: s.repeated(0.6),
@@ -568,24 +777,64 @@ MORE_CONTROLLER_FAULTS = (
 
 SIMULATOR_FAULTS = (
     Fault("command: too short", lambda s: s.command(s.array(1.0)), REFUSED, "command_wrong_length"),
-    Fault("command: too long", lambda s: s.command(s.array(1.0, 1.0, 1.0)), REFUSED, "command_wrong_length"),
+    Fault(
+        "command: too long",
+        lambda s: s.command(s.array(1.0, 1.0, 1.0)),
+        REFUSED,
+        "command_wrong_length",
+    ),
     Fault("command: empty", lambda s: s.command(s.array()), REFUSED, "command_wrong_length"),
     Fault("command: NaN", lambda s: s.command(s.array(NAN, 0.0)), REFUSED, "command_not_finite"),
-    Fault("command: infinite", lambda s: s.command(s.array(INF, -INF)), REFUSED, "command_not_finite"),
-    Fault("command: 1e308 N m", lambda s: s.command(s.array(1e308, -1e308)), "limited to the joint's effort limit"),
-    Fault("command: 5000 values", lambda s: s.command(s.array(*[1.0] * 5000)), REFUSED, "command_wrong_length"),
+    Fault(
+        "command: infinite", lambda s: s.command(s.array(INF, -INF)), REFUSED, "command_not_finite"
+    ),
+    Fault(
+        "command: 1e308 N m",
+        lambda s: s.command(s.array(1e308, -1e308)),
+        "limited to the joint's effort limit",
+    ),
+    Fault(
+        "command: 5000 values",
+        lambda s: s.command(s.array(*[1.0] * 5000)),
+        REFUSED,
+        "command_wrong_length",
+    ),
     Fault(
         "command: 200 random bytes",
         lambda s: s.command(b"\x00\x01\x00\x00" + _noise(200, 3)),
         "dropped by the middleware",
     ),
-    Fault("command: 500 at once", lambda s: s.command(s.array(1.0, 0.5), 500), "the newest one counts"),
-    Fault("commands stop for 0.5 s", lambda s: s.silence(0.5), "effort zero", recovery="with the next command"),
-    Fault("external wrench on an unknown link", lambda s: s.push("nowhere", 1.0), "refused", "external_wrench"),
-    Fault("external wrench of NaN", lambda s: s.push(s.model.link_names[-1], NAN), "refused", "external_wrench"),
-    Fault("external wrench of 1e300 N", lambda s: s.push(s.model.link_names[-1], 1e300), "refused", "external_wrench"),
     Fault(
-        "external wrenches stop", lambda s: s.push(s.model.link_names[-1], 1.0), "the wrench ends after wrench_timeout"
+        "command: 500 at once", lambda s: s.command(s.array(1.0, 0.5), 500), "the newest one counts"
+    ),
+    Fault(
+        "commands stop for 0.5 s",
+        lambda s: s.silence(0.5),
+        "effort zero",
+        recovery="with the next command",
+    ),
+    Fault(
+        "external wrench on an unknown link",
+        lambda s: s.push("nowhere", 1.0),
+        "refused",
+        "external_wrench",
+    ),
+    Fault(
+        "external wrench of NaN",
+        lambda s: s.push(s.model.link_names[-1], NAN),
+        "refused",
+        "external_wrench",
+    ),
+    Fault(
+        "external wrench of 1e300 N",
+        lambda s: s.push(s.model.link_names[-1], 1e300),
+        "refused",
+        "external_wrench",
+    ),
+    Fault(
+        "external wrenches stop",
+        lambda s: s.push(s.model.link_names[-1], 1.0),
+        "the wrench ends after wrench_timeout",
     ),
     Fault(
         "state to set: unknown joint",
@@ -593,11 +842,29 @@ SIMULATOR_FAULTS = (
         "refused",
         "set_joint_state",
     ),
-    Fault("state to set: NaN", lambda s: s.set_state(position=[NAN, 0.0]), "refused", "set_joint_state"),
-    Fault("state to set: beyond a limit", lambda s: s.set_state(position=[0.0, 50.0]), "refused", "set_joint_state"),
-    Fault("state to set: wrong length", lambda s: s.set_state(position=[0.0]), "refused", "set_joint_state"),
     Fault(
-        "state to set: a velocity of 1e300", lambda s: s.set_state(velocity=[1e300, 0.0]), "refused", "set_joint_state"
+        "state to set: NaN",
+        lambda s: s.set_state(position=[NAN, 0.0]),
+        "refused",
+        "set_joint_state",
+    ),
+    Fault(
+        "state to set: beyond a limit",
+        lambda s: s.set_state(position=[0.0, 50.0]),
+        "refused",
+        "set_joint_state",
+    ),
+    Fault(
+        "state to set: wrong length",
+        lambda s: s.set_state(position=[0.0]),
+        "refused",
+        "set_joint_state",
+    ),
+    Fault(
+        "state to set: a velocity of 1e300",
+        lambda s: s.set_state(velocity=[1e300, 0.0]),
+        "refused",
+        "set_joint_state",
     ),
     Fault(
         "state to set: a joint twice",
@@ -626,16 +893,25 @@ SIMULATOR_FAULTS = (
     Fault(
         "disabled and enabled",
         lambda s: [
-            s.peer.call(SetBool, f"{SIMULATOR}/set_enabled", SetBool.Request(data=flag)) for flag in (False, True)
+            s.peer.call(SetBool, f"{SIMULATOR}/set_enabled", SetBool.Request(data=flag))
+            for flag in (False, True)
         ],
         "effort zero, then the commanded effort",
     ),
-    Fault("parameter: read-only", lambda s: s.refused_parameter("update_rate", 100.0), "refused, with the reason"),
     Fault(
-        "parameter: wrong type", lambda s: s.refused_parameter("command_timeout", "long"), "refused, with the reason"
+        "parameter: read-only",
+        lambda s: s.refused_parameter("update_rate", 100.0),
+        "refused, with the reason",
     ),
     Fault(
-        "parameter: out of bounds", lambda s: s.refused_parameter("command_timeout", -1.0), "refused, with the reason"
+        "parameter: wrong type",
+        lambda s: s.refused_parameter("command_timeout", "long"),
+        "refused, with the reason",
+    ),
+    Fault(
+        "parameter: out of bounds",
+        lambda s: s.refused_parameter("command_timeout", -1.0),
+        "refused, with the reason",
     ),
     Fault("parameter: unset", lambda s: _unset(s, "command_timeout"), "refused, with the reason"),
     Fault(
@@ -643,7 +919,12 @@ SIMULATOR_FAULTS = (
         lambda s: s.freeze(0.5),
         "missed steps are computed after a short delay, skipped after a long one",
     ),
-    Fault("process killed and started again", lambda s: s.kill(), "a new robot at its start", recovery="a new process"),
+    Fault(
+        "process killed and started again",
+        lambda s: s.kill(),
+        "a new robot at its start",
+        recovery="a new process",
+    ),
 )
 
 
@@ -658,7 +939,11 @@ MORE_SIMULATOR_FAULTS = (
         for name in ("SIGHUP", "SIGUSR1", "SIGTSTP")
     ),
     Fault("command: −0 and 5e-324", lambda s: s.command(s.array(-0.0, 5e-324)), "taken"),
-    Fault("command: another message type", lambda s: s.other_type("effort_controller/commands"), "does not arrive"),
+    Fault(
+        "command: another message type",
+        lambda s: s.other_type("effort_controller/commands"),
+        "does not arrive",
+    ),
     Fault(
         "command: alternately the largest and the smallest",
         lambda s: [s.command(s.array(x, -x), 1) for x in (1e9, -1e9) * 20],
@@ -675,11 +960,26 @@ MORE_SIMULATOR_FAULTS = (
         "all are answered",
     ),
     Fault(
-        "30 subscriptions to joint_states come and go", lambda s: s.crowd(JointState, "joint_states"), "nothing changes"
+        "30 subscriptions to joint_states come and go",
+        lambda s: s.crowd(JointState, "joint_states"),
+        "nothing changes",
     ),
-    Fault("no file may be opened for 1 s", lambda s: s.without_handles(1.0), "the simulation continues"),
-    Fault("process halted for 50 ms, ten times", lambda s: s.halting(0.05, 10), "missed steps are computed"),
-    Fault("state to set: no names", lambda s: s.set_state(name=[], position=[0.0]), "refused", "set_joint_state"),
+    Fault(
+        "no file may be opened for 1 s",
+        lambda s: s.without_handles(1.0),
+        "the simulation continues",
+    ),
+    Fault(
+        "process halted for 50 ms, ten times",
+        lambda s: s.halting(0.05, 10),
+        "missed steps are computed",
+    ),
+    Fault(
+        "state to set: no names",
+        lambda s: s.set_state(name=[], position=[0.0]),
+        "refused",
+        "set_joint_state",
+    ),
 )
 
 GATE_FAULTS = (
@@ -698,13 +998,17 @@ GATE_FAULTS = (
     Fault("command: too short", lambda s: s.command(1.0), REFUSED, "command_wrong_length"),
     Fault("command: too long", lambda s: s.command(1.0, 1.0, 1.0), REFUSED, "command_wrong_length"),
     Fault("command: empty", lambda s: s.command(), REFUSED, "command_wrong_length"),
-    Fault("command: 5000 values", lambda s: s.command(*[1.0] * 5000), REFUSED, "command_wrong_length"),
+    Fault(
+        "command: 5000 values", lambda s: s.command(*[1.0] * 5000), REFUSED, "command_wrong_length"
+    ),
     Fault(
         "command: 200 random bytes",
         lambda s: s.raw_command(b"\x00\x01\x00\x00" + _noise(200, 4)),
         "dropped by the middleware",
     ),
-    Fault("command: 500 at once", lambda s: s.command(1.0, 0.5, times=500), "the newest one counts"),
+    Fault(
+        "command: 500 at once", lambda s: s.command(1.0, 0.5, times=500), "the newest one counts"
+    ),
     Fault(
         "command: another message type",
         lambda s: s.stopped_by_other_type(),
@@ -712,12 +1016,28 @@ GATE_FAULTS = (
         "second_publisher",
         "~/reset",
     ),
-    Fault("commands stop for 0.5 s", lambda s: s.silence(0.5), "zero effort", "stale_command", "with the next command"),
-    Fault("joint state: a velocity is NaN", lambda s: s.say(s.state(velocity=[NAN, 0.0])), "not used", "not_finite"),
     Fault(
-        "joint state: 200 random bytes", lambda s: s.say(b"\x00\x01\x00\x00" + _noise(200, 5)), "not used", "malformed"
+        "commands stop for 0.5 s",
+        lambda s: s.silence(0.5),
+        "zero effort",
+        "stale_command",
+        "with the next command",
     ),
-    Fault("joint state: another robot", lambda s: s.say(s.state(name=["left", "right"])), "ignored"),
+    Fault(
+        "joint state: a velocity is NaN",
+        lambda s: s.say(s.state(velocity=[NAN, 0.0])),
+        "not used",
+        "not_finite",
+    ),
+    Fault(
+        "joint state: 200 random bytes",
+        lambda s: s.say(b"\x00\x01\x00\x00" + _noise(200, 5)),
+        "not used",
+        "malformed",
+    ),
+    Fault(
+        "joint state: another robot", lambda s: s.say(s.state(name=["left", "right"])), "ignored"
+    ),
     Fault(
         "joint state: a joint is missing",
         lambda s: s.say(s.state(name=s.joints[:1], position=[0.3], velocity=[0.0], effort=[])),
@@ -738,7 +1058,13 @@ GATE_FAULTS = (
         "stop_service",
         "~/reset",
     ),
-    Fault("a second controller", lambda s: s.stopped(s.rival), "stopped: zero effort", "second_publisher", "~/reset"),
+    Fault(
+        "a second controller",
+        lambda s: s.stopped(s.rival),
+        "stopped: zero effort",
+        "second_publisher",
+        "~/reset",
+    ),
     Fault(
         "200 requests to ~/reset at once",
         lambda s: s.requests(Trigger, "reset", Trigger.Request(), 200),
@@ -834,7 +1160,9 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
             fault.inject(stack)
         stack.peer.wait(noticed, f"a count of {fault.cause}, not {stack.counts()}", 30.0)
     grown = (
-        sorted(cause for cause, n in stack.counts().items() if n > before[cause]) if stack.process.pid == pid else []
+        sorted(cause for cause, n in stack.counts().items() if n > before[cause])
+        if stack.process.pid == pid
+        else []
     )
     if report := os.environ.get("FAULT_REPORT"):
         with open(report, "a", encoding="utf-8") as file:
@@ -860,6 +1188,10 @@ def test_fault_at_the_gate(gate, fault):
 
 
 def test_no_fault_is_there_twice():
-    for table in (CONTROLLER_FAULTS + MORE_CONTROLLER_FAULTS, SIMULATOR_FAULTS + MORE_SIMULATOR_FAULTS, GATE_FAULTS):
+    for table in (
+        CONTROLLER_FAULTS + MORE_CONTROLLER_FAULTS,
+        SIMULATOR_FAULTS + MORE_SIMULATOR_FAULTS,
+        GATE_FAULTS,
+    ):
         names = [fault.name for fault in table]
         assert len(set(names)) == len(names) > 30

@@ -51,7 +51,9 @@ def test_the_simulator_has_the_friction_of_the_file(peer, start, model, file):
         for plant in plants:
             plant.step(effort)
         np.testing.assert_allclose(message.position, plants[0].q, atol=1e-12)
-    assert np.abs(plants[0].q - plants[1].q).max() > 1e-3  # by the URDF's friction it would be elsewhere
+    assert (
+        np.abs(plants[0].q - plants[1].q).max() > 1e-3
+    )  # by the URDF's friction it would be elsewhere
 
 
 def test_the_controller_compensates_the_friction_of_the_file(peer, start, model, file):
@@ -61,12 +63,18 @@ def test_the_controller_compensates_the_friction_of_the_file(peer, start, model,
     gains = {f"gains__{name}__{g}": 0.0 for name in model.joint_names for g in "pd"}
     node = start("controller", robot_description_file=ROBOT, friction_file=file, law="pd_gravity",
                  friction_compensation="measured", state_timeout=30.0, **gains)  # fmt: skip
-    expected = rd.gravity_forces(model, Q) + FrictionFile.read(file, model).friction(model).effort(v)
+    expected = rd.gravity_forces(model, Q) + FrictionFile.read(file, model).friction(model).effort(
+        v
+    )
     timer = peer.node.create_timer(0.05, lambda: robot.say(robot.state(velocity=v.tolist())))
     peer.wait(lambda: robot.commands, "a command")
     robot.commands.clear()
     peer.wait(lambda: robot.commands, "another command")
     timer.cancel()
     np.testing.assert_allclose(robot.commands[-1].data, expected, atol=1e-9)
-    (line,) = [x for x in node.output().splitlines() if f"do not compensate asymmetry of {model.joint_names[1]}" in x]
+    (line,) = [
+        x
+        for x in node.output().splitlines()
+        if f"do not compensate asymmetry of {model.joint_names[1]}" in x
+    ]
     assert "[WARN]" in line

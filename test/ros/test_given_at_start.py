@@ -33,22 +33,35 @@ def test_an_unknown_parameter_is_named_and_those_of_other_nodes_are_not(start, t
     if node == "viewer":
         pytest.importorskip("viser")
     of_all_nodes = {
-        **{"gains.elbow.p": 50.0, "limits.elbow.velocity": 9.0, "initial_positions.elbow": 0.1, "armature.elbow": 0.1},
-        **{"state_interfaces": ["position", "velocity", "effort"], "rate": 30.0, "mujoco.box.size": [1.0, 1.0, 1.0]},
+        **{
+            "gains.elbow.p": 50.0,
+            "limits.elbow.velocity": 9.0,
+            "initial_positions.elbow": 0.1,
+            "armature.elbow": 0.1,
+        },
+        **{
+            "state_interfaces": ["position", "velocity", "effort"],
+            "rate": 30.0,
+            "mujoco.box.size": [1.0, 1.0, 1.0],
+        },
     }
     if node == "simulator":
         del of_all_nodes["mujoco.box.size"]  # it has no such shape, and says so
     known, misspelt = MISSPELT[node]
     file = written(tmp_path, {**of_all_nodes, misspelt: 1.0 if "." in misspelt else 1})
     process = start(node, robot_description_file=ROBOT, params_file=file)
-    assert process.wait_for_output(f"unknown parameter '{misspelt}' is ignored; did you mean {known!r}?", 60.0)
+    assert process.wait_for_output(
+        f"unknown parameter '{misspelt}' is ignored; did you mean {known!r}?", 60.0
+    )
     assert process.output().count("unknown parameter") == 1
 
 
 @pytest.mark.middleware
 @pytest.mark.parametrize("name", ["limits.knee.effort", "limits.elbow.efort"])
 def test_a_gate_refuses_a_bound_that_it_could_not_apply(start, tmp_path, name):
-    process = start("effort_gate", robot_description_file=ROBOT, params_file=written(tmp_path, {name: 5.0}))
+    process = start(
+        "effort_gate", robot_description_file=ROBOT, params_file=written(tmp_path, {name: 5.0})
+    )
     assert process.wait(60.0) == 1
     assert name in process.output() and "Did you mean 'limits.elbow.effort" in process.output()
 
@@ -74,33 +87,49 @@ def test_an_empty_file_ends_the_node(start, tmp_path, node, text):
 
 @pytest.mark.middleware
 @pytest.mark.parametrize("node", ["controller", "simulator", "effort_gate"])
-def test_a_compiler_that_cannot_be_loaded_is_named_and_done_without(start, tmp_path, monkeypatch, node):
+def test_a_compiler_that_cannot_be_loaded_is_named_and_done_without(
+    start, tmp_path, monkeypatch, node
+):
     package = tmp_path / "broken" / "llvmlite"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "binding.py").write_text("raise OSError('libllvmlite.so: wrong ELF class')")
     monkeypatch.setenv(
-        "PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        "PYTHONPATH",
+        os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
     )
     process = start(node, robot_description_file=ROBOT)
-    running = {"controller": "active; holding", "simulator": "simulating", "effort_gate": "waiting for commands"}[node]
+    running = {
+        "controller": "active; holding",
+        "simulator": "simulating",
+        "effort_gate": "waiting for commands",
+    }[node]
     assert process.wait_for_output(running, 60.0), process.output()
     assert "Traceback" not in process.output()
     if node != "effort_gate":
-        assert "llvmlite cannot be loaded (OSError: libllvmlite.so: wrong ELF class)" in process.output()
+        assert (
+            "llvmlite cannot be loaded (OSError: libllvmlite.so: wrong ELF class)"
+            in process.output()
+        )
 
 
 @pytest.mark.middleware
 def test_a_parameter_file_for_another_node_is_named(start, tmp_path):
-    file = written(tmp_path, {"update_rate": 100.0}, "simulator")  # the executable's name, not the node's
+    file = written(
+        tmp_path, {"update_rate": 100.0}, "simulator"
+    )  # the executable's name, not the node's
     process = start("simulator", robot_description_file=ROBOT, params_file=file)
-    assert process.wait_for_output(f"{file} has nothing for /robot_simulator, only for /simulator", 60.0)
+    assert process.wait_for_output(
+        f"{file} has nothing for /robot_simulator, only for /simulator", 60.0
+    )
 
 
 @pytest.mark.middleware
 def test_a_string_that_looks_like_a_date_ends_no_node(start, tmp_path):
     file = tmp_path / "given.yaml"
-    file.write_text("/**:\n  ros__parameters:\n    made: 2024-13-45\n")  # no date; PyYAML would make one of it
+    file.write_text(
+        "/**:\n  ros__parameters:\n    made: 2024-13-45\n"
+    )  # no date; PyYAML would make one of it
     process = start("effort_gate", robot_description_file=ROBOT, params_file=file)
     assert process.wait_for_output("waiting for commands", 60.0), process.output()
 

@@ -45,7 +45,9 @@ def rival(peer):
     nodes = []
 
     def appear() -> None:
-        node = Node("rival", context=peer.context, enable_rosout=False, start_parameter_services=False)
+        node = Node(
+            "rival", context=peer.context, enable_rosout=False, start_parameter_services=False
+        )
         node.create_publisher(Float64MultiArray, "effort_controller/commands", 1)
         nodes.append(node)
 
@@ -73,7 +75,9 @@ def test_a_second_publisher_is_not_put_up_with_if_so_configured(robot, start, ri
     rival()
     robot.peer.wait(lambda: not active(robot), "deactivation")
     robot.peer.wait(lambda: not np.any(robot.commands[-1].data), "the safe command")
-    robot.peer.wait(lambda: not change(robot.peer, Transition.TRANSITION_ACTIVATE), "the refusal to activate")
+    robot.peer.wait(
+        lambda: not change(robot.peer, Transition.TRANSITION_ACTIVATE), "the refusal to activate"
+    )
     (result,) = set_parameters(robot.peer, second_publisher="ignore")
     assert result.successful
     assert change(robot.peer, Transition.TRANSITION_ACTIVATE)
@@ -102,7 +106,9 @@ def test_time_that_stands_still_makes_the_state_stale(robot, start):
         return not np.any(robot.commands[-1].data)
 
     robot.peer.wait(safe, "the safe command although messages arrive")
-    robot.peer.wait(lambda: robot.reported("time_still") and robot.reported("stale_state"), "the report")
+    robot.peer.wait(
+        lambda: robot.reported("time_still") and robot.reported("stale_state"), "the report"
+    )
     robot.talk()
     robot.peer.wait(lambda: np.any(robot.commands[-1].data), "recovery")
 
@@ -121,7 +127,8 @@ def test_time_that_jumps_back_is_a_new_beginning(robot, start, model):
 
     robot.peer.wait(reset, "the report")
     robot.peer.wait(
-        lambda: reset() and np.allclose(robot.commands[-1].data, holding, atol=1e-6), "commands in the new time"
+        lambda: reset() and np.allclose(robot.commands[-1].data, holding, atol=1e-6),
+        "commands in the new time",
     )
     assert active(robot)
 
@@ -166,7 +173,8 @@ def test_efforts_change_no_faster_than_allowed(robot, start, model):
 
     robot.peer.wait(reported, "the report")
     robot.peer.wait(
-        lambda: reported() and len(stamped) > 5 and stamped[-1].effort[0] > holding[0], "efforts with stamps that grow"
+        lambda: reported() and len(stamped) > 5 and stamped[-1].effort[0] > holding[0],
+        "efforts with stamps that grow",
     )
     times = [m.header.stamp.sec * 1_000_000_000 + m.header.stamp.nanosec for m in stamped]
     efforts = [m.effort[0] for m in stamped]
@@ -178,7 +186,9 @@ def test_efforts_change_no_faster_than_allowed(robot, start, model):
     ("cause", "position", "velocity"),
     [("velocity_limit", [0.3, -0.4], [7.0, 0.0]), ("position_zone", [0.3, 2.79], [0.0, 2.0])],
 )
-def test_a_joint_too_fast_or_too_near_its_limit_is_braked(robot, start, model, cause, position, velocity):
+def test_a_joint_too_fast_or_too_near_its_limit_is_braked(
+    robot, start, model, cause, position, velocity
+):
     gains = {f"gains__{name}__d": 0.0 for name in model.joint_names}
     start("controller", robot_description_file=ROBOT, law="gravity_compensation", **gains)
     robot.effort()
@@ -194,7 +204,9 @@ def test_a_joint_too_fast_or_too_near_its_limit_is_braked(robot, start, model, c
         return bool(robot.reported(cause))
 
     robot.peer.wait(reported, "the report")
-    robot.peer.wait(lambda: reported() and robot.commands[-1].data[joint] < bias[joint], "the brake")
+    robot.peer.wait(
+        lambda: reported() and robot.commands[-1].data[joint] < bias[joint], "the brake"
+    )
 
 
 def every_thread(pid, ask):
@@ -209,12 +221,16 @@ def every_thread(pid, ask):
 
 
 def test_processors_are_chosen_and_impossible_ones_refused_politely(robot, start):
-    controller = start("controller", robot_description_file=ROBOT, cpu_affinity=[min(os.sched_getaffinity(0))])
+    controller = start(
+        "controller", robot_description_file=ROBOT, cpu_affinity=[min(os.sched_getaffinity(0))]
+    )
     robot.effort()
     assert every_thread(controller.pid, os.sched_getaffinity) == [{min(os.sched_getaffinity(0))}]
     controller.stop()
     controller = start("controller", robot_description_file=ROBOT, cpu_affinity=[4000])
-    robot.peer.wait(lambda: "cpu_affinity [4000] cannot be set" in controller.output(), "the refusal in the log")
+    robot.peer.wait(
+        lambda: "cpu_affinity [4000] cannot be set" in controller.output(), "the refusal in the log"
+    )
     robot.peer.wait(lambda: np.any(robot.effort()), "efforts of the second controller")
 
 
@@ -238,7 +254,9 @@ def test_without_the_right_scheduling_is_left_as_it_is(monkeypatch):
     monkeypatch.setattr(realtime.os, "sched_setscheduler", refuse)
     logger = type("Logger", (), {"warning": lambda self, text: lines.append(text)})()
     monkeypatch.setattr(realtime, "_lock_memory", lambda: "no more than 64 kB may be locked")
-    realtime.apply_scheduling({"cpu_affinity": (), "thread_priority": 50, "lock_memory": True}, logger)
+    realtime.apply_scheduling(
+        {"cpu_affinity": (), "thread_priority": 50, "lock_memory": True}, logger
+    )
     priority, memory = lines
     assert "CAP_SYS_NICE" in priority and "not permitted" in priority
     assert "CAP_IPC_LOCK" in memory and "64 kB" in memory
@@ -258,7 +276,11 @@ def test_the_viewer_yields_in_its_own_session_and_in_that_of_others():
     )
     for own in (True, False):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, start_new_session=own
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            start_new_session=own,
         )
         assert done.returncode == 0, done.stderr
         nice, before, after = done.stdout.split()
@@ -305,7 +327,9 @@ def test_the_collector_passes_over_what_was_there_before():
     before = [[] for _ in range(1000)]
     try:
         keep_collections_short()
-        assert gc.get_freeze_count() > len(before) and not any(x is before for x in gc.get_objects())
+        assert gc.get_freeze_count() > len(before) and not any(
+            x is before for x in gc.get_objects()
+        )
         assert gc.isenabled()
     finally:
         gc.unfreeze()

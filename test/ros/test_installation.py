@@ -27,7 +27,11 @@ def need_ros(**environment: str) -> str:
         "try:\n    need_ros('demo')\nexcept RobotDynamicsError as error:\n    print(error)\n"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -50,22 +54,31 @@ def test_a_sourced_installation_beside_wheels_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.skipif(not WHEELS, reason="ROS 2 is not installed as wheels")
 def test_a_middleware_that_the_wheels_lack_is_named() -> None:
-    assert "RMW_IMPLEMENTATION is rmw_cyclonedds_cpp" in need_ros(RMW_IMPLEMENTATION="rmw_cyclonedds_cpp")
+    assert "RMW_IMPLEMENTATION is rmw_cyclonedds_cpp" in need_ros(
+        RMW_IMPLEMENTATION="rmw_cyclonedds_cpp"
+    )
     assert need_ros(RMW_IMPLEMENTATION="rmw_fastrtps_cpp") == ""
 
 
-def test_an_installation_for_another_python_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_for_another_python_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(package(tmp_path, "raise ImportError('no _rclpy_pybind11')")))
     monkeypatch.delitem(sys.modules, "rclpy", raising=False)
     monkeypatch.setattr(installation, "_wheel", lambda _: None)
-    with pytest.raises(RobotDynamicsError, match=f"does not load in Python {platform.python_version()}.*_pybind11"):
+    with pytest.raises(
+        RobotDynamicsError, match=f"does not load in Python {platform.python_version()}.*_pybind11"
+    ):
         installation.need_ros("demo")
 
 
 @pytest.mark.parametrize(
-    ("machine", "remedy"), [("x86_64", "pip install"), ("aarch64", "There are no wheels of it for Linux on aarch64")]
+    ("machine", "remedy"),
+    [("x86_64", "pip install"), ("aarch64", "There are no wheels of it for Linux on aarch64")],
 )
-def test_the_remedy_is_one_that_this_machine_has(machine: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remedy_is_one_that_this_machine_has(
+    machine: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(installation, "find_spec", lambda _: None)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(platform, "machine", lambda: machine)
@@ -76,10 +89,15 @@ def test_the_remedy_is_one_that_this_machine_has(machine: str, remedy: str, monk
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.skipif(
-    (platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="there are no wheels of ROS 2"
+    (platform.system(), platform.machine()) != ("Linux", "x86_64"),
+    reason="there are no wheels of ROS 2",
 )
 def test_make_leaves_a_sourced_installation_aside() -> None:
-    sourced = {"PYTHONPATH": "/opt/ros", "LD_LIBRARY_PATH": "/opt/ros", "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}
+    sourced = {
+        "PYTHONPATH": "/opt/ros",
+        "LD_LIBRARY_PATH": "/opt/ros",
+        "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp",
+    }
     ran = subprocess.run(
         ["make", "--silent", "--makefile", str(MAKEFILE), "--eval", "shown:\n\t@env", "shown"],
         env={**os.environ, **sourced},

@@ -44,20 +44,30 @@ class Watch:
             return False
         state = self.states[-1]
         weight = rd.gravity_forces(MODEL, np.array(state.position))
-        return bool(np.abs(np.array(state.effort) - weight).max() < 0.5 and np.abs(state.velocity).max() < 0.02)
+        return bool(
+            np.abs(np.array(state.effort) - weight).max() < 0.5
+            and np.abs(state.velocity).max() < 0.02
+        )
 
     def set_in_motion(self) -> None:
         self.peer.wait(self.held, "the arm to be held")
         self.peer.subscribed(self._trajectories)
         goal = np.array(self.states[-1].position) + np.array([0.8, -0.8])
-        point = JointTrajectoryPoint(positions=goal.tolist(), velocities=[0.0, 0.0], time_from_start=Duration(sec=4))
-        self._trajectories.publish(JointTrajectory(joint_names=list(MODEL.joint_names), points=[point]))
+        point = JointTrajectoryPoint(
+            positions=goal.tolist(), velocities=[0.0, 0.0], time_from_start=Duration(sec=4)
+        )
+        self._trajectories.publish(
+            JointTrajectory(joint_names=list(MODEL.joint_names), points=[point])
+        )
         self.peer.wait(lambda: np.abs(self.states[-1].velocity).max() > 0.15, "the arm to move")
 
     def bounded(self) -> None:
         """All efforts so far were finite and within the limits."""
         for message in self.commands:
-            assert np.isfinite(message.data).all() and (np.abs(message.data) <= MODEL.effort_limit + 1e-9).all()
+            assert (
+                np.isfinite(message.data).all()
+                and (np.abs(message.data) <= MODEL.effort_limit + 1e-9).all()
+            )
         for message in self.states:
             assert np.isfinite([*message.position, *message.velocity, *message.effort]).all()
 
@@ -65,22 +75,30 @@ class Watch:
 @pytest.mark.parametrize("victim", ["controller", "simulator"])
 def test_the_other_one_goes_on_when_it_is_back(peer, start, victim):
     watch = Watch(peer)
-    nodes = {name: start(name, robot_description_file=ROBOT, **given) for name, given in GIVEN.items()}
+    nodes = {
+        name: start(name, robot_description_file=ROBOT, **given) for name, given in GIVEN.items()
+    }
     other = next(node for name, node in nodes.items() if name != victim)
     watch.set_in_motion()
     nodes[victim].send(signal.SIGKILL)
     assert nodes[victim].wait(10.0) == -signal.SIGKILL
     if victim == "controller":
         # nobody commands: no effort, and the brakes hold the arm
-        peer.wait(lambda: not np.any(watch.states[-1].effort), "the robot to let go of the last effort")
+        peer.wait(
+            lambda: not np.any(watch.states[-1].effort), "the robot to let go of the last effort"
+        )
         peer.wait(lambda: not np.any(watch.states[-1].velocity), "the brakes to stop the arm")
     else:
-        peer.wait(lambda: watch.commands and not np.any(watch.commands[-1].data), "the safe command")
+        peer.wait(
+            lambda: watch.commands and not np.any(watch.commands[-1].data), "the safe command"
+        )
     watch.bounded()
     watch.states.clear()
     watch.commands.clear()
     start(victim, robot_description_file=ROBOT, **GIVEN[victim])
-    peer.wait(lambda: any(np.any(m.data) for m in watch.commands), "commands after the restart", 60.0)
+    peer.wait(
+        lambda: any(np.any(m.data) for m in watch.commands), "commands after the restart", 60.0
+    )
     peer.wait(watch.held, "the arm to be held again")
     watch.bounded()
     weight = rd.gravity_forces(MODEL, np.array(watch.states[-1].position))

@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-pytest.importorskip("launch_ros", reason="launch_ros comes with a ROS 2 installation only, not as a wheel")
+pytest.importorskip(
+    "launch_ros", reason="launch_ros comes with a ROS 2 installation only, not as a wheel"
+)
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import LogInfo
@@ -30,12 +32,16 @@ from robot_dynamics_ros.model.library import robot_path
 def decide(**arguments: str) -> tuple[list[Node], list[LogInfo]]:
     """Nodes and messages for these arguments; nothing is started."""
     context = LaunchContext()
-    description: LaunchDescription = PythonLaunchDescriptionSource(str(LAUNCH_FILE)).get_launch_description(context)
+    description: LaunchDescription = PythonLaunchDescriptionSource(
+        str(LAUNCH_FILE)
+    ).get_launch_description(context)
     context.launch_configurations.update(arguments)
     entities = []
     for entity in description.entities:
         entities += entity.visit(context) or []
-    return [e for e in entities if isinstance(e, Node)], [e for e in entities if isinstance(e, LogInfo)]
+    return [e for e in entities if isinstance(e, Node)], [
+        e for e in entities if isinstance(e, LogInfo)
+    ]
 
 
 def plain(words) -> str:
@@ -89,12 +95,18 @@ def test_a_driver_that_may_hold_the_last_effort_gets_the_gate(installed, robot):
     assert executables(nodes) == ["controller"]
 
 
-@pytest.mark.parametrize("name", ["/**", "/**/computed_torque_controller", "/arm/computed_torque_controller"])
+@pytest.mark.parametrize(
+    "name", ["/**", "/**/computed_torque_controller", "/arm/computed_torque_controller"]
+)
 def test_the_gate_has_the_joints_of_the_controller_in_the_same_order(installed, tmp_path, name):
     params = tmp_path / "controller.yaml"
-    params.write_text(yaml.safe_dump({name: {"ros__parameters": {"joints": ["elbow", "shoulder"]}}}))
+    params.write_text(
+        yaml.safe_dump({name: {"ros__parameters": {"joints": ["elbow", "shoulder"]}}})
+    )
     nodes, _ = decide(robot="none", description="two_link", controller_params=str(params))
-    assert "elbow" in given_to(nodes[0]) and given_to(nodes[0]).index("elbow") < given_to(nodes[0]).index("shoulder")
+    assert "elbow" in given_to(nodes[0]) and given_to(nodes[0]).index("elbow") < given_to(
+        nodes[0]
+    ).index("shoulder")
     params.write_text(yaml.safe_dump({"other_node": {"ros__parameters": {"joints": ["elbow"]}}}))
     nodes, _ = decide(robot="none", description="two_link", controller_params=str(params))
     assert "elbow" not in given_to(nodes[0])
@@ -126,7 +138,12 @@ def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_no
     assert len(messages) == 2  # no bridge, and no robot_state_publisher to go with it
     installed("foxglove_bridge", "robot_state_publisher", "rviz2")
     nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
-    assert executables(nodes) == ["robot_state_publisher", "foxglove_bridge", "simulator", "controller"]
+    assert executables(nodes) == [
+        "robot_state_publisher",
+        "foxglove_bridge",
+        "simulator",
+        "controller",
+    ]
     nodes, messages = decide(robot="sim", viewer="rviz", description="seven_axis")
     (config,) = [word for word in map(plain, nodes[1].cmd) if word.endswith(".rviz")]
     displays = yaml.safe_load(Path(config).read_text())["Visualization Manager"]["Displays"]
@@ -147,12 +164,21 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
     urdf = (
         robot_path("two_link")
         .read_text()
-        .replace("</robot>", '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>')
+        .replace(
+            "</robot>",
+            '<ros2_control name="hardware" type="system"><hardware/></ros2_control></robot>',
+        )
     )
     path = tmp_path / "with_hardware.urdf"
     path.write_text(urdf)
     nodes, _ = decide(robot="ros2_control", description=str(path))
-    assert executables(nodes) == ["robot_state_publisher", "ros2_control_node", "spawner", "effort_gate", "controller"]
+    assert executables(nodes) == [
+        "robot_state_publisher",
+        "ros2_control_node",
+        "spawner",
+        "effort_gate",
+        "controller",
+    ]
 
 
 def vendors_package(prefix: Path, arm: str) -> None:
@@ -181,7 +207,9 @@ def parameters_of(node: Node) -> dict:
     return values
 
 
-def test_an_arm_brings_its_vendors_description_its_parameters_and_its_controllers(installed, tmp_path):
+def test_an_arm_brings_its_vendors_description_its_parameters_and_its_controllers(
+    installed, tmp_path
+):
     pytest.importorskip("xacro")
     vendors_package(tmp_path, "franka_fr3")
     simulator, controller = decide(robot="sim", arm="franka_fr3")[0]
@@ -202,9 +230,13 @@ def test_an_arm_brings_its_vendors_description_its_parameters_and_its_controller
     manager = nodes[executables(nodes).index("ros2_control_node")]
     table = yaml.safe_load(Path(files_of(manager)[0]).read_text())
     assert table["controller_manager"]["ros__parameters"]["update_rate"] == 1000
-    assert table["effort_controller"]["ros__parameters"]["joints"] == list(load_arm_profile("franka_fr3").joint_names)
+    assert table["effort_controller"]["ros__parameters"]["joints"] == list(
+        load_arm_profile("franka_fr3").joint_names
+    )
 
-    nodes, _ = decide(robot="ros2_control", arm="franka_fr3", description="robot_ip:=172.16.0.2 hand:=false")
+    nodes, _ = decide(
+        robot="ros2_control", arm="franka_fr3", description="robot_ip:=172.16.0.2 hand:=false"
+    )
     named = parameters_of(nodes[executables(nodes).index("controller")])["robot_description_file"]
     assert load_arm_profile("franka_fr3").description.hardware in named
     assert named.endswith("hand:=false robot_type:=fr3 robot_ip:=172.16.0.2")
@@ -220,7 +252,9 @@ def test_an_arm_that_cannot_be_brought_up_this_way_is_refused_with_the_nearest(i
         decide(robot="ros2_control", arm="kinova_gen3", description="seven_axis")
 
 
-@pytest.mark.parametrize("argument", ["description", "controller_params", "simulator_params", "gate_params"])
+@pytest.mark.parametrize(
+    "argument", ["description", "controller_params", "simulator_params", "gate_params"]
+)
 def test_wrong_arguments_are_refused(installed, argument):
     with pytest.raises(RobotDynamicsError, match="no_such_file"):
         decide(robot="sim", **{argument: "/no_such_file"})
@@ -229,7 +263,8 @@ def test_wrong_arguments_are_refused(installed, argument):
 def test_a_misspelt_argument_is_refused_with_the_nearest(installed, monkeypatch):
     """``ros2 launch`` passes over it: the gate would not be there, and nobody would know."""
     monkeypatch.setattr(
-        "sys.argv", ["ros2", "launch", "robot_dynamics_ros", LAUNCH_FILE.name, "robot:=none", "gaet:=true"]
+        "sys.argv",
+        ["ros2", "launch", "robot_dynamics_ros", LAUNCH_FILE.name, "robot:=none", "gaet:=true"],
     )
     with pytest.raises(RobotDynamicsError, match=r"gaet.*'gate'"):
         decide(robot="none")
@@ -246,7 +281,9 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path, monkeypatc
         states = peer.listen(JointState, "joint_states")
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
         peer.wait(lambda: states and commands, "joint states and commands", 120.0)
-        assert all(not path.stat().st_mode & 0o077 for path in temporary.iterdir())  # nothing for others to read
+        assert all(
+            not path.stat().st_mode & 0o077 for path in temporary.iterdir()
+        )  # nothing for others to read
         press_ctrl_c(process)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 120.0)
         text = log.read_text()
@@ -258,7 +295,10 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path, monkeypatc
 @pytest.mark.middleware
 def test_a_real_launch_with_the_viewer_serves_a_page(peer, tmp_path):
     pytest.importorskip("viser")
-    with launched(tmp_path, robot="sim", description="two_link", viewer="browser") as (process, log):
+    with launched(tmp_path, robot="sim", description="two_link", viewer="browser") as (
+        process,
+        log,
+    ):
 
         def address() -> str:
             found = re.search(r"open (http://127.0.0.1:\d+) in a browser", log.read_text())
@@ -279,7 +319,9 @@ def test_the_death_of_a_part_ends_the_stack_and_says_so(peer, tmp_path, victim):
     with launched(tmp_path, robot="sim", description="two_link") as (process, log):
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
         peer.wait(lambda: commands, "commands", 120.0)
-        pid = int(re.search(rf"{victim}-\d+\]: process started with pid \[(\d+)\]", log.read_text())[1])
+        pid = int(
+            re.search(rf"{victim}-\d+\]: process started with pid \[(\d+)\]", log.read_text())[1]
+        )
         os.kill(pid, signal.SIGKILL)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 120.0)
         assert f"{victim} has ended with exit code -9, and the stack needs it" in log.read_text()
@@ -290,7 +332,10 @@ def test_the_death_of_a_part_ends_the_stack_and_says_so(peer, tmp_path, victim):
 def test_a_part_that_cannot_start_ends_the_launch_with_an_exit_code(peer, tmp_path):
     params = tmp_path / "bad.yaml"
     params.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"joints": ["nobody"]}}}))
-    with launched(tmp_path, robot="sim", description="two_link", controller_params=str(params)) as (process, log):
+    with launched(tmp_path, robot="sim", description="two_link", controller_params=str(params)) as (
+        process,
+        log,
+    ):
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 120.0)
         assert "controller has ended with exit code 1, and the stack needs it" in log.read_text()
         assert process.returncode != 0

@@ -51,7 +51,9 @@ def parameters(model, shapes):
         for word in ("kind", "position", "mass", "link"):
             value = getattr(shape, word)
             if value:  # rcl cannot parse an empty string on the command line
-                given[f"mujoco__{shape.name}__{word}"] = list(value) if isinstance(value, tuple) else value
+                given[f"mujoco__{shape.name}__{word}"] = (
+                    list(value) if isinstance(value, tuple) else value
+                )
         given[f"mujoco__{shape.name}__size"] = list(shape.size)
     return given
 
@@ -59,7 +61,9 @@ def parameters(model, shapes):
 def test_lockstep_with_contact_repeats_bit_for_bit_and_is_the_plant(peer, start):
     model, shapes = pressing_world()
     down = rd.jacobian(model, Q0, "tool0")[3:].T @ [3.0, 0.0, -60.0]
-    efforts = rd.gravity_forces(model, Q0) + down * (1.0 + 0.3 * np.sin(0.1 * np.arange(120)[:, None]))
+    efforts = rd.gravity_forces(model, Q0) + down * (
+        1.0 + 0.3 * np.sin(0.1 * np.arange(120)[:, None])
+    )
     runs = []
     for k in range(2):
         simulator = start("simulator", **parameters(model, shapes))
@@ -116,7 +120,11 @@ def test_divergence_stops_the_robot_at_its_last_good_state_until_a_reset(peer, s
         due += 1
         if due % 50 == 0:
             bench.commands.publish(_message(efforts))
-        return any("diverges" in status.message for message in bench.diagnostics for status in message.status)
+        return any(
+            "diverges" in status.message
+            for message in bench.diagnostics
+            for status in message.status
+        )
 
     peer.wait(stands, "a report of the divergence")
     for message in (*answers, *bench.states):
@@ -135,7 +143,10 @@ def _message(effort):
     ("given", "words"),
     [
         ({"engine": "mujoco", "mujoco__scene": "nowhere.xml"}, "nowhere.xml"),
-        ({"engine": "mujoco", "mujoco__tabel__kind": "box", "mujoco__shapes": ["table"]}, "Did you mean 'table'"),
+        (
+            {"engine": "mujoco", "mujoco__tabel__kind": "box", "mujoco__shapes": ["table"]},
+            "Did you mean 'table'",
+        ),
     ],
     ids=["scene", "misspelt shape"],
 )

@@ -23,8 +23,15 @@ CLASSES = {
     "PacedExecutor": "robot_dynamics_ros.ros.transport.executors",
 }
 #: what rclpy means to be overridden; and of its action server how goals are taken and answered
-HOOKS = {"destroy_node", "spin_once", "destroy", "_execute_goal_request", "_is_goal_request_ready"} | {
-    f"on_{transition}" for transition in ("configure", "cleanup", "shutdown", "activate", "deactivate", "error")
+HOOKS = {
+    "destroy_node",
+    "spin_once",
+    "destroy",
+    "_execute_goal_request",
+    "_is_goal_request_ready",
+} | {
+    f"on_{transition}"
+    for transition in ("configure", "cleanup", "shutdown", "activate", "deactivate", "error")
 }
 
 
@@ -40,7 +47,11 @@ def names(cls: type) -> set[str]:
         and node.value.id == "self"
     }
     of_python = {"_abc_impl", "_is_protocol"}
-    return {name for name in {*vars(cls), *of_self} - of_python if not (name.startswith("__") and name.endswith("__"))}
+    return {
+        name
+        for name in {*vars(cls), *of_self} - of_python
+        if not (name.startswith("__") and name.endswith("__"))
+    }
 
 
 @pytest.mark.parametrize("name", CLASSES)

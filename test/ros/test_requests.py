@@ -87,7 +87,10 @@ def test_every_request_is_answered(peer, start):
 
     def complete() -> bool:
         names = [name for name, _ in services()]
-        return all(any(name.endswith(f"/{last}") for name in names) for last in ("hold", "reset_world", "stop"))
+        return all(
+            any(name.endswith(f"/{last}") for name in names)
+            for last in ("hold", "reset_world", "stop")
+        )
 
     peer.wait(complete, "the services of all nodes")
     dice = random.Random(5)
@@ -102,7 +105,8 @@ def test_every_request_is_answered(peer, start):
 
 
 @pytest.mark.parametrize(
-    ("node", "service"), [("controller", f"{CONTROLLER}/hold"), ("effort_gate", "effort_gate/reset")]
+    ("node", "service"),
+    [("controller", f"{CONTROLLER}/hold"), ("effort_gate", "effort_gate/reset")],
 )
 def test_a_thousand_requests_at_once_are_all_answered(peer, start, node, service):
     start(node, robot_description_file="two_link")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-pytest.importorskip("launch_ros", reason="launch_ros comes with a ROS 2 installation only, not as a wheel")
-pytest.importorskip("control_msgs", reason="control_msgs comes with a ROS 2 installation only, not as a wheel")
+pytest.importorskip(
+    "launch_ros", reason="launch_ros comes with a ROS 2 installation only, not as a wheel"
+)
+pytest.importorskip(
+    "control_msgs", reason="control_msgs comes with a ROS 2 installation only, not as a wheel"
+)
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from rclpy.action import ActionClient
@@ -17,7 +21,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 
-NEEDED = ("controller_manager", "forward_command_controller", "joint_state_broadcaster", "robot_state_publisher")
+NEEDED = (
+    "controller_manager",
+    "forward_command_controller",
+    "joint_state_broadcaster",
+    "robot_state_publisher",
+)
 
 
 def _missing() -> list[str]:
@@ -48,10 +57,18 @@ def test_mock_hardware_is_brought_up_and_a_goal_to_stay_succeeds(peer, tmp_path)
         positions = dict(zip(states[-1].name, states[-1].position, strict=True))
         point = JointTrajectoryPoint(positions=[positions[name] for name in joints])
         point.time_from_start.sec = 1
-        goal = FollowJointTrajectory.Goal(trajectory=JointTrajectory(joint_names=list(joints), points=[point]))
+        goal = FollowJointTrajectory.Goal(
+            trajectory=JointTrajectory(joint_names=list(joints), points=[point])
+        )
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
-        peer.wait(lambda: commands, "a controller that has seen a joint state: it refuses goals before", 60.0)
-        client = ActionClient(peer.node, FollowJointTrajectory, "computed_torque_controller/follow_joint_trajectory")
+        peer.wait(
+            lambda: commands,
+            "a controller that has seen a joint state: it refuses goals before",
+            60.0,
+        )
+        client = ActionClient(
+            peer.node, FollowJointTrajectory, "computed_torque_controller/follow_joint_trajectory"
+        )
         peer.wait(client.server_is_ready, "the action", 60.0)
         sent = client.send_goal_async(goal)
         peer.wait(sent.done, "an answer to the goal")

@@ -45,7 +45,9 @@ def test_sensors_err_as_asked_and_alike_in_every_run(peer, start, model):
     efforts = np.random.default_rng(2).uniform(-5.0, 5.0, (60, 2))
     runs = []
     for _ in range(2):
-        simulator = start("simulator", **LOCKSTEP, **{f"sensors__{key}": value for key, value in settings.items()})
+        simulator = start(
+            "simulator", **LOCKSTEP, **{f"sensors__{key}": value for key, value in settings.items()}
+        )
         bench = Bench(peer)
         bench.ready()
         runs.append(bench.lockstep(efforts))
@@ -72,7 +74,9 @@ def test_sensors_err_as_asked_and_alike_in_every_run(peer, start, model):
         np.testing.assert_allclose(message.velocity, reading.v, atol=1e-12)
         np.testing.assert_allclose(message.effort, reading.tau, atol=1e-12)
         assert stamp(message) == round(reading.t * 1e9)
-    assert len({stamp(b) - stamp(a) for a, b in zip(runs[0], runs[0][1:], strict=False)}) > 1  # some were lost
+    assert (
+        len({stamp(b) - stamp(a) for a, b in zip(runs[0], runs[0][1:], strict=False)}) > 1
+    )  # some were lost
 
 
 def test_duplicates_arrive_twice(peer, start):
@@ -141,7 +145,13 @@ def test_what_is_switched_off_is_nan_at_full_length_and_in_the_order_asked_for(p
 
 
 def test_disabled_it_stands_on_its_brakes_and_takes_no_commands(peer, start):
-    start("simulator", robot_description_file=ROBOT, holding_brakes=True, start_enabled=False, command_timeout=60.0)
+    start(
+        "simulator",
+        robot_description_file=ROBOT,
+        holding_brakes=True,
+        start_enabled=False,
+        command_timeout=60.0,
+    )
     bench = Bench(peer)
     bench.ready()
     bench.send_until_reported(Float64MultiArray(data=[30.0, 10.0]), "disabled")
@@ -149,7 +159,9 @@ def test_disabled_it_stands_on_its_brakes_and_takes_no_commands(peer, start):
     assert list(held.velocity) == [0.0, 0.0]
     assert peer.call(SetBool, f"{SIMULATOR}/set_enabled", SetBool.Request(data=True)).success
     bench.apply(Float64MultiArray(data=[30.0, 10.0]), [30.0, 10.0])
-    peer.wait(lambda: np.abs(np.subtract(bench.states[-1].position, held.position)).max() > 0.02, "motion")
+    peer.wait(
+        lambda: np.abs(np.subtract(bench.states[-1].position, held.position)).max() > 0.02, "motion"
+    )
     assert peer.call(SetBool, f"{SIMULATOR}/set_enabled", SetBool.Request(data=False)).success
     peer.wait(lambda: list(bench.states[-1].velocity) == [0.0, 0.0], "the brakes to close")
     first = bench.next_state()
@@ -249,14 +261,18 @@ def test_a_push_on_any_link_acts_as_in_the_plant_and_ends_with_its_timeout(peer,
             plant.step(np.zeros(2), push)
             if np.allclose(answers[-1].velocity, plant.v, rtol=0, atol=1e-9):
                 return push is not None
-        raise AssertionError("neither with nor without the push does the plant move as the simulator")
+        raise AssertionError(
+            "neither with nor without the push does the plant move as the simulator"
+        )
 
     for link in (model.link_names[-1], model.link_names[1]):
         message = WrenchStamped()
         message.header.frame_id = link
         t, f = message.wrench.torque, message.wrench.force
         t.x, t.y, t.z, f.x, f.y, f.z = wrench
-        for _ in range(200):  # the push and the command travel on different topics: until it is felt
+        for _ in range(
+            200
+        ):  # the push and the command travel on different topics: until it is felt
             pushes.publish(message)
             if pushed(link):
                 break

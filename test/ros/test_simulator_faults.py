@@ -107,7 +107,10 @@ def test_a_halted_simulator_gives_up_the_lost_time_and_goes_on(peer, start):
     simulator.send(signal.SIGCONT)
     bench.states.clear()
     peer.wait(lambda: len(bench.states) > 20, "joint states after the halt")
-    peer.wait(lambda: float(bench.diagnostic("time given up [s]") or 0.0) > 0.5, "the loss in the diagnostics")
+    peer.wait(
+        lambda: float(bench.diagnostic("time given up [s]") or 0.0) > 0.5,
+        "the loss in the diagnostics",
+    )
     assert (np.diff([stamp(m) for m in bench.states]) >= 0).all()
 
 
@@ -158,10 +161,14 @@ def test_a_law_too_stiff_for_its_period_is_named_and_nothing_becomes_nan(peer, s
     text = next(s.message for m in bench.diagnostics for s in m.status if s.level == b"\x02")
     assert re.search("shoulder|elbow", text)
     assert "stiff" in text
-    assert all(np.isfinite(m.position).all() and np.isfinite(m.velocity).all() for m in bench.states)
+    assert all(
+        np.isfinite(m.position).all() and np.isfinite(m.velocity).all() for m in bench.states
+    )
     # and it can be brought back
     assert peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()).success
-    peer.wait(lambda: list(bench.states[-1].position) == list(bench.states[0].position), "the start")
+    peer.wait(
+        lambda: list(bench.states[-1].position) == list(bench.states[0].position), "the start"
+    )
     bench.turn(np.zeros(2), [bench.states[-1]])
 
 
@@ -176,7 +183,9 @@ def test_reset_while_moving(peer, start):
     assert peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()).success
     peer.wait(lambda: list(bench.states[-1].velocity) == [0.0, 0.0], "the start")
     assert stamp(bench.states[-1]) > before  # time goes on, and no stamp is told twice
-    told = set(zip((stamp(state) for state in bench.states), bits(bench.states), strict=True))  # repeats count once
+    told = set(
+        zip((stamp(state) for state in bench.states), bits(bench.states), strict=True)
+    )  # repeats count once
     assert len({when for when, _ in told}) == len(told)
     again = bench.lockstep(efforts)
     np.testing.assert_array_equal(again[-1].position, first[-1].position)

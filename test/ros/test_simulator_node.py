@@ -36,7 +36,12 @@ def model():
 
 def test_lockstep_runs_repeat_bit_for_bit_and_agree_with_the_offline_plant(peer, start, model):
     efforts = np.random.default_rng(1).uniform(-5.0, 5.0, (200, 2))
-    settings = {"robot_description_file": ROBOT, "time_mode": "lockstep", "update_rate": 1000.0, "substeps": 1}
+    settings = {
+        "robot_description_file": ROBOT,
+        "time_mode": "lockstep",
+        "update_rate": 1000.0,
+        "substeps": 1,
+    }
     runs = []
     for _ in range(2):
         simulator = start("simulator", **settings)
@@ -95,7 +100,12 @@ def test_bad_arrays_are_refused_and_reported(peer, start):
 
 
 def test_joint_state_commands_are_taken_by_name(peer, start, model):
-    start("simulator", robot_description_file=ROBOT, command_timeout=60.0, command_format="joint_state")
+    start(
+        "simulator",
+        robot_description_file=ROBOT,
+        command_timeout=60.0,
+        command_format="joint_state",
+    )
     bench = Bench(peer, "joint_state")
     bench.ready()
     first, second = model.joint_names
@@ -141,7 +151,9 @@ def test_pause_and_reset(peer, start):
     peer.wait(lambda: bench.states, "the state after the reset")
     np.testing.assert_allclose(bench.states[-1].position, home, atol=0.02)
     assert peer.call(SetBool, f"{SIMULATOR}/set_pause", SetBool.Request(data=False)).success
-    peer.wait(lambda: np.abs(np.array(bench.states[-1].position) - home).max() > 0.1, "another fall")
+    peer.wait(
+        lambda: np.abs(np.array(bench.states[-1].position) - home).max() > 0.1, "another fall"
+    )
 
 
 def test_a_push_moves_the_arm_until_it_times_out(peer, start, model):
@@ -155,10 +167,14 @@ def test_a_push_moves_the_arm_until_it_times_out(peer, start, model):
     home = np.array(bench.states[-1].position)
     message = WrenchStamped()
     message.header.frame_id = "no link"
-    peer.insist(pushes, message, lambda: bench.reported("external_wrench"), "the refusal of an unknown link")
+    peer.insist(
+        pushes, message, lambda: bench.reported("external_wrench"), "the refusal of an unknown link"
+    )
     message.header.frame_id = model.joint(model.joint_names[-1]).child
     axis = model.joint(model.joint_names[-1]).axis
-    message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = (20.0 * axis).tolist()
+    message.wrench.torque.x, message.wrench.torque.y, message.wrench.torque.z = (
+        20.0 * axis
+    ).tolist()
 
     def pushed() -> bool:
         pushes.publish(message)
@@ -173,11 +189,24 @@ def test_a_push_moves_the_arm_until_it_times_out(peer, start, model):
     [
         ({"robot_description_file": "/no/such/file.urdf"}, "/no/such/file.urdf"),
         ({"robot_description_file": ROBOT, "joints": ["nobody"]}, "nobody"),
-        ({"robot_description_file": ROBOT, "time_mode": "lockstep", "real_time_factor": 2.0}, "real_time_factor"),
+        (
+            {"robot_description_file": ROBOT, "time_mode": "lockstep", "real_time_factor": 2.0},
+            "real_time_factor",
+        ),
         ({"robot_description_file": ROBOT, "initial_positions__shoulder": math.nan}, "shoulder"),
         ({"robot_description_file": ROBOT, "initial_positions__nobody": 0.5}, "nobody"),
-        ({"robot_description_file": ROBOT, "initial_positions__shoulder": 100.0}, "outside its limits"),
-        ({"robot_description_file": ROBOT, "time_mode": "lockstep", "sensors__duplicate_probability": 0.1}, "lockstep"),
+        (
+            {"robot_description_file": ROBOT, "initial_positions__shoulder": 100.0},
+            "outside its limits",
+        ),
+        (
+            {
+                "robot_description_file": ROBOT,
+                "time_mode": "lockstep",
+                "sensors__duplicate_probability": 0.1,
+            },
+            "lockstep",
+        ),
         ({"robot_description_file": ROBOT, "state_interfaces": ["temperature"]}, "temperature"),
         ({"robot_description_file": ROBOT, "update_rate": 0.0}, "update_rate"),
     ],
@@ -206,9 +235,15 @@ def test_closed_loops_from_a_file_with_their_wrenches(peer, start, tmp_path):
         constraints_file=str(tmp_path / "loops.yaml"),
         time_mode="lockstep",
         update_rate=500.0,
-        **{f"initial_positions__{n}": float(x) for n, x in zip(loops.model.joint_names, q, strict=True)},
+        **{
+            f"initial_positions__{n}": float(x)
+            for n, x in zip(loops.model.joint_names, q, strict=True)
+        },
     )
-    on_a, on_b = (peer.listen(WrenchStamped, f"{SIMULATOR}/constraint_wrenches/closure/{x}", 100) for x in "ab")
+    on_a, on_b = (
+        peer.listen(WrenchStamped, f"{SIMULATOR}/constraint_wrenches/closure/{x}", 100)
+        for x in "ab"
+    )
     bench = Bench(peer)
     bench.ready()
     peer.wait(lambda: on_a and on_b, "the wrenches of the loop")
@@ -234,4 +269,6 @@ def test_closed_loops_from_a_file_with_their_wrenches(peer, start, tmp_path):
         for stamp in heard.keys() & wrenches.keys():
             force = heard[stamp].wrench.force
             assert heard[stamp].header.frame_id == frame
-            np.testing.assert_allclose([force.x, force.y, force.z], wrenches[stamp][side][3:], atol=1e-6)
+            np.testing.assert_allclose(
+                [force.x, force.y, force.z], wrenches[stamp][side][3:], atol=1e-6
+            )

@@ -80,7 +80,9 @@ def test_our_controller_drives_a_forward_command_controller(peer, start, model):
         messages.append(message)
         forward.on_message(message)
 
-    peer.node.create_subscription(Float64MultiArray, "effort_controller/commands", on_message, COMMAND)
+    peer.node.create_subscription(
+        Float64MultiArray, "effort_controller/commands", on_message, COMMAND
+    )
     peer.wait(lambda: len(messages) > 50, "commands")
     assert all(len(m.data) == 2 and all(map(math.isfinite, m.data)) for m in messages)
     assert forward.effort == list(messages[-1].data)

@@ -50,11 +50,15 @@ class Arm:
         elif self.stuck:
             self._digit = -self._digit
             q = START + self._digit  # its encoder is alive
-        message = JointState(name=list(self.model.joint_names), position=q.tolist(), velocity=v.tolist())
+        message = JointState(
+            name=list(self.model.joint_names), position=q.tolist(), velocity=v.tolist()
+        )
         message.header.stamp = self.peer.node.get_clock().now().to_msg()
         self._states.publish(message)
 
-    def goal(self, *points: tuple[float, list[float]], names=None, stamp=None, **tolerances) -> GoalMessage:
+    def goal(
+        self, *points: tuple[float, list[float]], names=None, stamp=None, **tolerances
+    ) -> GoalMessage:
         message = JointTrajectory(joint_names=list(names or self.model.joint_names))
         for time, positions in points:
             point = JointTrajectoryPoint(positions=positions, velocities=[0.0] * len(positions))
@@ -77,9 +81,14 @@ def arm(peer, monkeypatch):
         "apart_action_server",
         lambda kind, read, node, *rest, **options: FakeServer(node, kind, *rest, **options),
     )
-    values = {"robot_description_file": "two_link", "state_timeout": 5.0, "executor": "single_threaded"}
+    values = {
+        "robot_description_file": "two_link",
+        "state_timeout": 5.0,
+        "executor": "single_threaded",
+    }
     node = ControllerNode(
-        context=peer.context, parameter_overrides=[Parameter(name, value=value) for name, value in values.items()]
+        context=peer.context,
+        parameter_overrides=[Parameter(name, value=value) for name, value in values.items()],
     )
     peer.executor.add_node(node)
     try:
@@ -92,7 +101,9 @@ def arm(peer, monkeypatch):
 
 def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     assert FakeServer.latest.name == "~/follow_joint_trajectory"
-    assert FakeServer.latest.options["result_timeout"] == 10  # s; rclpy's own value is another in each distribution
+    assert (
+        FakeServer.latest.options["result_timeout"] == 10
+    )  # s; rclpy's own value is another in each distribution
     target = [0.5, -0.2]
     handle = FakeServer.latest.send(arm.goal((0.3, [0.4, -0.3]), (0.6, target)))
     state, code, _ = arm.end(handle)
@@ -103,7 +114,10 @@ def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     np.testing.assert_allclose(
         np.subtract(last.desired.positions, last.actual.positions), last.error.positions, atol=1e-12
     )
-    since = [m.desired.time_from_start.sec + 1e-9 * m.desired.time_from_start.nanosec for m in handle.feedback]
+    since = [
+        m.desired.time_from_start.sec + 1e-9 * m.desired.time_from_start.nanosec
+        for m in handle.feedback
+    ]
     assert since == sorted(since) and 0.0 <= since[0] < since[-1] <= 0.65
     assert [m.index for m in handle.feedback] == [0 if t <= 0.3 else 1 for t in since]
 
@@ -141,7 +155,9 @@ def test_cancelling_brings_the_arm_to_a_stop_and_holds(arm):
 
 def test_a_goal_that_is_still_being_prepared_can_be_cancelled(arm):
     under_way = threading.Event()
-    arm.controller.changes.prepare("something that takes long", lambda: under_way.wait(60.0) and (lambda: None))
+    arm.controller.changes.prepare(
+        "something that takes long", lambda: under_way.wait(60.0) and (lambda: None)
+    )
     handle = FakeServer.latest.send(arm.goal((6.0, [1.5, 0.5])))
     arm.peer.spin_for(0.2)
     assert FakeServer.latest.cancel(handle)
@@ -172,12 +188,19 @@ def test_a_newer_goal_a_topic_and_a_hold_end_the_older_goal(arm):
 def test_tolerances_of_the_goal_count(arm):
     arm.stuck = True
     path = [JointTolerance(arm.model.joint_names[0], position=0.05)]
-    state, code, text = arm.end(FakeServer.latest.send(arm.goal((1.0, [0.8, -0.4]), path_tolerance=path)))
+    state, code, text = arm.end(
+        FakeServer.latest.send(arm.goal((1.0, [0.8, -0.4]), path_tolerance=path))
+    )
     assert (state, code) == ("aborted", ResultCode.PATH_TOLERANCE_VIOLATED)
     assert arm.model.joint_names[0] in text
     near = [JointTolerance(arm.model.joint_names[0], position=0.01)]
-    goal = arm.goal((0.3, [0.34, -0.4]), goal_tolerance=near, goal_time_tolerance=Duration(nanosec=200_000_000))
-    assert arm.end(FakeServer.latest.send(goal))[:2] == ("aborted", ResultCode.GOAL_TOLERANCE_VIOLATED)
+    goal = arm.goal(
+        (0.3, [0.34, -0.4]), goal_tolerance=near, goal_time_tolerance=Duration(nanosec=200_000_000)
+    )
+    assert arm.end(FakeServer.latest.send(goal))[:2] == (
+        "aborted",
+        ResultCode.GOAL_TOLERANCE_VIOLATED,
+    )
 
 
 def test_impossible_tolerances_leave_the_default_ones(arm):

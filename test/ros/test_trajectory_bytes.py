@@ -32,7 +32,9 @@ from robot_dynamics_ros.ros.transport.cdr import CdrReader
 def trajectory_from_message(m):
     """By an object of rclpy for each point."""
     points = [point_from_message(point) for point in m.points]
-    return Trajectory.from_points(tuple(m.joint_names), points, stamp=to_nanoseconds(m.header.stamp))
+    return Trajectory.from_points(
+        tuple(m.joint_names), points, stamp=to_nanoseconds(m.header.stamp)
+    )
 
 
 def message(rng, n, k, kinds, frame=""):
@@ -50,7 +52,9 @@ def message(rng, n, k, kinds, frame=""):
             point.accelerations = values[2]
         if kind > 3:
             point.effort = values[3]
-        point.time_from_start.sec, point.time_from_start.nanosec = divmod(10_000_000 * (i + 1), 10**9)
+        point.time_from_start.sec, point.time_from_start.nanosec = divmod(
+            10_000_000 * (i + 1), 10**9
+        )
         m.points.append(point)
     return m
 
@@ -67,7 +71,9 @@ def same(a, b):
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_small_message_does_not_take_all_memory(extra):
     """Room for 4000 points of 4000 joints is half a gigabyte; there is nothing to put into it."""
-    m = JointTrajectory(joint_names=[f"j{k}" for k in range(4000)], points=[JointTrajectoryPoint()] * 4000)
+    m = JointTrajectory(
+        joint_names=[f"j{k}" for k in range(4000)], points=[JointTrajectoryPoint()] * 4000
+    )
     m.points[0] = JointTrajectoryPoint(positions=[0.0] * 4000 * extra)
     raw = serialize_message(m)
     tracemalloc.start()
@@ -107,8 +113,14 @@ def test_broken_bytes_are_refused_with_a_reason(seed, n, junk, cut):
     ("spoil", "where"),
     [
         (lambda m: setattr(m.points[700], "positions", [1.0, 2.0]), r"points\[700\].positions"),
-        (lambda m: m.points[700].positions.__setitem__(1, float("nan")), r"points\[700\].positions"),
-        (lambda m: setattr(m.points[700].time_from_start, "sec", 0), r"points\[700\].time_from_start"),
+        (
+            lambda m: m.points[700].positions.__setitem__(1, float("nan")),
+            r"points\[700\].positions",
+        ),
+        (
+            lambda m: setattr(m.points[700].time_from_start, "sec", 0),
+            r"points\[700\].time_from_start",
+        ),
         (lambda m: setattr(m.points[700], "positions", []), r"points\[700\]"),
         (lambda m: setattr(m, "joint_names", ["a", "b", "a"]), r"joint_names\[2\]"),
     ],
@@ -126,14 +138,18 @@ def test_what_is_wrong_with_one_of_a_thousand_points_is_said(spoil, where):
     frame=st.text("xyz", max_size=9),
     tail=st.lists(st.floats(allow_nan=False), min_size=1, max_size=4),
 )
-def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follows(names, n, frame, tail):
+def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follows(
+    names, n, frame, tail
+):
     """What is left is a request with an empty trajectory, in which the numbers behind it are aligned as they were."""
     message = JointTrajectory(joint_names=names)
     message.header.frame_id = frame
     message.header.stamp.sec = 7
     for i in range(n):
         message.points.append(
-            JointTrajectoryPoint(positions=[0.5 + i] * len(names), time_from_start=Duration(sec=i + 1))
+            JointTrajectoryPoint(
+                positions=[0.5 + i] * len(names), time_from_start=Duration(sec=i + 1)
+            )
         )
     writer = bytearray(bytes(serialize_message(message)))
     identity = bytes(range(16))
@@ -153,7 +169,9 @@ def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follow
         assert reader.uint32() == 0 and reader.uint32() == 0  # joints, points
         seen.extend(reader.doubles())
         assert reader.offset == len(short)
-        goal = SimpleNamespace(path_tolerance="path", goal_tolerance="goal", goal_time_tolerance="time")
+        goal = SimpleNamespace(
+            path_tolerance="path", goal_tolerance="goal", goal_time_tolerance="time"
+        )
         return SimpleNamespace(goal_id="identity", goal=goal)
 
     with pytest.MonkeyPatch.context() as patch:

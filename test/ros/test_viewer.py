@@ -34,7 +34,9 @@ def address_of(viewer) -> str:
 
 
 def state(names, position, velocity=(), effort=(), t=1.0) -> JointState:
-    message = JointState(name=list(names), position=list(position), velocity=list(velocity), effort=list(effort))
+    message = JointState(
+        name=list(names), position=list(position), velocity=list(velocity), effort=list(effort)
+    )
     message.header.stamp.sec, message.header.stamp.nanosec = int(t), round((t - int(t)) * 1e9)
     return message
 
@@ -42,7 +44,10 @@ def state(names, position, velocity=(), effort=(), t=1.0) -> JointState:
 def test_a_viewer_does_with_what_it_gets():
     arm = rd.load_robot("two_link")
     live = LiveState(arm)
-    live.take(state(["elbow", "gripper", "shoulder"], [0.2, 9.0, 0.1], [2.0, 9.0, 1.0], [4.0, 9.0, 3.0]), 0.0)
+    live.take(
+        state(["elbow", "gripper", "shoulder"], [0.2, 9.0, 0.1], [2.0, 9.0, 1.0], [4.0, 9.0, 3.0]),
+        0.0,
+    )
     np.testing.assert_array_equal(live.q, [0.1, 0.2])
     np.testing.assert_array_equal(live.v, [1.0, 2.0])
     np.testing.assert_array_equal(live.efforts, [3.0, 4.0])
@@ -54,7 +59,9 @@ def test_a_viewer_does_with_what_it_gets():
 
 def test_a_state_is_passed_on_in_the_order_of_the_model():
     live = LiveState(rd.load_robot("two_link"))
-    came = state(["elbow", "gripper", "shoulder"], [0.2, 9.0, 0.1], [2.0, 9.0, 1.0], [4.0, 9.0, 3.0], t=2.5)
+    came = state(
+        ["elbow", "gripper", "shoulder"], [0.2, 9.0, 0.1], [2.0, 9.0, 1.0], [4.0, 9.0, 3.0], t=2.5
+    )
     live.take(came, 0.0)
     message = live.message(came.header)
     assert list(message.name) == list(rd.load_robot("two_link").joint_names)
@@ -105,7 +112,9 @@ def test_markers_are_arrows_where_the_wrenches_act():
     for k, marker in enumerate(forces):
         start, end = (np.array([p.x, p.y, p.z]) for p in marker.points)
         np.testing.assert_allclose(start, arrows.points[k], atol=1e-9)
-        np.testing.assert_allclose((end - start) / sensible_scale(arm).force, arrows.forces[k], atol=1e-6)
+        np.testing.assert_allclose(
+            (end - start) / sensible_scale(arm).force, arrows.forces[k], atol=1e-6
+        )
         assert marker.header.frame_id == "base_link"
         assert (marker.header.stamp.sec, marker.header.stamp.nanosec) == (1, 500_000_000)
 
@@ -115,7 +124,9 @@ def test_markers_are_arrows_where_the_wrenches_act():
 
 @pytest.mark.middleware
 def test_it_shows_what_is_on_the_network_and_a_bad_page_does_not_stop_it(start, peer):
-    start("simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0])
+    start(
+        "simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0]
+    )
     viewer = start("viewer", port=0, robot_description_file="two_link")
     address = address_of(viewer)
     markers = peer.listen(MarkerArray, "robot_viewer/wrench_markers")
@@ -140,10 +151,15 @@ def test_meshes_are_looked_for_beside_the_file_with_the_looks(start, tmp_path):
     arm = rd.load_robot("two_link")
     (tmp_path / "robot.urdf").write_text(rd.to_urdf(arm))
     visual = "<visual><geometry><mesh filename='{}.stl'/></geometry></visual>"
-    text = rd.to_urdf(arm).replace("</link>", visual.format("there") + visual.format("gone") + "</link>", 1)
+    text = rd.to_urdf(arm).replace(
+        "</link>", visual.format("there") + visual.format("gone") + "</link>", 1
+    )
     (folder / "arm.urdf").write_text(text)
     viewer = start(
-        "viewer", port=0, robot_description_file=str(tmp_path / "robot.urdf"), looks_file=str(folder / "arm.urdf")
+        "viewer",
+        port=0,
+        robot_description_file=str(tmp_path / "robot.urdf"),
+        looks_file=str(folder / "arm.urdf"),
     )
     address_of(viewer)
     assert "1 meshes were not found and are left out: gone.stl" in viewer.output()
@@ -158,17 +174,27 @@ def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_b
 
     viewer = start("viewer", port=0, robots=["left", "right"], controls=False)
     text = rd.robot_path("two_link").read_text()
-    kept = [peer.node.create_publisher(String, f"/{name}/robot_description", LATCHED) for name in ("left", "right")]
+    kept = [
+        peer.node.create_publisher(String, f"/{name}/robot_description", LATCHED)
+        for name in ("left", "right")
+    ]
     for publisher in kept:
         publisher.publish(String(data=text))
-    states = [peer.node.create_publisher(JointState, f"/{name}/joint_states", 1) for name in ("left", "right")]
+    states = [
+        peer.node.create_publisher(JointState, f"/{name}/joint_states", 1)
+        for name in ("left", "right")
+    ]
     markers = peer.listen(MarkerArray, "robot_viewer/wrench_markers/right")
     ordered = peer.listen(JointState, "robot_viewer/joint_states/right")
 
     def told() -> bool:
         for k, publisher in enumerate(states):
             publisher.publish(
-                state(["elbow", "shoulder"], [0.2, 0.1 + k], t=peer.node.get_clock().now().nanoseconds * 1e-9)
+                state(
+                    ["elbow", "shoulder"],
+                    [0.2, 0.1 + k],
+                    t=peer.node.get_clock().now().nanoseconds * 1e-9,
+                )
             )
         return bool(markers and ordered)
 
@@ -178,21 +204,31 @@ def test_it_needs_nothing_but_states_and_a_description_of_anybodys_robots_side_b
 
 
 @pytest.mark.middleware
-def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_is_in_the_status(peer):
+def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_is_in_the_status(
+    peer,
+):
     from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
     from robot_dynamics_ros.ros.transport.reports import Rejections
     from robot_dynamics_ros.ros.viewer import LiveRobot
 
-    model, values = rd.load_robot("two_link"), {"controller": "law", "simulator": "plant", "wrenches": "computed"}
+    model, values = (
+        rd.load_robot("two_link"),
+        {"controller": "law", "simulator": "plant", "wrenches": "computed"},
+    )
     link = model.link_names[-1]
     robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     topics = {
         "plant/external_wrench": 3.0, f"plant/contact_wrenches/{link}": 5.0, "law/external_wrench_estimate": 7.0,
     }  # fmt: skip
     pushes = [(peer.publisher(WrenchStamped, topic), force) for topic, force in topics.items()]
-    states, reports = peer.publisher(JointState, "joint_states"), peer.publisher(DiagnosticArray, "/diagnostics")
-    collision = DiagnosticStatus(level=DiagnosticStatus.WARN, name="law: status", message="collision: holding")
+    states, reports = (
+        peer.publisher(JointState, "joint_states"),
+        peer.publisher(DiagnosticArray, "/diagnostics"),
+    )
+    collision = DiagnosticStatus(
+        level=DiagnosticStatus.WARN, name="law: status", message="collision: holding"
+    )
 
     def shown(known: float, estimated: float | None) -> bool:
         """Publish everything; whether these forces are what a page shows."""
@@ -200,20 +236,28 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
             message = WrenchStamped()
             message.header.frame_id, message.wrench.force.z = link, force
             publisher.publish(message)
-        states.publish(state(model.joint_names, [0.1, 0.2], t=peer.node.get_clock().now().nanoseconds * 1e-9))
+        states.publish(
+            state(model.joint_names, [0.1, 0.2], t=peer.node.get_clock().now().nanoseconds * 1e-9)
+        )
         reports.publish(DiagnosticArray(status=[collision]))
         robot.tick()
         now = robot.state()
         if now is None:
             return False
         found = [wrenches.get(link) for wrenches in (now.external, now.estimated)]
-        return [None if wrench is None else float(wrench[5]) for wrench in found] == [known, estimated]
+        return [None if wrench is None else float(wrench[5]) for wrench in found] == [
+            known,
+            estimated,
+        ]
 
     peer.wait(lambda: shown(3.0, None), "the known wrench alone")
     for what in ("contacts", "estimated"):
         robot.want(what, True)
     peer.wait(lambda: shown(8.0, 7.0), "the known wrench with the contact, and the estimate")
-    peer.wait(lambda: shown(8.0, 7.0) and "controller: collision: holding ⚠" in robot.status(), "the collision")
+    peer.wait(
+        lambda: shown(8.0, 7.0) and "controller: collision: holding ⚠" in robot.status(),
+        "the collision",
+    )
     for what in ("contacts", "estimated"):
         robot.want(what, False)
     peer.wait(lambda: shown(3.0, None), "the known wrench alone, once nobody looks")
@@ -230,7 +274,11 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     start("controller", robot_description_file="two_link")
     model, values = (
         rd.load_robot("two_link"),
-        {"controller": "computed_torque_controller", "simulator": "robot_simulator", "wrenches": "computed"},
+        {
+            "controller": "computed_torque_controller",
+            "simulator": "robot_simulator",
+            "wrenches": "computed",
+        },
     )
     robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     controls = LiveControls(peer.node, robot, values)
@@ -250,7 +298,9 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     assert gain.lower <= 1.0
     assert gain.value < gain.upper <= 4.0 * gain.value
     assert not any(name.startswith("gains.") for name in found)  # this law does not use them
-    units = {name: found[name].unit for name in (gain.name, "robustness.rejected_effort", "payload.mass")}
+    units = {
+        name: found[name].unit for name in (gain.name, "robustness.rejected_effort", "payload.mass")
+    }
     assert units == {gain.name: "rad/s", "robustness.rejected_effort": "", "payload.mass": "kg"}
 
     def ask(work, answer: str) -> None:
@@ -317,7 +367,9 @@ def passes_through_points(controls, robot, until) -> None:
 @pytest.mark.timeout(1800)  # every wait has a deadline of its own
 @pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed")
 def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
-    start("simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0])
+    start(
+        "simulator", robot_description_file="two_link", update_rate=200.0, gravity=[0.0, 0.0, 0.0]
+    )
     viewer = start("viewer", port=0, robot_description_file="two_link")
     address = address_of(viewer)
     states = peer.listen(JointState, "joint_states")

@@ -29,7 +29,9 @@ LAST = "wrist_3_joint"
 
 @pytest.fixture(scope="module")
 def model():
-    return rd.load_urdf(str(robot_path(ROBOT)), armature={name: 0.1 for name in rd.load_robot(ROBOT).joint_names})
+    return rd.load_urdf(
+        str(robot_path(ROBOT)), armature={name: 0.1 for name in rd.load_robot(ROBOT).joint_names}
+    )
 
 
 #: case → (source, whether joints rub, median and 90 % bound of the force's error in N; forces go up to some 140 N)
@@ -70,7 +72,9 @@ def test_acceleration_sources(peer, start, model, case):
         error = np.array([np.linalg.norm((found[t] - expected[t])[3:]) for t in stamps])
         largest = max(np.linalg.norm(expected[t][3:]) for t in stamps)
         middle, high = np.percentile(error, [50, 90])
-        print(f"{case}, {name}: median {middle:.2g}, 90 % {high:.2g}, max {error.max():.2g} of {largest:.3g} N")
+        print(
+            f"{case}, {name}: median {middle:.2g}, 90 % {high:.2g}, max {error.max():.2g} of {largest:.3g} N"
+        )
         assert middle < median
         assert high < most
         assert ours[name][0].header.frame_id == model.joint(name).child
@@ -124,12 +128,17 @@ def test_fixed_joints_and_parts(peer, start, model):
     for t in stamps:
         joint = at["joint"][t]
         np.testing.assert_allclose(
-            at["dynamic"][t], joint + sum(at[part][t] for part in rd.WRENCH_PARTS if part != "dynamic"), atol=1e-9
+            at["dynamic"][t],
+            joint + sum(at[part][t] for part in rd.WRENCH_PARTS if part != "dynamic"),
+            atol=1e-9,
         )
     late = [t for t in stamps if t > since + SECOND // 2]
     for t in late:
         q = states[t][0]
-        R = rd.link_pose(model, q, "forearm_link")[:3, :3].T @ rd.link_pose(model, q, model.joint(LAST).child)[:3, :3]
+        R = (
+            rd.link_pose(model, q, "forearm_link")[:3, :3].T
+            @ rd.link_pose(model, q, model.joint(LAST).child)[:3, :3]
+        )
         np.testing.assert_allclose(at["joint"][t][3:], R @ expected[t][3:], atol=0.05)
 
 
@@ -198,7 +207,10 @@ def test_contact_without_the_weight_of_the_payload(peer, start, model):
             Parameter("payload.mass", value=1.5).to_parameter_msg(),
         ]
     )
-    assert all(r.successful for r in peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request).results)
+    assert all(
+        r.successful
+        for r in peer.call(SetParameters, f"{CONTROLLER}/set_parameters", request).results
+    )
 
     def weighs():
         return fixed and abs(np.linalg.norm(spatial(fixed[-1])[3:]) - 1.5 * 9.81) < 1.0
@@ -219,7 +231,11 @@ def test_contact_without_the_weight_of_the_payload(peer, start, model):
 
 def test_unknown_frames_are_refused_counted_and_the_last_good_wrench_expires(peer, start, model):
     stack = Stack(
-        peer, start, model, ROBOT, controller={"joint_wrenches__fixed_joints": ["tool*_joint"], "wrench_timeout": 0.1}
+        peer,
+        start,
+        model,
+        ROBOT,
+        controller={"joint_wrenches__fixed_joints": ["tool*_joint"], "wrench_timeout": 0.1},
     )
     fixed = stack.wrenches("joint_wrenches/tool0_joint")
     reports = peer.listen(DiagnosticArray, "/diagnostics", 10)
@@ -229,14 +245,23 @@ def test_unknown_frames_are_refused_counted_and_the_last_good_wrench_expires(pee
     good, bad = WrenchStamped(), WrenchStamped()
     good.header.frame_id, bad.header.frame_id = "tool0", "somebody_elses_gripper"
     good.wrench.force.z = bad.wrench.force.z = -30.0
-    peer.wait(lambda: told.publish(good) or spatial(fixed[-1])[5] == pytest.approx(30.0), "the push to arrive")
+    peer.wait(
+        lambda: told.publish(good) or spatial(fixed[-1])[5] == pytest.approx(30.0),
+        "the push to arrive",
+    )
     for _ in range(5):
         told.publish(bad)
         stack.run(0.1)
     peer.wait(lambda: spatial(fixed[-1])[5] == 0.0, "the push to expire")
 
     def counted():
-        values = {v.key: v.value for r in reports for s in r.status if CONTROLLER in s.name for v in s.values}
+        values = {
+            v.key: v.value
+            for r in reports
+            for s in r.status
+            if CONTROLLER in s.name
+            for v in s.values
+        }
         return (
             int(values.get("count external_wrench", 0)) >= 5
             and int(values.get("count external_wrench_expired", 0)) >= 1
@@ -268,9 +293,15 @@ def test_the_divisor_thins_everything_out(peer, start, model):
         start,
         model,
         ROBOT,
-        controller={"joint_wrenches__rate_divisor": 5, "joint_wrenches__fixed_joints": ["tool0_joint"]},
+        controller={
+            "joint_wrenches__rate_divisor": 5,
+            "joint_wrenches__fixed_joints": ["tool0_joint"],
+        },
     )
-    own, fixed = stack.wrenches(f"joint_wrenches/{LAST}"), stack.wrenches("joint_wrenches/tool0_joint")
+    own, fixed = (
+        stack.wrenches(f"joint_wrenches/{LAST}"),
+        stack.wrenches("joint_wrenches/tool0_joint"),
+    )
     peer.wait(lambda: own and fixed, "wrenches")
     begun = stack.now
     stack.run(0.5)
@@ -283,7 +314,9 @@ def test_the_divisor_thins_everything_out(peer, start, model):
 
 def test_joints_that_mimic_others_have_wrenches_of_their_own(peer, start, tmp_path):
     """Against the library at the published state, with the acceleration that the measured effort gives."""
-    robot = random_model(3, 4, types=(JointType.CONTINUOUS,), mimic=0.5, fixed=0.0, limits=False, branching=0.0)
+    robot = random_model(
+        3, 4, types=(JointType.CONTINUOUS,), mimic=0.5, fixed=0.0, limits=False, branching=0.0
+    )
     assert robot.has_mimic
     path = tmp_path / "mimic.urdf"
     path.write_text(rd.to_urdf(robot))
@@ -294,7 +327,10 @@ def test_joints_that_mimic_others_have_wrenches_of_their_own(peer, start, tmp_pa
         robot,
         str(path),
         simulator={"friction": False},
-        controller={"friction_compensation": "none", "joint_wrenches__acceleration_source": "model"},
+        controller={
+            "friction_compensation": "none",
+            "joint_wrenches__acceleration_source": "model",
+        },
     )
     heard = {name: stack.wrenches(f"joint_wrenches/{name}") for name in robot.moving_joint_names}
     peer.wait(lambda: all(heard.values()), "wrenches of all moving joints")
@@ -308,4 +344,6 @@ def test_joints_that_mimic_others_have_wrenches_of_their_own(peer, start, tmp_pa
         a = rd.forward_dynamics(robot, q, v, effort)
         expected = rd.joint_wrenches(robot, q, v, a, joints=robot.moving_joint_names)
         for name, row in zip(robot.moving_joint_names, expected, strict=True):
-            np.testing.assert_allclose(found[name][t], row, atol=1e-6 * max(1.0, np.abs(expected).max()))
+            np.testing.assert_allclose(
+                found[name][t], row, atol=1e-6 * max(1.0, np.abs(expected).max())
+            )

@@ -35,7 +35,14 @@ def compare(model, dt, steps, effort, twin_options=None, v0=None, **options):
 def test_damped_sprung_arms_move_alike(seed, branching):
     """The same method at the same step on both sides: what is left is rounding."""
     rough = random_model(
-        seed, 5, types=HINGES, branching=branching, fixed=0.2, limits=False, armature=True, friction=True
+        seed,
+        5,
+        types=HINGES,
+        branching=branching,
+        fixed=0.2,
+        limits=False,
+        armature=True,
+        friction=True,
     )
     stiffness = 3.0
     smooth = rd.robot_model_error(rough, friction=0.0)  # damping only
@@ -56,7 +63,9 @@ def test_damped_sprung_arms_move_alike(seed, branching):
 @pytest.mark.parametrize("seed", [4, 5])
 def test_frictionless_arms_by_both_semi_implicit_methods(seed):
     """MuJoCo's default integrator is the same first-order scheme with implicit damping."""
-    damped = random_model(seed, 4, types=HINGES, branching=0.0, fixed=0.0, limits=False, friction=True)
+    damped = random_model(
+        seed, 4, types=HINGES, branching=0.0, fixed=0.0, limits=False, friction=True
+    )
     gap, _, _ = compare(
         rd.robot_model_error(damped, friction=0.0),
         1e-3,
@@ -72,7 +81,12 @@ def test_dry_friction_while_sliding():
     """MuJoCo's dry friction is a soft constraint that converges to Coulomb's law while sliding."""
     model = slider(mass=2.0, friction=3.0, damping=0.2)
     gap, plant, _ = compare(
-        model, 1e-3, 1000, lambda t: np.array([8.0 + 2.0 * np.sin(5.0 * t)]), integrator="rk4", v0=[0.5]
+        model,
+        1e-3,
+        1000,
+        lambda t: np.array([8.0 + 2.0 * np.sin(5.0 * t)]),
+        integrator="rk4",
+        v0=[0.5],
     )
     assert plant.q[0] > 1.0
     assert gap < 1e-3
@@ -92,7 +106,12 @@ def test_arm_with_dry_friction():
     joints = tuple(replace(j, friction=0.5, damping=0.5) for j in model.description.joints)
     rough = model.replace(description=replace(model.description, joints=joints))
     gap, plant, _ = compare(
-        rough, 5e-4, 600, lambda t: effort * np.cos(2.0 * t), integrator="rk4", friction=JointFriction()
+        rough,
+        5e-4,
+        600,
+        lambda t: effort * np.cos(2.0 * t),
+        integrator="rk4",
+        friction=JointFriction(),
     )
     assert np.abs(plant.q).max() > 0.3
     assert gap < 2e-2

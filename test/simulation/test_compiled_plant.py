@@ -9,7 +9,14 @@ from support.random_trees import random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model import DCMotor
-from robot_dynamics_ros.simulation import CompliantStops, GroundContact, JointFriction, JointPD, Plant, RigidStops
+from robot_dynamics_ros.simulation import (
+    CompliantStops,
+    GroundContact,
+    JointFriction,
+    JointPD,
+    Plant,
+    RigidStops,
+)
 
 pytestmark = pytest.mark.skipif("native" not in rd.available_backends(), reason="no compiler")
 
@@ -18,20 +25,38 @@ BOTH = pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau"])
 
 def robot(seed, floating=False):
     return random_model(
-        seed, 5, floating_base=floating, branching=0.4, fixed=0.2, limits=True, armature=True, friction=True
+        seed,
+        5,
+        floating_base=floating,
+        branching=0.4,
+        fixed=0.2,
+        limits=True,
+        armature=True,
+        friction=True,
     )
 
 
 def options(seed, model):
     """Some of everything that can act on a robot."""
     hinges = [name for name in model.joint_names if model.joint(name).type.nq == 1]
-    motor = DCMotor(2.0, 0.05, gear_ratio=20.0, rotor_inertia=1e-5, inductance=1e-3 * (seed % 2), max_current=8.0)
+    motor = DCMotor(
+        2.0,
+        0.05,
+        gear_ratio=20.0,
+        rotor_inertia=1e-5,
+        inductance=1e-3 * (seed % 2),
+        max_current=8.0,
+    )
     return {
         "friction": [True, JointFriction(coulomb=0.4, static=0.7), None][seed % 3],
         "stops": ["rigid", RigidStops(0.4), CompliantStops(500.0, 3.0)][seed % 3],
         "springs": JointPD(p=dict.fromkeys(hinges[:2], 20.0), d=0.05) if seed % 2 else None,
         "motors": dict.fromkeys(hinges[-1:], motor) if seed % 3 != 1 else None,
-        "contacts": [GroundContact(model.link_names[-1], radius=0.05, plane_point=(0.0, 0.0, -0.2), stiffness=2e3)]
+        "contacts": [
+            GroundContact(
+                model.link_names[-1], radius=0.05, plane_point=(0.0, 0.0, -0.2), stiffness=2e3
+            )
+        ]
         if seed % 2 == 0
         else [],
     }
@@ -66,7 +91,9 @@ def test_machine_code_does_what_python_does(integrator, seed):
         slow.step(effort, push, world)
         scale = 1.0 + np.abs(slow.v).max()
         np.testing.assert_allclose(fast.v, slow.v, rtol=0, atol=1e-8 * scale)
-        np.testing.assert_allclose(fast.q, slow.q, rtol=0, atol=1e-10 * (1.0 + np.abs(slow.q).max()))
+        np.testing.assert_allclose(
+            fast.q, slow.q, rtol=0, atol=1e-10 * (1.0 + np.abs(slow.q).max())
+        )
         np.testing.assert_allclose(fast.currents, slow.currents, atol=1e-8)
         np.testing.assert_allclose(fast.tau, slow.tau, atol=1e-8)
         moved += int((fast.v != 0.0).any())
@@ -92,7 +119,9 @@ def test_many_steps_in_one_call_are_those_steps():
     model = rd.load_robot("six_axis")
     one, many, python = Plant(model, 1e-3), Plant(model, 1e-3), Plant(model, 1e-3, compiled=False)
     push = {"tool0": np.array([0.0, 0.0, 0.0, 0.0, 0.0, -20.0])}
-    commands = rd.gravity_forces(model, one.q) + 3.0 * np.sin(0.05 * np.arange(60)[:, None] + np.arange(6))
+    commands = rd.gravity_forces(model, one.q) + 3.0 * np.sin(
+        0.05 * np.arange(60)[:, None] + np.arange(6)
+    )
     states = []
     for command in commands:
         one.step(command, push)
@@ -113,7 +142,9 @@ def test_robots_side_by_side():
     """Different parameters, several threads; each as if it were alone."""
     model = rd.load_robot("six_axis")
     robots = [rd.random_model_error(model, k, mass=0.1, friction=0.3) for k in range(3)]
-    make = lambda: [Plant(r, 1e-3, friction=JointFriction(coulomb=0.5 * k)) for k, r in enumerate(robots)] * 1  # noqa: E731
+    make = lambda: (
+        [Plant(r, 1e-3, friction=JointFriction(coulomb=0.5 * k)) for k, r in enumerate(robots)] * 1
+    )  # noqa: E731
     rng = np.random.default_rng(0)
     commands = rng.normal(scale=20.0, size=(3, 50, 6))
     together, alone = make(), make()
@@ -145,7 +176,13 @@ def test_bad_commands_leave_the_state_as_it_is(compiled):
     plant = Plant(rd.load_robot("two_link"), 1e-3, compiled=compiled)
     plant.step([1.0, 0.0])
     before = plant.q
-    for bad in ([1.0], np.array([1.0, np.nan]), np.array([[1.0, 2.0]]), "x", np.array([np.inf, 0.0])):
+    for bad in (
+        [1.0],
+        np.array([1.0, np.nan]),
+        np.array([[1.0, 2.0]]),
+        "x",
+        np.array([np.inf, 0.0]),
+    ):
         with pytest.raises(ArgumentError, match="command"):
             plant.step(bad)
     np.testing.assert_array_equal(plant.q, before)
@@ -156,7 +193,13 @@ def test_bad_commands_leave_the_state_as_it_is(compiled):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_plant_that_runs_away_says_so_and_stays_where_it_was(compiled):
     plant = Plant(
-        rd.load_robot("two_link"), 1e-3, friction=None, stops=None, limiter=False, max_speed=50.0, compiled=compiled
+        rd.load_robot("two_link"),
+        1e-3,
+        friction=None,
+        stops=None,
+        limiter=False,
+        max_speed=50.0,
+        compiled=compiled,
     )
     with pytest.raises(SimulationError, match="diverges"):
         plant.run(np.full(2, 500.0), steps=100_000, record=False)
@@ -178,7 +221,9 @@ def test_brakes_hold_a_moving_robot(integrator):
 @BOTH
 def test_what_rests_rests(integrator):
     model = rd.load_robot("two_link").replace(gravity=(0, 0, 0))
-    plant = Plant(model, 1e-3, integrator=integrator, friction=JointFriction(viscous=0.1, coulomb=1.0))
+    plant = Plant(
+        model, 1e-3, integrator=integrator, friction=JointFriction(viscous=0.1, coulomb=1.0)
+    )
     start = plant.q
     plant.run([0.9, -0.9], steps=10_000, record=False)
     np.testing.assert_array_equal(plant.q, start)

@@ -22,7 +22,11 @@ COMPILED = "native" in rd.available_backends()
 
 @lru_cache
 def solver(n, compiled):
-    memory = Memory(ComplementarityMemory, {"nv": n, "rows": 0, "couples": 0, "by_impulse": False}, compiled=compiled)
+    memory = Memory(
+        ComplementarityMemory,
+        {"nv": n, "rows": 0, "couples": 0, "by_impulse": False},
+        compiled=compiled,
+    )
     routines = make_routines(memory, (solve_complementarity,), compiled=compiled)
     return partial(solve_apart, memory, routines["solve_complementarity"])
 
@@ -31,7 +35,9 @@ def boxed(A, b, lo, hi, guess=None, compiled=COMPILED):
     """x, w = A x + b and sides, by way of M = A⁻¹."""
     M = np.linalg.inv(A)
     guess = -np.sign(b) if guess is None else guess
-    u, x, side = solver(len(b), compiled)(M=0.5 * (M + M.T), f=0.0, v=b, target=0.0, lo=lo, hi=hi, side=guess)
+    u, x, side = solver(len(b), compiled)(
+        M=0.5 * (M + M.T), f=0.0, v=b, target=0.0, lo=lo, hi=hi, side=guess
+    )
     return x, np.where(side == 0, 0.0, b + u), side
 
 
@@ -82,4 +88,6 @@ def test_the_guess_does_not_matter(seed, n):
     A, b, lo, hi = problem(seed, n)
     expected, _, _ = boxed(A, b, lo, hi)
     guess = np.random.default_rng(seed).integers(-1, 2, n)
-    np.testing.assert_allclose(boxed(A, b, lo, hi, guess)[0], expected, atol=1e-8 * (1.0 + np.abs(expected).max()))
+    np.testing.assert_allclose(
+        boxed(A, b, lo, hi, guess)[0], expected, atol=1e-8 * (1.0 + np.abs(expected).max())
+    )

@@ -17,7 +17,9 @@ from robot_dynamics_ros.model.description import JointLimits, JointType
 
 def start(loop, theta=0.7, rate=4.0):
     coupler, rocker = four_bar_angles(theta)
-    return loop.consistent_state([theta, coupler - theta, rocker], [rate, 0, 0], fixed=["crank_joint"])
+    return loop.consistent_state(
+        [theta, coupler - theta, rocker], [rate, 0, 0], fixed=["crank_joint"]
+    )
 
 
 def run(loop, h, seconds, q, v, **options):
@@ -25,7 +27,11 @@ def run(loop, h, seconds, q, v, **options):
     worst = 0.0
     for _ in range(round(seconds / h)):
         plant.step(np.zeros(loop.model.nv))
-        worst = max(worst, np.abs(loop.residual(plant.q)).max(), 1e-2 * np.abs(loop.jacobian(plant.q) @ plant.v).max())
+        worst = max(
+            worst,
+            np.abs(loop.residual(plant.q)).max(),
+            1e-2 * np.abs(loop.jacobian(plant.q) @ plant.v).max(),
+        )
     return plant, worst
 
 
@@ -44,7 +50,9 @@ def test_second_order_without_drift():
     errors, changes = [], []
     for h in (8e-3, 4e-3, 2e-3):
         times = h * np.arange(1, round(1.0 / h) + 1)
-        exact = solve_ivp(rate, (0.0, 1.0), [q[0], v[0]], method="DOP853", rtol=1e-10, atol=1e-10, t_eval=times).y[0]
+        exact = solve_ivp(
+            rate, (0.0, 1.0), [q[0], v[0]], method="DOP853", rtol=1e-10, atol=1e-10, t_eval=times
+        ).y[0]
         plant = rd.ConstrainedPlant(loop, h, q0=q, v0=v)
         before, error, change = sum(plant.energy()), 0.0, 0.0
         for angle in exact:
@@ -93,13 +101,17 @@ def test_a_stop_in_a_loop_is_not_passed():
     loop = four_bar()
     joints = tuple(
         dataclasses.replace(
-            j, type=JointType.REVOLUTE, limits=JointLimits(lower=-3.0, upper=2.2, effort=1e3, velocity=1e3)
+            j,
+            type=JointType.REVOLUTE,
+            limits=JointLimits(lower=-3.0, upper=2.2, effort=1e3, velocity=1e3),
         )
         if j.name == "rocker_joint"
         else j
         for j in loop.model.description.joints
     )
-    model = loop.model.replace(description=dataclasses.replace(loop.model.description, joints=joints))
+    model = loop.model.replace(
+        description=dataclasses.replace(loop.model.description, joints=joints)
+    )
     stopped = rd.Constraints(model, loop.constraints)
     q, v = start(stopped, rate=2.0)
     plant = rd.ConstrainedPlant(stopped, 1e-3, q0=q, v0=v)
@@ -123,7 +135,9 @@ def test_wrenches_of_the_loop_balance_its_bodies():
         plant.step([2.0, 0.0, 0.0], push)
     rocker = plant.constraint_wrenches()["closure"][1]
     joint = plant.joint_wrenches()[2]
-    motion = rd.motion(loop.model, plant.q, plant.v, plant.acceleration(), point_on="rocker", offset=(0.35, 0, 0))
+    motion = rd.motion(
+        loop.model, plant.q, plant.v, plant.acceleration(), point_on="rocker", offset=(0.35, 0, 0)
+    )
     R = motion.rotation
     force = R @ (rocker[3:] + joint[3:]) + 1.5 * np.array([0, -9.81, 0])
     assert_allclose(force, 1.5 * motion.acceleration, atol=1e-6)
@@ -135,7 +149,11 @@ def test_states_and_commands_that_are_refused():
     q, v = start(loop)
     plant = rd.ConstrainedPlant(loop, q0=q, v0=v)
     before, at = plant.state(), plant.q
-    for command, external in (([1.0], None), ([np.nan, 0, 0], None), ([0, 0, 0], {"nowhere": np.zeros(6)})):
+    for command, external in (
+        ([1.0], None),
+        ([np.nan, 0, 0], None),
+        ([0, 0, 0], {"nowhere": np.zeros(6)}),
+    ):
         with pytest.raises((ArgumentError, UnknownNameError)):
             plant.step(command, external)
     assert (plant.q == at).all() and plant.t == 0.0
@@ -145,7 +163,9 @@ def test_states_and_commands_that_are_refused():
     plant.step([1.0, 0, 0])
     assert (plant.q == after).all()
     far = four_bar()
-    short = rd.Constraints(far.model, [rd.point_constraint("far", "coupler", "world", point_b=(9, 9, 9))])
+    short = rd.Constraints(
+        far.model, [rd.point_constraint("far", "coupler", "world", point_b=(9, 9, 9))]
+    )
     with pytest.raises(ConstraintError, match="cannot be satisfied"):
         rd.ConstrainedPlant(short)
 
@@ -175,7 +195,9 @@ def two_feet():
 
 
 def options_of(case, loops):
-    motor = rd.DCMotor(torque_constant=0.1, resistance=0.5, inductance=2e-3, gear_ratio=10.0, rotor_inertia=1e-5)
+    motor = rd.DCMotor(
+        torque_constant=0.1, resistance=0.5, inductance=2e-3, gear_ratio=10.0, rotor_inertia=1e-5
+    )
     ground = rd.GroundContact("rocker", offset=(0.7, 0.0, 0.0), plane_normal=(0.0, 1.0, 0.0),
                               plane_point=(0.0, 0.55, 0.0))  # fmt: skip
     return {
@@ -194,16 +216,24 @@ def test_machine_code_does_as_python_does(case):
     q, v = start(loop)
     plants = []
     for compiled in (True, False):
-        plant = rd.ConstrainedPlant(loop, 1e-3, q0=q, v0=v, compiled=compiled, **options_of(case, loop))
+        plant = rd.ConstrainedPlant(
+            loop, 1e-3, q0=q, v0=v, compiled=compiled, **options_of(case, loop)
+        )
         plant.brakes = case == "brakes"
         for k in range(60):
             plant.step([3.0, -0.2 * k, 0.5], {"coupler": [0, 0, 0.1, 1.0, 0, 0]} if k % 2 else None)
         plants.append(plant)
     fast, slow = plants
-    assert not slow.compiled and fast.compiled == (case != "user" and rd.backend_of(loop.model) == "native")
+    assert not slow.compiled and fast.compiled == (
+        case != "user" and rd.backend_of(loop.model) == "native"
+    )
     for name in ("q", "v", "tau", "currents"):
-        assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-9, atol=1e-9, err_msg=name)
-    assert_allclose(fast.stop_and_friction_effort, slow.stop_and_friction_effort, rtol=1e-6, atol=1e-6)
+        assert_allclose(
+            getattr(fast, name), getattr(slow, name), rtol=1e-9, atol=1e-9, err_msg=name
+        )
+    assert_allclose(
+        fast.stop_and_friction_effort, slow.stop_and_friction_effort, rtol=1e-6, atol=1e-6
+    )
     assert np.abs(loop.residual(fast.q)).max() < 1e-12
     assert np.abs(loop.jacobian(fast.q) @ fast.v).max() < 1e-10
     assert_allclose(fast.acceleration(), slow.acceleration(), rtol=1e-6, atol=1e-6)
@@ -213,7 +243,9 @@ def test_machine_code_does_as_python_does(case):
 def test_a_floating_robot_with_loops_keeps_its_energy(compiled):
     loops, q = two_feet()
     v = loops.project(q, np.r_[0.2, -0.1, 0.3, 0.1, 0.0, 0.2, 0.5, 0.3, -0.2])[1]
-    plant = rd.ConstrainedPlant(loops, 1e-3, friction=False, stops=None, q0=q, v0=v, compiled=compiled)
+    plant = rd.ConstrainedPlant(
+        loops, 1e-3, friction=False, stops=None, q0=q, v0=v, compiled=compiled
+    )
     before = sum(plant.energy())
     for _ in range(200 if compiled else 40):
         plant.step(np.zeros(loops.model.nv))
@@ -227,7 +259,9 @@ def test_springs_and_motors_act_in_a_loop_as_virtual_work_says():
     q, v = start(loop)
     motor = rd.DCMotor(torque_constant=0.1, resistance=0.5, gear_ratio=10.0, rotor_inertia=1e-4)
     springs = rd.JointPD(p=5.0, d=0.5, position=0.2)
-    plant = rd.ConstrainedPlant(loop, 1e-3, q0=q, v0=v, motors={"crank_joint": motor}, springs=springs, friction=False)
+    plant = rd.ConstrainedPlant(
+        loop, 1e-3, q0=q, v0=v, motors={"crank_joint": motor}, springs=springs, friction=False
+    )
     plant.hold([6.0, 0.0, 0.0])
     a = plant.acceleration()
     M, b = rd.mass_matrix(plant.model, q), rd.bias_forces(plant.model, q, v)

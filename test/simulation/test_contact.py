@@ -31,8 +31,12 @@ def test_ball_comes_to_rest_at_the_depth_that_carries_it(integrator):
 
 
 def test_elastic_ball_bounces_back_to_its_height():
-    contact = GroundContact("body", radius=0.1, stiffness=1e5, exponent=1.5, dissipation=0.0, friction=0.0)
-    plant = Plant(free_body(**BALL), 1e-3, integrator="dop853", contacts=[contact], q0=[0, 0, 0.4, 0, 0, 0, 1])
+    contact = GroundContact(
+        "body", radius=0.1, stiffness=1e5, exponent=1.5, dissipation=0.0, friction=0.0
+    )
+    plant = Plant(
+        free_body(**BALL), 1e-3, integrator="dop853", contacts=[contact], q0=[0, 0, 0.4, 0, 0, 0, 1]
+    )
     energy = sum(plant.energy())
     top, down = 0.0, False
     while plant.t < 0.6:
@@ -48,9 +52,17 @@ def test_elastic_ball_bounces_back_to_its_height():
 def test_sliding_ball_ends_up_rolling():
     """Friction at the bottom keeps the angular momentum about it: v = v0 m r²/(I + m r²), whatever the friction."""
     r, m, inertia = 0.1, 2.0, 0.02
-    contact = GroundContact("body", radius=r, stiffness=1e4, dissipation=3.0, friction=0.4, slip_velocity=1e-4)
+    contact = GroundContact(
+        "body", radius=r, stiffness=1e4, dissipation=3.0, friction=0.4, slip_velocity=1e-4
+    )
     rest = r - m * 9.81 / 1e4
-    plant = Plant(free_body(**BALL), 5e-4, contacts=[contact], q0=[0, 0, rest, 0, 0, 0, 1], v0=[0, 0, 0, 1.0, 0, 0])
+    plant = Plant(
+        free_body(**BALL),
+        5e-4,
+        contacts=[contact],
+        q0=[0, 0, rest, 0, 0, 0, 1],
+        v0=[0, 0, 0, 1.0, 0, 0],
+    )
     for _ in range(3000):
         plant.step(np.zeros(6))
     R = rd.link_pose(plant.model, plant.q, "body")[:3, :3]
@@ -65,13 +77,17 @@ def test_tip_force_is_felt_in_the_joint_wrenches():
     plant = Plant(model, 1e-3, contacts=[contact], q0=[0, 0, 0.09, 0, 0, 0, 1])
     plant.hold(np.zeros(6))
     assert plant.acceleration()[5] == pytest.approx(0.01 * 1e4 / 2.0 - 9.81)
-    np.testing.assert_allclose(plant.joint_effort(), 0.0, atol=1e-9)  # no joint: everything comes from the ground
+    np.testing.assert_allclose(
+        plant.joint_effort(), 0.0, atol=1e-9
+    )  # no joint: everything comes from the ground
 
 
 def test_implicit_part_is_the_derivative_of_the_force():
     """Stiffness and damping handed to the implicit step, against differences of the effort (radius 0: no lever)."""
     model = free_body(**BALL)
-    contact = GroundContact("body", stiffness=1e4, dissipation=2.0, friction=0.0, offset=(0.1, 0.05, -0.1))
+    contact = GroundContact(
+        "body", stiffness=1e4, dissipation=2.0, friction=0.0, offset=(0.1, 0.05, -0.1)
+    )
     plant = Plant(model, 1e-3, contacts=[contact], stops=None)
     q, v = np.array([0, 0, 0.09, 0, 0, 0, 1.0]), np.array([0.0, 0, 0, 0, 0, -0.2])
     plant.reset(q, v)
@@ -85,7 +101,9 @@ def test_implicit_part_is_the_derivative_of_the_force():
     for j in range(6):
         delta = np.zeros(6)
         delta[j] = 1e-6
-        np.testing.assert_allclose(D[:, j], (effort(q, v - delta) - effort(q, v + delta)) / 2e-6, atol=1e-4)
+        np.testing.assert_allclose(
+            D[:, j], (effort(q, v - delta) - effort(q, v + delta)) / 2e-6, atol=1e-4
+        )
     down = np.array([0, 0, 0, 0, 0, 1e-7])
     k = (effort(rd.integrate(model, q, -down), v) - effort(rd.integrate(model, q, down), v)) / 2e-7
     np.testing.assert_allclose(K[:, 5], k, rtol=1e-5)

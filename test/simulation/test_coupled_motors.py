@@ -16,7 +16,9 @@ WRIST = f"""<robot name="wrist">
   <joint name="b" type="continuous"><parent link="fork"/><child link="hand"/><axis xyz="1 0 0"/>
     <coupling joint="a" ratio="{RATIO}" friction="{DRY}" {{more}}/></joint>
 </robot>"""
-INERTIA = np.diag([0.08, 0.03]) + ROTOR * np.outer(TURNS, TURNS)  # of bodies about orthogonal axes, the hand a sphere
+INERTIA = np.diag([0.08, 0.03]) + ROTOR * np.outer(
+    TURNS, TURNS
+)  # of bodies about orthogonal axes, the hand a sphere
 FREE = np.array([1.0, -RATIO])  # the joints can move so without turning the motor
 
 
@@ -65,7 +67,10 @@ def test_mujoco_has_the_same_motor():
     assert rd.load_urdf(rd.to_urdf(model)).coupling.tolist() == model.coupling.tolist()
     start, ends = np.full(6, 0.3), []
     options = {"q0": start, "limiter": False}
-    plants = rd.Plant(model, **options), rd.MujocoPlant(model, substeps=4, geometry="none", **options)
+    plants = (
+        rd.Plant(model, **options),
+        rd.MujocoPlant(model, substeps=4, geometry="none", **options),
+    )
     for plant in plants:
         for k in range(300):
             push = np.array([0, 0, 0, 0, 6 * np.sin(0.02 * k), 9 * np.cos(0.03 * k)])

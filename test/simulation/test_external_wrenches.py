@@ -21,7 +21,9 @@ def test_they_accelerate_as_jacobians_transposed_say(seed, integrator):
         R = rd.link_pose(model, q, name)[:3, :3]
         turned[name] = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
     plant = Plant(model, 1e-7, integrator=integrator, friction=None, stops=None, q0=q)
-    expected = rd.forward_dynamics(model, q, np.zeros(model.nv), np.zeros(model.nv), external=wrenches)
+    expected = rd.forward_dynamics(
+        model, q, np.zeros(model.nv), np.zeros(model.nv), external=wrenches
+    )
     for given in ({"external": wrenches}, {"external_world": turned}):
         plant.reset()
         plant.hold(np.zeros(model.nv), **given)
@@ -33,7 +35,9 @@ def test_they_accelerate_as_jacobians_transposed_say(seed, integrator):
             atol=1e-8,
         )
         plant.advance()
-        np.testing.assert_allclose(plant.v / 1e-7, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            plant.v / 1e-7, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()
+        )
 
 
 def test_nothing_is_made_when_a_link_is_first_pushed():

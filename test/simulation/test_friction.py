@@ -57,7 +57,9 @@ def test_coasting_block_stops_where_it_should(integrator):
 def test_time_stepping_stops_within_first_order():
     errors = []
     for dt in (1e-2, 1e-3):
-        plant = Plant(slider(mass=2.0, friction=3.0), dt, integrator="semi_implicit_euler", v0=[1.0])
+        plant = Plant(
+            slider(mass=2.0, friction=3.0), dt, integrator="semi_implicit_euler", v0=[1.0]
+        )
         for _ in range(round(1.0 / dt)):
             plant.step([0.0])
         assert plant.v[0] == 0.0
@@ -69,11 +71,14 @@ def test_time_stepping_stops_within_first_order():
 def test_spring_and_dry_friction_in_closed_form():
     """Half swings of a mass on a spring with Coulomb friction lose 2 F/k each, and it stays where the spring is too weak."""
     k, F, m = 50.0, 3.0, 2.0
-    plant = Plant(slider(mass=m, friction=F), 1e-2, integrator="rk8", q0=[1.0], springs=JointPD(p=k))
+    plant = Plant(
+        slider(mass=m, friction=F), 1e-2, integrator="rk8", q0=[1.0], springs=JointPD(p=k)
+    )
     turning = [1.0]
     half = np.pi * np.sqrt(m / k)
     while (
-        turning[-1] != (end := np.sign(turning[-1]) * (abs(turning[-1]) - 2 * F / k) * -1) and abs(turning[-1]) > F / k
+        turning[-1] != (end := np.sign(turning[-1]) * (abs(turning[-1]) - 2 * F / k) * -1)
+        and abs(turning[-1]) > F / k
     ):
         turning.append(end)
     plant_end = round((len(turning) + 1) * half / plant.dt)
@@ -90,7 +95,9 @@ def test_no_chatter_on_an_arm_at_rest(integrator):
     model = random_model(21, 5, limits=False, branching=0.0, masses=(0.3, 1.0))
     q = np.array([0.3, -0.7, 0.5, 0.2, -0.4])
     needed = np.abs(rd.gravity_forces(model, q))
-    plant = Plant(model, 1e-3, integrator=integrator, q0=q, friction=JointFriction(coulomb=1.01 * needed))
+    plant = Plant(
+        model, 1e-3, integrator=integrator, q0=q, friction=JointFriction(coulomb=1.01 * needed)
+    )
     for _ in range(300):
         plant.step(np.zeros(5))
     np.testing.assert_array_equal(plant.q, q)
@@ -98,7 +105,9 @@ def test_no_chatter_on_an_arm_at_rest(integrator):
     too_little = 1.01 * needed
     weakest = int(np.argmax(needed))
     too_little[weakest] = 0.99 * needed[weakest]
-    plant = Plant(model, 1e-3, integrator=integrator, q0=q, friction=JointFriction(coulomb=too_little))
+    plant = Plant(
+        model, 1e-3, integrator=integrator, q0=q, friction=JointFriction(coulomb=too_little)
+    )
     for _ in range(100):
         plant.step(np.zeros(5))
     assert plant.v[weakest] * rd.gravity_forces(model, q)[weakest] < 0.0
@@ -109,7 +118,9 @@ def test_no_chatter_on_an_arm_at_rest(integrator):
 def test_friction_only_takes_energy(robot, seed):
     model = random_model(robot, 4, limits=False, friction=True)  # few robots: each is compiled
     rng = np.random.default_rng(seed)
-    run = rd.simulate(model, q0=rng.uniform(-1, 1, 4), v0=rng.uniform(-2, 2, 4), duration=0.3, dt=5e-3)
+    run = rd.simulate(
+        model, q0=rng.uniform(-1, 1, 4), v0=rng.uniform(-2, 2, 4), duration=0.3, dt=5e-3
+    )
     scale = 1e-6 * max(1.0, float(run.kinetic_energy.max()))
     assert (np.diff(run.energy) < scale).all()
 
@@ -189,7 +200,8 @@ def test_wrong_friction_is_refused():
         JointFriction(coulomb={"rial": 1.0}).table(model)
     for values in ("much", "1.0", {"rail": "much"}, {"rail": [1.0, 2.0]}):
         with pytest.raises(
-            ArgumentError, match=r"Coulomb friction.*: expected one non-negative number.*mapping of joint names"
+            ArgumentError,
+            match=r"Coulomb friction.*: expected one non-negative number.*mapping of joint names",
         ):
             JointFriction(coulomb=values).table(model)
     with pytest.raises(ArgumentError, match="friction"):
@@ -218,6 +230,8 @@ def test_brakes_stop_and_hold(integrator, effort):
 
 def test_a_robot_that_diverges_on_the_way_to_an_event_is_said_to_diverge():
     robot = rd.load_robot("two_link")
-    plant = rd.Plant(robot, 2e-3, integrator="rk4", friction=rd.JointFriction(coulomb=0.5, static=0.8))
+    plant = rd.Plant(
+        robot, 2e-3, integrator="rk4", friction=rd.JointFriction(coulomb=0.5, static=0.8)
+    )
     with np.errstate(all="ignore"), pytest.raises(rd.SimulationError, match="diverges"):
         plant.step(np.zeros(2), {robot.link_names[-1]: np.full(6, 1e150)})

@@ -7,7 +7,13 @@ from support.simple_robots import cuboid_pendulum
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
-from robot_dynamics_ros.simulation import INTEGRATORS, JointFriction, JointPD, Plant, make_integrator
+from robot_dynamics_ros.simulation import (
+    INTEGRATORS,
+    JointFriction,
+    JointPD,
+    Plant,
+    make_integrator,
+)
 from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS, Adaptive, ExplicitRungeKutta
 
 FIXED = [name for name in INTEGRATORS if name not in ("dopri5", "dop853", "radau")]
@@ -50,7 +56,10 @@ def test_order_of_convergence(name, floating):
     exact = final_state(model, Adaptive("DOP853", rtol=3e-14, atol=1e-15), 4, duration, q, v)
     order = make_integrator(name).order
     coarse = {1: 400, 2: 200, 3: 60, 4: 40, 5: 20, 6: 20, 8: 6}[order]
-    errors = [np.abs(final_state(model, name, n, duration, q, v) - exact).max() for n in (coarse, 2 * coarse)]
+    errors = [
+        np.abs(final_state(model, name, n, duration, q, v) - exact).max()
+        for n in (coarse, 2 * coarse)
+    ]
     observed = np.log2(errors[0] / errors[1])
     assert errors[1] > 1e-13, "rounding hides the order"
     assert observed == pytest.approx(order, abs=0.35 if order < 5 else 0.9)
@@ -93,10 +102,14 @@ def test_pendulum_of_exudyn(integrator, dt, tolerance):
     assert plant.t == pytest.approx(1.0, abs=1e-15)
 
 
-@pytest.mark.parametrize(("integrator", "dt", "drift"), [("rk4", 1e-3, 1e-10), ("variational", 5e-3, 2e-3)])
+@pytest.mark.parametrize(
+    ("integrator", "dt", "drift"), [("rk4", 1e-3, 1e-10), ("variational", 5e-3, 2e-3)]
+)
 def test_energy_is_kept_without_friction(integrator, dt, drift):
     model = random_model(11, 3, limits=False, branching=0.0)
-    run = rd.simulate(model, q0=[0.3, -0.5, 0.9], v0=[1.0, 0.5, -1.0], duration=2.0, dt=dt, integrator=integrator)
+    run = rd.simulate(
+        model, q0=[0.3, -0.5, 0.9], v0=[1.0, 0.5, -1.0], duration=2.0, dt=dt, integrator=integrator
+    )
     assert np.abs(run.energy - run.energy[0]).max() < drift * run.kinetic_energy.max()
 
 
@@ -116,7 +129,9 @@ def test_adaptive_integrator_meets_its_tolerance():
 def test_implicit_integrators_take_stiff_springs_in_their_stride(name):
     """A spring of 1e5 rad/s, damped far beyond critical, at 1 ms: explicit methods would need 1e-5 s."""
     model = cuboid_pendulum()
-    plant = Plant(model, 1e-3, integrator=name, springs=JointPD(p=1e8, d=1e6, position=0.1), q0=[0.1])
+    plant = Plant(
+        model, 1e-3, integrator=name, springs=JointPD(p=1e8, d=1e6, position=0.1), q0=[0.1]
+    )
     for _ in range(200):
         plant.step([0.0])
     # the spring carries the weight: deflection = m g l/2 cos(q) / p

@@ -9,7 +9,15 @@ from support.simple_robots import slider
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.description import Inertia, Joint, JointLimits, JointType, Link, Mimic, RobotDescription
+from robot_dynamics_ros.model.description import (
+    Inertia,
+    Joint,
+    JointLimits,
+    JointType,
+    Link,
+    Mimic,
+    RobotDescription,
+)
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation import CompliantStops, JointFriction, Plant, RigidStops
 from robot_dynamics_ros.simulation.coordinates import position_bounds
@@ -21,7 +29,9 @@ ONE_METRE = JointLimits(-1.0, 1.0)
 @pytest.mark.parametrize("integrator", ["rk4", "dop853", "variational", "rosenbrock"])
 def test_rebounds_in_closed_form(integrator):
     e, v0 = 0.8, 1.05
-    plant = Plant(slider(limits=ONE_METRE), 1e-2, integrator=integrator, v0=[v0], stops=RigidStops(e))
+    plant = Plant(
+        slider(limits=ONE_METRE), 1e-2, integrator=integrator, v0=[v0], stops=RigidStops(e)
+    )
     for _ in range(1000):
         plant.step([0.0])
     left, speed, at, way = 10.0, v0, 0.0, 1.0
@@ -34,7 +44,9 @@ def test_rebounds_in_closed_form(integrator):
 
 def test_bouncing_ends():
     """Pressed against its stop with restitution: infinitely many rebounds in finite time, and then rest."""
-    plant = Plant(slider(limits=ONE_METRE), 1e-2, integrator="rk4", stops=RigidStops(0.9), limiter=False)
+    plant = Plant(
+        slider(limits=ONE_METRE), 1e-2, integrator="rk4", stops=RigidStops(0.9), limiter=False
+    )
     for _ in range(3000):
         plant.step([4.0])
     assert plant.q[0] == 1.0
@@ -47,7 +59,9 @@ def test_no_joint_passes_a_rigid_stop(integrator, restitution):
     """A tumbling arm with narrow limits and friction, for two seconds."""
     model = random_model(4, 4, types=(JointType.REVOLUTE,), branching=0.0, friction=True)
     lower, upper = position_bounds(model)
-    plant = Plant(model, 2e-3, integrator=integrator, stops=RigidStops(restitution), v0=[2.0, -3.0, 1.0, 4.0])
+    plant = Plant(
+        model, 2e-3, integrator=integrator, stops=RigidStops(restitution), v0=[2.0, -3.0, 1.0, 4.0]
+    )
     touched = np.zeros(4, dtype=bool)
     for _ in range(1000):
         plant.step(np.zeros(4))
@@ -77,10 +91,17 @@ def test_impact_keeps_what_it_must():
 
 
 @pytest.mark.parametrize(
-    ("integrator", "dt"), [("semi_implicit_euler", 1e-2), ("moreau", 1e-2), ("rk4", 2e-3), ("rosenbrock", 1e-2)]
+    ("integrator", "dt"),
+    [("semi_implicit_euler", 1e-2), ("moreau", 1e-2), ("rk4", 2e-3), ("rosenbrock", 1e-2)],
 )
 def test_compliant_stop_yields_as_its_spring(integrator, dt):
-    plant = Plant(slider(limits=ONE_METRE), dt, integrator=integrator, stops=CompliantStops(1e4, 200.0), limiter=False)
+    plant = Plant(
+        slider(limits=ONE_METRE),
+        dt,
+        integrator=integrator,
+        stops=CompliantStops(1e4, 200.0),
+        limiter=False,
+    )
     for _ in range(round(10.0 / dt)):
         plant.step([4.0])
     assert plant.q[0] == pytest.approx(1.0 + 4.0 / 1e4, abs=1e-9)
@@ -157,7 +178,9 @@ def test_mimic_joint_lends_its_limits_to_its_master():
     ],
 )
 def test_limiter_follows_ros2_control(position, v, command, allowed):
-    limits = SimpleNamespace(limit_lower=[-1.0], limit_upper=[1.0], velocity_limit=[2.0], effort_limit=[10.0])
+    limits = SimpleNamespace(
+        limit_lower=[-1.0], limit_upper=[1.0], velocity_limit=[2.0], effort_limit=[10.0]
+    )
     assert limited_effort(limits, 0, command, position, v) == allowed
 
 

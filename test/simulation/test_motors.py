@@ -12,7 +12,9 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model import DCMotor, add_rotors
 from robot_dynamics_ros.simulation import Plant
 
-MOTOR = DCMotor(resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_ratio=20.0, rotor_inertia=1e-4)
+MOTOR = DCMotor(
+    resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_ratio=20.0, rotor_inertia=1e-4
+)
 
 
 def closed_form(motor, J, d, V, t):
@@ -73,7 +75,12 @@ def test_no_load_speed_is_set_by_the_back_emf():
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4"])
 def test_voltage_and_current_limits(integrator):
     motor = DCMotor(
-        resistance=2.0, torque_constant=0.05, inductance=4e-3, gear_ratio=20.0, max_voltage=24.0, max_current=3.0
+        resistance=2.0,
+        torque_constant=0.05,
+        inductance=4e-3,
+        gear_ratio=20.0,
+        max_voltage=24.0,
+        max_current=3.0,
     )
     plant = Plant(wheel(inertia=50.0), 2e-4, integrator=integrator, motors={"axle": motor})
     most = 0.0
@@ -103,8 +110,12 @@ def test_a_rotor_counts_once_wherever_it_is_given():
     ):
         plant = Plant(model, motors={"axle": MOTOR})
         assert rd.mass_matrix(plant.model, [0.0])[0, 0] == pytest.approx(0.64, rel=1e-14)
-        _, B = rd.linearize(model, [0.0], motors={"axle": dataclasses.replace(MOTOR, inductance=0.0)})
-        assert B[1, 0] == pytest.approx(MOTOR.torque_constant * 20.0 / MOTOR.resistance / 0.64, rel=1e-12)
+        _, B = rd.linearize(
+            model, [0.0], motors={"axle": dataclasses.replace(MOTOR, inductance=0.0)}
+        )
+        assert B[1, 0] == pytest.approx(
+            MOTOR.torque_constant * 20.0 / MOTOR.resistance / 0.64, rel=1e-12
+        )
         symbolic = rd.symbolic(model, motors={"axle": MOTOR}, motor_symbols=False)
         assert float(symbolic.motors.M[0, 0]) == pytest.approx(0.64, rel=1e-14)
         assert float(symbolic.M[0, 0]) == pytest.approx(0.6, rel=1e-14)

@@ -34,10 +34,13 @@ def both(model, dt=1e-3, **options):
 
 @pytest.mark.parametrize("seed", [1, 4, 5, 7])
 def test_trees_with_every_type_of_joint_move_and_carry_alike(seed):
-    rough = random_model(seed, 6, types=TYPES, limits=False, armature=True, friction=True, mimic=0.0)
+    rough = random_model(
+        seed, 6, types=TYPES, limits=False, armature=True, friction=True, mimic=0.0
+    )
     model = rd.robot_model_error(rough, friction=0.0)  # damping stays
     joints = [
-        dataclasses.replace(j, armature=0.0) if j.type is JointType.FLOATING else j for j in model.description.joints
+        dataclasses.replace(j, armature=0.0) if j.type is JointType.FLOATING else j
+        for j in model.description.joints
     ]  # there is no rotor in the air, and an inertia of its own means one thing in each's coordinates
     model = model.replace(description=dataclasses.replace(model.description, joints=tuple(joints)))
     ours, theirs = both(model, limiter=False)
@@ -48,12 +51,16 @@ def test_trees_with_every_type_of_joint_move_and_carry_alike(seed):
         plant.hold(effort, push)
     for of in ("acceleration", "joint_effort", "joint_wrenches"):
         expected, found = getattr(ours, of)(), getattr(theirs, of)()
-        np.testing.assert_allclose(found, expected, atol=1e-9 * max(1.0, np.abs(expected).max()), err_msg=of)
+        np.testing.assert_allclose(
+            found, expected, atol=1e-9 * max(1.0, np.abs(expected).max()), err_msg=of
+        )
     for _ in range(100):
         ours.step(effort, push)
         theirs.step(effort, push)
     scale = max(1.0, np.abs(ours.v).max())
-    np.testing.assert_allclose(theirs.q, ours.q, atol=1e-5 * scale)  # integrators of quaternions differ
+    np.testing.assert_allclose(
+        theirs.q, ours.q, atol=1e-5 * scale
+    )  # integrators of quaternions differ
     np.testing.assert_allclose(theirs.energy(), ours.energy(), rtol=1e-4)
 
 
@@ -130,7 +137,9 @@ def test_commands_are_limited_as_ours_are():
     for _ in range(200):
         q = rng.uniform(model.lower, model.upper)
         at_limit = rng.random(model.nv) < 0.3
-        q = np.where(at_limit, rng.choice([0, 1], model.nv) * (model.upper - model.lower) + model.lower, q)
+        q = np.where(
+            at_limit, rng.choice([0, 1], model.nv) * (model.upper - model.lower) + model.lower, q
+        )
         v = rng.normal(size=model.nv) * 2.0 * model.velocity_limit
         command = rng.normal(size=model.nv) * 2.0 * model.effort_limit
         for plant in (ours, theirs):
@@ -160,7 +169,9 @@ def pressing(**options):
     model = rd.load_robot("six_axis")
     q0 = np.array([0.0, -0.9, 1.4, -2.07, -1.57, 0.0])
     height = rd.link_pose(model, q0, "tool0")[:3, 3]
-    table = rd.WorldShape("table", "box", (0.6, 0.6, 0.04), (height[0], height[1], height[2] - 0.05))
+    table = rd.WorldShape(
+        "table", "box", (0.6, 0.6, 0.04), (height[0], height[1], height[2] - 0.05)
+    )
     damped = rd.JointFriction(viscous=10.0, coulomb=0.0)
     plant = rd.MujocoPlant(model, shapes=[table, tipped(model)], q0=q0, friction=damped, **options)
     target = height - [0.0, 0.0, 0.06]
@@ -190,7 +201,9 @@ def test_the_wrench_of_a_contact_is_what_the_joints_bear():
     sign = 1.0 if contact.b == "tool0" else -1.0
     np.testing.assert_allclose(sign * contact.force, pose[:3, :3] @ wrench[3:], atol=1e-9)
     np.testing.assert_allclose(abs(contact.normal[2]), 1.0, atol=1e-6)
-    expected = rd.joint_wrenches(model, q, plant.v, plant.acceleration(), external={"tool0": wrench})
+    expected = rd.joint_wrenches(
+        model, q, plant.v, plant.acceleration(), external={"tool0": wrench}
+    )
     np.testing.assert_allclose(plant.joint_wrenches(), expected, atol=1e-8 * np.abs(expected).max())
 
 
@@ -219,7 +232,9 @@ def test_a_ball_falls_as_free_bodies_do_and_comes_to_rest_on_the_floor():
     assert plant.objects == ("ball",)
     for _ in range(400):
         plant.step([0.0])
-    np.testing.assert_allclose(plant.object_pose("ball")[:3, 3], (0.0, 2.0, 1.1 - 0.5 * 9.81 * 0.16), atol=1e-9)
+    np.testing.assert_allclose(
+        plant.object_pose("ball")[:3, 3], (0.0, 2.0, 1.1 - 0.5 * 9.81 * 0.16), atol=1e-9
+    )
     for _ in range(2000):
         plant.step([0.0])
     np.testing.assert_allclose(plant.object_pose("ball")[2, 3], 0.1, atol=2e-3)
@@ -244,20 +259,29 @@ FINGER = """<link name="{n}"><inertial><mass value="0.1"/><inertia ixx="1e-4" iy
 
 def gripper(mimic: bool) -> str:
     follow = '<mimic joint="left_joint" multiplier="1" offset="0"/>' if mimic else ""
-    fingers = FINGER.format(n="left", x=-0.06, a=1, mimic="") + FINGER.format(n="right", x=0.06, a=-1, mimic=follow)
+    fingers = FINGER.format(n="left", x=-0.06, a=1, mimic="") + FINGER.format(
+        n="right", x=0.06, a=-1, mimic=follow
+    )
     return GRIPPER.format(fingers=fingers)
 
 
 @pytest.mark.parametrize("mimic", [False, True], ids=["two motors", "one motor"])
 def test_a_gripper_lifts_a_box_and_drops_it(mimic):
-    box = rd.WorldShape("crate", "box", (0.06, 0.04, 0.08), (0.0, 0.0, 0.04), mass=0.4, friction=0.9)
+    box = rd.WorldShape(
+        "crate", "box", (0.06, 0.04, 0.08), (0.0, 0.0, 0.04), mass=0.4, friction=0.9
+    )
     model = rd.load_urdf(gripper(mimic))
     plant = rd.MujocoPlant(model, 2e-3, shapes=[FLOOR, box])
     squeeze = 2.0 * 15.0 if mimic else 15.0
 
     def hold(height, force, steps):
         for _ in range(steps):
-            lift = 12.0 + 600.0 * (height - plant.q[0]) - 80.0 * plant.v[0] + (4.0 if force > 0 else 0.0)
+            lift = (
+                12.0
+                + 600.0 * (height - plant.q[0])
+                - 80.0 * plant.v[0]
+                + (4.0 if force > 0 else 0.0)
+            )
             plant.step([lift, *[force] * (model.nv - 1)])
 
     hold(0.0, squeeze, 200)
@@ -279,7 +303,9 @@ def test_a_four_bar_moves_and_carries_as_our_own():
     loops = four_bar()
     q, _ = loops.consistent_state([0.7, 0.3, 1.0])
     ours = rd.ConstrainedPlant(loops, 1e-3, q0=q, friction=False, stops=None)
-    theirs = rd.MujocoPlant(loops.model, 1e-3, q0=q, friction=False, stops=None, constraints=loops, integrator="rk4")
+    theirs = rd.MujocoPlant(
+        loops.model, 1e-3, q0=q, friction=False, stops=None, constraints=loops, integrator="rk4"
+    )
     effort = [2.0, 0.0, 0.0]
     for _ in range(200):
         ours.step(effort)
@@ -287,10 +313,15 @@ def test_a_four_bar_moves_and_carries_as_our_own():
     np.testing.assert_allclose(theirs.q, ours.q, atol=2e-3)
     assert np.abs(loops.residual(theirs.q)).max() < 1e-3
     for side in range(2):
-        expected, found = ours.constraint_wrenches()["closure"][side], theirs.constraint_wrenches()["closure"][side]
+        expected, found = (
+            ours.constraint_wrenches()["closure"][side],
+            theirs.constraint_wrenches()["closure"][side],
+        )
         np.testing.assert_allclose(found, expected, atol=0.03 * np.abs(expected).max())
     expected = ours.joint_wrenches()
-    np.testing.assert_allclose(theirs.joint_wrenches(), expected, atol=0.03 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        theirs.joint_wrenches(), expected, atol=0.03 * np.abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("kind", ["point", "weld", "distance", "gear"])
@@ -332,8 +363,12 @@ SCENE = """<mujoco><compiler angle="degree"/><default><geom friction="0.3"/></de
 
 def test_a_scene_comes_with_its_bodies_and_may_tie_them_to_the_robot(tmp_path):
     path = tmp_path / "scene.xml"
-    path.write_text(SCENE.format(equality='<connect body1="crate" body2="robot/tool0" anchor="0 0 0"/>'))
-    with pytest.raises(ArgumentError, match="scene"):  # tool0 is a site: fixed links have no body of their own
+    path.write_text(
+        SCENE.format(equality='<connect body1="crate" body2="robot/tool0" anchor="0 0 0"/>')
+    )
+    with pytest.raises(
+        ArgumentError, match="scene"
+    ):  # tool0 is a site: fixed links have no body of their own
         rd.MujocoPlant(rd.load_robot("six_axis"), scene=path)
     path.write_text(SCENE.format(equality=""))
     plant = rd.MujocoPlant(rd.load_robot("six_axis"), scene=path)

@@ -30,7 +30,9 @@ def test_no_drift_over_an_hour_of_late_wake_ups():
     assert pacer.lost_ns == 0
 
 
-@pytest.mark.parametrize(("period", "factor"), [(0.001, 1.0), (1 / 3, 1.0), (0.007, 0.3), (0.0005, 2.5)])
+@pytest.mark.parametrize(
+    ("period", "factor"), [(0.001, 1.0), (1 / 3, 1.0), (0.007, 0.3), (0.0005, 2.5)]
+)
 def test_step_n_is_due_at_n_periods(period, factor):
     pacer = RealTimePacer(period, real_time_factor=factor, max_catch_up=1e6, max_burst=10**9)
     pacer.start(12345)
@@ -107,7 +109,10 @@ def test_a_clock_that_jumps_stops_nothing(jump):
     assert pacer.steps == before + steps
 
 
-@given(st.lists(st.integers(1, 300 * MS), min_size=1, max_size=60), st.sampled_from([0.001, 0.004, 1 / 120]))
+@given(
+    st.lists(st.integers(1, 300 * MS), min_size=1, max_size=60),
+    st.sampled_from([0.001, 0.004, 1 / 120]),
+)
 @settings(max_examples=100, deadline=None)
 def test_never_ahead_and_never_further_behind_than_allowed(waits, period):
     pacer = RealTimePacer(period, max_catch_up=0.05, max_burst=10**6)
@@ -158,12 +163,18 @@ def test_lag_is_what_is_still_to_be_made_up_for():
 
 def test_stamps_do_not_go_back_when_the_process_stands_still_between_two_clocks():
     """Whatever moment it stands still in, and for how long; a clock that is set is followed."""
-    pacer, origin, rng = RealTimePacer(0.002, max_catch_up=0.1, max_burst=20), StampOrigin(), random.Random(3)
+    pacer, origin, rng = (
+        RealTimePacer(0.002, max_catch_up=0.1, max_burst=20),
+        StampOrigin(),
+        random.Random(3),
+    )
     now, offset, steps, stamps = 0, 1_700_000_000_000_000_000, 0, []
 
     def steady() -> int:
         nonlocal now
-        now += 100 if rng.random() < 0.9 else rng.randrange(400_000_000)  # the process stood still before it read
+        now += (
+            100 if rng.random() < 0.9 else rng.randrange(400_000_000)
+        )  # the process stood still before it read
         return now
 
     def clock() -> int:

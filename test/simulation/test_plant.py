@@ -9,7 +9,14 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNameError
 from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.model.description import JointType
-from robot_dynamics_ros.simulation import CompliantStops, GroundContact, JointFriction, JointPD, Plant, RigidStops
+from robot_dynamics_ros.simulation import (
+    CompliantStops,
+    GroundContact,
+    JointFriction,
+    JointPD,
+    Plant,
+    RigidStops,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,11 +36,15 @@ def test_acceleration_and_inverse_dynamics_agree(options, integrator):
     plant.hold(tau, external={link: wrench})
     expected = tau - (model.damping + 0.2) * v - model.friction * np.sign(v)
     np.testing.assert_allclose(
-        rd.inverse_dynamics(model, q, v, plant.acceleration(), external={link: wrench}), expected, atol=1e-9
+        rd.inverse_dynamics(model, q, v, plant.acceleration(), external={link: wrench}),
+        expected,
+        atol=1e-9,
     )
     np.testing.assert_allclose(plant.joint_effort(), expected, atol=1e-9)
     np.testing.assert_allclose(
-        plant.joint_wrenches(), rd.joint_wrenches(model, q, v, plant.acceleration(), external={link: wrench}), atol=1e-9
+        plant.joint_wrenches(),
+        rd.joint_wrenches(model, q, v, plant.acceleration(), external={link: wrench}),
+        atol=1e-9,
     )
 
 
@@ -43,7 +54,9 @@ def test_wrench_component_along_the_axis_is_the_net_effort():
     for _ in range(10):
         plant.step(np.linspace(2.0, -2.0, 5))
     axes = np.array([model.joint(name).axis for name in model.joint_names])
-    np.testing.assert_allclose(np.sum(axes * plant.joint_wrenches()[:, :3], axis=1), plant.joint_effort(), atol=1e-10)
+    np.testing.assert_allclose(
+        np.sum(axes * plant.joint_wrenches()[:, :3], axis=1), plant.joint_effort(), atol=1e-10
+    )
 
 
 def test_wrenches_of_a_standing_arm_are_statics():
@@ -91,7 +104,9 @@ def test_torque_free_precession():
         plant.v[:3], [0.4 * np.cos(rate * plant.t), 0.4 * np.sin(rate * plant.t), 2.0], atol=1e-9
     )
     R = rd.link_pose(model, plant.q, "body")[:3, :3]
-    np.testing.assert_allclose(R @ (np.diag([0.3, 0.3, 0.5]) @ plant.v[:3]), [0.12, 0.0, 1.0], atol=1e-9)
+    np.testing.assert_allclose(
+        R @ (np.diag([0.3, 0.3, 0.5]) @ plant.v[:3]), [0.12, 0.0, 1.0], atol=1e-9
+    )
 
 
 def test_thrown_body_flies_a_parabola():
@@ -104,7 +119,9 @@ def test_thrown_body_flies_a_parabola():
 
 @pytest.mark.parametrize("kind", ["planar", "mimic"])
 def test_energy_kept_by_every_kind_of_joint(kind):
-    options = {"types": (JointType.PLANAR, JointType.REVOLUTE)} if kind == "planar" else {"mimic": 0.5}
+    options = (
+        {"types": (JointType.PLANAR, JointType.REVOLUTE)} if kind == "planar" else {"mimic": 0.5}
+    )
     model = random_model(12, 4, limits=False, **options)
     v0 = np.linspace(-0.5, 0.5, model.nv)
     run = rd.simulate(model, v0=v0, duration=0.5, dt=1e-3, integrator="rk4")
@@ -131,7 +148,9 @@ def test_mass_on_spring_in_closed_form():
 
 
 def test_user_effort_is_a_function_of_the_state():
-    plant = Plant(slider(mass=2.0), 1e-2, integrator="rk8", user_effort=lambda t, q, v: -8.0 * q, q0=[1.0])
+    plant = Plant(
+        slider(mass=2.0), 1e-2, integrator="rk8", user_effort=lambda t, q, v: -8.0 * q, q0=[1.0]
+    )
     for _ in range(100):
         plant.step([0.0])
     assert plant.q[0] == pytest.approx(np.cos(2.0), abs=1e-13)
@@ -200,7 +219,9 @@ def test_negative_mass_is_found_out():
     model = slider(mass=2.0)
     assert model.body_mass[0] == 2.0
     with pytest.raises((SimulationError, rd.ModelError)):
-        Plant(slider(mass=-2.0), 1e-3, integrator="rosenbrock", friction=JointFriction(coulomb=1.0)).step([0.0])
+        Plant(
+            slider(mass=-2.0), 1e-3, integrator="rosenbrock", friction=JointFriction(coulomb=1.0)
+        ).step([0.0])
 
 
 # -- reset, restore, repeat --------------------------------------------------------------------------------------------
@@ -348,7 +369,9 @@ def test_digital_controller_too_stiff_for_its_period_is_named():
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau"])
-@pytest.mark.parametrize("option", [{"springs": JointPD(p=1e9, d=1e6)}, {"friction": JointFriction(viscous=1e6)}])
+@pytest.mark.parametrize(
+    "option", [{"springs": JointPD(p=1e9, d=1e6)}, {"friction": JointFriction(viscous=1e6)}]
+)
 def test_time_stepping_is_stable_for_any_stiffness(option, integrator):
     plant = Plant(rd.limb(2), 1e-3, integrator=integrator, q0=[0.1, 0.2], v0=[1.0, -1.0], **option)
     for _ in range(500):

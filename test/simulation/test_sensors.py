@@ -37,7 +37,9 @@ def test_quantisation():
 
 
 def test_noise_has_the_moments_asked_for_and_repeats():
-    settings = SensorSettings(position_noise=1e-3, velocity_noise=0.1, effort_bias=0.5, effort_noise=0.2, seed=7)
+    settings = SensorSettings(
+        position_noise=1e-3, velocity_noise=0.1, effort_bias=0.5, effort_noise=0.2, seed=7
+    )
     readings = []
     for _ in range(2):
         sensors = Sensors(MODEL, settings)
@@ -47,7 +49,8 @@ def test_noise_has_the_moments_asked_for_and_repeats():
         np.testing.assert_array_equal(a.q, b.q)
         np.testing.assert_array_equal(a.tau, b.tau)
     q, v, tau = (
-        np.array([getattr(r, name) for r in first]) - true for name, true in zip(("q", "v", "tau"), TRUTH, strict=True)
+        np.array([getattr(r, name) for r in first]) - true
+        for name, true in zip(("q", "v", "tau"), TRUTH, strict=True)
     )
     for error, mean, spread in ((q, 0.0, 1e-3), (v, 0.0, 0.1), (tau, 0.5, 0.2)):
         np.testing.assert_allclose(error.mean(axis=0), mean, atol=4 * spread / np.sqrt(4000))
@@ -95,7 +98,9 @@ def test_exact_delay():
 
 
 def test_drops_and_duplicates():
-    sensors = Sensors(MODEL, SensorSettings(drop_probability=0.2, duplicate_probability=0.1, seed=3))
+    sensors = Sensors(
+        MODEL, SensorSettings(drop_probability=0.2, duplicate_probability=0.1, seed=3)
+    )
     counts: dict[float, int] = {}
     for k in range(5000):
         sensors.sample(float(k), *TRUTH)

@@ -55,7 +55,9 @@ def test_recorded_accelerations_and_wrenches_belong_to_the_recorded_states():
     for k in (0, 4, 8):
         outside = external if k < 6 else None
         np.testing.assert_allclose(
-            run.wrenches[k], rd.joint_wrenches(model, run.q[k], run.v[k], run.a[k], external=outside), atol=1e-9
+            run.wrenches[k],
+            rd.joint_wrenches(model, run.q[k], run.v[k], run.a[k], external=outside),
+            atol=1e-9,
         )
         net = rd.inverse_dynamics(model, run.q[k], run.v[k], run.a[k], external=outside)
         moving = run.v[k] != 0.0
@@ -65,22 +67,41 @@ def test_recorded_accelerations_and_wrenches_belong_to_the_recorded_states():
 
 def test_power_is_the_rate_of_energy():
     model = random_model(6, 3, limits=False)
-    run = rd.simulate(model, lambda t, q, v: 2.0 * np.cos([t, 2 * t, 3 * t]), duration=1.0, dt=1e-3, integrator="rk4")
-    work = np.sum(run.tau[:-1] * np.diff(run.q, axis=0), axis=1).cumsum()  # exact: the effort is constant in each step
-    np.testing.assert_allclose(run.energy[1:] - run.energy[0], work, atol=1e-8 * run.kinetic_energy.max())
+    run = rd.simulate(
+        model,
+        lambda t, q, v: 2.0 * np.cos([t, 2 * t, 3 * t]),
+        duration=1.0,
+        dt=1e-3,
+        integrator="rk4",
+    )
+    work = np.sum(
+        run.tau[:-1] * np.diff(run.q, axis=0), axis=1
+    ).cumsum()  # exact: the effort is constant in each step
+    np.testing.assert_allclose(
+        run.energy[1:] - run.energy[0], work, atol=1e-8 * run.kinetic_energy.max()
+    )
 
 
 def test_same_law_may_be_continuous():
     model = slider(mass=1.0)
-    held = rd.simulate(model, lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4")
+    held = rd.simulate(
+        model, lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4"
+    )
     smooth = rd.simulate(
-        model, user_effort=lambda t, q, v: -25.0 * q, q0=[1.0], duration=1.0, dt=1e-2, integrator="rk4"
+        model,
+        user_effort=lambda t, q, v: -25.0 * q,
+        q0=[1.0],
+        duration=1.0,
+        dt=1e-2,
+        integrator="rk4",
     )
     exact = np.cos(5.0)
     assert abs(smooth.q[-1, 0] - exact) < 1e-6 < abs(held.q[-1, 0] - exact)
 
 
-@pytest.mark.parametrize("control", [lambda t, q, v: None, lambda t, q, v: [0.0], lambda t, q, v: [np.nan, 0.0]])
+@pytest.mark.parametrize(
+    "control", [lambda t, q, v: None, lambda t, q, v: [0.0], lambda t, q, v: [np.nan, 0.0]]
+)
 def test_a_law_that_returns_nonsense_is_named(control):
     with pytest.raises(ArgumentError):
         rd.simulate(rd.limb(2), control, duration=0.1)
@@ -99,15 +120,23 @@ def test_model_errors_scale_what_they_say():
     assert heavy.total_mass == pytest.approx(1.2 * model.total_mass)
     free = model.replace(gravity=(0, 0, 0))
     q = np.array([0.1, 0.2, 0.3, 0.4])
-    np.testing.assert_allclose(rd.gravity_forces(heavy, q), 1.2 * rd.gravity_forces(model, q), rtol=1e-10)
+    np.testing.assert_allclose(
+        rd.gravity_forces(heavy, q), 1.2 * rd.gravity_forces(model, q), rtol=1e-10
+    )
     M = rd.mass_matrix(model, q) - np.diag(model.armature)
-    np.testing.assert_allclose(rd.mass_matrix(heavy, q), 1.2 * M + np.diag(model.armature), rtol=1e-10)
-    rough = rd.robot_model_error(model, friction=2.0, damping={model.joint_names[0]: 3.0}, armature=0.5)
+    np.testing.assert_allclose(
+        rd.mass_matrix(heavy, q), 1.2 * M + np.diag(model.armature), rtol=1e-10
+    )
+    rough = rd.robot_model_error(
+        model, friction=2.0, damping={model.joint_names[0]: 3.0}, armature=0.5
+    )
     np.testing.assert_allclose(rough.friction, 2.0 * model.friction)
     np.testing.assert_allclose(rough.damping, model.damping * np.array([3.0, 1.0, 1.0, 1.0]))
     np.testing.assert_allclose(rough.armature, 0.5 * model.armature)
     assert rd.robot_model_error(free, com=1.1).gravity.tolist() == [0, 0, 0]
-    np.testing.assert_allclose(rd.robot_model_error(model, com=1.1).body_com[-1], 1.1 * model.body_com[-1], rtol=1e-6)
+    np.testing.assert_allclose(
+        rd.robot_model_error(model, com=1.1).body_com[-1], 1.1 * model.body_com[-1], rtol=1e-6
+    )
     with pytest.raises(UnknownNameError, match="nobody"):
         rd.robot_model_error(model, mass={"nobody": 2.0})
     with pytest.raises(ArgumentError, match="mass"):
@@ -118,7 +147,10 @@ def test_random_errors_repeat_and_spread():
     model = rd.limb(3)
     first, again, other = (rd.random_model_error(model, seed, mass=0.1) for seed in (1, 1, 2))
     assert first.total_mass == again.total_mass != other.total_mass
-    masses = [rd.random_model_error(model, seed, mass=0.1).body_mass[0] / model.body_mass[0] for seed in range(200)]
+    masses = [
+        rd.random_model_error(model, seed, mass=0.1).body_mass[0] / model.body_mass[0]
+        for seed in range(200)
+    ]
     assert np.std(np.log(masses)) == pytest.approx(0.1, rel=0.2)
 
 

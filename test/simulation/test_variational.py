@@ -29,7 +29,9 @@ def test_energy_error_stays_bounded_where_rk4_drifts():
     first, last = np.abs(symplectic[:1000]), np.abs(symplectic[-1000:])
     assert last.max() < 1.01 * first.max()
     steps = np.arange(len(symplectic))
-    drift, drift_rk4 = (abs(np.polyfit(steps, e, 1)[0]) * len(steps) for e in (symplectic, runge_kutta))
+    drift, drift_rk4 = (
+        abs(np.polyfit(steps, e, 1)[0]) * len(steps) for e in (symplectic, runge_kutta)
+    )
     assert drift < 1e-3 * first.max()
     assert drift < 0.1 * drift_rk4
     assert abs(runge_kutta[-1]) > 5.0 * abs(runge_kutta[len(runge_kutta) // 10])
@@ -50,7 +52,9 @@ def test_satellite_with_arm_keeps_momentum():
     plant = Plant(model, 5e-3, integrator="variational", v0=v0, stops=None)
     before = spatial_momentum(model, plant.q, plant.v)
     for _ in range(400):
-        plant.step(np.concatenate((np.zeros(6), [0.3, -0.2, 0.1])))  # inner efforts move the arm, not the momentum
+        plant.step(
+            np.concatenate((np.zeros(6), [0.3, -0.2, 0.1]))
+        )  # inner efforts move the arm, not the momentum
     after = spatial_momentum(model, plant.q, plant.v)
     np.testing.assert_allclose(after, before, atol=1e-10 * np.abs(before).max())
 
@@ -58,7 +62,9 @@ def test_satellite_with_arm_keeps_momentum():
 @pytest.mark.slow
 def test_free_body_spins_right():
     model = free_body()
-    plant = Plant(model, 1e-2, integrator="variational", v0=[0.1, 3.0, 0.2, 0.0, 0.0, 0.0], stops=None)
+    plant = Plant(
+        model, 1e-2, integrator="variational", v0=[0.1, 3.0, 0.2, 0.0, 0.0, 0.0], stops=None
+    )
     before = spatial_momentum(model, plant.q, plant.v)
     energy = []
     for _ in range(2000):

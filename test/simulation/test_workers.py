@@ -22,7 +22,9 @@ from robot_dynamics_ros.workers import on_cluster, on_processes, run_tasks
 
 def batch(experiment, workers=None, runs=8, progress=None):
     model = rd.limb(2, gravity=(0.0, -9.81, 0.0))
-    found = rd.monte_carlo(model, experiment, runs, seed=4, spread={"mass": 0.2}, executor=workers, progress=progress)
+    found = rd.monte_carlo(
+        model, experiment, runs, seed=4, spread={"mass": 0.2}, executor=workers, progress=progress
+    )
     assert not found.failures
     return np.column_stack([found.figures["q1"], found.figures["q2"]])
 
@@ -35,7 +37,11 @@ def alone():
 @pytest.mark.slow
 def test_a_killed_process_costs_a_retry_and_changes_nothing(alone, tmp_path):
     told = []
-    found = batch(FallAndDieOnce(tmp_path), on_processes(2), progress=lambda done, total: told.append((done, total)))
+    found = batch(
+        FallAndDieOnce(tmp_path),
+        on_processes(2),
+        progress=lambda done, total: told.append((done, total)),
+    )
     assert (tmp_path / "killed").exists()
     np.testing.assert_array_equal(found, alone)
     assert told == [(k + 1, 8) for k in range(8)]  # no task is told of twice
@@ -67,7 +73,9 @@ def recording(model, seed, moving=(1.0, 1.0)):
     t = np.arange(0.0, 4.0, 4e-3)
     w = rng.uniform(1.5, 4.0, 2) * moving
     q, v, a = np.sin(t[:, None] * w), w * np.cos(t[:, None] * w), -w * w * np.sin(t[:, None] * w)
-    effort = rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / 0.01)
+    effort = (
+        rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / 0.01)
+    )
     effort = effort + 0.02 * rng.standard_normal(q.shape)
     return Recording(f"run {seed}", model.joint_names, t, q, None, effort, np.arange(len(t)))
 
@@ -107,7 +115,18 @@ def cluster(tmp_path):
     environment = {**os.environ, "PYTHONPATH": path}
     common = ["--host", "127.0.0.1", "--no-dashboard"]
     commands = [["scheduler", "--port", str(port), *common]]
-    commands += [["worker", address, *common, "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]] * 2
+    commands += [
+        [
+            "worker",
+            address,
+            *common,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--local-directory",
+            str(tmp_path),
+        ]
+    ] * 2
     started = []
     with open(tmp_path / "log", "wb") as log:
         try:

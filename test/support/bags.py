@@ -15,10 +15,14 @@ def write_bag(path, model, t, q, effort):
     store = get_typestore(Stores.ROS2_HUMBLE)
     types = store.types
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        connection = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
+        connection = writer.add_connection(
+            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
         for k, time in enumerate(t):
             nanosec = round(time * 1e9) + 10**18
-            stamp = types["builtin_interfaces/msg/Time"](sec=nanosec // 10**9, nanosec=nanosec % 10**9)
+            stamp = types["builtin_interfaces/msg/Time"](
+                sec=nanosec // 10**9, nanosec=nanosec % 10**9
+            )
             order = [1, 0]  # as any broadcaster may
             message = types["sensor_msgs/msg/JointState"](
                 header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
@@ -27,4 +31,6 @@ def write_bag(path, model, t, q, effort):
                 velocity=np.empty(0),
                 effort=effort[k, order],
             )
-            writer.write(connection, nanosec, store.serialize_cdr(message, "sensor_msgs/msg/JointState"))
+            writer.write(
+                connection, nanosec, store.serialize_cdr(message, "sensor_msgs/msg/JointState")
+            )

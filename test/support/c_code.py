@@ -27,7 +27,9 @@ COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler here")
 
 
-def compile_c(directory: Path, sources: list[str], target: str, *flags: str, compiler: str | None = None) -> Path:
+def compile_c(
+    directory: Path, sources: list[str], target: str, *flags: str, compiler: str | None = None
+) -> Path:
     """Compile with every warning an error; fail the test with what the compiler says."""
     command = [compiler or COMPILERS[0], *FLAGS, *flags, *sources, "-o", target, "-lm"]
     run_compiler(command, directory)
@@ -46,8 +48,14 @@ class Library:
         self.dtype = np.float64 if real == "double" else np.float32
 
     def _given(self, arguments):
-        arrays = [np.ascontiguousarray(a, dtype=self.dtype) if not isinstance(a, float) else a for a in arguments]
-        return [self.real(a) if isinstance(a, float) else a.ctypes.data_as(ctypes.c_void_p) for a in arrays], arrays
+        arrays = [
+            np.ascontiguousarray(a, dtype=self.dtype) if not isinstance(a, float) else a
+            for a in arguments
+        ]
+        return [
+            self.real(a) if isinstance(a, float) else a.ctypes.data_as(ctypes.c_void_p)
+            for a in arrays
+        ], arrays
 
     def call(self, name: str, inputs, *shapes, parameters=None):
         """Outputs of the given shapes, or the returned number if there are none."""
@@ -86,7 +94,9 @@ CPP_FLAGS = [
 ]
 CPP_COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
-needs_cpp = pytest.mark.skipif(not CPP_COMPILERS or not COMPILERS, reason="no C and C++ compilers here")
+needs_cpp = pytest.mark.skipif(
+    not CPP_COMPILERS or not COMPILERS, reason="no C and C++ compilers here"
+)
 
 
 def compile_cpp(directory: Path, sources: list[str], target: str, *flags: str) -> Path:
@@ -107,14 +117,21 @@ def compile_cpp(directory: Path, sources: list[str], target: str, *flags: str) -
 
 def run_compiler(command: list[str], directory: Path) -> None:
     """Run it; fail the test with what it says."""
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        command, cwd=directory, capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 0, done.stderr[:4000]
 
 
 def run_program(program: Path, *arguments: str) -> str:
     """What a program prints; fail the test if it fails."""
     done = subprocess.run(
-        [str(program), *arguments], cwd=program.parent, capture_output=True, text=True, timeout=240, check=False
+        [str(program), *arguments],
+        cwd=program.parent,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return done.stdout

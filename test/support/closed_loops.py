@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Link, Pose, RobotDescription
+from robot_dynamics_ros.model.description import (
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    RobotDescription,
+)
 
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.9, 0.7, 0.8
 
@@ -15,9 +22,19 @@ def _bar(name, length, mass):
     return Link(name, Inertia(mass, [length / 2, 0.0, 0.0], moments))
 
 
-def hinge_joint(name, parent, child, x=0.0, y=0.0, kind=JointType.CONTINUOUS, axis=(0.0, 0.0, 1.0), **more):
+def hinge_joint(
+    name, parent, child, x=0.0, y=0.0, kind=JointType.CONTINUOUS, axis=(0.0, 0.0, 1.0), **more
+):
     """A joint at (x, y, 0) of its parent, about z if nothing else is said."""
-    return Joint(name, kind, parent, child, origin=Pose(position=np.array([x, y, 0.0])), axis=np.array(axis), **more)
+    return Joint(
+        name,
+        kind,
+        parent,
+        child,
+        origin=Pose(position=np.array([x, y, 0.0])),
+        axis=np.array(axis),
+        **more,
+    )
 
 
 def four_bar(closure="hinge", **joint):
@@ -25,16 +42,25 @@ def four_bar(closure="hinge", **joint):
 
     In the x-y plane, gravity along −y.  Returns the constraints and a consistent configuration.
     """
-    links = (Link("base"), _bar("crank", CRANK, 1.0), _bar("coupler", COUPLER, 2.0), _bar("rocker", ROCKER, 1.5))
+    links = (
+        Link("base"),
+        _bar("crank", CRANK, 1.0),
+        _bar("coupler", COUPLER, 2.0),
+        _bar("rocker", ROCKER, 1.5),
+    )
     joints = (
         hinge_joint("crank_joint", "base", "crank", **joint),
         hinge_joint("coupler_joint", "crank", "coupler", x=CRANK, **joint),
         hinge_joint("rocker_joint", "base", "rocker", x=GROUND, **joint),
     )
-    model = rd.RobotModel.from_description(RobotDescription("four_bar", links, joints), gravity=(0.0, -9.81, 0.0))
+    model = rd.RobotModel.from_description(
+        RobotDescription("four_bar", links, joints), gravity=(0.0, -9.81, 0.0)
+    )
     ends = {"point_a": (COUPLER, 0, 0), "point_b": (ROCKER, 0, 0)}
     if closure == "hinge":
-        loop = rd.hinge_constraint("closure", "coupler", "rocker", axis_a=(0, 0, 1), axis_b=(0, 0, 1), **ends)
+        loop = rd.hinge_constraint(
+            "closure", "coupler", "rocker", axis_a=(0, 0, 1), axis_b=(0, 0, 1), **ends
+        )
     else:
         loop = rd.point_constraint("closure", "coupler", "rocker", **ends)
     return rd.Constraints(model, [loop])
@@ -47,7 +73,9 @@ def four_bar_angles(theta):
     beta = np.arctan2(d[1], d[0])
     gamma = np.arccos((COUPLER**2 + r**2 - ROCKER**2) / (2 * COUPLER * r))
     coupler = beta + gamma
-    end = CRANK * np.array([np.cos(theta), np.sin(theta)]) + COUPLER * np.array([np.cos(coupler), np.sin(coupler)])
+    end = CRANK * np.array([np.cos(theta), np.sin(theta)]) + COUPLER * np.array(
+        [np.cos(coupler), np.sin(coupler)]
+    )
     return coupler, np.arctan2(end[1], end[0] - GROUND)
 
 
@@ -58,10 +86,16 @@ def slider_crank():
     joints = (
         hinge_joint("crank_joint", "base", "crank"),
         hinge_joint("rod_joint", "crank", "rod", x=0.2),
-        hinge_joint("piston_joint", "base", "piston", kind=JointType.PRISMATIC, axis=(1.0, 0.0, 0.0)),
+        hinge_joint(
+            "piston_joint", "base", "piston", kind=JointType.PRISMATIC, axis=(1.0, 0.0, 0.0)
+        ),
     )
-    model = rd.RobotModel.from_description(RobotDescription("slider_crank", links, joints), gravity=(0, -9.81, 0))
-    return rd.Constraints(model, [rd.point_constraint("pin", "rod", "piston", point_a=(0.5, 0, 0), point_b=(0, 0, 0))])
+    model = rd.RobotModel.from_description(
+        RobotDescription("slider_crank", links, joints), gravity=(0, -9.81, 0)
+    )
+    return rd.Constraints(
+        model, [rd.point_constraint("pin", "rod", "piston", point_a=(0.5, 0, 0), point_b=(0, 0, 0))]
+    )
 
 
 def gripper_arm():
@@ -84,11 +118,15 @@ def gripper_arm():
             rd.hinge_constraint(f"{side}_loop", f"{side}_tip", f"{side}_outer", point_a=(0, s * 0.02, 0),
                                 point_b=(0, 0, 0.06), axis_a=(1, 0, 0), axis_b=(1, 0, 0))
         )  # fmt: skip
-    constraints.append(rd.gear_constraint("fingers", "left_inner_joint", "right_inner_joint", ratio=-1.0))
+    constraints.append(
+        rd.gear_constraint("fingers", "left_inner_joint", "right_inner_joint", ratio=-1.0)
+    )
     hand = RobotDescription("hand", tuple(links), tuple(joints))
     arm = rd.load_robot("six_axis")
     wrist = Joint("hand_mount", JointType.FIXED, "tool0", "palm")
     whole = RobotDescription(
-        "gripper_arm", (*arm.description.links, *hand.links), (*arm.description.joints, wrist, *hand.joints)
+        "gripper_arm",
+        (*arm.description.links, *hand.links),
+        (*arm.description.joints, wrist, *hand.joints),
     )
     return rd.Constraints(rd.RobotModel.from_description(whole), constraints)

@@ -79,11 +79,19 @@ class Oracle:
             ours_q, ours_v = rd.inverse_dynamics_derivatives(model, q, v, a)
             yield "∂τ/∂q", ours_q, T.T @ by_q @ T
             yield "∂τ/∂v", ours_v, T.T @ by_v @ T
-        theirs = T.T @ pin.computeJointTorqueRegressor(P, D, qp, vp, ap).reshape(P.nv, 10 * (P.njoints - 1))
-        columns = [10 * (P.getJointId(n) - 1) + k for n in model.moving_joint_names for k in REGRESSOR_ORDER]
+        theirs = T.T @ pin.computeJointTorqueRegressor(P, D, qp, vp, ap).reshape(
+            P.nv, 10 * (P.njoints - 1)
+        )
+        columns = [
+            10 * (P.getJointId(n) - 1) + k
+            for n in model.moving_joint_names
+            for k in REGRESSOR_ORDER
+        ]
         yield "regressor", rd.joint_torque_regressor(model, q, v, a), theirs[:, columns]
 
-    def _wrenches(self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any) -> Iterator[Pair]:
+    def _wrenches(
+        self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any
+    ) -> Iterator[Pair]:
         model, pin, P = self.model, self.pin, self.bridge.model
         names = [n for n in model.link_names if P.existBodyName(n)]
         external = {name: rng.normal(size=6) for name in rng.permutation(names)[:3]}
@@ -95,11 +103,19 @@ class Oracle:
             frame = P.frames[P.getFrameId(name, pin.BODY)]
             forces[frame.parentJoint] += frame.placement.act(pin.Force(wrench[SWAP]))
         effort = T.T @ pin.rnea(P, data, qp, vp, ap, forces)
-        yield "efforts with external wrenches", rd.inverse_dynamics(model, q, v, a, external=external), effort
-        expected = np.array([data.f[P.getJointId(n)].vector[SWAP] for n in model.joint_names]).reshape(-1, 6)
+        yield (
+            "efforts with external wrenches",
+            rd.inverse_dynamics(model, q, v, a, external=external),
+            effort,
+        )
+        expected = np.array(
+            [data.f[P.getJointId(n)].vector[SWAP] for n in model.joint_names]
+        ).reshape(-1, 6)
         yield "joint wrenches", rd.joint_wrenches(model, q, v, a, external=external), expected
 
-    def _frames(self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any) -> Iterator[Pair]:
+    def _frames(
+        self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any
+    ) -> Iterator[Pair]:
         model, pin, P, D = self.model, self.pin, self.bridge.model, self.bridge.data
         pin.forwardKinematics(P, D, qp, vp, ap)
         pin.updateFramePlacements(P, D)
@@ -108,11 +124,21 @@ class Oracle:
         names = [n for n in model.link_names if P.existBodyName(n)]  # it has no "world" link
         rows = [model.link_index(n) for n in names]
         ids = [P.getFrameId(name, pin.BODY) for name in names]
-        yield "link placements", rd.link_poses(model, q)[rows], np.array([D.oMf[k].homogeneous for k in ids])
+        yield (
+            "link placements",
+            rd.link_poses(model, q)[rows],
+            np.array([D.oMf[k].homogeneous for k in ids]),
+        )
         velocity = [pin.getFrameVelocity(P, D, k, aligned).vector[SWAP] for k in ids]
         yield "link velocities", rd.link_velocities(model, q, v)[rows], np.array(velocity)
-        acceleration = [pin.getFrameClassicalAcceleration(P, D, k, aligned).vector[SWAP] for k in ids]
-        yield "link accelerations", rd.link_accelerations(model, q, v, a)[rows], np.array(acceleration)
+        acceleration = [
+            pin.getFrameClassicalAcceleration(P, D, k, aligned).vector[SWAP] for k in ids
+        ]
+        yield (
+            "link accelerations",
+            rd.link_accelerations(model, q, v, a)[rows],
+            np.array(acceleration),
+        )
         link = str(rng.choice(names))
         k = P.getFrameId(link, pin.BODY)
         for axes, frame in (("world", aligned), ("link", local)):
@@ -123,7 +149,11 @@ class Oracle:
                 if axes == "world":  # Pinocchio moves the axes' origin with the point, as we do
                     ours = rd.jacobian_derivative(model, q, v, link)
                     J = rd.jacobian(model, q, link)
-                    yield "acceleration from Jacobian", J @ a + ours @ v, np.array(acceleration)[names.index(link)]
+                    yield (
+                        "acceleration from Jacobian",
+                        J @ a + ours @ v,
+                        np.array(acceleration)[names.index(link)],
+                    )
                 else:
                     # the derivative of the body Jacobian as Pinocchio defines it
                     ours = rd.jacobian_derivative(model, q, v, link, expressed_in="link")
@@ -137,8 +167,16 @@ class Oracle:
         R, p = model.base.rotation, model.base.position
         root_com = R @ root.com + p
         potential = pin.computePotentialEnergy(P, D, qp) - root.mass * g @ root_com
-        scale = model.total_mass * np.linalg.norm(g) * (1.0 + np.abs(rd.link_poses(model, q)[:, :3, 3]).max())
-        yield "potential energy", 1.0 + rd.potential_energy(model, q) / scale, 1.0 + potential / scale
+        scale = (
+            model.total_mass
+            * np.linalg.norm(g)
+            * (1.0 + np.abs(rd.link_poses(model, q)[:, :3, 3]).max())
+        )
+        yield (
+            "potential energy",
+            1.0 + rd.potential_energy(model, q) / scale,
+            1.0 + potential / scale,
+        )
         if sum(i.mass for i in P.inertias[1:]) == 0.0:
             return
         com = pin.centerOfMass(P, D, qp, vp, ap)

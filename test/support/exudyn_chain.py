@@ -15,7 +15,9 @@ from support.random_trees import random_model
 
 def about_z(seed, n):
     """A chain whose joints all turn about z, the only difference to a random one: Exudyn knows coordinate axes only."""
-    model = random_model(seed, n, types=(JointType.REVOLUTE,), branching=0.0, fixed=0.0, limits=False)
+    model = random_model(
+        seed, n, types=(JointType.REVOLUTE,), branching=0.0, fixed=0.0, limits=False
+    )
     joints = tuple(replace(j, axis=np.array([0.0, 0.0, 1.0])) for j in model.description.joints)
     return model.replace(description=replace(model.description, joints=joints))
 
@@ -67,4 +69,7 @@ class ExudynChain:
 
     def coordinates(self, *kinds):
         """(n,) of each kind: ``"Coordinates"``, ``"Coordinates_t"``, ``"Coordinates_tt"``."""
-        return [np.array(self.system.GetNodeOutput(self.node, getattr(exu.OutputVariableType, x))) for x in kinds]
+        return [
+            np.array(self.system.GetNodeOutput(self.node, getattr(exu.OutputVariableType, x)))
+            for x in kinds
+        ]

@@ -44,7 +44,9 @@ class FreeBodies:
             R = pose[:3, :3]
             w, u = velocity[i][:3], velocity[i][3:]
             self.bodies[link] = self.system.CreateRigidBody(
-                inertia=eu.RigidBodyInertia(inertia.mass, inertia.rotational, [0, 0, 0]).Translated(inertia.com)
+                inertia=eu.RigidBodyInertia(inertia.mass, inertia.rotational, [0, 0, 0]).Translated(
+                    inertia.com
+                )
                 if inertia.com.any()
                 else eu.RigidBodyInertia(inertia.mass, inertia.rotational, [0, 0, 0]),
                 referencePosition=pose[:3, 3],
@@ -72,7 +74,9 @@ class FreeBodies:
                         self.system.CreateForce(bodyNumber=self.bodies[body], loadVector=list(sign * effort * world),
                                                 localPosition=list(self._local(body, p)))  # fmt: skip
                     else:
-                        self.system.CreateTorque(bodyNumber=self.bodies[body], loadVector=list(sign * effort * world))
+                        self.system.CreateTorque(
+                            bodyNumber=self.bodies[body], loadVector=list(sign * effort * world)
+                        )
             self._join(parent, joint.child, p, _frame(world), bound)
         self.closures = {}
         for c in loops.constraints:
@@ -107,7 +111,9 @@ class FreeBodies:
     def link_acceleration(self, link):
         """(6,) [angular; linear] of the link's origin, world axes."""
         out = [
-            self.system.GetObjectOutputBody(self.bodies[link], getattr(exu.OutputVariableType, word), [0, 0, 0])
+            self.system.GetObjectOutputBody(
+                self.bodies[link], getattr(exu.OutputVariableType, word), [0, 0, 0]
+            )
             for word in ("AngularAcceleration", "Acceleration")
         ]
         return np.concatenate(out)

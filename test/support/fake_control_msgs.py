@@ -85,7 +85,17 @@ class FakeServer:
 
     latest: FakeServer
 
-    def __init__(self, node, action_type, name, execute_callback, *, goal_callback, cancel_callback, **options) -> None:
+    def __init__(
+        self,
+        node,
+        action_type,
+        name,
+        execute_callback,
+        *,
+        goal_callback,
+        cancel_callback,
+        **options,
+    ) -> None:
         self.node, self.name, self.options = node, name, options
         self._execute, self._goal, self._cancel = execute_callback, goal_callback, cancel_callback
         FakeServer.latest = self

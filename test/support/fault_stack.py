@@ -47,7 +47,9 @@ class Stack:
         self.model = rd.load_robot(ROBOT)
         self.joints = list(self.model.joint_names)
         self._folder, self._started, self._domain = folder, 0, str(domain)
-        self.diagnostics: list[DiagnosticArray] = self.peer.listen(DiagnosticArray, "/diagnostics", 10)
+        self.diagnostics: list[DiagnosticArray] = self.peer.listen(
+            DiagnosticArray, "/diagnostics", 10
+        )
         self.process: NodeProcess | None = None
         self.heard: list[Any] = []
         self._publishers: dict[tuple[type, str], Any] = {}
@@ -55,7 +57,9 @@ class Stack:
     def start(self) -> None:
         """Start the node, unless it runs."""
         if self.process is None or self.process.exit_code is not None:
-            given = [x for name, value in self.arguments.items() for x in ("-p", f"{name}:={value}")]
+            given = [
+                x for name, value in self.arguments.items() for x in ("-p", f"{name}:={value}")
+            ]
             log = self._folder / f"{self.node}{self._started}.log"
             self._started += 1
             self.process = NodeProcess(
@@ -87,7 +91,9 @@ class Stack:
             self.process.stop(signal.SIGTERM, 20.0)
         self.peer.__exit__()
 
-    def publish(self, message: Any, topic: str, message_type: type | None = None, times: int = 1) -> None:
+    def publish(
+        self, message: Any, topic: str, message_type: type | None = None, times: int = 1
+    ) -> None:
         """Publish a message, or serialized bytes of ``message_type``."""
         kind = message_type or type(message)
         if (kind, topic) not in self._publishers:
@@ -144,7 +150,9 @@ class Stack:
 
     def crowd(self, kind: type, topic: str, count: int = 30) -> None:
         """Many subscriptions to a topic come and go."""
-        everybody = [self.peer.node.create_subscription(kind, topic, lambda _: None, 1) for _ in range(count)]
+        everybody = [
+            self.peer.node.create_subscription(kind, topic, lambda _: None, 1) for _ in range(count)
+        ]
         self.peer.spin_for(0.5)
         for one in everybody:
             self.peer.node.destroy_subscription(one)
@@ -168,7 +176,9 @@ class Stack:
 
     def requests(self, service: type, name: str, request: Any, count: int) -> None:
         """Many requests at once; each is answered."""
-        client = self.peer.node.create_client(service, f"{self.name}/{name}", qos_profile=MANY_REQUESTS)
+        client = self.peer.node.create_client(
+            service, f"{self.name}/{name}", qos_profile=MANY_REQUESTS
+        )
         self.peer.wait(client.service_is_ready, name)
         first = client.call_async(request)
         self.peer.wait(first.done, "a first answer")
@@ -201,7 +211,11 @@ class ControllerStack(Stack):
     """The controller; this process is its robot, standing still at ``Q``, and whoever commands it."""
 
     node, name = "controller", CONTROLLER
-    arguments: ClassVar[dict[str, str]] = {"state_timeout": "0.2", "cmd_timeout": "0.2", "wrench_timeout": "0.2"}
+    arguments: ClassVar[dict[str, str]] = {
+        "state_timeout": "0.2",
+        "cmd_timeout": "0.2",
+        "wrench_timeout": "0.2",
+    }
 
     def __init__(self, domain: int, folder: Path) -> None:
         super().__init__(domain, folder)
@@ -212,7 +226,9 @@ class ControllerStack(Stack):
 
     def state(self, **changes: Any) -> JointState:
         """A good joint state with changes."""
-        message = JointState(name=list(self.joints), position=Q.tolist(), velocity=[0.0, 0.0], effort=[0.0, 0.0])
+        message = JointState(
+            name=list(self.joints), position=Q.tolist(), velocity=[0.0, 0.0], effort=[0.0, 0.0]
+        )
         message.header.stamp = self.peer.node.get_clock().now().to_msg()
         for field, value in changes.items():
             setattr(message, field, array.array("d", value) if field != "name" else value)
@@ -241,7 +257,9 @@ class ControllerStack(Stack):
     def late(self, seconds: float) -> JointState:
         """A good state that was stamped some time ago."""
         message = self.state()
-        message.header.stamp = (self.peer.node.get_clock().now() - Duration(nanoseconds=int(seconds * 1e9))).to_msg()
+        message.header.stamp = (
+            self.peer.node.get_clock().now() - Duration(nanoseconds=int(seconds * 1e9))
+        ).to_msg()
         return message
 
     def framed(self, frame: str) -> JointState:
@@ -319,7 +337,9 @@ class ControllerStack(Stack):
     def elsewhere(self, seconds: float) -> None:
         """From one state to the next the arm is in another place, and stays there."""
         self._timer.cancel()
-        timer = self.peer.node.create_timer(0.01, lambda: self._states.publish(self.state(position=-Q)))
+        timer = self.peer.node.create_timer(
+            0.01, lambda: self._states.publish(self.state(position=-Q))
+        )
         self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
         self._timer.reset()
@@ -435,7 +455,11 @@ class ControllerStack(Stack):
     ) -> None:
         """From its first effort on the arm does what commands ask for, times ``sign``, and its driver tells ``told(q, v)``; it is
         asked to go to ``goal`` if there is one.  Ends with an activation; without a ``fault`` the controller must be active until then."""
-        model, arm, clock = self.model.with_backend("numpy"), [Q.copy(), np.zeros(2)], [time.monotonic()]
+        model, arm, clock = (
+            self.model.with_backend("numpy"),
+            [Q.copy(), np.zeros(2)],
+            [time.monotonic()],
+        )
         wanted = [] if goal is None else [self.trajectory(point(goal, 2.0))]
 
         def state() -> tuple[Any, Any]:
@@ -454,7 +478,15 @@ class ControllerStack(Stack):
 
         self._driven(state, seconds, first=True, then=then, fault=fault)
 
-    def _driven(self, state: Any, seconds: float, *, first: bool, then: Any = lambda: None, fault: bool = True) -> None:
+    def _driven(
+        self,
+        state: Any,
+        seconds: float,
+        *,
+        first: bool,
+        then: Any = lambda: None,
+        fault: bool = True,
+    ) -> None:
         """Another driver for a while, which ends in a fault or not, ``then`` done once it is there; then the right one again."""
         self._timer.cancel()
         if first:
@@ -490,7 +522,11 @@ class SimulatorStack(Stack):
     """The simulator; this process commands it."""
 
     node, name = "simulator", SIMULATOR
-    arguments: ClassVar[dict[str, str]] = {"update_rate": "200.0", "command_timeout": "0.2", "wrench_timeout": "0.2"}
+    arguments: ClassVar[dict[str, str]] = {
+        "update_rate": "200.0",
+        "command_timeout": "0.2",
+        "wrench_timeout": "0.2",
+    }
 
     def __init__(self, domain: int, folder: Path) -> None:
         super().__init__(domain, folder)
@@ -566,7 +602,9 @@ class GateStack(Stack):
 
     def state(self, **changes: Any) -> JointState:
         """A good joint state with changes."""
-        message = JointState(name=list(self.joints), position=Q.tolist(), velocity=[0.0, 0.0], effort=[0.0, 0.0])
+        message = JointState(
+            name=list(self.joints), position=Q.tolist(), velocity=[0.0, 0.0], effort=[0.0, 0.0]
+        )
         for field, value in changes.items():
             setattr(message, field, array.array("d", value) if field != "name" else value)
         return message
@@ -631,7 +669,9 @@ class GateStack(Stack):
             assert (np.abs(message.data) <= limit).all(), message
 
 
-def point(positions: Any, seconds: float = 1.0, velocities: Any = (), accelerations: Any = ()) -> JointTrajectoryPoint:
+def point(
+    positions: Any, seconds: float = 1.0, velocities: Any = (), accelerations: Any = ()
+) -> JointTrajectoryPoint:
     """A trajectory point."""
     found = JointTrajectoryPoint(
         positions=array.array("d", positions),

@@ -72,7 +72,8 @@ NUMBERS = (
     b" ",
 )
 DOUBLES = tuple(
-    struct.pack("<d", x) for x in (math.nan, math.inf, -math.inf, 1e308, -1e300, 1e160, 1e10, 5e-324, 0.0, -1.0, 0.3)
+    struct.pack("<d", x)
+    for x in (math.nan, math.inf, -math.inf, 1e308, -1e300, 1e160, 1e10, 5e-324, 0.0, -1.0, 0.3)
 )
 LENGTHS = tuple(struct.pack("<I", n) for n in (0, 1, 2, 3, 7, 2**31 - 1, 2**31, 2**32 - 1))
 
@@ -105,10 +106,16 @@ def urdf(data: bytes, _folder: Path) -> None:
         model = rd.load_urdf(data)
         ones = np.ones(model.nv)
         plain = model.with_backend("interpreted")
-        assert np.isfinite(rd.inverse_dynamics(plain, model.initial_configuration(), ones, ones)).all()
-        assert np.isfinite(rd.forward_dynamics(plain, model.initial_configuration(), ones, ones)).all()
+        assert np.isfinite(
+            rd.inverse_dynamics(plain, model.initial_configuration(), ones, ones)
+        ).all()
+        assert np.isfinite(
+            rd.forward_dynamics(plain, model.initial_configuration(), ones, ones)
+        ).all()
         assert math.isfinite(model.total_mass)
-        assert not np.isnan(np.concatenate([model.lower, model.upper, model.effort_limit, model.velocity_limit])).any()
+        assert not np.isnan(
+            np.concatenate([model.lower, model.upper, model.effort_limit, model.velocity_limit])
+        ).any()
         again = rd.load_urdf(rd.to_urdf(model))
         assert (again.joint_names, again.nv, again.nq) == (model.joint_names, model.nv, model.nq)
 
@@ -157,7 +164,10 @@ def _urdf_seeds() -> list[bytes]:
 def _csv_seeds() -> list[bytes]:
     head = "t,shoulder,elbow,shoulder.velocity,elbow.velocity,shoulder.effort,elbow.effort\n"
     rows = "".join(f"{0.01 * k:.2f},{0.1 * k:g},{-0.2 * k:g},10,-20,1.5,-0.5\n" for k in range(12))
-    return [(head + rows).encode(), ("﻿stamp;elbow/position;shoulder/position\n" + "1700000000000;1;2\n").encode()]
+    return [
+        (head + rows).encode(),
+        ("﻿stamp;elbow/position;shoulder/position\n" + "1700000000000;1;2\n").encode(),
+    ]
 
 
 @functools.cache
@@ -169,7 +179,12 @@ def _bag_seeds() -> list[bytes]:
 
     types = get_typestore(Stores.ROS2_HUMBLE)
     State, Header, Time = (
-        types.types[n] for n in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+        types.types[n]
+        for n in (
+            "sensor_msgs/msg/JointState",
+            "std_msgs/msg/Header",
+            "builtin_interfaces/msg/Time",
+        )
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bag"
@@ -178,7 +193,9 @@ def _bag_seeds() -> list[bytes]:
             for k in range(6):
                 two = np.array([0.1 * k, -0.1 * k])
                 message = State(Header(Time(1 + k, 0), ""), list(JOINTS), two, two, two)
-                writer.write(connection, (1 + k) * 10**9, types.serialize_cdr(message, State.__msgtype__))
+                writer.write(
+                    connection, (1 + k) * 10**9, types.serialize_cdr(message, State.__msgtype__)
+                )
         return [next(path.glob("*.mcap")).read_bytes()]
 
 
@@ -191,11 +208,18 @@ def command_line(data: bytes, folder: Path) -> None:
         words = shlex.split(data.decode("utf-8", "replace"))
     except ValueError:
         return
-    if not words or words[0] not in ("info", "wrenches", "plan"):  # what takes no time, opens no window and no port
+    if not words or words[0] not in (
+        "info",
+        "wrenches",
+        "plan",
+    ):  # what takes no time, opens no window and no port
         words = ["info", *words]
     (folder / "in.csv").write_bytes(_csv_seeds()[0])
     # nothing is written but into the folder
-    words = [str(folder / "in.csv") if w == "IN" else str(folder / "out") if w == "OUT" else w for w in words]
+    words = [
+        str(folder / "in.csv") if w == "IN" else str(folder / "out") if w == "OUT" else w
+        for w in words
+    ]
     words = [w for w in words if w.startswith(str(folder)) or "/" not in w]
     if words[0] == "wrenches" and "--output" not in words:
         words += ["--output", str(folder / "out")]
@@ -275,7 +299,11 @@ def _trajectories() -> list[bytes]:
         for k in range(n):
             values = ([0.3 + 0.001 * k, -0.4], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0])[:fields]
             point = JointTrajectoryPoint(
-                **dict(zip(("positions", "velocities", "accelerations", "effort"), values, strict=False))
+                **dict(
+                    zip(
+                        ("positions", "velocities", "accelerations", "effort"), values, strict=False
+                    )
+                )
             )
             point.time_from_start.nanosec = 50_000_000 * (k + 1) % 1_000_000_000
             point.time_from_start.sec = (k + 1) // 20
@@ -289,7 +317,24 @@ def _trajectories() -> list[bytes]:
 
 BEGIN = 1_700_000_000_000_000_000
 Q, V = np.array([0.3, -0.4]), np.zeros(2)
-VALUES = (0.0, 0.3, -0.4, 1e-9, 0.05, 1.0, -1.0, 30.0, 1e4, 1e6, 1e9, 1e100, -1e300, math.nan, math.inf, -math.inf)
+VALUES = (
+    0.0,
+    0.3,
+    -0.4,
+    1e-9,
+    0.05,
+    1.0,
+    -1.0,
+    30.0,
+    1e4,
+    1e6,
+    1e9,
+    1e100,
+    -1e300,
+    math.nan,
+    math.inf,
+    -math.inf,
+)
 STEPS = (0, 1, 1_000_000, 2_000_000, 50_000_000, -1_000_000, 200_000_000, -(10**9), 10**9, 10**17)
 
 
@@ -300,7 +345,9 @@ def _controller() -> rd.JointController:
 
 
 def _finite(control: rd.JointController, command: Any) -> None:
-    assert np.isfinite(command).all() and (np.abs(command) <= MODEL.effort_limit + 1e-9).all(), command
+    assert np.isfinite(command).all() and (np.abs(command) <= MODEL.effort_limit + 1e-9).all(), (
+        command
+    )
     assert np.isfinite(control.reference).all(), control.reference
 
 
@@ -335,13 +382,20 @@ def controller(data: bytes, _folder: Path) -> None:
                     t += STEPS[draw.byte() % len(STEPS)]
                     _finite(control, control.update(t, draw.pair(), draw.pair(), draw.pair()))
                 case 3:
-                    points = [draw.point(STEPS[draw.byte() % len(STEPS)] * (k + 1)) for k in range(1 + draw.byte() % 3)]
+                    points = [
+                        draw.point(STEPS[draw.byte() % len(STEPS)] * (k + 1))
+                        for k in range(1 + draw.byte() % 3)
+                    ]
                     stamp = (0, t, t - 10**9, t + 10**9)[draw.byte() % 4]
-                    control.accept_trajectory(Trajectory.from_points(JOINTS, points, stamp=stamp), t)
+                    control.accept_trajectory(
+                        Trajectory.from_points(JOINTS, points, stamp=stamp), t
+                    )
                 case 4:
                     control.accept_point(JOINTS, draw.point(STEPS[draw.byte() % len(STEPS)]), t)
                 case 5:
-                    control.set_external_wrench(MODEL.link_names[-1], [draw.number() for _ in range(6)], t)
+                    control.set_external_wrench(
+                        MODEL.link_names[-1], [draw.number() for _ in range(6)], t
+                    )
                 case 6:
                     command = control.watch(t + STEPS[draw.byte() % len(STEPS)])
                     assert command is None or np.isfinite(command).all()
@@ -352,7 +406,11 @@ def controller(data: bytes, _folder: Path) -> None:
 
 def _controller_runs() -> list[bytes]:
     steady = bytes([0, 0, 2, 1, 2, 0, 0, 0, 0])
-    return [steady * 3, steady + bytes([3, 0, 1, 1, 2, 4, 0]) + steady[1:] * 3, steady + bytes(range(60))]
+    return [
+        steady * 3,
+        steady + bytes([3, 0, 1, 1, 2, 4, 0]) + steady[1:] * 3,
+        steady + bytes(range(60)),
+    ]
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -370,11 +428,22 @@ def parameters(data: bytes, _folder: Path) -> None:
     try:
         document = yaml.safe_load(data)
         given = dict(document) if isinstance(document, dict) else {}
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
+    except (
+        yaml.YAMLError,
+        UnicodeDecodeError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        KeyError,
+        RecursionError,
+    ):
         return  # rcl's own reader is first in line
     tables: tuple[tuple[Any, Callable[[dict[str, Any]], Any]], ...] = (
         (
-            (*controller_settings.CONTROLLER_PARAMETERS, *of_joints(JOINTS, *controller_settings.JOINT_PARAMETERS)),
+            (
+                *controller_settings.CONTROLLER_PARAMETERS,
+                *of_joints(JOINTS, *controller_settings.JOINT_PARAMETERS),
+            ),
             lambda values: (
                 controller_settings.validate(values),
                 controller_settings.options(values, MODEL),
@@ -391,7 +460,9 @@ def parameters(data: bytes, _folder: Path) -> None:
     for table, use in tables:
         values = {}
         for param in table:
-            values[param.name] = param.check(list(param.default) if param.is_array else param.default)
+            values[param.name] = param.check(
+                list(param.default) if param.is_array else param.default
+            )
             if param.name in given:
                 with ours():
                     values[param.name] = value = param.check(given[param.name])
@@ -427,12 +498,27 @@ TARGETS = {
         ),
     ),
     "csv": Target(
-        csv, _csv_seeds, (*NUMBERS, b",", b";", b"\t", b"\n", b'"', b"\0", b"\xff\xfe", b"shoulder.position", b"time")
+        csv,
+        _csv_seeds,
+        (
+            *NUMBERS,
+            b",",
+            b";",
+            b"\t",
+            b"\n",
+            b'"',
+            b"\0",
+            b"\xff\xfe",
+            b"shoulder.position",
+            b"time",
+        ),
     ),
     "bag": Target(bag, _bag_seeds, (*DOUBLES, *LENGTHS), "rosbags"),
     "friction": Target(
         friction,
-        lambda: [b'{"joints": {"elbow": {"viscous": 0.1, "coulomb": 0.2, "breakaway": 0.3, "stribeck_speed": 0.1}}}'],
+        lambda: [
+            b'{"joints": {"elbow": {"viscous": 0.1, "coulomb": 0.2, "breakaway": 0.3, "stribeck_speed": 0.1}}}'
+        ],
         (*NUMBERS, b"NaN", b"Infinity", b"null", b"[]", b"{}", b'"effects"', b'"offset"', b"true"),
     ),
     "command_line": Target(

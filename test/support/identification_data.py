@@ -12,13 +12,23 @@ __all__ = ["excitation", "record", "wrong_robot"]
 def wrong_robot(prior: rd.RobotModel, seed: int, spread: float = 0.25) -> rd.RobotModel:
     """A robot drawn around ``prior``, which the identification is not told about."""
     return rd.random_model_error(
-        prior, seed, mass=spread, com=spread, inertia=spread, damping=2 * spread, friction=2 * spread
+        prior,
+        seed,
+        mass=spread,
+        com=spread,
+        inertia=spread,
+        damping=2 * spread,
+        friction=2 * spread,
     )
 
 
-def excitation(prior: rd.RobotModel, seed: int, period: float = 20.0, evaluations: int = 80, **more) -> rd.Excitation:
+def excitation(
+    prior: rd.RobotModel, seed: int, period: float = 20.0, evaluations: int = 80, **more
+) -> rd.Excitation:
     """A designed motion."""
-    return rd.design_excitation(prior, rd.DesignSettings(period=period, evaluations=evaluations, seed=seed, **more))
+    return rd.design_excitation(
+        prior, rd.DesignSettings(period=period, evaluations=evaluations, seed=seed, **more)
+    )
 
 
 def record(

@@ -35,7 +35,10 @@ def launched(tmp_path: Path, **arguments: str) -> Iterator[tuple[subprocess.Pope
     """)
     )
     package = _package_prefix(tmp_path)
-    environment = {**os.environ, "AMENT_PREFIX_PATH": f"{package}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}"}
+    environment = {
+        **os.environ,
+        "AMENT_PREFIX_PATH": f"{package}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}",
+    }
     log = tmp_path / "launch.log"
     with open(log, "wb") as output:
         process = subprocess.Popen(
@@ -65,7 +68,9 @@ def _package_prefix(tmp_path: Path) -> Path:
     """An ament prefix in which the executables are, as colcon would have made it."""
     prefix = tmp_path / "prefix"
     (prefix / "share" / "ament_index" / "resource_index" / "packages").mkdir(parents=True)
-    (prefix / "share" / "ament_index" / "resource_index" / "packages" / "robot_dynamics_ros").touch()
+    (
+        prefix / "share" / "ament_index" / "resource_index" / "packages" / "robot_dynamics_ros"
+    ).touch()
     (prefix / "share" / "robot_dynamics_ros").mkdir()
     library = prefix / "lib" / "robot_dynamics_ros"
     library.mkdir(parents=True)

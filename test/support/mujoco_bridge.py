@@ -16,7 +16,9 @@ def _numbers(values) -> str:
     return " ".join(repr(float(x)) for x in np.ravel(values))
 
 
-def to_mjcf(model: RobotModel, *, dt: float, integrator: str = "RK4", stiffness: float = 0.0) -> str:
+def to_mjcf(
+    model: RobotModel, *, dt: float, integrator: str = "RK4", stiffness: float = 0.0
+) -> str:
     """The robot as MJCF, joints in its own order, limits and collisions off."""
     children: dict[str, list[Joint]] = {}
     for joint in model.description.joints:
@@ -36,14 +38,10 @@ def to_mjcf(model: RobotModel, *, dt: float, integrator: str = "RK4", stiffness:
                 )
         if inertia.mass > 0.0:
             moments = inertia.rotational[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-            text += (
-                f'<inertial mass="{inertia.mass!r}" pos="{_numbers(inertia.com)}" fullinertia="{_numbers(moments)}"/>'
-            )
+            text += f'<inertial mass="{inertia.mass!r}" pos="{_numbers(inertia.com)}" fullinertia="{_numbers(moments)}"/>'
         for child in children.get(link_name, []):
             x, y, z, w = Rotation.from_matrix(child.origin.rotation).as_quat()
-            text += (
-                f'<body name="{child.child}" pos="{_numbers(child.origin.position)}" quat="{_numbers([w, x, y, z])}">'
-            )
+            text += f'<body name="{child.child}" pos="{_numbers(child.origin.position)}" quat="{_numbers([w, x, y, z])}">'
             text += body(child.child, child) + "</body>"
         return text
 

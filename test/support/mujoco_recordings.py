@@ -42,21 +42,35 @@ def _reference(model: rd.RobotModel, rng: np.random.Generator, period: float) ->
     x, v = unit.at(grid), unit.at(grid, 1)
     low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
     speed = np.minimum(np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0), 2.5)
-    factor = np.minimum(0.85 * (high - low) / np.ptp(x, axis=0), 0.6 * speed / np.abs(v).max(axis=0))
+    factor = np.minimum(
+        0.85 * (high - low) / np.ptp(x, axis=0), 0.6 * speed / np.abs(v).max(axis=0)
+    )
     middle = 0.5 * (low + high) - 0.5 * factor * (x.max(axis=0) + x.min(axis=0))
-    return rd.Excitation(model.joint_names, period, middle, a * factor[:, None], b * factor[:, None])
+    return rd.Excitation(
+        model.joint_names, period, middle, a * factor[:, None], b * factor[:, None]
+    )
 
 
 class _PointToPoint:
     """Motion between random positions by quintics, with rests; all joints begin and end together."""
 
-    def __init__(self, model: rd.RobotModel, rng: np.random.Generator, period: float, rest: float = 0.6) -> None:
+    def __init__(
+        self, model: rd.RobotModel, rng: np.random.Generator, period: float, rest: float = 0.6
+    ) -> None:
         low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
-        speed = np.minimum(np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0), 2.5)
+        speed = np.minimum(
+            np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0), 2.5
+        )
         points, times = [0.5 * (low + high)], [0.0]
         while times[-1] < period:
-            points.append(0.5 * (low + high) + 0.35 * (high - low) * rng.uniform(-1.0, 1.0, model.nv))
-            times.append(times[-1] + max(float(np.max(np.abs(points[-1] - points[-2]) / speed)) * 3.75, 0.5) + rest)
+            points.append(
+                0.5 * (low + high) + 0.35 * (high - low) * rng.uniform(-1.0, 1.0, model.nv)
+            )
+            times.append(
+                times[-1]
+                + max(float(np.max(np.abs(points[-1] - points[-2]) / speed)) * 3.75, 0.5)
+                + rest
+            )
         self.points, self.times, self.rest = np.array(points), np.array(times), rest
 
     def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
@@ -88,19 +102,26 @@ def mujoco_recording(
         point_to_point: whether the motion goes from point to point with rests; otherwise it is a Fourier series.
     """
     rng = np.random.default_rng(seed)
-    limit = np.where(np.isfinite(prior.effort_limit) & (prior.effort_limit > 0), prior.effort_limit, 20.0)
+    limit = np.where(
+        np.isfinite(prior.effort_limit) & (prior.effort_limit > 0), prior.effort_limit, 20.0
+    )
     truth = wrong_robot(prior, seed, 0.15)
     if gravity is not None:
         truth = truth.replace(gravity=tuple(gravity))
     twin = MujocoTwin(truth, DT, integrator="implicitfast")
     dofs = twin.v_index
-    inertia = np.diagonal(np.mean([rd.mass_matrix(prior, q) for q in rng.uniform(-1, 1, (20, prior.nv))], axis=0))
+    inertia = np.diagonal(
+        np.mean([rd.mass_matrix(prior, q) for q in rng.uniform(-1, 1, (20, prior.nv))], axis=0)
+    )
     rotor = rng.uniform(0.2, 1.0, prior.nv) * np.maximum(inertia, 0.05)
     twin.model.dof_frictionloss[dofs] = _FRICTION * limit * rng.uniform(0.5, 1.5, prior.nv)
     twin.model.dof_damping[dofs] = _FRICTION * limit * rng.uniform(0.2, 1.0, prior.nv)
     twin.model.dof_armature[dofs] = rotor
     motion = (_PointToPoint if point_to_point else _reference)(prior, rng, period)
-    dry, falls = twin.model.dof_frictionloss[dofs].copy(), 0.03 * np.minimum(prior.velocity_limit, 10.0)
+    dry, falls = (
+        twin.model.dof_frictionloss[dofs].copy(),
+        0.03 * np.minimum(prior.velocity_limit, 10.0),
+    )
     t = DT * np.arange(round(period / DT))
     q, v, a = (motion.at(t, k) for k in range(3))
     ahead = rd.inverse_dynamics(prior, q, v, a)
@@ -184,7 +205,11 @@ def _late(seconds: float) -> Callable[[Log, np.random.Generator], Log]:
     def do(log: Log, rng: np.random.Generator) -> Log:
         k = round(seconds / (log.t[1] - log.t[0]))
         e = log.effort
-        late = np.concatenate([np.repeat(e[:1], k, axis=0), e[:-k]]) if k > 0 else np.concatenate([e[-k:], e[k:]])
+        late = (
+            np.concatenate([np.repeat(e[:1], k, axis=0), e[:-k]])
+            if k > 0
+            else np.concatenate([e[-k:], e[k:]])
+        )
         return _changed(log, effort=late)
 
     return do
@@ -201,18 +226,27 @@ def _gravity(log: Log) -> np.ndarray:
 def _scaled_robot(log: Log, rng: np.random.Generator) -> Log:
     """The same kind of robot, 30 % smaller."""
     d = log.model.description
-    joints = tuple(dataclasses.replace(j, origin=Pose(j.origin.rotation, 0.7 * j.origin.position)) for j in d.joints)
-    return _changed(log, model=log.model.replace(description=dataclasses.replace(d, joints=joints, source="")))
+    joints = tuple(
+        dataclasses.replace(j, origin=Pose(j.origin.rotation, 0.7 * j.origin.position))
+        for j in d.joints
+    )
+    return _changed(
+        log, model=log.model.replace(description=dataclasses.replace(d, joints=joints, source=""))
+    )
 
 
 def _short_forearm(log: Log, rng: np.random.Generator) -> Log:
     """The same robot with the link before the fourth joint 25 % longer."""
     d, name = log.model.description, log.model.joint_names[2]
     joints = tuple(
-        dataclasses.replace(j, origin=Pose(j.origin.rotation, 1.25 * j.origin.position)) if j.name == name else j
+        dataclasses.replace(j, origin=Pose(j.origin.rotation, 1.25 * j.origin.position))
+        if j.name == name
+        else j
         for j in d.joints
     )
-    return _changed(log, model=log.model.replace(description=dataclasses.replace(d, joints=joints, source="")))
+    return _changed(
+        log, model=log.model.replace(description=dataclasses.replace(d, joints=joints, source=""))
+    )
 
 
 def _tilted(degrees: float, axis: int) -> Callable[[Log, np.random.Generator], Log]:
@@ -276,7 +310,9 @@ def _load(share: float, mass: float) -> Callable[[Log, np.random.Generator], Log
         model, dt = log.model, log.t[1] - log.t[0]
         q, v, a = (savgol_filter(log.q, 31, 5, deriv=k, delta=dt, axis=0) for k in range(3))
         last = model.joint(model.joint_names[-1]).child
-        loaded = rd.carrying(model, rd.Payload(last, abs(mass) * model.total_mass, [0.02, 0.0, 0.08]))
+        loaded = rd.carrying(
+            model, rd.Payload(last, abs(mass) * model.total_mass, [0.02, 0.0, 0.08])
+        )
         more = rd.inverse_dynamics(loaded, q, v, a) - rd.inverse_dynamics(model, q, v, a)
         edge = int(share * len(q))
         more[slice(edge) if mass > 0.0 else slice(edge, None)] = 0.0
@@ -299,14 +335,34 @@ DAMAGES = (
     Damage("joints 2 and 3 exchanged", "exchange", _columns(1, 2, ("q", "effort"))),
     Damage("the last two joints exchanged", "exchange", _columns(-2, -1, ("q", "effort"))),
     Damage("positions of joints 1 and 2 exchanged", "exchange|limits", _columns(0, 1, ("q",))),
-    Damage("effort of joint 2 frozen for 30 %", "effort.*frozen|frozen.*effort", _each("effort", 1, _frozen(0.3))),
-    Damage("all efforts frozen for 20 %", "effort.*frozen|frozen.*effort", _each("effort", None, _frozen(0.2))),
+    Damage(
+        "effort of joint 2 frozen for 30 %",
+        "effort.*frozen|frozen.*effort",
+        _each("effort", 1, _frozen(0.3)),
+    ),
+    Damage(
+        "all efforts frozen for 20 %",
+        "effort.*frozen|frozen.*effort",
+        _each("effort", None, _frozen(0.2)),
+    ),
     Damage("effort of joint 2 always zero", "constant", _each("effort", 1, lambda x, rng: 0.0 * x)),
-    Damage("effort of the last joint always zero", "constant", _each("effort", -1, lambda x, rng: 0.0 * x)),
+    Damage(
+        "effort of the last joint always zero",
+        "constant",
+        _each("effort", -1, lambda x, rng: 0.0 * x),
+    ),
     Damage("effort of joint 2 clipped", "clipped", _each("effort", 1, _clipped)),
     Damage("effort of joint 4 clipped", "clipped", _each("effort", 3, _clipped)),
-    Damage("position of joint 2 frozen for 10 %", "position.*frozen|frozen.*position", _each("q", 1, _frozen(0.1))),
-    Damage("position of joint 5 frozen for 10 %", "position.*frozen|frozen.*position", _each("q", 4, _frozen(0.1))),
+    Damage(
+        "position of joint 2 frozen for 10 %",
+        "position.*frozen|frozen.*position",
+        _each("q", 1, _frozen(0.1)),
+    ),
+    Damage(
+        "position of joint 5 frozen for 10 %",
+        "position.*frozen|frozen.*position",
+        _each("q", 4, _frozen(0.1)),
+    ),
     Damage("gravity 45° off", "gravity", _tilted(45.0, 0)),
     Damage("gravity 20° off", "gravity", _tilted(20.0, 1)),
     Damage("gravity inverted", "gravity", _tilted(180.0, 0)),
@@ -326,7 +382,11 @@ DAMAGES = (
     Damage("position of joint 2 negated", "sign", _each("q", 1, lambda x, rng: -x)),
     Damage("degrees", "degrees", _each("q", None, lambda x, rng: np.rad2deg(x))),
     Damage("N mm", "scale", _each("effort", None, lambda x, rng: 1e3 * x)),
-    Damage("effort of joint 2 eight times too large", "scale", _each("effort", 1, lambda x, rng: 8.0 * x)),
+    Damage(
+        "effort of joint 2 eight times too large",
+        "scale",
+        _each("effort", 1, lambda x, rng: 8.0 * x),
+    ),
     Damage("pushed for a tenth of it", "stretch|pushed|contact", _push),
     Damage(
         "effort of joint 2 in N mm",
@@ -336,14 +396,26 @@ DAMAGES = (
     Damage("two recordings in one", "two recordings", _second),
     Damage("efforts at 20 Hz", "efforts of .*lower rate", _slow),
     Damage("kN m", "scale", _each("effort", None, lambda x, rng: 1e-3 * x)),
-    Damage("positions as efforts", "another quantity: .* holds the position of", _positions_as_efforts),
-    Damage("velocities as efforts", "another quantity: .* holds the velocity of", _velocities_as("effort")),
-    Damage("velocities as positions", "nothing that is known|outside its limits", _velocities_as("q")),
     Damage(
-        "positions in revolutions", "positions of all joints .* revolutions", _each("q", None, lambda x, rng: x / TURN)
+        "positions as efforts", "another quantity: .* holds the position of", _positions_as_efforts
     ),
     Damage(
-        "position of joint 2 in revolutions", r"position.* \w+ .* revolutions", _each("q", 1, lambda x, rng: x / TURN)
+        "velocities as efforts",
+        "another quantity: .* holds the velocity of",
+        _velocities_as("effort"),
+    ),
+    Damage(
+        "velocities as positions", "nothing that is known|outside its limits", _velocities_as("q")
+    ),
+    Damage(
+        "positions in revolutions",
+        "positions of all joints .* revolutions",
+        _each("q", None, lambda x, rng: x / TURN),
+    ),
+    Damage(
+        "position of joint 2 in revolutions",
+        r"position.* \w+ .* revolutions",
+        _each("q", 1, lambda x, rng: x / TURN),
     ),
     Damage(
         "absolute values of the effort of joint 3",
@@ -352,7 +424,11 @@ DAMAGES = (
     ),
     Damage("noise as effort of joint 2", "nothing that is known", _each("effort", 1, _noise)),
     Damage("noise as efforts", "nothing that is known", _each("effort", None, _noise)),
-    Damage("efforts of joints 2 and 3 exchanged for a while", "nothing that is known", _exchanged_for_a_while),
+    Damage(
+        "efforts of joints 2 and 3 exchanged for a while",
+        "nothing that is known",
+        _exchanged_for_a_while,
+    ),
     Damage("a load is picked up", "after 50% .* kg more", _load(0.5, 0.06)),
     Damage("a light load is picked up late", "after 70% .* kg more", _load(0.7, 0.03)),
     Damage("a load is set down", "after 40% .* kg less", _load(0.4, -0.06)),

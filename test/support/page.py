@@ -9,8 +9,19 @@ def camera_message(**other: Any) -> bytes:
     """What a page sends first; with other values than the usual ones, if given."""
     import msgspec
 
-    values = {"wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0, "near": 0.1, "far": 100.0}
-    values |= {"image_height": 400, "image_width": 600, "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
+    values = {
+        "wxyz": (1.0, 0.0, 0.0, 0.0),
+        "position": (1.0, 1.0, 1.0),
+        "fov": 1.0,
+        "near": 0.1,
+        "far": 100.0,
+    }
+    values |= {
+        "image_height": 400,
+        "image_width": 600,
+        "look_at": (0.0, 0.0, 0.0),
+        "up_direction": (0.0, 0.0, 1.0),
+    }
     return msgspec.msgpack.encode({"type": "ViewerCameraMessage", **values, **other})
 
 
@@ -119,7 +130,9 @@ def pixels(browser: Any) -> Any:
 
 
 def _mouse(browser: Any, kind: str, point: tuple[float, float], **more: Any) -> None:
-    browser.call("Input.dispatchMouseEvent", type=kind, x=float(point[0]), y=float(point[1]), **more)
+    browser.call(
+        "Input.dispatchMouseEvent", type=kind, x=float(point[0]), y=float(point[1]), **more
+    )
 
 
 def click(browser: Any, point: tuple[float, float]) -> None:
@@ -129,7 +142,9 @@ def click(browser: Any, point: tuple[float, float]) -> None:
     _mouse(browser, "mouseReleased", point, button="left", buttons=0, clickCount=1)
 
 
-def drag(browser: Any, start: tuple[float, float], end: tuple[float, float], until: Any, seconds: float) -> None:
+def drag(
+    browser: Any, start: tuple[float, float], end: tuple[float, float], until: Any, seconds: float
+) -> None:
     """Press the left button at one pixel of a page, move to another, wait until something holds, release.
 
     Args:

@@ -23,7 +23,9 @@ class Peer:
     def __init__(self, domain: int) -> None:
         self.context = Context()
         rclpy.init(args=[], context=self.context, domain_id=domain)
-        self.node = Node("peer", context=self.context, enable_rosout=False, start_parameter_services=False)
+        self.node = Node(
+            "peer", context=self.context, enable_rosout=False, start_parameter_services=False
+        )
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
 
@@ -35,7 +37,9 @@ class Peer:
         self.node.destroy_node()
         self.context.try_shutdown()
 
-    def listen(self, message_type: type, topic: str, qos: Any = qos_profile_sensor_data) -> list[Any]:
+    def listen(
+        self, message_type: type, topic: str, qos: Any = qos_profile_sensor_data
+    ) -> list[Any]:
         """A list that fills with messages while the peer spins."""
         messages: list[Any] = []
         self.node.create_subscription(message_type, topic, messages.append, qos)
@@ -80,12 +84,24 @@ class Peer:
         finally:
             self.node.destroy_timer(again)
 
-    def call(self, service_type: type, name: str, request: Any, timeout: float = 60.0, patience: float = 10.0) -> Any:
+    def call(
+        self,
+        service_type: type,
+        name: str,
+        request: Any,
+        timeout: float = 60.0,
+        patience: float = 10.0,
+    ) -> Any:
         """Call a service and return the response."""
         return self.call_again(service_type, name, [request], timeout, patience)[0]
 
     def call_again(
-        self, service_type: type, name: str, requests: Iterable[Any], timeout: float = 60.0, patience: float = 10.0
+        self,
+        service_type: type,
+        name: str,
+        requests: Iterable[Any],
+        timeout: float = 60.0,
+        patience: float = 10.0,
     ) -> list[Any]:
         """Call a service with one request after the other and return the responses.
 
@@ -97,9 +113,13 @@ class Peer:
         responses = []
         for request in requests:
             asked = [client.call_async(request)]
-            again = self.node.create_timer(patience, lambda: asked.append(client.call_async(request)))  # noqa: B023
+            again = self.node.create_timer(
+                patience, lambda: asked.append(client.call_async(request))
+            )  # noqa: B023
             try:
-                answered = self.wait(lambda: [f for f in asked if f.done()], f"an answer of {name}", timeout)  # noqa: B023
+                answered = self.wait(
+                    lambda: [f for f in asked if f.done()], f"an answer of {name}", timeout
+                )  # noqa: B023
             finally:
                 self.node.destroy_timer(again)
             responses.append(answered[0].result())
@@ -108,4 +128,7 @@ class Peer:
 
     def subscribed(self, publisher: Any, count: int = 1) -> None:
         """Wait until somebody listens to a publisher."""
-        self.wait(lambda: publisher.get_subscription_count() >= count, f"a listener to {publisher.topic_name}")
+        self.wait(
+            lambda: publisher.get_subscription_count() >= count,
+            f"a listener to {publisher.topic_name}",
+        )

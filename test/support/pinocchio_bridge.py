@@ -38,7 +38,9 @@ class PinocchioBridge:
         self.data = self.model.createData()
         names = [name for name in self.model.names if name != "universe"]
         assert set(names) == set(ours.moving_joint_names), set(names) ^ set(ours.moving_joint_names)
-        self.joints = [self.model.joints[self.model.getJointId(name)] for name in ours.moving_joint_names]
+        self.joints = [
+            self.model.joints[self.model.getJointId(name)] for name in ours.moving_joint_names
+        ]
 
     def q(self, q: np.ndarray) -> np.ndarray:
         """Pinocchio's configuration for ours."""
@@ -70,7 +72,9 @@ class PinocchioBridge:
                 c, s = np.cos(self._own(q, i)[2]), np.sin(self._own(q, i)[2])
                 out[row : row + 3, column : column + 3] = [[c, s, 0], [-s, c, 0], [0, 0, 1]]
             else:
-                out[row, column] = self.ours.mimic_multiplier[i] if self.ours.mimic_master[i] >= 0 else 1.0
+                out[row, column] = (
+                    self.ours.mimic_multiplier[i] if self.ours.mimic_master[i] >= 0 else 1.0
+                )
         return out
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -86,7 +90,9 @@ class PinocchioBridge:
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """(nv,) efforts, in our coordinates; armature not included."""
         T = self.T(q)
-        return T.T @ self.pin.rnea(self.model, self.data, self.q(q), T @ v, T @ a + self.drift(q, v))
+        return T.T @ self.pin.rnea(
+            self.model, self.data, self.q(q), T @ v, T @ a + self.drift(q, v)
+        )
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """(nv, nv), in our coordinates; armature not included."""

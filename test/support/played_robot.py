@@ -26,13 +26,17 @@ class Robot:
 
     def __init__(self, peer, model) -> None:
         self.peer, self.model = peer, model
-        self.commands: list[Float64MultiArray] = peer.listen(Float64MultiArray, "effort_controller/commands", 100)
+        self.commands: list[Float64MultiArray] = peer.listen(
+            Float64MultiArray, "effort_controller/commands", 100
+        )
         self.diagnostics: list[DiagnosticArray] = peer.listen(DiagnosticArray, "/diagnostics", 10)
         self._states = peer.publisher(JointState, "joint_states", 1)
         self._timer = peer.node.create_timer(0.02, self._tick)
 
     def state(self, **changes) -> JointState:
-        message = JointState(name=list(self.model.joint_names), position=Q.tolist(), velocity=[0.0, 0.0])
+        message = JointState(
+            name=list(self.model.joint_names), position=Q.tolist(), velocity=[0.0, 0.0]
+        )
         message.header.stamp = self.peer.node.get_clock().now().to_msg()
         for field, value in changes.items():
             setattr(message, field, array.array("d", value) if field != "name" else value)
@@ -91,7 +95,9 @@ def set_parameters(peer, **values):
             str: ("string_value", ParameterType.PARAMETER_STRING),
         }[type(value)]
         parameters.append(
-            Parameter(name=name.replace("__", "."), value=ParameterValue(type=kind[1], **{kind[0]: value}))
+            Parameter(
+                name=name.replace("__", "."), value=ParameterValue(type=kind[1], **{kind[0]: value})
+            )
         )
     return peer.call(
         SetParameters, f"{CONTROLLER}/set_parameters", SetParameters.Request(parameters=parameters)

@@ -52,7 +52,9 @@ def random_pose(rng: np.random.Generator, size: float = 0.5) -> Pose:
     return Pose(random_rotation(rng), rng.uniform(-size, size, 3))
 
 
-def random_inertia(rng: np.random.Generator, mass: float | None = None, size: float = 0.3) -> Inertia:
+def random_inertia(
+    rng: np.random.Generator, mass: float | None = None, size: float = 0.3
+) -> Inertia:
     """A body that can exist: an ellipsoid of random half-axes, turned and shifted in its link."""
     m = float(rng.uniform(0.2, 5.0)) if mass is None else mass
     squares = rng.uniform(0.1 * size, size, 3) ** 2
@@ -134,7 +136,9 @@ def random_description(
         if rng.random() < fixed:
             attached = f"link{i}_fixed"
             links.append(Link(attached, body() if rng.random() < 0.5 else Inertia()))
-            joints.append(Joint(f"joint{i}_fixed", JointType.FIXED, name, attached, random_pose(rng)))
+            joints.append(
+                Joint(f"joint{i}_fixed", JointType.FIXED, name, attached, random_pose(rng))
+            )
             ends.append(attached)
     if mimic > 0.0:
         joints = _with_mimics(joints, mimic, rng)
@@ -142,10 +146,17 @@ def random_description(
 
 
 def random_model(
-    seed: int, n_joints: int = 8, *, gravity: Sequence[float] = DEFAULT_GRAVITY, base: Pose | None = None, **options
+    seed: int,
+    n_joints: int = 8,
+    *,
+    gravity: Sequence[float] = DEFAULT_GRAVITY,
+    base: Pose | None = None,
+    **options,
 ) -> RobotModel:
     """The model of :func:`random_description`, whose options it takes."""
-    return RobotModel.from_description(random_description(seed, n_joints, **options), gravity=gravity, base=base)
+    return RobotModel.from_description(
+        random_description(seed, n_joints, **options), gravity=gravity, base=base
+    )
 
 
 def with_normals_along_z(description: RobotDescription) -> RobotDescription:
@@ -158,8 +169,12 @@ def with_normals_along_z(description: RobotDescription) -> RobotDescription:
     for joint in description.joints:
         if joint.type is JointType.PLANAR:
             x, y = plane_axes(joint.axis)
-            turns[joint.child] = Pose(np.stack([x, y, joint.axis]))  # old child frame as seen from the new one
-    links = tuple(Link(i.name, i.inertia.in_parent(turns.get(i.name, Pose()))) for i in description.links)
+            turns[joint.child] = Pose(
+                np.stack([x, y, joint.axis])
+            )  # old child frame as seen from the new one
+    links = tuple(
+        Link(i.name, i.inertia.in_parent(turns.get(i.name, Pose()))) for i in description.links
+    )
     joints = []
     for joint in description.joints:
         origin = turns.get(joint.parent, Pose()) @ joint.origin
@@ -186,7 +201,9 @@ def random_state(
 def _limits(rng: np.random.Generator, kind: JointType) -> JointLimits:
     velocity, effort = (float(value) for value in rng.uniform((0.5, 5.0), (5.0, 200.0)))
     if kind in (JointType.REVOLUTE, JointType.PRISMATIC):
-        return JointLimits(float(-rng.uniform(0.1, 3.0)), float(rng.uniform(0.1, 3.0)), velocity, effort)
+        return JointLimits(
+            float(-rng.uniform(0.1, 3.0)), float(rng.uniform(0.1, 3.0)), velocity, effort
+        )
     return JointLimits(velocity=velocity, effort=effort)
 
 
@@ -198,9 +215,13 @@ def _with_mimics(joints: list[Joint], probability: float, rng: np.random.Generat
     for name in candidates:
         if len(free) > 1 and rng.random() < probability:
             free.remove(name)  # what is left has a master to end at
-            others = [other for other in candidates if other != name and _end(other, followers) != name]
+            others = [
+                other for other in candidates if other != name and _end(other, followers) != name
+            ]
             multiplier = float(rng.uniform(0.3, 2.0) * rng.choice([-1.0, 1.0]))
-            followers[name] = Mimic(str(rng.choice(others)), multiplier, float(rng.uniform(-0.5, 0.5)))
+            followers[name] = Mimic(
+                str(rng.choice(others)), multiplier, float(rng.uniform(-0.5, 0.5))
+            )
     return [
         Joint(
             j.name,

@@ -8,7 +8,9 @@ from robot_dynamics_ros.control.reference.reference import JointTable, Reference
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, TrajectoryPoint
 
-FREE = JointTable(("a", "b", "c"), np.ones(3, bool), np.zeros(3, bool), np.full(3, -np.inf), np.full(3, np.inf))
+FREE = JointTable(
+    ("a", "b", "c"), np.ones(3, bool), np.zeros(3, bool), np.full(3, -np.inf), np.full(3, np.inf)
+)
 
 
 class Reference:
@@ -16,7 +18,8 @@ class Reference:
 
     def __init__(self, table, deceleration, **options):
         chosen = ControllerOptions(
-            allow_nonzero_velocity_at_trajectory_end=True, **{"max_step": 1e9, "stream_timeout": 0.1} | options
+            allow_nonzero_velocity_at_trajectory_end=True,
+            **{"max_step": 1e9, "stream_timeout": 0.1} | options,
         )
         self.table = table
         self.generator = ReferenceGenerator(table, chosen, deceleration)
@@ -25,11 +28,19 @@ class Reference:
         """The same, with other settings from now on."""
         old = self.generator
         new = Reference(
-            table or self.table, old.memory["deceleration"] if deceleration is None else deceleration, **options
+            table or self.table,
+            old.memory["deceleration"] if deceleration is None else deceleration,
+            **options,
         )
         made = new.generator
-        settings = {name: made.memory[name].copy() for name in ("lower", "upper", "continuous", "velocity_limit")}
-        settings |= {name: made.memory[name].copy() for name in ("max_step", "stream_timeout", "deceleration")}
+        settings = {
+            name: made.memory[name].copy()
+            for name in ("lower", "upper", "continuous", "velocity_limit")
+        }
+        settings |= {
+            name: made.memory[name].copy()
+            for name in ("max_step", "stream_timeout", "deceleration")
+        }
         made.memory.block[:] = old.memory.block
         for name, value in settings.items():
             made.memory[name][:] = value
@@ -85,7 +96,13 @@ def splice(current, trajectory, now, table=FREE, *, allow_partial=False, max_ste
 
 def stream(current, trajectory, now, table, timeout, deceleration, *, max_step=1e9):
     """Another reference that follows the only point of the trajectory as a set-point; ``timeout`` in s."""
-    new = current.copy(table, deceleration, allow_partial_joints_goal=True, max_step=max_step, stream_timeout=timeout)
+    new = current.copy(
+        table,
+        deceleration,
+        allow_partial_joints_goal=True,
+        max_step=max_step,
+        stream_timeout=timeout,
+    )
     t = trajectory
     point = TrajectoryPoint(
         int(t.times[0]),

@@ -18,7 +18,11 @@ def options_for(model, name):
     link = model.link_index(model.link_names[-1])
     if "constraints" in TABLE[name].options:
         made = [rd.distance_constraint("distance", model.link_names[1], point_a=(1.0, 0.0, 0.0))]
-        return {"constraints": rd.Constraints(model, made, reference=rd.random_configuration(model, 1)).specs}
+        return {
+            "constraints": rd.Constraints(
+                model, made, reference=rd.random_configuration(model, 1)
+            ).specs
+        }
     chosen = {
         "link_pose": {"link": link},
         "jacobian": {"link": link, "frame": "world"},
@@ -39,7 +43,11 @@ def inputs_for(model, name, options, batch=(), seed=0):
     known["stops"] = np.broadcast_to([100.0, 0.5], (*batch, 2))
     out = []
     for word, shape in signature(model, name, tuple(sorted(options.items()))).inputs:
-        out.append(np.ascontiguousarray(known[word]) if word in known else rng.normal(size=(*batch, *shape)))
+        out.append(
+            np.ascontiguousarray(known[word])
+            if word in known
+            else rng.normal(size=(*batch, *shape))
+        )
     return out
 
 

@@ -37,8 +37,12 @@ class TopicSystem:
         self.effort = [math.nan] * len(joints)
         self._latest = JointState()
         self.states = 0
-        self.publisher = peer.node.create_publisher(JointState, joint_commands_topic, QoSProfile(depth=1))
-        peer.node.create_subscription(JointState, joint_states_topic, self._on_state, qos_profile_sensor_data)
+        self.publisher = peer.node.create_publisher(
+            JointState, joint_commands_topic, QoSProfile(depth=1)
+        )
+        peer.node.create_subscription(
+            JointState, joint_states_topic, self._on_state, qos_profile_sensor_data
+        )
 
     def _on_state(self, message: JointState) -> None:
         self._latest = message

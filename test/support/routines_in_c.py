@@ -32,7 +32,12 @@ class RoutinesInC:
     """
 
     def __init__(
-        self, memory: Memory, functions: Sequence[Callable], directory: Path, kernels=None, shapes=None
+        self,
+        memory: Memory,
+        functions: Sequence[Callable],
+        directory: Path,
+        kernels=None,
+        shapes=None,
     ) -> None:
         self.memory = memory
         kernels = dict(kernels or {})
@@ -69,7 +74,9 @@ class RoutinesInC:
 
     def __call__(self, name: str, memory: Memory, *arguments):
         """Call one on what the memory holds, and leave there what it holds then."""
-        words = [annotation_name(x) for x in inspect.get_annotations(self._functions[name]).values()]
+        words = [
+            annotation_name(x) for x in inspect.get_annotations(self._functions[name]).values()
+        ]
         struct = self._struct()
         arrays = {name: memory[name] for name, shape in self._arrays.items() if math.prod(shape)}
         for array_name, array in arrays.items():
@@ -77,9 +84,13 @@ class RoutinesInC:
         kept = [self._callbacks(struct, kernel, memory) for kernel in self._shapes]
         function = getattr(self._library, f"it_{name}")
         function.restype = _NUMBERS.get(words[-1])
-        function.argtypes = [ctypes.c_void_p, *(_NUMBERS.get(word, ctypes.c_void_p) for word in words[1:-1])]
+        function.argtypes = [
+            ctypes.c_void_p,
+            *(_NUMBERS.get(word, ctypes.c_void_p) for word in words[1:-1]),
+        ]
         result = function(
-            ctypes.addressof(struct), *(x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments)
+            ctypes.addressof(struct),
+            *(x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments),
         )
         for array_name, array in arrays.items():
             array[...] = np.ctypeslib.as_array(getattr(struct, array_name)).reshape(array.shape)
@@ -91,7 +102,10 @@ class RoutinesInC:
         several = name in self._counts
 
         def call(k: int, *addresses: int) -> None:
-            function(*([k] if several else []), *(_view(a, shape) for a, shape in zip(addresses, shapes, strict=True)))
+            function(
+                *([k] if several else []),
+                *(_view(a, shape) for a, shape in zip(addresses, shapes, strict=True)),
+            )
 
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_void_p] * len(shapes))
         table = getattr(struct, name)

@@ -33,7 +33,9 @@ class Bench:
         self.states: list[JointState] = peer.listen(JointState, f"{namespace}joint_states", 1000)
         self.diagnostics: list[DiagnosticArray] = peer.listen(DiagnosticArray, "/diagnostics", 10)
         if command_format == "multi_array":
-            self.commands = peer.publisher(Float64MultiArray, f"{namespace}effort_controller/commands")
+            self.commands = peer.publisher(
+                Float64MultiArray, f"{namespace}effort_controller/commands"
+            )
         else:
             self.commands = peer.publisher(JointState, f"{namespace}robot_joint_commands")
 

@@ -24,9 +24,13 @@ NO_COMPILER = 77
 
 def install_line(page: Path) -> list[str]:
     """What the first shell block of a page installs: requirements, with ``.`` for the package."""
-    first = re.search(r"^```(?:bash|sh)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    first = re.search(
+        r"^```(?:bash|sh)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
     lines = [line for line in first[1].splitlines() if "pip install" in line] if first else []
-    assert len(lines) == 1, f"{page.name}: expected one install line in the first shell block, got {lines}"
+    assert len(lines) == 1, (
+        f"{page.name}: expected one install line in the first shell block, got {lines}"
+    )
     words = shlex.split(lines[0], comments=True)
     return [re.sub(r"^\.(?=\[|$)", PACKAGE, word) for word in words[words.index("install") + 1 :]]
 
@@ -46,7 +50,9 @@ def brought_by(requirements: Sequence[str]) -> set[str]:
         except metadata.PackageNotFoundError:
             continue
         for need in map(Requirement, needs):
-            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *asked.extras)):
+            if need.marker is None or any(
+                need.marker.evaluate({"extra": extra}) for extra in ("", *asked.extras)
+            ):
                 waiting.append(need)
     return {name for name, _ in done}
 
@@ -55,11 +61,17 @@ class OnlyThese:
     """Finds no module of a distribution that is not among those allowed."""
 
     def __init__(self, allowed: set[str], owners: Mapping[str, Sequence[str]]) -> None:
-        self.refused = {module for module, names in owners.items() if allowed.isdisjoint(map(canonicalize_name, names))}
+        self.refused = {
+            module
+            for module, names in owners.items()
+            if allowed.isdisjoint(map(canonicalize_name, names))
+        }
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name.partition(".")[0] in self.refused:
-            raise ModuleNotFoundError(f"No module named {name!r}: the install line does not bring it", name=name)
+            raise ModuleNotFoundError(
+                f"No module named {name!r}: the install line does not bring it", name=name
+            )
         return None
 
 

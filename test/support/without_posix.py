@@ -14,7 +14,10 @@ for module, names in (
         signal,
         "SIGALRM SIGHUP SIGUSR1 SIGUSR2 SIGKILL SIGTSTP SIGSTOP SIGCONT SIGQUIT setitimer getitimer ITIMER_REAL alarm pause",
     ),
-    (os, "getpgid killpg nice sched_getaffinity sched_setaffinity sched_setscheduler mkfifo getloadavg"),
+    (
+        os,
+        "getpgid killpg nice sched_getaffinity sched_setaffinity sched_setscheduler mkfifo getloadavg",
+    ),
 ):
     for name in names.split():
         with contextlib.suppress(AttributeError):

@@ -31,7 +31,9 @@ class LinkOracle:
         self.v, self.a = T @ v, T @ a + self.bridge.drift(q, v)
         self.pin.forwardKinematics(self.bridge.model, self.data, self.bridge.q(q), self.v, self.a)
         self.pin.updateFramePlacements(self.bridge.model, self.data)
-        self.ids = {name: self.bridge.model.getFrameId(name, self.pin.BODY) for name in model.link_names}
+        self.ids = {
+            name: self.bridge.model.getFrameId(name, self.pin.BODY) for name in model.link_names
+        }
 
     def pose(self, link: str) -> Any:
         """pin.SE3 of a link in the world."""

@@ -55,11 +55,15 @@ ACCELERATIONS = np.array(
 class Stack:
     """Both nodes, and the joint states on their way from one to the other."""
 
-    def __init__(self, peer: Peer, start, model, robot: str, *, simulator=None, controller=None) -> None:
+    def __init__(
+        self, peer: Peer, start, model, robot: str, *, simulator=None, controller=None
+    ) -> None:
         self.peer, self.model = peer, model
         self.states: list[JointState] = []
         gains = {
-            f"gains__{name}__{gain}": value for name in model.joint_names for gain, value in (("p", 400.0), ("d", 40.0))
+            f"gains__{name}__{gain}": value
+            for name in model.joint_names
+            for gain, value in (("p", 400.0), ("d", 40.0))
         }
         armature = {f"armature__{name}": 0.1 for name in model.joint_names}
         self.simulator = start(
@@ -72,7 +76,12 @@ class Stack:
             **(simulator or {}),
         )
         self.controller = start(
-            "controller", robot_description_file=robot, state_timeout=60.0, **armature, **gains, **(controller or {})
+            "controller",
+            robot_description_file=robot,
+            state_timeout=60.0,
+            **armature,
+            **gains,
+            **(controller or {}),
         )
         self._publisher = peer.publisher(JointState, "joint_states")
         peer.node.create_subscription(JointState, "true_joint_states", self._on_state, 10)
@@ -118,7 +127,12 @@ class Stack:
         times, pace = np.linspace(0.0, duration, 4), 3.0 / duration
         trajectories.publish(
             trajectory_message(
-                self.model.joint_names, times, q + POSITIONS, pace * VELOCITIES, pace**2 * ACCELERATIONS, begun
+                self.model.joint_names,
+                times,
+                q + POSITIONS,
+                pace * VELOCITIES,
+                pace**2 * ACCELERATIONS,
+                begun,
             )
         )
         self.until(begun + round(duration * SECOND), "the end of the motion")

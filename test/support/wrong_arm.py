@@ -53,7 +53,9 @@ class WrongArm:
         )
         self.order = order
         brakes = {name: 0.0 if i == loose else np.inf for i, name in enumerate(truth.joint_names)}
-        self.plant = MujocoPlant(truth, PERIOD, geometry="none", q0=home, substeps=2, brake_effort=brakes)
+        self.plant = MujocoPlant(
+            truth, PERIOD, geometry="none", q0=home, substeps=2, brake_effort=brakes
+        )
         self.rng, self.noise = np.random.default_rng(seed), noise
         self.under_way = deque([None] * delay)
         self.command, self.silence, self.readings = None, 10**9, 0
@@ -97,7 +99,9 @@ class WrongArm:
         if self.readings > self.nan_after:
             q[0] = np.nan
         if self.readings <= self.hung_after:
-            self.last = ArmState(self.readings * PERIOD - 3600.0 * (self.readings > self.clock_after), q, v, effort)
+            self.last = ArmState(
+                self.readings * PERIOD - 3600.0 * (self.readings > self.clock_after), q, v, effort
+            )
         return self.last
 
     def farthest(self):

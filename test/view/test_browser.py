@@ -125,7 +125,9 @@ def change(handle, value) -> bytes:
     """The message by which a page changes a control."""
     import msgspec
 
-    return msgspec.msgpack.encode({"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": value}})
+    return msgspec.msgpack.encode(
+        {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": value}}
+    )
 
 
 def pixel(camera, shape: tuple[int, int], point: np.ndarray) -> tuple[int, int]:
@@ -154,7 +156,9 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         assert wait_for(lambda: viewer.pages, PATIENCE)
         view, page = robot_on(viewer), viewer.pages[max(viewer.pages)]
         layers, nodes = view.layers, view.nodes
-        assert browser.wait(lambda: fitted(page, ready(browser)), PATIENCE)  # with room for the arrows
+        assert browser.wait(
+            lambda: fitted(page, ready(browser)), PATIENCE
+        )  # with room for the arrows
         for name in ("forces", "moments", "centres"):
             layers._boxes[name].value = False
         still = ready(browser)
@@ -201,7 +205,9 @@ def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_larg
     text = "document.body.innerText"
     with (
         Browser(1100, 800, pause=0.1) as browser,
-        rd.view(arm, rd.simulate(arm, duration=0.5, q0=[0.3, -1.2, 1.0, 0.1, 0.5, 0.0]), port=0) as viewer,
+        rd.view(
+            arm, rd.simulate(arm, duration=0.5, q0=[0.3, -1.2, 1.0, 0.1, 0.5, 0.0]), port=0
+        ) as viewer,
     ):
         page = open_page(viewer.address, browser, lambda: viewer.pages)
         view = page.views[0]
@@ -209,12 +215,19 @@ def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_larg
         view.layers._boxes["centres"].value = False
         assert browser.drawn(PATIENCE)
         picture, place = pixels(browser)
-        middle = view.nodes.poses[arm.link_index("upper_arm_link")] @ [*arm.link("upper_arm_link").inertia.com, 1.0]
+        middle = view.nodes.poses[arm.link_index("upper_arm_link")] @ [
+            *arm.link("upper_arm_link").inertia.com,
+            1.0,
+        ]
         click(browser, np.add(place, pixel(page.client.camera, picture.shape[:2], middle[:3])))
         assert browser.wait(f"{text}.includes('link upper_arm_link: 8.06 kg')", PATIENCE)
-        assert browser.wait(f"{text}.includes('joint shoulder_lift_joint, in its axes x, y, z:')", PATIENCE)
+        assert browser.wait(
+            f"{text}.includes('joint shoulder_lift_joint, in its axes x, y, z:')", PATIENCE
+        )
 
-        browser.run("[...document.querySelectorAll('*')].findLast((part) => part.textContent === 'Plot').click()")
+        browser.run(
+            "[...document.querySelectorAll('*')].findLast((part) => part.textContent === 'Plot').click()"
+        )
         over = "document.querySelector('.u-over').getBoundingClientRect()"
         assert browser.wait(f"document.querySelector('.u-over') && {over}.width > 50", PATIENCE)
         seen: list[list[float]] = []
@@ -222,7 +235,9 @@ def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_larg
         def sought() -> bool:
             """The plot moves while its panel opens: a click beside it does nothing, and one that it moves under zooms it."""
             browser.run("document.querySelector('.u-over').scrollIntoView({block: 'center'})")
-            seen.append(browser.run(f"(({{x, y, width, height}}) => [x, y, width, height])({over})"))
+            seen.append(
+                browser.run(f"(({{x, y, width, height}}) => [x, y, width, height])({over})")
+            )
             if seen[-1:] * 5 != seen[-5:]:
                 return False
             x, y, width, height = seen[-1]
@@ -281,7 +296,9 @@ def track(browser: Browser, count: int = 16) -> np.ndarray:
         nonlocal shape
         picture, _ = pixels(browser)
         r, g, b = (picture[..., k].astype(int) for k in range(3))
-        before = ((r > b + 60) & (g > b + 60)).any()  # the yellow centre: the page does not know of the layers yet
+        before = (
+            (r > b + 60) & (g > b + 60)
+        ).any()  # the yellow centre: the page does not know of the layers yet
         if picture.shape != shape or before:  # its panel has come: the camera is another one
             places.clear()
             shape = picture.shape
@@ -291,7 +308,11 @@ def track(browser: Browser, count: int = 16) -> np.ndarray:
         last = np.flatnonzero(arrow.any(axis=1)).max(initial=0)
         arrow[: max(last - 5, 0)] = False  # all but where it begins
         columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
-        if all(len(part) > 2 for part in columns) and columns[0][0] > 4 and columns[0][-1] < picture.shape[1] - 4:
+        if (
+            all(len(part) > 2 for part in columns)
+            and columns[0][0] > 4
+            and columns[0][-1] < picture.shape[1] - 4
+        ):
             places.append(tuple(float(0.5 * (part[0] + part[-1])) for part in columns))
         return len(places) >= count
 
@@ -336,7 +357,9 @@ def every_robot(monkeypatch):
     from docs.images import every_robot
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rd.ModelWarning)  # of their inertias, and of meshes that are not there
+        warnings.simplefilter(
+            "ignore", rd.ModelWarning
+        )  # of their inertias, and of meshes that are not there
         yield every_robot
 
 
@@ -361,7 +384,9 @@ def test_names_of_links_and_joints_can_be_anything(browser, every_robot):
 SOME = [path for path in example_urdfs() if path.name in ("ur5_robot.urdf", "talos_reduced.urdf")]
 
 
-@pytest.mark.parametrize("path", example_urdfs() if os.environ.get("ROBOT_DYNAMICS_EVERY_ROBOT") else SOME, ids=name_of)
+@pytest.mark.parametrize(
+    "path", example_urdfs() if os.environ.get("ROBOT_DYNAMICS_EVERY_ROBOT") else SOME, ids=name_of
+)
 def test_robots_of_example_robot_data_are_drawn(browser, every_robot, path):
     """All of them, which takes half an hour and more, with ROBOT_DYNAMICS_EVERY_ROBOT=1."""
     assert every_robot.look(path, browser)[1] == ""
@@ -381,7 +406,9 @@ def test_what_is_wrong_with_a_page_is_in_the_list(browser, every_robot, tmp_path
         )
         assert "its graphics are lost" in every_robot.inspect(page, browser)[1]
     monkeypatch.setattr(Bodies, "draw", lambda *_: [])
-    assert every_robot.look(rd.robot_path("pendulum"), browser)[1] == "the robot is not in the picture"
+    assert (
+        every_robot.look(rd.robot_path("pendulum"), browser)[1] == "the robot is not in the picture"
+    )
 
 
 @pytest.fixture
@@ -421,13 +448,19 @@ def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_pa
         site.text = f'<iframe src="{viewer.address}"></iframe>'
         browser.go(address)
         assert browser.wait(lambda: any("frame" in error for error in browser.errors), PATIENCE)
-        for origin in (address, f"http://127.evil.example:{port}", f"http://127.0.0.1.evil.example:{port}"):
+        for origin in (
+            address,
+            f"http://127.evil.example:{port}",
+            f"http://127.0.0.1.evil.example:{port}",
+        ):
             browser.go(origin)
             assert browser.wait(f"location.origin === {json.dumps(origin)}", PATIENCE)
             with pytest.raises(RobotDynamicsError):
                 connect(browser, f"127.0.0.1:{port}")
             if origin != address:
-                assert "address that the viewer has printed" in browser.run("document.body.textContent")
+                assert "address that the viewer has printed" in browser.run(
+                    "document.body.textContent"
+                )
                 with pytest.raises(RobotDynamicsError):
                     connect(browser)
         assert not viewer.window.server.get_clients()

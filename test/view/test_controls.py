@@ -46,17 +46,29 @@ def drag(grip, link: str, start, *ends) -> None:
     handler = grip.handler(link)
     phases = ["start", *["update"] * len(ends)]
     for phase, end in zip(phases, [start, *ends], strict=True):
-        asyncio.run(handler(SimpleNamespace(phase=phase, start_position=tuple(start), end_position=tuple(end))))
+        asyncio.run(
+            handler(
+                SimpleNamespace(phase=phase, start_position=tuple(start), end_position=tuple(end))
+            )
+        )
 
 
 def let_go(grip, link: str) -> None:
-    asyncio.run(grip.handler(link)(SimpleNamespace(phase="end", start_position=(0, 0, 0), end_position=(0, 0, 0))))
+    asyncio.run(
+        grip.handler(link)(
+            SimpleNamespace(phase="end", start_position=(0, 0, 0), end_position=(0, 0, 0))
+        )
+    )
 
 
 def labelled(viewer, number: int = 0) -> dict:
     """The controls of a page by their labels."""
     gui = viewer.pages[sorted(viewer.pages)[number]].client.gui
-    return {handle.label: handle for handle in gui._gui_input_handle_from_uuid.values() if hasattr(handle, "label")}
+    return {
+        handle.label: handle
+        for handle in gui._gui_input_handle_from_uuid.values()
+        if hasattr(handle, "label")
+    }
 
 
 def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
@@ -76,8 +88,12 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
         np.testing.assert_allclose(found[:3, :3] @ at + found[:3, 3], goal, atol=1e-3)
         assert (q >= arm.lower).all() and (q <= arm.upper).all()
 
-        def sliders_follow() -> bool:  # those of every page; the thread that draws moves them, after the robot
-            shown = np.radians([[handle.value for handle in view.sliders._handles] for view in (robot, other)])
+        def sliders_follow() -> (
+            bool
+        ):  # those of every page; the thread that draws moves them, after the robot
+            shown = np.radians(
+                [[handle.value for handle in view.sliders._handles] for view in (robot, other)]
+            )
             return bool(np.abs(shown - q).max() < 1e-3)
 
         assert wait_for(sliders_follow)
@@ -126,7 +142,9 @@ def test_pause_is_seen_on_its_button_and_answers_are_text():
         controls.paused = True
         assert wait_for(lambda: button.label == "go on (paused)")
         with Page(viewer.address):
-            assert wait_for(lambda: robot_on(viewer, 1).panel._pause_button.label == "go on (paused)")
+            assert wait_for(
+                lambda: robot_on(viewer, 1).panel._pause_button.label == "go on (paused)"
+            )
         heard.append("pause: <b>paused</b> {1 + 1}")
         assert wait_for(lambda: "&lt;b&gt;paused" in panel._answer.content)
         page.set(button, True)
@@ -146,7 +164,10 @@ def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
         assert wait_for(lambda: len(panel._adjusted) == 2)
         assert panel._adjusted["gains.elbow.p"].handle.label == "p [1/s^2]"
         assert panel._groups["elbow"].label == "elbow"
-        page.set(labelled(viewer)["payload on"], "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1])
+        page.set(
+            labelled(viewer)["payload on"],
+            "upper_arm" if "upper_arm" in arm.link_names else arm.link_names[1],
+        )
         assert wait_for(lambda: chosen)
     assert chosen[0] in arm.link_names
 
@@ -159,7 +180,9 @@ def test_numbers_of_sliders_are_for_people_and_what_nobody_moves_stays_exactly()
             assert [handle.value for handle in sliders._handles] == [-90.0, 7.1]
             page.set(sliders._handles[0], -45.0)
             assert wait_for(lambda: viewer.robots[0].source.state().q[0] > -1.0)
-        np.testing.assert_array_equal(viewer.robots[0].source.state().q, [np.radians(-45.0), 0.123456789])
+        np.testing.assert_array_equal(
+            viewer.robots[0].source.state().q, [np.radians(-45.0), 0.123456789]
+        )
 
 
 def test_a_link_that_was_clicked_is_hidden_until_all_are_shown():
@@ -176,7 +199,11 @@ def test_a_link_that_was_clicked_is_hidden_until_all_are_shown():
 
 
 def test_a_person_turns_the_camera_of_the_own_page_only():
-    with rd.view(rd.load_robot("six_axis"), port=0) as viewer, Page(viewer.address) as page, Page(viewer.address):
+    with (
+        rd.view(rd.load_robot("six_axis"), port=0) as viewer,
+        Page(viewer.address) as page,
+        Page(viewer.address),
+    ):
         clients = viewer.window.server.get_clients
         assert wait_for(lambda: len(viewer.pages) == 2)
         page.set(labelled(viewer)["view"], "side")
@@ -229,11 +256,17 @@ def test_a_camera_follows_a_link_and_no_other_page_does():
         assert wait_for(lambda: not one._followed)
 
 
-def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebody_else_has_changed_it(monkeypatch):
+def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebody_else_has_changed_it(
+    monkeypatch,
+):
     arm, controls = rd.load_robot("two_link"), Recorder()
     values = [25.0]
-    controls.adjustables = lambda: (Adjustable("gains.elbow.p", "p", 0.0, 100.0, values[-1], "1/s^2"),)
-    controls.adjust = lambda name, value: "refused" if value > 40.0 else values.append(value) or "changed"
+    controls.adjustables = lambda: (
+        Adjustable("gains.elbow.p", "p", 0.0, 100.0, values[-1], "1/s^2"),
+    )
+    controls.adjust = lambda name, value: (
+        "refused" if value > 40.0 else values.append(value) or "changed"
+    )
     with controlled(arm, controls) as viewer, Page(viewer.address) as page, Page(viewer.address):
         panels = [robot_on(viewer, k).panel for k in (0, 1)]
         assert wait_for(lambda: all(panel._adjusted for panel in panels))
@@ -293,7 +326,9 @@ def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(mo
             drag(second.grip, "upper_arm", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5))
             assert wait_for(lambda: "pull" in asked)
             assert first.layers["moments"]  # whose ticks are whose
-        assert wait_for(lambda: asked[-1] == "let go")  # the page is closed with the link in its hand
+        assert wait_for(
+            lambda: asked[-1] == "let go"
+        )  # the page is closed with the link in its hand
         assert wait_for(lambda: first.panel._who.content == "")
         assert first.panel.mine()
         monkeypatch.setattr(Turn, "IDLE", 0.0)
@@ -307,19 +342,32 @@ def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
     run = rd.simulate(arm, duration=0.2, record_wrenches=True)
     with rd.view(arm, run, port=0) as viewer, Page(viewer.address):
         files: dict[str, bytes] = {}
-        keep = SimpleNamespace(send_file_download=lambda name, data, **_: files.update({name: data}))
+        keep = SimpleNamespace(
+            send_file_download=lambda name, data, **_: files.update({name: data})
+        )
         plots = robot_on(viewer).plots
         plots._save(SimpleNamespace(client=keep))
         plots._joint.value, plots._kind.value = "all", "force"
         viewer.update()
-        assert [series["label"] for series in plots._plot.series] == ["t [s]", "shoulder [N]", "elbow [N]", "now"]
+        assert [series["label"] for series in plots._plot.series] == [
+            "t [s]",
+            "shoulder [N]",
+            "elbow [N]",
+            "now",
+        ]
         assert len(plots._plot.data) == 4
         plots._choose(True)
         plots._joint.value, plots._kind.value = "elbow", "position"
         viewer.update()
         labels = ["t [s]", "shoulder force [N]", "elbow force [N]", "elbow position [°]", "now"]
         assert [series["label"] for series in plots._plot.series] == labels
-        assert [series.get("scale") for series in plots._plot.series] == [None, "N", "N", "°", "now"]
+        assert [series.get("scale") for series in plots._plot.series] == [
+            None,
+            "N",
+            "N",
+            "°",
+            "now",
+        ]
         now = plots._cursor
         np.testing.assert_allclose(
             np.interp(now, plots._plot.data[0], plots._plot.data[3]),
@@ -358,7 +406,8 @@ def test_a_film_that_is_broken_off_leaves_the_one_before(tmp_path):
 
 def test_a_motion_through_points_is_smooth_and_passes_none():
     times, positions, velocities = smooth_motion(
-        np.array([0.0, 1.0]), [(np.array([1.0, 1.0]), 1.0), (np.array([3.0, 0.0]), 2.0), (np.array([2.0, 0.5]), 0.5)]
+        np.array([0.0, 1.0]),
+        [(np.array([1.0, 1.0]), 1.0), (np.array([3.0, 0.0]), 2.0), (np.array([2.0, 0.5]), 0.5)],
     )
     np.testing.assert_array_equal(times, [1.0, 3.0, 3.5])
     np.testing.assert_array_equal(velocities[-1], 0.0)

@@ -39,7 +39,9 @@ def test_the_drawing_shows_joints_where_they_are(tmp_path):
     axes = rd.draw(model, q, external={"tool0": [0, 0, 0, 30, 0, -40]}, path=tmp_path / "robot.png")
     assert (tmp_path / "robot.png").stat().st_size > 10_000
     poses = rd.link_poses(model, q)
-    bars = [np.array(line.get_data_3d()).T for line in axes.lines if len(line.get_data_3d()[0]) == 2]
+    bars = [
+        np.array(line.get_data_3d()).T for line in axes.lines if len(line.get_data_3d()[0]) == 2
+    ]
     ends = np.concatenate(bars)
     for joint in model.description.joints:
         at = poses[model.link_index(joint.child), :3, 3]
@@ -58,7 +60,9 @@ def test_names_in_the_drawing_cover_neither_arrows_nor_each_other():
     boxes = [text.get_window_extent() for text in axes.texts]
     assert len(boxes) >= 5
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
-    arrows = np.concatenate([np.linspace(*line, 20) for bunch in axes.collections for line in bunch._segments3d])
+    arrows = np.concatenate(
+        [np.linspace(*line, 20) for bunch in axes.collections for line in bunch._segments3d]
+    )
     x, y, _ = proj3d.proj_transform(*arrows.T, axes.get_proj())
     points = axes.transData.transform(np.column_stack([x, y]))
     assert not any(box.count_contains(points) for box in boxes)
@@ -129,7 +133,15 @@ def test_parts_that_are_zero_are_named_and_not_drawn(tmp_path):
     limb = rd.limb(3, inertia="point", gravity=(0.0, -9.81, 0.0))
     t = np.linspace(0.0, 2.0, 300)
     q = np.outer(t, (1.0, 2.0, 4.0))
-    swing = Recording("limb", limb.joint_names, t, q, np.broadcast_to((1.0, 2.0, 4.0), q.shape), None, np.arange(300))
+    swing = Recording(
+        "limb",
+        limb.joint_names,
+        t,
+        q,
+        np.broadcast_to((1.0, 2.0, 4.0), q.shape),
+        None,
+        np.arange(300),
+    )
     history = compute(limb, swing, Settings(balance="joint3", observer="segment2"))
     seen = []
     from matplotlib.figure import Figure

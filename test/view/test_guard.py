@@ -23,7 +23,9 @@ from robot_dynamics_ros.errors import ArgumentError
 @pytest.fixture(scope="module")
 def the_view():
     heard = []
-    with rd.view(rd.load_robot("two_link"), port=0, report=lambda cause, text: heard.append((cause, text))) as viewer:
+    with rd.view(
+        rd.load_robot("two_link"), port=0, report=lambda cause, text: heard.append((cause, text))
+    ) as viewer:
         viewer.heard = heard
         yield viewer
 
@@ -94,10 +96,14 @@ def test_messages_that_no_page_sends_are_refused(view):
     assert view.window.server._share_tunnel is None
 
 
-@pytest.mark.parametrize("data", ["text", b"\xc1 no message", b"x" * 10_000_000], ids=["text", "bytes", "10 MB"])
+@pytest.mark.parametrize(
+    "data", ["text", b"\xc1 no message", b"x" * 10_000_000], ids=["text", "bytes", "10 MB"]
+)
 def test_what_is_no_message_ends_that_connection_only_and_is_reported(view, data):
     with Page(view.address) as other, Page(view.address) as page:
-        _, slider = (robot_on(view, k).sliders._handles[0] for k in (1, 0))  # the first, once both are drawn
+        _, slider = (
+            robot_on(view, k).sliders._handles[0] for k in (1, 0)
+        )  # the first, once both are drawn
         page.raw(data)
         assert wait_for(lambda: not page.open)
         assert wait_for(lambda: view.heard)
@@ -163,14 +169,22 @@ def test_the_page_is_viser_s_own_with_a_script_at_its_head_that_loads_no_room(vi
         page = response.read()
     page = gzip.decompress(page) if encoding == "gzip" else page
     own = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_bytes()
-    assert page == own.replace(b"<head>", b"<head><script>{" + WITHOUT_ROOM.encode() + b"}</script>", 1) != own
+    assert (
+        page
+        == own.replace(b"<head>", b"<head><script>{" + WITHOUT_ROOM.encode() + b"}</script>", 1)
+        != own
+    )
 
 
 def test_a_viewer_for_others_is_asked_by_address_or_by_the_name_of_its_machine():
     import socket
 
     with rd.view(rd.limb(1), host="0.0.0.0", port=0, report=lambda *_: None) as viewer:
-        for name, status in (("192.0.2.1", 200), (socket.gethostname(), 200), ("evil.example", 403)):
+        for name, status in (
+            ("192.0.2.1", 200),
+            (socket.gethostname(), 200),
+            ("evil.example", 403),
+        ):
             assert answer(viewer, False, Host=name)[0] == status
 
 
@@ -220,7 +234,9 @@ def test_a_motion_plays_and_stops_at_its_end():
         nodes.place(shown.q)
         assert nodes.links[1].position[0] == 9.0
         nodes.place(shown.q + 0.1)
-        np.testing.assert_allclose(nodes.links[2].position, rd.link_poses(limb, shown.q + 0.1)[2, :3, 3], atol=1e-6)
+        np.testing.assert_allclose(
+            nodes.links[2].position, rd.link_poses(limb, shown.q + 0.1)[2, :3, 3], atol=1e-6
+        )
 
 
 def test_a_robot_that_cannot_be_read_whole_is_drawn_with_one_warning(tmp_path):
@@ -229,7 +245,10 @@ def test_a_robot_that_cannot_be_read_whole_is_drawn_with_one_warning(tmp_path):
     geometry = '<visual><geometry><mesh filename="bad.stl"/></geometry></visual>'
     urdf.write_text(text.replace("</inertial>", f"</inertial>{geometry}"))
     (tmp_path / "bad.stl").write_bytes(b"no mesh")
-    with pytest.warns(rd.ModelWarning, match="meshes cannot be read") as warned, rd.view(rd.load_urdf(urdf), port=0):
+    with (
+        pytest.warns(rd.ModelWarning, match="meshes cannot be read") as warned,
+        rd.view(rd.load_urdf(urdf), port=0),
+    ):
         pass
     assert len([w for w in warned if issubclass(w.category, rd.ModelWarning)]) == 1
 

@@ -16,7 +16,10 @@ yaml = pytest.importorskip("yaml")
 
 @pytest.fixture
 def files(tmp_path):
-    return {path.suffix: path.read_text() for path in write_layouts(rd.load_robot("six_axis"), tmp_path, "left")}
+    return {
+        path.suffix: path.read_text()
+        for path in write_layouts(rd.load_robot("six_axis"), tmp_path, "left")
+    }
 
 
 def test_rviz_shows_robot_markers_and_every_joint(files):
@@ -25,7 +28,8 @@ def test_rviz_shows_robot_markers_and_every_joint(files):
     assert topics["Wrenches of all joints"] == "/left/robot_viewer/wrench_markers"
     wrenches = [d for d in displays if d["Class"].endswith("/Wrench")]
     assert [d["Topic"]["Value"] for d in wrenches] == [
-        f"/left/computed_torque_controller/joint_wrenches/{name}" for name in rd.load_robot("six_axis").joint_names
+        f"/left/computed_torque_controller/joint_wrenches/{name}"
+        for name in rd.load_robot("six_axis").joint_names
     ]
     assert [d["Enabled"] for d in wrenches] == [True] + 5 * [False]
 
@@ -68,7 +72,9 @@ def test_plotjuggler_has_the_elements_that_it_reads(files):
     (plugin,) = root.find("Plugins").findall("plugin")
     assert plugin.get("ID") == streamer == "ROS2 Topic Subscriber"
     topics = plugin.find("selected_topics").get("value").split(";")
-    assert all(any(curve.get("name").startswith(f"{t}/") for t in topics) for curve in root.iter("curve"))
+    assert all(
+        any(curve.get("name").startswith(f"{t}/") for t in topics) for curve in root.iter("curve")
+    )
     assert int(plugin.find("max_array_size").get("value")) > 6
 
 
@@ -82,7 +88,11 @@ def test_foxglove_has_the_keys_that_a_layout_has(files):
         for path in panel.get("paths", ()):
             assert path["value"].startswith("/left/")
             assert path["timestampMethod"] in ("headerStamp", "receiveTime")
-    (layer,) = (x for x in layout["configById"]["3D!robot"]["layers"].values() if x["layerId"] == "foxglove.Urdf")
+    (layer,) = (
+        x
+        for x in layout["configById"]["3D!robot"]["layers"].values()
+        if x["layerId"] == "foxglove.Urdf"
+    )
     assert (layer["sourceType"], layer["topic"]) == ("topic", "/left/robot_description")
     plots = layout["configById"]["Plot!position"]["paths"]
     assert plots[0]["value"] == "/left/robot_viewer/joint_states.position[0]"

@@ -31,11 +31,15 @@ def test_a_horizontal_limb_loads_its_joint_with_its_weight_and_with_no_moment_ac
     axis = limb.joint(limb.joint_names[0]).axis
     loads = JointLoads(limb, shown(limb, [0.0, 0.0]), rd.link_poses(limb, [0.0, 0.0]))
     along_gravity = abs(axis[2]) > 0.5
-    if along_gravity:  # axes are vertical: the joint's bearing carries the moment, its motor nothing
+    if (
+        along_gravity
+    ):  # axes are vertical: the joint's bearing carries the moment, its motor nothing
         np.testing.assert_allclose(loads.effort, 0.0, atol=1e-9)
         np.testing.assert_allclose(loads.moment, [9.81 * (0.4 + 1.1), 9.81 * 0.3], rtol=1e-9)
     else:
-        np.testing.assert_allclose(np.abs(loads.effort), [9.81 * (0.4 + 1.1), 9.81 * 0.3], rtol=1e-9)
+        np.testing.assert_allclose(
+            np.abs(loads.effort), [9.81 * (0.4 + 1.1), 9.81 * 0.3], rtol=1e-9
+        )
         np.testing.assert_allclose(loads.moment, 0.0, atol=1e-9)
     np.testing.assert_allclose(loads.force, [2 * 9.81, 9.81], rtol=1e-9)
 
@@ -52,7 +56,9 @@ def test_wrenches_of_the_table_are_those_of_the_dynamics_in_the_joints_axes():
     size = np.hypot(loads.moment, loads.effort)  # across and along the axis
     np.testing.assert_allclose(size, np.linalg.norm(loads.wrench[:, :3], axis=1), atol=1e-9)
     shares = link_shares(arm, loads)
-    assert shares[arm.joint("elbow_joint").child] == loads.share[arm.joint_names.index("elbow_joint")]
+    assert (
+        shares[arm.joint("elbow_joint").child] == loads.share[arm.joint_names.index("elbow_joint")]
+    )
 
 
 class Handle:
@@ -104,7 +110,10 @@ def test_a_link_that_is_clicked_shows_its_components():
     loads = JointLoads(arm, shown(arm, np.zeros(6)), rd.link_poses(arm, np.zeros(6)))
     pushed = {"tool0": np.arange(1.0, 7.0)}
     panel.add(
-        loads, dataclasses.replace(shown(arm, np.zeros(6)), external=pushed, estimated={"tool0": 0.9 * pushed["tool0"]})
+        loads,
+        dataclasses.replace(
+            shown(arm, np.zeros(6)), external=pushed, estimated={"tool0": 0.9 * pushed["tool0"]}
+        ),
     )
     panel.refresh(0.0)
     outside = gui.handles[2].content
@@ -153,7 +162,9 @@ def test_weights_are_such_that_a_page_can_use_them():
 
 def test_an_arrow_reaches_from_its_point_to_the_end_of_its_vector():
     points, vectors = rng.normal(size=(2, 20, 3))
-    for point, vector, bones in zip(points, vectors, arrow_bones(points, vectors, 0.01), strict=True):
+    for point, vector, bones in zip(
+        points, vectors, arrow_bones(points, vectors, 0.01), strict=True
+    ):
         along = (vertices(ARROW, bones) - point) @ vector / (vector @ vector)
         assert along.min() == pytest.approx(0.0, abs=1e-9)
         assert along.max() == pytest.approx(1.0)
@@ -219,9 +230,21 @@ def test_vectors_that_do_not_move_are_not_sent_again_and_those_left_out_vanish()
 # Machado, Oliveira, Fernandes 2009: what people without one kind of cones see, in linear red, green, blue.
 VISION = {
     "all cones": np.eye(3),
-    "no long": [(0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)],
-    "no middle": [(0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)],
-    "no short": [(1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)],
+    "no long": [
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ],
+    "no middle": [
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ],
+    "no short": [
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ],
 }
 
 
@@ -230,7 +253,9 @@ def lab(colour, vision="all cones") -> np.ndarray:
     c = np.asarray(colour, dtype=float)
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
     linear = np.clip(np.asarray(VISION[vision]) @ linear, 0.0, 1.0)
-    to_xyz = np.array([(0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505)])
+    to_xyz = np.array(
+        [(0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505)]
+    )
     x, y, z = to_xyz @ linear / (0.9505, 1.0, 1.089)
     fx, fy, fz = (np.cbrt(s) if s > 0.008856 else 7.787 * s + 16.0 / 116.0 for s in (x, y, z))
     return np.array([116.0 * fy - 16.0, 500.0 * (fx - fy), 200.0 * (fy - fz)])

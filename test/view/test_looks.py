@@ -51,7 +51,9 @@ def test_visuals_colours_and_collisions_are_read_and_bad_ones_cost_themselves_on
 
 
 @pytest.mark.parametrize("ending", ["stl", "obj", "glb", "dae"])
-@pytest.mark.parametrize("kind", ["relative", "absolute", "file", "package", "package beside", "slashes"])
+@pytest.mark.parametrize(
+    "kind", ["relative", "absolute", "file", "package", "package beside", "slashes"]
+)
 def test_meshes_are_found_by_every_kind_of_address_and_read(tmp_path, monkeypatch, ending, kind):
     from robot_dynamics_ros.model.meshes import triangles
 
@@ -133,9 +135,12 @@ BROKEN = '<newparam sid="x"><sampler2D><source>gone</source></sampler2D></newpar
 
 # the triangle reaches 1 m along x and 2 m along z of the file; a robot's z is up, as COLLADA states which of its own is
 @pytest.mark.parametrize(
-    ("up", "upright"), [("Y_UP", (1.0, -2.0, 0.0)), ("Z_UP", (1.0, 0.0, 2.0)), ("X_UP", (0.0, -2.0, 1.0))]
+    ("up", "upright"),
+    [("Y_UP", (1.0, -2.0, 0.0)), ("Z_UP", (1.0, 0.0, 2.0)), ("X_UP", (0.0, -2.0, 1.0))],
 )
-def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does_unless_asked(tmp_path, up, upright):
+def test_a_mesh_keeps_its_own_materials_and_ignores_the_up_axis_as_rviz_does_unless_asked(
+    tmp_path, up, upright
+):
     pytest.importorskip("collada")
     from robot_dynamics_ros.model.meshes import own_colour, triangles
 
@@ -178,7 +183,9 @@ def test_a_mesh_with_many_colours_is_see_through_and_painted_as_others_are(tmp_p
         (piece,) = (piece for piece in bodies.layers["visuals"] if piece.part is not None)
 
         def sent():
-            (part,) = trimesh.load_scene(io.BytesIO(piece.handle.glb_data), file_type="glb").geometry.values()
+            (part,) = trimesh.load_scene(
+                io.BytesIO(piece.handle.glb_data), file_type="glb"
+            ).geometry.values()
             return part.visual
 
         see_through = sent().material
@@ -202,7 +209,11 @@ def test_a_mesh_without_triangles_tells_the_first_fault_of_its_file(tmp_path):
     from robot_dynamics_ros.model.meshes import MeshError, read_mesh
 
     file = tmp_path / "part.dae"
-    file.write_text(DAE.format(up="Z_UP", param=BROKEN, diffuse='<texture texture="x" texcoord="u"/>', count=0, p=""))
+    file.write_text(
+        DAE.format(
+            up="Z_UP", param=BROKEN, diffuse='<texture texture="x" texcoord="u"/>', count=0, p=""
+        )
+    )
     with pytest.raises(MeshError, match="gone"):
         read_mesh(file)
 
@@ -230,24 +241,36 @@ def test_equivalent_box_and_ellipsoid_have_the_inertia_of_the_link():
         inertia = rd.load_robot("six_axis").link(name).inertia
         if inertia.mass == 0.0:
             continue
-        for shape, factors in ((equivalent(name, inertia, "box"), 1 / 12), (equivalent(name, inertia), 1 / 5)):
+        for shape, factors in (
+            (equivalent(name, inertia, "box"), 1 / 12),
+            (equivalent(name, inertia), 1 / 5),
+        ):
             x, y, z = np.square(shape.size)
             own = inertia.mass * factors * np.diag([y + z, x + z, x + y])
             R = shape.pose.rotation
-            np.testing.assert_allclose(R @ own @ R.T, inertia.rotational, rtol=0.0, atol=0.002 * own.max())
+            np.testing.assert_allclose(
+                R @ own @ R.T, inertia.rotational, rtol=0.0, atol=0.002 * own.max()
+            )
             np.testing.assert_allclose(shape.pose.position, inertia.com)
 
 
 def test_shapes_have_the_extents_and_places_they_should():
     from robot_dynamics_ros.model.meshes import triangles
 
-    for shape in (*skeleton(rd.load_robot("six_axis")), *inertia_shapes(rd.load_robot("six_axis"), "box")):
+    for shape in (
+        *skeleton(rd.load_robot("six_axis")),
+        *inertia_shapes(rd.load_robot("six_axis"), "box"),
+    ):
         (part,) = triangles(shape)
         own = np.linalg.inv(shape.pose.matrix())
         part.apply_transform(own)
         low, high = part.bounds
         np.testing.assert_allclose(low + high, 0.0, atol=1e-6)
-        length = {"capsule": shape.size[-1] + 2 * shape.size[0], "cylinder": shape.size[-1], "box": shape.size[-1]}
+        length = {
+            "capsule": shape.size[-1] + 2 * shape.size[0],
+            "cylinder": shape.size[-1],
+            "box": shape.size[-1],
+        }
         assert high[2] - low[2] == pytest.approx(length[shape.kind], rel=1e-6)
 
 
@@ -256,4 +279,8 @@ def test_a_capsule_of_the_skeleton_ends_where_the_next_joint_is():
     shape = next(s for s in skeleton(model) if s.kind == "capsule")
     ends = shape.pose.position + np.outer((-0.5, 0.5), shape.size[1] * shape.pose.rotation[:, 2])
     np.testing.assert_allclose(ends[0], 0.0, atol=1e-12)
-    assert any(np.allclose(ends[1], j.origin.position) for j in model.description.joints if j.parent == shape.link)
+    assert any(
+        np.allclose(ends[1], j.origin.position)
+        for j in model.description.joints
+        if j.parent == shape.link
+    )

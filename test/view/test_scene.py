@@ -39,7 +39,9 @@ def test_forces_at_rest_carry_what_is_beyond_the_joint(arm):
     behind = np.cumsum(arm.body_mass[::-1])[::-1]
     np.testing.assert_allclose(arrows.forces, np.outer(9.81 * behind, (0.0, 0.0, 1.0)), atol=1e-9)
     for name, point in zip(arrows.names, arrows.points, strict=True):
-        np.testing.assert_allclose(point, rd.link_pose(arm, q, arm.joint(name).child)[:3, 3], atol=1e-12)
+        np.testing.assert_allclose(
+            point, rd.link_pose(arm, q, arm.joint(name).child)[:3, 3], atol=1e-12
+        )
 
 
 def test_true_and_computed_wrenches_are_drawn_alike(arm, fall):
@@ -70,7 +72,9 @@ def test_an_external_wrench_is_drawn_on_its_link_in_world_axes(arm):
 def test_rounding_noise_has_no_length():
     nothing = np.zeros((2, 3))
     arrows = Arrows(("a", "b"), nothing, np.array([[0, 0, 1e-14], [0, 0, 3.0]]), nothing)
-    lengths = np.linalg.norm(np.diff(arrows.segments("forces", 0.1, noise=1e-9), axis=1), axis=2).ravel()
+    lengths = np.linalg.norm(
+        np.diff(arrows.segments("forces", 0.1, noise=1e-9), axis=1), axis=2
+    ).ravel()
     np.testing.assert_allclose(lengths, [0.0, 0.3])
 
 
@@ -94,11 +98,17 @@ def test_scales_without_forces_or_weight_are_finite(arm):
 def test_paths_of_centres_end_where_the_dynamics_says(arm, fall):
     paths = centre_paths(ShownMotion.of(arm, fall))
     assert paths.links[-1] == "robot"
-    np.testing.assert_allclose(paths.position[-1][-1], rd.center_of_mass(arm, fall.q[-1]), atol=1e-12)
+    np.testing.assert_allclose(
+        paths.position[-1][-1], rd.center_of_mass(arm, fall.q[-1]), atol=1e-12
+    )
     velocity = np.gradient(paths.position[0], fall.t, axis=0)
-    np.testing.assert_allclose(np.linalg.norm(velocity, axis=1)[5:-5], paths.speed[0][5:-5], atol=1e-4)
+    np.testing.assert_allclose(
+        np.linalg.norm(velocity, axis=1)[5:-5], paths.speed[0][5:-5], atol=1e-4
+    )
     limb = rd.limb(2, lengths=[0.8, 0.6])
-    turning = ShownMotion.of(limb, (np.linspace(0, 1, 50), np.outer(np.linspace(0, 1, 50), (2.0, 0.0))))
+    turning = ShownMotion.of(
+        limb, (np.linspace(0, 1, 50), np.outer(np.linspace(0, 1, 50), (2.0, 0.0)))
+    )
     radii = np.linalg.norm(centre_paths(turning).position, axis=2)
     np.testing.assert_allclose(radii[0], 0.4, atol=1e-9)
     np.testing.assert_allclose(centre_paths(turning).speed[0], 0.8, atol=1e-9)
@@ -127,7 +137,12 @@ def test_motions_come_from_runs_tables_and_files(arm, fall, tmp_path):
 
 @pytest.mark.parametrize(
     "what",
-    [[1.0, 2.0], "nothing", (np.array([0.0, 0.0]), np.zeros((2, 6))), (np.arange(2.0), np.full((2, 6), np.nan))],
+    [
+        [1.0, 2.0],
+        "nothing",
+        (np.array([0.0, 0.0]), np.zeros((2, 6))),
+        (np.arange(2.0), np.full((2, 6), np.nan)),
+    ],
     ids=["short", "text", "time stands", "nan"],
 )
 def test_what_is_no_motion_is_refused(arm, what):

@@ -36,9 +36,16 @@ def arrive(p: CycleMemory) -> int:
     since = p.time[0] - p.last[0]
     if p.started[0] == 1:
         is_first = p.adrift[0] == 0
-        if p.mode[0] != SAFE and since > 0 and since <= p.timeout[0] and has_jumped(p, since / NANOSECONDS):
+        if (
+            p.mode[0] != SAFE
+            and since > 0
+            and since <= p.timeout[0]
+            and has_jumped(p, since / NANOSECONDS)
+        ):
             if is_first and is_in_degrees(p, since / NANOSECONDS):
-                return verdicts.CONTRADICTED  # the last effort, that of another unit, must not stand longer
+                return (
+                    verdicts.CONTRADICTED
+                )  # the last effort, that of another unit, must not stand longer
             return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
             return verdicts.STILL if since == 0 else verdicts.LATE
@@ -85,7 +92,10 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
         fastest = max(fastest, speed, before)
         beyond = abs(way) - ROOM * max(speed, before) * dt - p.largest_jump[0]
         shown = max(abs(way) / dt, before)
-        if speed > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown) and p.largest_jump[0] < MOST_JUMP:
+        if (
+            speed > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown)
+            and p.largest_jump[0] < MOST_JUMP
+        ):
             beyond = max(beyond, (speed - shown) * dt)
         if beyond > worst:
             worst = beyond
@@ -99,7 +109,10 @@ def is_in_degrees(p: CycleMemory, dt: float) -> bool:
     """Whether each joint that moves, by a state that was refused, has gone as far as degrees go for velocities in radians."""
     moves = False
     for i in range(p.nv):
-        gone, told = short_way(p, i, p.arrived[0, i] - p.q[i]), 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        gone, told = (
+            short_way(p, i, p.arrived[0, i] - p.q[i]),
+            0.5 * (p.arrived[1, i] + p.v[i]) * dt,
+        )
         if abs(gone) > LEAST_WAY:
             moves = True
             if not differs_as_degrees(2.0 * gone * told / (gone * gone + told * told)):
@@ -156,8 +169,12 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
         leaves = speed * lead > 0.0 and p.error[0, i] * lead < 0.0  # its reference, against the law
-        steady = abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
-        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not (leaves and steady):  # pushed
+        steady = (
+            abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
+        )
+        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not (
+            leaves and steady
+        ):  # pushed
             p.fast[i] = p.fast[i] + 2
         elif p.fast[i] > 0:
             p.fast[i] = p.fast[i] - 1
@@ -165,7 +182,9 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         away = change * before > 0.0 and change * speed > 0.0 and leaves
         if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
             p.astray[i] = p.astray[i] + min(log(growth), 0.5)
-        elif not away or p.saturated[i] * lead >= 0.0:  # a full effort against the motion does not grow any more
+        elif (
+            not away or p.saturated[i] * lead >= 0.0
+        ):  # a full effort against the motion does not grow any more
             p.astray[i] = 0.0
         p.change[i] = change
         if p.tracks[0] == 1:  # an arm that floats may be pushed that fast

@@ -23,10 +23,26 @@ from robot_dynamics_ros.control.cycle.law import (
     take_integral_gain,
 )
 from robot_dynamics_ros.control.cycle.limits import find_safe_command, limit
-from robot_dynamics_ros.control.cycle.memory import FREE, HOLD, INACTIVE, NANOSECONDS, SAFE, CycleMemory
+from robot_dynamics_ros.control.cycle.memory import (
+    FREE,
+    HOLD,
+    INACTIVE,
+    NANOSECONDS,
+    SAFE,
+    CycleMemory,
+)
 from robot_dynamics_ros.control.cycle.message import write_command
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
-from robot_dynamics_ros.control.cycle.verdicts import ARRIVE, BLEND, DONE, DROPPED, FOLLOW, OWN_LAW, TAKE, WRENCH_DUE
+from robot_dynamics_ros.control.cycle.verdicts import (
+    ARRIVE,
+    BLEND,
+    DONE,
+    DROPPED,
+    FOLLOW,
+    OWN_LAW,
+    TAKE,
+    WRENCH_DUE,
+)
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
@@ -160,7 +176,9 @@ def give_up(p: CycleMemory, late: bool) -> None:
 def watch_fall(p: CycleMemory) -> None:
     """Under the gravity of its position an arm gets slower: one that gets faster has another position, or another sign."""
     for i in range(p.nv):
-        if abs(p.arrived[1, i]) > max(FAST * p.rated_speed[i], abs(p.v[i]) + FASTER * p.rated_speed[i]):
+        if abs(p.arrived[1, i]) > max(
+            FAST * p.rated_speed[i], abs(p.v[i]) + FASTER * p.rated_speed[i]
+        ):
             p.falls[0] = 1
 
 

@@ -24,8 +24,12 @@ MARGIN = 0.28  # ω times the whole delay: at the crossover, 2 ω, the delay tak
 LOW_PASS = 100.0  # Hz, highest corner of v̂, or two fifths of the rate if that is less
 INTEGRAL = 0.3  # Integral gain over ω³; below 2 the loop without delay is stable
 MOVING_INTEGRAL = 2.0  # Integral gain in motion over that at rest, where dry friction would make a limit cycle of it
-MOVING_STIFFNESS = 0.5  # Share added to the stiffness in motion: the integral needs it; ω, damping and noise stay
-HIGH_PASS = 0.7  # Corner times the whole delay, of the signals that the rotor inertia is estimated from
+MOVING_STIFFNESS = (
+    0.5  # Share added to the stiffness in motion: the integral needs it; ω, damping and noise stay
+)
+HIGH_PASS = (
+    0.7  # Corner times the whole delay, of the signals that the rotor inertia is estimated from
+)
 KNOWN = 2e-5  # (rad/s)² s: how much the assumed rotor inertia counts against what is measured
 RINGING = 0.04  # rad/s, of high-passed velocity that counts as measured
 DOUBT = 0.2  # Share of the rotor inertia that counts there, as it may not be
@@ -36,13 +40,17 @@ LASTING = 0.9  # Share of the swing before that a swing shorter than 1/ω has at
 GROWING = 1.1  # The same of one shorter than 2/ω; the loop itself may swing as slowly
 SUDDEN = 2.0  # Times the swing before, a swing that large has another cause
 SWINGS = 3  # That do not decay, one after the other, after which the loop drives them
-SOFTER = 0.8  # Factor on the root of the share of the feedback, for this swing and each one that follows
+SOFTER = (
+    0.8  # Factor on the root of the share of the feedback, for this swing and each one that follows
+)
 JITTERY = 0.15  # Share of the desired velocity that v̂ may be wrong by where stamps are
 LEAST_SHARE = 0.4  # Of that root: natural frequency and damping ratio fall to it
 BAND = 3e-3  # rad, within which a joint at rest is left alone
 CALM = 0.3  # s within that band, after which the joint stands
 YIELDING = 0.02  # Share of the integral gain of a joint that stands
-MOST_REPEATS = 10.0  # Periods in which a measurement may be repeated; longer is a position that stands
+MOST_REPEATS = (
+    10.0  # Periods in which a measurement may be repeated; longer is a position that stands
+)
 SLOW = 0.02  # rad/s, below which a joint may be stuck
 NEAR = 2e-3  # rad that a joint lags, from which on friction is raised at full rate
 AHEAD = 5e-3  # rad ahead, from which on friction is lowered at full rate
@@ -53,7 +61,9 @@ FALL = 0.25  # Largest share by which friction falls once a joint moves
 SETTLED = 0.2  # s after breaking free, in which what that took may be too much
 ADAPT = 0.5  # Gain, over ω, of c, and of f as it falls, by the error of a joint that moves
 PULSE = 0.02  # Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light
-GROWTH = 0.3  # Share by which a large pulse grows; also the share of the error that one pulse should do
+GROWTH = (
+    0.3  # Share by which a large pulse grows; also the share of the error that one pulse should do
+)
 SLIP = 2e-3  # rad, twice the way that a joint goes while a pulse acts that is one step above its friction
 FREE = 400.0
 """1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
@@ -127,9 +137,13 @@ def reject_disturbances(p: CycleMemory) -> int:
             integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
             p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
-        if abs(p.reference[1, i]) > SLOW * p.scale[i]:  # the friction that the law claims is explained
+        if (
+            abs(p.reference[1, i]) > SLOW * p.scale[i]
+        ):  # the friction that the law claims is explained
             p.moving[0, i] = p.moving[0, i] + dt
-            p.moving[1, i] = p.moving[1, i] + dt * abs(p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i])
+            p.moving[1, i] = p.moving[1, i] + dt * abs(
+                p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i]
+            )
             p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
         described = p.claimed[i]
         if pulse != 0.0:  # a joint that stands has its friction against the pulse
@@ -147,7 +161,9 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     One that says it stands is let go first, and is unmoved if it still shows no motion after PATIENCE.  Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
     The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
     """
-    cut = p.asked[i] - p.previous[i] if p.let_go[i] == 0.0 else 0.0  # let go: judged by the effort that it would have
+    cut = (
+        p.asked[i] - p.previous[i] if p.let_go[i] == 0.0 else 0.0
+    )  # let go: judged by the effort that it would have
     if p.q[i] != p.position_before[i]:
         p.let_go[i] = 0.0
         p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
@@ -175,7 +191,9 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     p.owed[0, i], p.owed[1, i] = 0.0, 0.0
     if not stands or p.let_go[i] > 0.0:
         return True
-    p.let_go[i] = dt  # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
+    p.let_go[i] = (
+        dt  # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
+    )
     p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]
     p.rejected[i], p.side[i], p.pulse[i] = 0.0, 0.0, 0.0
     return False
@@ -231,7 +249,9 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     p.sampling[0] = mean_time(p.sampling[0], longest)
     share = 1.0 - exp(-TURN * min(LOW_PASS * p.sampling[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
-    if room * share > p.sampling[0]:  # what the bandwidth leaves of the delay is spent on filtering noise
+    if (
+        room * share > p.sampling[0]
+    ):  # what the bandwidth leaves of the delay is spent on filtering noise
         share = p.sampling[0] / room
     p.low_pass[0] = -log(1.0 - share) / p.sampling[0]
     p.whole_delay[0] = p.actuator_delay[0] + p.sampling[0] / share
@@ -329,13 +349,19 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
                 p.evidence[1, i] = kept * p.evidence[1, i] + weight * v * rest
                 p.evidence[2, i] = kept * p.evidence[2, i] + weight * v * whole
                 p.evidence[3, i] = kept * p.evidence[3, i] + weight * whole * whole
-        squared, known, assumed = p.evidence[0, i], KNOWN * p.scale[i] * p.scale[i], p.assumed_rotor[i]
+        squared, known, assumed = (
+            p.evidence[0, i],
+            KNOWN * p.scale[i] * p.scale[i],
+            p.assumed_rotor[i],
+        )
         least = (p.evidence[1, i] + known * assumed) / (squared + known)
         most = p.largest_rotor[i]
         if p.evidence[2, i] > 0.0:
             most = p.evidence[3, i] / p.evidence[2, i] - own
         most = (squared * most + known * assumed) / (squared + known)
-        p.rotor[i] = p.entered[0] * min(max(min(max(assumed, least), most), 0.0), p.largest_rotor[i])
+        p.rotor[i] = p.entered[0] * min(
+            max(min(max(assumed, least), most), 0.0), p.largest_rotor[i]
+        )
 
 
 def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
@@ -375,7 +401,12 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     lead = lag + (abs(desired) - speed) / p.natural[0]
     if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
         p.stuck[i] = p.stuck[i] + dt
-        if p.stuck[i] < p.whole_delay[0] or lag <= 0.0 or p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
+        if (
+            p.stuck[i] < p.whole_delay[0]
+            or lag <= 0.0
+            or p.side[i] * along < 0.9
+            or p.saturated[i] * along > 0.0
+        ):
             return
         degree, late = min(lag / (NEAR * scale), 1.0), p.whole_delay[0]
         # it goes SLIP with this growth before it is seen to move
@@ -426,10 +457,14 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     along = copysign(1.0, beyond)
     p.stuck[i] = p.stuck[i] + dt
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
-        slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])  # over time squared: effort that a joint so light can bear
+        slip = (
+            SLIP * scale * (p.inertia[i, i] + p.rotor[i])
+        )  # over time squared: effort that a joint so light can bear
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
         lasting, stiffness = step, stiffness_of(p, i)
-        friction = max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]  # in motion, or withstood since
+        friction = (
+            max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]
+        )  # in motion, or withstood since
         if friction < SLIP / (2.0 * BAND) * step:
             rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
             step = min(step, slip * rate * rate)

@@ -41,14 +41,36 @@ def evaluate_law(p: CycleMemory) -> None:
     if p.uses_inertia[0] == 1:
         p.mass_matrix(p.q, p.inertia)
     if p.uses_motion_of_reference[0] == 1:
-        p.inverse_dynamics(row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.motion_of_reference)
+        p.inverse_dynamics(
+            row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.motion_of_reference
+        )
     if p.uses_motion[0] == 1:
         p.law_before(
-            p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.a
+            p.q,
+            p.v,
+            p.reference,
+            p.error,
+            p.z,
+            p.gains,
+            p.gravity,
+            p.inertia,
+            p.motion,
+            p.motion_of_reference,
+            p.a,
         )
         p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     p.law_after(
-        p.q, p.v, p.reference, p.error, p.z, p.gains, p.gravity, p.inertia, p.motion, p.motion_of_reference, p.effort
+        p.q,
+        p.v,
+        p.reference,
+        p.error,
+        p.z,
+        p.gains,
+        p.gravity,
+        p.inertia,
+        p.motion,
+        p.motion_of_reference,
+        p.effort,
     )
 
 

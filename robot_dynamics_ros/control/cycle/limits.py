@@ -22,18 +22,28 @@ LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
 
 NEAR = 0.95  # Share of the velocity limit from which on a joint is near it
-BRAKING = 0.75  # A joint is near a position limit from one and a half times v²/2a before its soft zone
+BRAKING = (
+    0.75  # A joint is near a position limit from one and a half times v²/2a before its soft zone
+)
 LAST = 0.01  # Distance to a limit, as a share of the soft zone, in which no friction is allowed for
 FADE = 0.1  # Overspeed, as a share of the speed allowed, over which the allowance for friction fades out
 ROUNDING = 1e-6
 """Share of an effort that is no violation: a change of law begins with the command before, which may be the limit itself."""
 TINY = 1e-9
-STOP_TIME = 0.25  # A speed limit is given up within this time where no deceleration is configured, s
-PLAIN_DECELERATION = 5.0  # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
+STOP_TIME = (
+    0.25  # A speed limit is given up within this time where no deceleration is configured, s
+)
+PLAIN_DECELERATION = (
+    5.0  # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
+)
 
 
 def narrow_limits(
-    p: CycleMemory, largest_effort: Vector, effort_scale: float, velocity_scale: float, position_margin: float
+    p: CycleMemory,
+    largest_effort: Vector,
+    effort_scale: float,
+    velocity_scale: float,
+    position_margin: float,
 ) -> None:
     """Narrow the limits of the description, which are in the memory, where a ``deceleration`` of 0 stands for the usual one;
     motion of joints that are not commanded has none."""
@@ -50,7 +60,11 @@ def narrow_limits(
 
 def usual_deceleration(velocity_limit: float) -> float:
     """From a velocity limit to rest in STOP_TIME; without a limit, PLAIN_DECELERATION."""
-    return velocity_limit / STOP_TIME if isfinite(velocity_limit) and velocity_limit > 0.0 else PLAIN_DECELERATION
+    return (
+        velocity_limit / STOP_TIME
+        if isfinite(velocity_limit) and velocity_limit > 0.0
+        else PLAIN_DECELERATION
+    )
 
 
 def limit(p: CycleMemory) -> int:
@@ -213,16 +227,28 @@ class Guards:
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):
             value = getattr(s, name)
-            expect(0.0 <= value <= 1.0, "a number from 0 to 1", value, name, "It is a factor on the limits.")
+            expect(
+                0.0 <= value <= 1.0,
+                "a number from 0 to 1",
+                value,
+                name,
+                "It is a factor on the limits.",
+            )
         for name in ("position_margin", "zone_rate", "braking_rate"):
             expect(0.0 <= getattr(s, name) < inf, "a non-negative number", getattr(s, name), name)
-        largest = per_joint(inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True)
+        largest = per_joint(
+            inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True
+        )
         self._largest_effort: Any = largest  # a routine takes it
-        rate = per_joint(inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True)
+        rate = per_joint(
+            inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True
+        )
         deceleration: ArrayLike = 0.0
         if s.max_deceleration is not None:
             remedy = "A joint that cannot brake cannot be stopped."
-            deceleration = per_joint(s.max_deceleration, n, "max_deceleration", positive=True, remedy=remedy)
+            deceleration = per_joint(
+                s.max_deceleration, n, "max_deceleration", positive=True, remedy=remedy
+            )
         self._described: dict[str, ArrayLike] = {
             "effort_limit": model.effort_limit,
             "effort_rate": rate,
@@ -245,4 +271,6 @@ class Guards:
         """Have the cycle use these limits from now on, for the joints that are commanded."""
         s = self.settings
         self.describe(memory)
-        narrow_limits(memory.python, self._largest_effort, s.effort_scale, s.velocity_scale, s.position_margin)
+        narrow_limits(
+            memory.python, self._largest_effort, s.effort_scale, s.velocity_scale, s.position_margin
+        )

@@ -41,7 +41,11 @@ UNLIMITED = 100.0  # N m or N, from which on rotors are largest; also the size o
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
     """Evaluate this law, with its gains; without code it is called in Python."""
-    memory["own_law"][0], memory["inverts"][0], memory["tracks"][0] = code is None, law.inverts_dynamics, law.tracks
+    memory["own_law"][0], memory["inverts"][0], memory["tracks"][0] = (
+        code is None,
+        law.inverts_dynamics,
+        law.tracks,
+    )
     ki, memory["integral_clamp"][:] = (law.ki, law.i_clamp) if law.integrates else (0.0, np.inf)  # type: ignore[attr-defined]
     friction = getattr(law, "friction", None)
     memory["first_trust"][0] = 0.0 if friction is None else friction.trust
@@ -65,7 +69,9 @@ def load_friction(memory: Memory[FrictionMemory], friction: Friction | None) -> 
         memory["friction"].T[:] = friction.rows
 
 
-def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, model: RobotModel) -> None:
+def load_rejection(
+    memory: Memory[CycleMemory], robustness: Robustness | None, model: RobotModel
+) -> None:
     """Reject disturbances as ``robustness`` says."""
     memory["rejects"][0] = robustness is not None
     if robustness is None:
@@ -78,9 +84,13 @@ def load_rejection(memory: Memory[CycleMemory], robustness: Robustness | None, m
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:
     """Properties of the joints that rejection needs, (n,) each; ``assumed_rotor``: the largest where none is described."""
-    turns = np.array([model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names])
+    turns = np.array(
+        [model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names]
+    )
     size = np.where(np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED)
-    rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(np.minimum(size, UNLIMITED) / UNLIMITED)
+    rotor = np.where(turns, LARGEST_ROTOR, LARGEST_SLIDER) * np.sqrt(
+        np.minimum(size, UNLIMITED) / UNLIMITED
+    )
     assumed = np.where(model.armature > 0.0, 0.0, rotor)
     scale = np.where(turns, 1.0, 0.3)
     return {"effort_size": size, "scale": scale, "largest_rotor": rotor, "assumed_rotor": assumed}
@@ -91,7 +101,9 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
     RobotDynamicsError: they run in another way than those before; nothing is changed then."""
     functions = robot_functions(kernels.model)
     if not all(memory.fits(name, function) for name, function in functions.items()):
-        problem = "the functions of the robot with this payload run in another way than those before"
+        problem = (
+            "the functions of the robot with this payload run in another way than those before"
+        )
         remedy = "Make a new controller for the robot with its payload."
         raise RobotDynamicsError(problem, where=f"robot {kernels.model.name!r}", remedy=remedy)
     for name, function in functions.items():
@@ -137,9 +149,13 @@ class _Symbols:
 class TracedLaw:
     """Operations of one law.  A leaf is the number of an input, and of its entry."""
 
-    asked: list[Expr] | None  # (n,) acceleration for which the robot's inverse dynamics are asked, if they are
+    asked: (
+        list[Expr] | None
+    )  # (n,) acceleration for which the robot's inverse dynamics are asked, if they are
     efforts: list[Expr]  # (n,)
-    used: frozenset[str]  # which of "gravity", "inertia", "motion", "motion_of_reference" it asks for
+    used: frozenset[
+        str
+    ]  # which of "gravity", "inertia", "motion", "motion_of_reference" it asks for
 
 
 class LawCode:
@@ -158,7 +174,12 @@ class LawCode:
         if not type(law).__dict__.get("straight_line", False) or len(gains) > GAINS or not sized:
             return None
         others = tuple(getattr(law, f.name) for f in dataclasses.fields(law) if f.name not in gains)
-        key = (type(law), others, tuple(name for name, value in gains.items() if value is not None), n)
+        key = (
+            type(law),
+            others,
+            tuple(name for name, value in gains.items() if value is not None),
+            n,
+        )
         if key not in _codes:
             if len(_codes) == MOST:
                 _codes.clear()
@@ -185,7 +206,9 @@ def trace_law(law: Law, n: int) -> TracedLaw | None:
     except (TypeError, AttributeError):
         return None
     results = [list(law_input_shapes(n)).index(name) for name in ("motion", "motion_of_reference")]
-    if asked is not None and any(node.op == "leaf" and node.a[0] in results for node in reachable(asked)):
+    if asked is not None and any(
+        node.op == "leaf" and node.a[0] in results for node in reachable(asked)
+    ):
         return None
     return TracedLaw(asked, efforts, frozenset(x.used))
 

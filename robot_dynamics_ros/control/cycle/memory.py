@@ -33,7 +33,18 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 NANOSECONDS = 1e9
 PAST = 32  # Control periods that a command may be late
 GAINS = 8  # Most gains that a compiled law may have
-_LAW_INPUTS = ("q", "v", "reference", "error", "z", "gains", "gravity", "inertia", "motion", "motion_of_reference")
+_LAW_INPUTS = (
+    "q",
+    "v",
+    "reference",
+    "error",
+    "z",
+    "gains",
+    "gravity",
+    "inertia",
+    "motion",
+    "motion_of_reference",
+)
 
 
 class Mode(enum.Enum):
@@ -55,12 +66,16 @@ class ArrivedState(Declared):
     """A joint state as it arrived."""
 
     nv: int
-    arrived: Matrix = numbers(3, "nv", unit="rad or m, rad/s or m/s, N m or N", meaning="position, velocity, effort")
+    arrived: Matrix = numbers(
+        3, "nv", unit="rad or m, rad/s or m/s, N m or N", meaning="position, velocity, effort"
+    )
     time: Integers = integers(1, unit="ns", meaning="stamp of the state")
     measured: Integers = integers(1, meaning="1 if the efforts of all joints are known")
     bad_joint: Integers = integers(1, meaning="the joint that a verdict is about")
     bad_field: Integers = integers(1, meaning="0 position, 1 velocity, of that verdict")
-    bad_value: Vector = numbers(3, meaning="what was refused; of a goal: error, tolerance, s after it was due")
+    bad_value: Vector = numbers(
+        3, meaning="what was refused; of a goal: error, tolerance, s after it was due"
+    )
 
 
 class RejectionMemory(Declared):
@@ -69,54 +84,110 @@ class RejectionMemory(Declared):
     nv: int
     rejects: Integers = integers(1, meaning="1 if disturbances are to be rejected")
     robust: Integers = integers(1, meaning="1 if disturbances of this law are rejected")
-    first_trust: Vector = numbers(1, meaning="share of the law's friction that is compensated at first")
+    first_trust: Vector = numbers(
+        1, meaning="share of the law's friction that is compensated at first"
+    )
     steady: Integers = integers(1, meaning="1 once the step has begun")
     entered: Vector = numbers(1, meaning="share of the rotors that the feedback is for already")
     bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
-    actuator_delay: Vector = numbers(1, unit="s", meaning="from a command to its effort, holding excluded")
-    assumed_rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia of a joint that has not rung")
+    actuator_delay: Vector = numbers(
+        1, unit="s", meaning="from a command to its effort, holding excluded"
+    )
+    assumed_rotor: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="rotor inertia of a joint that has not rung"
+    )
     largest_rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="bound of the rotor inertia")
-    largest_rejected: Vector = numbers("nv", unit="N m or N", meaning="bound of what is unexplained")
-    effort_size: Vector = numbers("nv", unit="N m or N", meaning="effort limit, or a size where there is none")
-    scale: Vector = numbers("nv", unit="1 or m/rad", meaning="what a radian's worth is: 1, prismatic joints 0.3 m")
-    sampling: Vector = numbers(1, unit="s", meaning="between two measurements, by those that differ")
+    largest_rejected: Vector = numbers(
+        "nv", unit="N m or N", meaning="bound of what is unexplained"
+    )
+    effort_size: Vector = numbers(
+        "nv", unit="N m or N", meaning="effort limit, or a size where there is none"
+    )
+    scale: Vector = numbers(
+        "nv", unit="1 or m/rad", meaning="what a radian's worth is: 1, prismatic joints 0.3 m"
+    )
+    sampling: Vector = numbers(
+        1, unit="s", meaning="between two measurements, by those that differ"
+    )
     period: Vector = numbers(1, unit="s", meaning="mean control period")
     whole_delay: Vector = numbers(1, unit="s", meaning="of the loop: actuator, holding, velocity")
     natural: Vector = numbers(1, unit="rad/s", meaning="natural frequency of the error")
     low_pass: Vector = numbers(1, unit="rad/s", meaning="corner of the velocity from positions")
     velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity from positions")
-    repeated: Integers = integers("nv", meaning="1 if the position is a measurement that was published before")
+    repeated: Integers = integers(
+        "nv", meaning="1 if the position is a measurement that was published before"
+    )
     waited: Vector = numbers("nv", unit="s", meaning="time since the last one that was not")
     told: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity of that one")
     last_change: Vector = numbers("nv", unit="rad or m", meaning="of the position, other than 0")
-    position_before: Vector = numbers("nv", unit="rad or m", meaning="position of the last new measurement")
+    position_before: Vector = numbers(
+        "nv", unit="rad or m", meaning="position of the last new measurement"
+    )
     feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
     held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
     calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")
-    nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics for the reference's acceleration")
-    past: Matrix = numbers(PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first")
-    passed: Matrix = numbers(5, "nv", meaning="states of the filters of velocity (2) and effort (3)")
+    nominal: Vector = numbers(
+        "nv", unit="N m or N", meaning="inverse dynamics for the reference's acceleration"
+    )
+    past: Matrix = numbers(
+        PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first"
+    )
+    passed: Matrix = numbers(
+        5, "nv", meaning="states of the filters of velocity (2) and effort (3)"
+    )
     ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
-    swing: Vector = numbers("nv", unit="s", meaning="time since the ringing changed its side, with the sign of it")
-    peak: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before")
-    swings: Integers = integers("nv", meaning="quick swings, one after the other, that did not decay")
-    share: Vector = numbers("nv", meaning="root of the share of its feedback that a joint has, less once it has rung")
-    evidence: Matrix = numbers(4, "nv", meaning="Σ v², v ∫τ − M v², v ∫τ, (∫τ)² of what rang, less what was forgotten")
-    rotor: Vector = numbers("nv", unit="kg m² or kg", meaning="rotor inertia that the feedback is for")
-    rejected: Vector = numbers("nv", unit="N m or N", meaning="integral part of what is unexplained")
+    swing: Vector = numbers(
+        "nv", unit="s", meaning="time since the ringing changed its side, with the sign of it"
+    )
+    peak: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before"
+    )
+    swings: Integers = integers(
+        "nv", meaning="quick swings, one after the other, that did not decay"
+    )
+    share: Vector = numbers(
+        "nv", meaning="root of the share of its feedback that a joint has, less once it has rung"
+    )
+    evidence: Matrix = numbers(
+        4, "nv", meaning="Σ v², v ∫τ − M v², v ∫τ, (∫τ)² of what rang, less what was forgotten"
+    )
+    rotor: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="rotor inertia that the feedback is for"
+    )
+    rejected: Vector = numbers(
+        "nv", unit="N m or N", meaning="integral part of what is unexplained"
+    )
     stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
     side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
-    taken: Vector = numbers("nv", unit="N m or N", meaning="part of it that the last breaking free took")
-    stuck: Vector = numbers("nv", unit="s", meaning="time that a joint is stuck; below 0: a pulse acts")
-    pulse: Vector = numbers("nv", unit="N m or N", meaning="pulse that moves a joint that is stuck at rest")
+    taken: Vector = numbers(
+        "nv", unit="N m or N", meaning="part of it that the last breaking free took"
+    )
+    stuck: Vector = numbers(
+        "nv", unit="s", meaning="time that a joint is stuck; below 0: a pulse acts"
+    )
+    pulse: Vector = numbers(
+        "nv", unit="N m or N", meaning="pulse that moves a joint that is stuck at rest"
+    )
     struck: Vector = numbers("nv", unit="rad or m", meaning="error before the last pulse")
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
-    claimed: Vector = numbers("nv", unit="N m or N", meaning="friction that the law would compensate")
-    unexplained: Vector = numbers("nv", unit="N m or N", meaning="effort that the model does not explain")
-    drive: Matrix = numbers(4, "nv", unit="N m or N", meaning="effort beyond two balances; as the joint last moved")
-    let_go: Vector = numbers("nv", unit="s", meaning="time without effort; a joint gets none until it is seen to move")
-    owed: Matrix = numbers(3, "nv", meaning="speed and way that it owes a joint that shows none; velocity before")
-    moving: Matrix = numbers(3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion")
+    claimed: Vector = numbers(
+        "nv", unit="N m or N", meaning="friction that the law would compensate"
+    )
+    unexplained: Vector = numbers(
+        "nv", unit="N m or N", meaning="effort that the model does not explain"
+    )
+    drive: Matrix = numbers(
+        4, "nv", unit="N m or N", meaning="effort beyond two balances; as the joint last moved"
+    )
+    let_go: Vector = numbers(
+        "nv", unit="s", meaning="time without effort; a joint gets none until it is seen to move"
+    )
+    owed: Matrix = numbers(
+        3, "nv", meaning="speed and way that it owes a joint that shows none; velocity before"
+    )
+    moving: Matrix = numbers(
+        3, "nv", unit="s, N m s or N s", meaning="∫ of 1, |unexplained|, |M a_d| over motion"
+    )
 
 
 class FrictionMemory(Declared):
@@ -138,28 +209,56 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     # reactions
     mode: Integers = integers(1, meaning="number of the mode of operation")
     fault: Integers = integers(1, meaning="reason of a fault that stands, or 0")
-    next: Integers = integers(1, meaning="step at which the cycle goes on after a verdict, −1: not at all")
+    next: Integers = integers(
+        1, meaning="step at which the cycle goes on after a verdict, −1: not at all"
+    )
     ended: Integers = integers(2, meaning="status with which the active goal is to end, or 0; why")
-    stopped: Integers = integers(2, meaning="status with which all goals are to end in a stop, or 0; why")
+    stopped: Integers = integers(
+        2, meaning="status with which all goals are to end in a stop, or 0; why"
+    )
     # arrival
     q: Vector = numbers("nv", unit="rad or m", meaning="measured position that the cycle is for")
-    v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity that the cycle is for")
+    v: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="measured velocity that the cycle is for"
+    )
     last: Integers = integers(1, unit="ns", meaning="newest stamp")
     started: Integers = integers(1, meaning="1 once a state has arrived")
     stale: Integers = integers(1, meaning="1 after a gap that the watch has seen")
     returns: Vector = numbers(1, meaning="times that the stamps ran back, less one for each second")
     timeout: Integers = integers(1, unit="ns", meaning="longest gap between two states")
-    largest_jump: Vector = numbers(1, unit="rad or m", meaning="jump that is accepted; infinite: any")
-    adrift: Integers = integers(1, meaning="1 after a jump of a moving arm, until a state follows on the last good one")
-    agreement: Vector = numbers("nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s")
-    travel: Vector = numbers("nv", unit="rad² or m²", meaning="mean of both squared, over the same time")
-    ways: Matrix = numbers(2, "nv", unit="rad or m", meaning="way gone and way said, over the same time")
-    digit: Vector = numbers("nv", unit="rad or m", meaning="smallest change of the position seen; 0 before any")
-    rated_speed: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity limit of the description")
-    fast: Integers = integers("nv", meaning="2 for each state far above it, less 1 for each other one")
-    change: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the velocity from the state before")
-    astray: Vector = numbers("nv", meaning="logarithm of its growth, away from the reference, since it began to grow")
-    hidden: Vector = numbers("nv", unit="rad or m", meaning="way said since the position has changed, over some 0.2 s")
+    largest_jump: Vector = numbers(
+        1, unit="rad or m", meaning="jump that is accepted; infinite: any"
+    )
+    adrift: Integers = integers(
+        1, meaning="1 after a jump of a moving arm, until a state follows on the last good one"
+    )
+    agreement: Vector = numbers(
+        "nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s"
+    )
+    travel: Vector = numbers(
+        "nv", unit="rad² or m²", meaning="mean of both squared, over the same time"
+    )
+    ways: Matrix = numbers(
+        2, "nv", unit="rad or m", meaning="way gone and way said, over the same time"
+    )
+    digit: Vector = numbers(
+        "nv", unit="rad or m", meaning="smallest change of the position seen; 0 before any"
+    )
+    rated_speed: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="velocity limit of the description"
+    )
+    fast: Integers = integers(
+        "nv", meaning="2 for each state far above it, less 1 for each other one"
+    )
+    change: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="of the velocity from the state before"
+    )
+    astray: Vector = numbers(
+        "nv", meaning="logarithm of its growth, away from the reference, since it began to grow"
+    )
+    hidden: Vector = numbers(
+        "nv", unit="rad or m", meaning="way said since the position has changed, over some 0.2 s"
+    )
     fresh: Integers = integers(1, meaning="1 in the first cycle after a start")
     dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
     # reference
@@ -167,15 +266,27 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     continuous: Integers = integers("nv", meaning="1 where a joint turns without limits")
     commanded: Integers = integers("nv", meaning="1 where a joint is commanded")
     knot: Integers = integers(1, unit="ns", meaning="start of the piece")
-    piece: Matrix = numbers(8, "nv", meaning="coefficients of 1, τ … τ⁵ of the path, of 1, τ of its effort; τ in s")
+    piece: Matrix = numbers(
+        8, "nv", meaning="coefficients of 1, τ … τ⁵ of the path, of 1, τ of its effort; τ in s"
+    )
     due: Integers = integers(1, unit="ns", meaning="when the piece is over, or a goal begins")
-    reference: Matrix = numbers(3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration")
-    error: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity")
+    reference: Matrix = numbers(
+        3, "nv", unit="rad, rad/s, rad/s²", meaning="desired position, velocity, acceleration"
+    )
+    error: Matrix = numbers(
+        2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity"
+    )
     goal_open: Integers = integers(1, meaning="1 while a trajectory's goal is active")
     goal_end: Integers = integers(1, unit="ns", meaning="when the goal is due")
-    goal_time: Integers = integers(1, unit="ns", meaning="by which the goal may be late; 0: no limit")
-    path_tolerance: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="largest errors on the way; 0: not watched")
-    goal_tolerance: Matrix = numbers(2, "nv", unit="rad, rad/s", meaning="largest errors at the goal; 0: not watched")
+    goal_time: Integers = integers(
+        1, unit="ns", meaning="by which the goal may be late; 0: no limit"
+    )
+    path_tolerance: Matrix = numbers(
+        2, "nv", unit="rad, rad/s", meaning="largest errors on the way; 0: not watched"
+    )
+    goal_tolerance: Matrix = numbers(
+        2, "nv", unit="rad, rad/s", meaning="largest errors at the goal; 0: not watched"
+    )
     # law
     integrates: Integers = integers(1, meaning="1 if the law uses z")
     z: Vector = numbers("nv", unit="rad s or m s", meaning="integral of the position error")
@@ -186,47 +297,85 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     gains: Matrix = numbers(GAINS, "nv", meaning="the law's gains, in the order of its fields")
     uses_gravity: Integers = integers(1, meaning="1 if the law asks for g(q)")
     uses_inertia: Integers = integers(1, meaning="1 if the law asks for M(q)")
-    uses_motion: Integers = integers(1, meaning="1 if the law asks for inverse dynamics at the state")
-    uses_motion_of_reference: Integers = integers(1, meaning="1 if it asks for them at the reference")
+    uses_motion: Integers = integers(
+        1, meaning="1 if the law asks for inverse dynamics at the state"
+    )
+    uses_motion_of_reference: Integers = integers(
+        1, meaning="1 if it asks for them at the reference"
+    )
     gravity: Vector = numbers("nv", unit="N m or N", meaning="g(q)")
     inertia: Matrix = numbers("nv", "nv", unit="kg m²", meaning="M(q)")
-    a: Vector = numbers("nv", unit="rad/s²", meaning="acceleration that the law asked the robot for")
+    a: Vector = numbers(
+        "nv", unit="rad/s²", meaning="acceleration that the law asked the robot for"
+    )
     motion: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics for a")
-    motion_of_reference: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
-    wrenches: Matrix = numbers("nv", 6, unit="N m, N", meaning="[moment; force] of the joints, child link's frame")
+    motion_of_reference: Vector = numbers(
+        "nv", unit="N m or N", meaning="inverse dynamics at the reference"
+    )
+    wrenches: Matrix = numbers(
+        "nv", 6, unit="N m, N", meaning="[moment; force] of the joints, child link's frame"
+    )
     # joint wrenches
-    inverts: Integers = integers(1, meaning="1 if the law is inverse dynamics and friction, and nothing else")
+    inverts: Integers = integers(
+        1, meaning="1 if the law is inverse dynamics and friction, and nothing else"
+    )
     want_wrenches: Integers = integers(1, meaning="1 if wrenches are to be known in this cycle")
-    wrench_source: Integers = integers(1, meaning="where their acceleration comes from, see the step law")
-    wrench_cutoff: Vector = numbers(1, unit="Hz", meaning="of the low-pass for the velocity's derivative")
-    wrench_acceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="acceleration that they belong to")
+    wrench_source: Integers = integers(
+        1, meaning="where their acceleration comes from, see the step law"
+    )
+    wrench_cutoff: Vector = numbers(
+        1, unit="Hz", meaning="of the low-pass for the velocity's derivative"
+    )
+    wrench_acceleration: Vector = numbers(
+        "nv", unit="rad/s² or m/s²", meaning="acceleration that they belong to"
+    )
     net: Vector = numbers("nv", unit="N m or N", meaning="efforts that reach the links")
-    velocity_before: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that was differentiated last")
+    velocity_before: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="velocity that was differentiated last"
+    )
     differentiates: Integers = integers(1, meaning="1 if that was in the cycle before")
     # added efforts
     takes_efforts: Integers = integers(1, meaning="1 if efforts of a path are to be added")
     adds_feedforward: Integers = integers(1, meaning="1 if the path has efforts to add")
     pushed: Integers = integers(1, meaning="1 if there are known external wrenches")
-    wrench_until: Integers = integers("nl", unit="ns", meaning="when each of them is forgotten; 0: there is none")
+    wrench_until: Integers = integers(
+        "nl", unit="ns", meaning="when each of them is forgotten; 0: there is none"
+    )
     wrench_due: Integers = integers(1, unit="ns", meaning="when the oldest of them is forgotten")
-    external: Matrix = numbers("nb", 6, unit="N m, N", meaning="known external wrenches on the bodies, or 0")
+    external: Matrix = numbers(
+        "nb", 6, unit="N m, N", meaning="known external wrenches on the bodies, or 0"
+    )
     external_efforts: Vector = numbers("nv", unit="N m or N", meaning="Σ Jᵀ f of them")
     # blending
     blending: Integers = integers(1, meaning="0 no, 1 begins with the next effort, 2 fades")
     blend_start: Integers = integers(1, unit="ns", meaning="when fading began")
     blend_duration: Integers = integers(1, unit="ns", meaning="how long it lasts")
-    offset: Vector = numbers("nv", unit="N m or N", meaning="old effort minus new one when fading began")
+    offset: Vector = numbers(
+        "nv", unit="N m or N", meaning="old effort minus new one when fading began"
+    )
     # limits
     lower: Vector = numbers("nv", unit="rad or m", meaning="lower position limit")
     upper: Vector = numbers("nv", unit="rad or m", meaning="upper position limit")
     velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="largest speed")
-    deceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="with which a joint brakes for a limit")
-    margin: Vector = numbers("nv", unit="rad or m", meaning="width of the soft zone inside a position limit")
-    zone_rate: Vector = numbers(1, unit="1/s", meaning="speed allowed in the zone, per distance to the limit")
-    braking_rate: Vector = numbers(1, unit="1/s", meaning="deceleration of a joint that is too fast, per excess")
+    deceleration: Vector = numbers(
+        "nv", unit="rad/s² or m/s²", meaning="with which a joint brakes for a limit"
+    )
+    margin: Vector = numbers(
+        "nv", unit="rad or m", meaning="width of the soft zone inside a position limit"
+    )
+    zone_rate: Vector = numbers(
+        1, unit="1/s", meaning="speed allowed in the zone, per distance to the limit"
+    )
+    braking_rate: Vector = numbers(
+        1, unit="1/s", meaning="deceleration of a joint that is too fast, per excess"
+    )
     dry: Vector = numbers("nv", unit="N m or N", meaning="dry friction in the description")
-    viscous: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="viscous friction in the description")
-    creep: Vector = numbers("nv", unit="rad/s or m/s", meaning="allowed speed below which friction is not allowed for")
+    viscous: Vector = numbers(
+        "nv", unit="N m s/rad or N s/m", meaning="viscous friction in the description"
+    )
+    creep: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="allowed speed below which friction is not allowed for"
+    )
     near: Integers = integers("nv", meaning="1 where a joint is near a limit of its motion")
     bias: Vector = numbers("nv", unit="N m or N", meaning="C q̇ + g")
     effort_limit: Vector = numbers("nv", unit="N m or N", meaning="largest effort")
@@ -236,15 +385,27 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     cut: Integers = integers(1, meaning="1 if a limit took anything away in this cycle")
     hits: Integers = integers(4, meaning="joints cut in this cycle, by cause: see LIMITS")
     # command
-    effort: Vector = numbers("nv", unit="N m or N", meaning="effort of the joints, gravity included")
+    effort: Vector = numbers(
+        "nv", unit="N m or N", meaning="effort of the joints, gravity included"
+    )
     previous: Vector = numbers("nv", unit="N m or N", meaning="effort of the cycle before")
-    robot_holds: Integers = integers(1, meaning="1 if the robot adds g(q) without payload itself, 2: C q̇ + g")
+    robot_holds: Integers = integers(
+        1, meaning="1 if the robot adds g(q) without payload itself, 2: C q̇ + g"
+    )
     held: Vector = numbers("nv", unit="N m or N", meaning="what it adds")
-    command: Vector = numbers("nv", unit="N m or N", meaning="what is sent: effort minus what the robot adds")
-    safe_holds: Integers = integers(1, meaning="1 if the safe command holds the arm against gravity, 0: no effort")
-    falls: Integers = integers(1, meaning="1 once the arm gets faster under a safe command that should hold it")
+    command: Vector = numbers(
+        "nv", unit="N m or N", meaning="what is sent: effort minus what the robot adds"
+    )
+    safe_holds: Integers = integers(
+        1, meaning="1 if the safe command holds the arm against gravity, 0: no effort"
+    )
+    falls: Integers = integers(
+        1, meaning="1 once the arm gets faster under a safe command that should hold it"
+    )
     safe_effort: Vector = numbers("nv", unit="N m or N", meaning="the safe command")
-    answer_at: Integers = integers(2, meaning="word at which the commands begin; 1 if the answer has a stamp")
+    answer_at: Integers = integers(
+        2, meaning="word at which the commands begin; 1 if the answer has a stamp"
+    )
     answer_count: Integers = integers(1, meaning="commands in an answer")
     answer_joints: Integers = integers("nv", meaning="which joint's command each of them is")
     # the robot, payload included, and the law
@@ -254,7 +415,9 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     mass_matrix: Kernel = kernel("q", "out inertia")
     efforts_of_wrenches: Kernel = kernel("q", "external", "out efforts")
     forward_dynamics: Kernel = kernel("q", "v", "net", "out wrench_acceleration")
-    wrenches_under_load: Kernel = kernel("q", "v", "wrench_acceleration", "external", "out efforts", "out wrenches")
+    wrenches_under_load: Kernel = kernel(
+        "q", "v", "wrench_acceleration", "external", "out efforts", "out wrenches"
+    )
     gravity_that_the_robot_adds: Kernel = kernel("q", "out efforts")
     bias_that_the_robot_adds: Kernel = kernel("q", "v", "out efforts")
     law_before: Kernel = kernel(*_LAW_INPUTS, "out a")
@@ -263,7 +426,11 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
 
 _LOADED: Options = (("external", True),)
 _FUNCTIONS: dict[str, tuple[str, Options]] = {
-    **{name: (name, ()) for name, x in fields(CycleMemory).items() if x.kind == "kernel" and name in TABLE},
+    **{
+        name: (name, ())
+        for name, x in fields(CycleMemory).items()
+        if x.kind == "kernel" and name in TABLE
+    },
     "efforts_of_wrenches": ("external_efforts", _LOADED),
     "wrenches_under_load": ("inverse_dynamics_wrenches", _LOADED),
 }
@@ -288,15 +455,22 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
     compiled = all(hasattr(function.engine, "callee") for function in functions.values())
     sizes = {"nv": model.nv, "nb": model.nb, "nl": len(model.link_names)}
     memory = Memory(CycleMemory, sizes, functions, compiled=compiled)
-    memory["continuous"][:] = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
+    memory["continuous"][:] = [
+        model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names
+    ]
     memory["commanded"][:] = memory["share"][:] = 1
     return memory, compiled
 
 
 def bound(
-    memory: Memory[Declared], routines: Routines | InterpretedRoutines, routine: Routine, *arrays: np.ndarray
+    memory: Memory[Declared],
+    routines: Routines | InterpretedRoutines,
+    routine: Routine,
+    *arrays: np.ndarray,
 ) -> Routine:
     """A routine with its first arguments, the memory and arrays, for calls that take microseconds."""
     if isinstance(routines, Routines):
-        return partial(routines.held(routine.__name__), *(x.ctypes.data for x in (memory.block, *arrays)))
+        return partial(
+            routines.held(routine.__name__), *(x.ctypes.data for x in (memory.block, *arrays))
+        )
     return partial(routine, memory.python, *(x.data for x in arrays))

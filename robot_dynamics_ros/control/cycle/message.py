@@ -14,8 +14,19 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory, bound
 from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
-from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed, number, put_number, put_word, word
-from robot_dynamics_ros.dynamics.engine.routines import Integers, InterpretedRoutines, Memory, Routines
+from robot_dynamics_ros.dynamics.engine.codegen.packed import (
+    Packed,
+    number,
+    put_number,
+    put_word,
+    word,
+)
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Integers,
+    InterpretedRoutines,
+    Memory,
+    Routines,
+)
 
 FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
 """Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements."""
@@ -33,7 +44,10 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
         return LAYOUT
     compared = HEAD + 3 * p.nv
     for k in range(table[0]):
-        if word(message, table[compared + 3 * k]) & table[compared + 3 * k + 1] != table[compared + 3 * k + 2]:
+        if (
+            word(message, table[compared + 3 * k]) & table[compared + 3 * k + 1]
+            != table[compared + 3 * k + 2]
+        ):
             return LAYOUT
     for i in range(p.nv):
         for row in range(2):
@@ -81,7 +95,9 @@ class StateLayout:
     def __init__(self, example: bytes, fixed: bytes, places: Sequence[Sequence[int]]) -> None:
         rows = [[int(x) for x in row] for row in places]
         n, words = len(rows[0]), len(fixed) // 4
-        bits = np.frombuffer(bytes(255 * (x != 0) for x in fixed[: 4 * words]), np.uint32).astype(np.int64)
+        bits = np.frombuffer(bytes(255 * (x != 0) for x in fixed[: 4 * words]), np.uint32).astype(
+            np.int64
+        )
         values = np.frombuffer(bytes(example[: 4 * words]), np.uint32).astype(np.int64)
         compared = [k for k in range(words) if bits[k]]
         shortest = max(len(fixed), 4 * (2 + max(x for row in rows for x in row)))
@@ -92,10 +108,14 @@ class StateLayout:
         self._as_parameter_ = self.table.ctypes.data  # compiled code is handed the table's address
 
 
-Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]  # a message of so many bytes → a verdict
+Read: TypeAlias = Callable[
+    [bytes | memoryview, int, StateLayout], int
+]  # a message of so many bytes → a verdict
 
 
-def reading(memory: Memory[ArrivedState], routines: Routines | InterpretedRoutines | None = None) -> Read:
+def reading(
+    memory: Memory[ArrivedState], routines: Routines | InterpretedRoutines | None = None
+) -> Read:
     """:func:`read_state` into one memory, compiled if the routines for it are."""
     if isinstance(routines, Routines):
         return bound(memory, routines, read_state)

@@ -7,12 +7,24 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import short_way
 from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import DONE, GOAL_LATE, GOAL_REACHED, PATH_VIOLATED, REFERENCE_DUE
+from robot_dynamics_ros.control.cycle.verdicts import (
+    DONE,
+    GOAL_LATE,
+    GOAL_REACHED,
+    PATH_VIOLATED,
+    REFERENCE_DUE,
+)
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
 
 def take_piece(
-    p: CycleMemory, polynomials: Matrix, due: int, mode: int, with_effort: int, goal_open: int, goal_end: int
+    p: CycleMemory,
+    polynomials: Matrix,
+    due: int,
+    mode: int,
+    with_effort: int,
+    goal_open: int,
+    goal_end: int,
 ) -> None:
     """Follow these polynomials, (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of effort, from ``time``
     until ``due``, in this mode; and watch over the goal if one is open."""
@@ -31,7 +43,9 @@ def follow_reference(p: CycleMemory) -> int:
         return REFERENCE_DUE
     sample(p)
     for i in range(p.nv):
-        if p.tracks[0] == 0 or p.commanded[i] == 0:  # the reference of a joint that is not driven is its measured state
+        if (
+            p.tracks[0] == 0 or p.commanded[i] == 0
+        ):  # the reference of a joint that is not driven is its measured state
             p.reference[0, i], p.reference[1, i], p.reference[2, i] = p.q[i], p.v[i], 0.0
     compute_errors(p)
     return watch_tolerances(p) if p.tracks[0] == 1 else DONE
@@ -42,10 +56,12 @@ def sample(p: CycleMemory) -> None:
     t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
     for i in range(p.nv):
         p.reference[0, i] = p.piece[0, i] + t * (
-            p.piece[1, i] + t * (p.piece[2, i] + t * (p.piece[3, i] + t * (p.piece[4, i] + t * p.piece[5, i])))
+            p.piece[1, i]
+            + t * (p.piece[2, i] + t * (p.piece[3, i] + t * (p.piece[4, i] + t * p.piece[5, i])))
         )
         p.reference[1, i] = p.piece[1, i] + t * (
-            2.0 * p.piece[2, i] + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
+            2.0 * p.piece[2, i]
+            + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
         )
         p.reference[2, i] = 2.0 * p.piece[2, i] + t * (
             6.0 * p.piece[3, i] + t * (12.0 * p.piece[4, i] + t * 20.0 * p.piece[5, i])

@@ -12,7 +12,12 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle import verdicts as verdict_of
-from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle, start_blend
+from robot_dynamics_ros.control.cycle.cycle import (
+    AT_ONCE,
+    BETWEEN_CYCLES,
+    control_cycle,
+    start_blend,
+)
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import MODES, CycleMemory, Mode, bound
@@ -62,7 +67,9 @@ class CycleRunner:
     observer: MomentumObserver | None = None
     flange: FlangeLoad | None = None
 
-    def __init__(self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None) -> None:
+    def __init__(
+        self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None
+    ) -> None:
         self.model, self.options, self.law, self._wanted_law = model, options, law, law
         self.work = Workspace(model)
         self.base = self._coming = self.work.kernels
@@ -72,22 +79,32 @@ class CycleRunner:
         self.memory = memory = self.work.memory
         self.p, self.compiled = memory.python, self.work.compiled
         self.want_wrenches = self.want_efforts = True
-        self.effort, self.command, self.previous = (memory[x] for x in ("effort", "command", "previous"))
+        self.effort, self.command, self.previous = (
+            memory[x] for x in ("effort", "command", "previous")
+        )
         table = JointTable.of(model, options.joints)
         memory["commanded"][:] = table.commanded
         self.guards = Guards(model, guards)
         self.guards.load(memory)
-        memory["rated_speed"][:] = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
+        memory["rated_speed"][:] = np.where(
+            model.velocity_limit > 0.0, model.velocity_limit, np.inf
+        )
         memory["timeout"][0] = nanoseconds(options.state_timeout)
         memory["largest_jump"][0] = options.max_state_jump or np.inf
         memory["blend_duration"][0] = nanoseconds(options.blend_time)
         memory["takes_efforts"][0] = options.trajectory_effort == "add"
         memory["safe_holds"][0] = options.safe_command == "gravity"
-        memory["wrench_source"][0] = CHOICES["wrench_acceleration"].index(options.wrench_acceleration)
+        memory["wrench_source"][0] = CHOICES["wrench_acceleration"].index(
+            options.wrench_acceleration
+        )
         memory["wrench_cutoff"][0] = options.differentiation_cutoff
-        memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(options.gravity_compensated_by)
+        memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(
+            options.gravity_compensated_by
+        )
         changed, deceleration = self._reference_changed, memory["deceleration"]
-        self.motion = ReferenceGenerator(table, options, deceleration, changed, compiled=self.compiled)
+        self.motion = ReferenceGenerator(
+            table, options, deceleration, changed, compiled=self.compiled
+        )
         self.external_wrenches: dict[str, Array] = {}
         memory["wrench_due"][0] = NEVER
         routines = (control_cycle, read_state, compute_wrenches, *BETWEEN_CYCLES)
@@ -103,7 +120,10 @@ class CycleRunner:
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
         memory, answer = self.memory, answer or AnswerLayout(bytearray(16), 0, (), False)
-        memory["answer_count"][0], memory["answer_at"][:] = len(answer.joints), (answer.first, answer.stamped)
+        memory["answer_count"][0], memory["answer_at"][:] = (
+            len(answer.joints),
+            (answer.first, answer.stamped),
+        )
         memory["answer_joints"][: len(answer.joints)] = answer.joints
         self._buffer = np.frombuffer(answer.buffer, np.uint8)  # a buffer in use cannot be resized
         self._run: Callable[[int], int] = bound(memory, self.routines, control_cycle, self._buffer)
@@ -163,7 +183,9 @@ class CycleRunner:
         ArgumentError: the controller was made without that step."""
         if self.options.robustness is None:
             remedy = "Make it with ControllerOptions(robustness=Robustness())."
-            raise ArgumentError("the controller was made without robustness", where="set_robustness", remedy=remedy)
+            raise ArgumentError(
+                "the controller was made without robustness", where="set_robustness", remedy=remedy
+            )
         self.options = dataclasses.replace(self.options, robustness=robustness)
         load_rejection(self.memory, robustness, self.model)
         start_blend(self.p)
@@ -227,7 +249,9 @@ class CycleRunner:
         self.external_wrenches.pop(link, None)
         if wrench is not None:
             remedy = "Use [moment; force], N m and N, in its frame."
-            self.external_wrenches[link] = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
+            self.external_wrenches[link] = vector(
+                wrench, 6, f"external wrench on {link!r}", remedy=remedy
+            )
             until = t + nanoseconds(self.options.wrench_timeout) + 1
         self.between_cycles("know_wrench", k, until)
         self.gather_wrenches()
@@ -284,9 +308,15 @@ class CycleRunner:
         elif verdict == verdict_of.OWN_LAW:
             self._evaluate_own_law()
         elif verdict == verdict_of.WRENCH_DUE:
-            self.counts["external_wrench_expired"] += self.routines["expire_wrenches"](self.memory, self.p.time[0])
-            until = dict(zip(self.model.link_names, self.memory["wrench_until"].tolist(), strict=True))
-            self.external_wrenches = {link: w for link, w in self.external_wrenches.items() if until[link] > 0}
+            self.counts["external_wrench_expired"] += self.routines["expire_wrenches"](
+                self.memory, self.p.time[0]
+            )
+            until = dict(
+                zip(self.model.link_names, self.memory["wrench_until"].tolist(), strict=True)
+            )
+            self.external_wrenches = {
+                link: w for link, w in self.external_wrenches.items() if until[link] > 0
+            }
             self.gather_wrenches()
         else:
             text = _words(self, verdict)
@@ -330,7 +360,10 @@ class CycleRunner:
         joint state the controller recovers and holds where the arm then is; a fault stays until it is activated again."""
         safe = self.mode is Mode.SAFE
         reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
-        if self.between_cycles("watch_state", t, text=f"the joint state is stale: {reason}") and not safe:
+        if (
+            self.between_cycles("watch_state", t, text=f"the joint state is stale: {reason}")
+            and not safe
+        ):
             self.counts["stale_state"] += 1
             self.safe_reason = reason
         return self.command if self.mode is Mode.SAFE else None
@@ -370,7 +403,9 @@ def _words(c: CycleRunner, verdict: int) -> str:
             way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
             c.jump = f"the joint state has jumped: {joint} {way}"
         case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
-            wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(verdict, "recovered")
+            wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(
+                verdict, "recovered"
+            )
             return c.jump or f"the joint state's time went wrong: {wrong}"
         case verdict_of.GOAL_REACHED:
             return c.motion.remark(c.work.e)
@@ -378,13 +413,19 @@ def _words(c: CycleRunner, verdict: int) -> str:
             error, tolerance, late = c.memory["bad_value"].tolist()
             after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
             words, what = REASONS[p.ended[1]].words, ("position", "velocity")[field]
-            return f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
+            return (
+                f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
+            )
         case verdict_of.EFFORT_NOT_FINITE:
             return c._law_failed
         case verdict_of.CONTRADICTED:
             return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
         case verdict_of.RUNAWAY:
-            cut = "; or the motion needs more effort than the limits allow" if any(c.memory["saturated"]) else ""
+            cut = (
+                "; or the motion needs more effort than the limits allow"
+                if any(c.memory["saturated"])
+                else ""
+            )
             return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{_light_joint(p, i)}"
         case verdict_of.ELSEWHERE:
             return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
@@ -393,9 +434,15 @@ def _words(c: CycleRunner, verdict: int) -> str:
         case verdict_of.LOST:
             return f"{c.jump}, in motion, and no state that follows came within {c.options.state_timeout:g} s"
         case verdict_of.FROZEN | verdict_of.UNMOVED:
-            effort = p.previous[i] or p.asked[i]  # of a joint that was let go: what a new goal asks for
+            effort = (
+                p.previous[i] or p.asked[i]
+            )  # of a joint that was let go: what a new goal asks for
             at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
-            let_go = "; it gets no effort until it is seen to move" if verdict == verdict_of.UNMOVED else ""
+            let_go = (
+                "; it gets no effort until it is seen to move"
+                if verdict == verdict_of.UNMOVED
+                else ""
+            )
             cause = "is its encoder dead, its brake closed, or its way blocked?"
             return f"{joint} stands still at {at}: {cause}{let_go}"
     return ""

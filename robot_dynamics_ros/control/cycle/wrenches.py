@@ -8,7 +8,9 @@ from robot_dynamics_ros.control.cycle.law import without_friction
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
-COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(4)  # in the order of ``ControllerOptions.wrench_acceleration``
+COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(
+    4
+)  # in the order of ``ControllerOptions.wrench_acceleration``
 
 
 def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> None:
@@ -27,7 +29,9 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
             p.wrench_acceleration[i] = p.a[i]
     else:
         for i in range(p.nv):
-            p.net[i] = measured[i] if is_measured and p.wrench_source[0] == MEASURED else p.effort[i]
+            p.net[i] = (
+                measured[i] if is_measured and p.wrench_source[0] == MEASURED else p.effort[i]
+            )
         if p.rubs[0] == 1:  # what the motors spend in the joints before it reaches the links
             without_friction(p, p.net)
         if p.pushed[0] == 1:
@@ -39,7 +43,13 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
 
 def gets_what_the_law_asked(p: CycleMemory) -> bool:
     """Whether the arm gets the acceleration ``a``: the law inverts the dynamics, and its effort was not altered."""
-    altered = p.robust[0] == 1 or p.pushed[0] == 1 or p.adds_feedforward[0] == 1 or p.blending[0] > 0 or p.cut[0] == 1
+    altered = (
+        p.robust[0] == 1
+        or p.pushed[0] == 1
+        or p.adds_feedforward[0] == 1
+        or p.blending[0] > 0
+        or p.cut[0] == 1
+    )
     for i in range(p.nv):
         altered = altered or p.commanded[i] == 0
     return p.inverts[0] == 1 and not altered
@@ -54,6 +64,8 @@ def differentiate(p: CycleMemory) -> None:
             p.wrench_acceleration[i] = 0.0
         elif dt > 0.0:
             change = (p.v[i] - p.velocity_before[i]) / dt
-            p.wrench_acceleration[i] = p.wrench_acceleration[i] + share * (change - p.wrench_acceleration[i])
+            p.wrench_acceleration[i] = p.wrench_acceleration[i] + share * (
+                change - p.wrench_acceleration[i]
+            )
         p.velocity_before[i] = p.v[i]
     p.differentiates[0] = 1

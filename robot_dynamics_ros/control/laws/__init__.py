@@ -45,13 +45,24 @@ __all__ = [
     "bind",
 ]
 
-_ALL = ComputedTorque, PDGravity, FeedforwardPD, JointImpedance, CartesianImpedance, GravityCompensation
+_ALL = (
+    ComputedTorque,
+    PDGravity,
+    FeedforwardPD,
+    JointImpedance,
+    CartesianImpedance,
+    GravityCompensation,
+)
 LAWS: Mapping[str, type[Law]] = MappingProxyType({law.name: law for law in _ALL})
 
 
 def gain_fields(law: type[Law]) -> dict[str, str]:
     """ "p", "i", "d" → the field of a law that this parameter sets, as far as the law has one."""
-    return {f.metadata["parameter"]: f.name for f in dataclasses.fields(law) if f.metadata.get("parameter")}
+    return {
+        f.metadata["parameter"]: f.name
+        for f in dataclasses.fields(law)
+        if f.metadata.get("parameter")
+    }
 
 
 Row: TypeAlias = ArrayLike  # (n,) a number a joint, or one for all
@@ -69,13 +80,20 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
 
     def efforts(q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0) -> Array:
         for name, value in (("q", q), ("v", v), ("q_d", q_d), ("v_d", v_d), ("a_d", a_d)):
-            as_input(value, (), name)  # real and finite numbers: a law must not turn anything else into efforts
+            as_input(
+                value, (), name
+            )  # real and finite numbers: a law must not turn anything else into efforts
         try:
             x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
             shapes = tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d))
-            problem, remedy = f"expected {model.nv} numbers in each", "Give them in the order of joint_names."
-            raise ArgumentError(problem, where="q, v, q_d, v_d, a_d", got=shapes, remedy=remedy) from None
+            problem, remedy = (
+                f"expected {model.nv} numbers in each",
+                "Give them in the order of joint_names.",
+            )
+            raise ArgumentError(
+                problem, where="q, v, q_d, v_d, a_d", got=shapes, remedy=remedy
+            ) from None
         return law(x, out)
 
     return efforts
@@ -98,7 +116,9 @@ def gravity_compensation(model: RobotModel, q: Row, v: Row = 0.0, **gains: Gain)
     return bind(model, GravityCompensation(**gains))(q, v, q, 0.0, 0.0)
 
 
-def feedforward_pd(model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain) -> Array:
+def feedforward_pd(
+    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
+) -> Array:
     """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of :class:`FeedforwardPD`."""
     return bind(model, FeedforwardPD(**gains))(q, v, q_d, v_d, a_d)
 

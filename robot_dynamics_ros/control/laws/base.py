@@ -49,7 +49,9 @@ class Workspace:
         """The robot as it is now, payload included."""
         return self.kernels.model
 
-    def set(self, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike) -> Workspace:
+    def set(
+        self, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike
+    ) -> Workspace:
         """Load a state and a reference, each (n,), and compute the errors."""
         self.q[:], self.v[:] = q, v
         self.q_d[:], self.v_d[:], self.a_d[:] = q_d, v_d, a_d
@@ -85,7 +87,11 @@ FRICTION_AT = ("measured", "reference")
 
 
 def gain(
-    default: Gain = dataclasses.MISSING, *, size: int | None = None, optional: bool = False, parameter: str = ""
+    default: Gain = dataclasses.MISSING,
+    *,
+    size: int | None = None,
+    optional: bool = False,
+    parameter: str = "",
 ) -> Gain:
     """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them); ``parameter``:
     "p", "i" or "d", the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``."""
@@ -119,7 +125,11 @@ class Law:
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             if f.metadata.get("gain"):
-                value, size, infinite = getattr(self, f.name), f.metadata["size"], f.name == "i_clamp"
+                value, size, infinite = (
+                    getattr(self, f.name),
+                    f.metadata["size"],
+                    f.name == "i_clamp",
+                )
                 if value is None and f.metadata["optional"]:
                     continue
                 where, remedy = f"gain {f.name!r}", "Correct the gain; nothing was changed."
@@ -146,7 +156,9 @@ class Law:
         friction: Friction | None = getattr(self, "friction", None)
         if friction is None:
             return 0.0
-        return friction.effort(x.v if getattr(self, "friction_at", "reference") == "measured" else x.v_d)
+        return friction.effort(
+            x.v if getattr(self, "friction_at", "reference") == "measured" else x.v_d
+        )
 
     @property
     def gain_names(self) -> tuple[str, ...]:
@@ -156,14 +168,23 @@ class Law:
     def check(self, model: RobotModel) -> Law:
         """The law, if it fits the model; ArgumentError: a gain has neither one value nor one for each joint."""
         for f in dataclasses.fields(self):
-            one_a_joint, value = f.metadata.get("gain") and f.metadata["size"] is None, getattr(self, f.name)
+            one_a_joint, value = (
+                f.metadata.get("gain") and f.metadata["size"] is None,
+                getattr(self, f.name),
+            )
             if one_a_joint and value is not None and value.shape not in ((), (model.nv,)):
                 problem = f"{len(value)} values for {model.nv} joints"
                 remedy = f"Give one number, or one for each of {', '.join(model.joint_names)}."
                 raise ArgumentError(problem, where=f"gain {f.name!r}", got=value, remedy=remedy)
         if isinstance(friction := getattr(self, "friction", None), Friction):
             n = len(friction.viscous)
-            expect(n == model.nv, f"that of {model.nv} joints", n, "friction", "Make it with Friction.of(model).")
+            expect(
+                n == model.nv,
+                f"that of {model.nv} joints",
+                n,
+                "friction",
+                "Make it with Friction.of(model).",
+            )
         return self
 
     def prepare(self, kernels: Kernels) -> None:

@@ -56,7 +56,9 @@ class CartesianImpedance(Law):
             try:
                 target = frozen_array(Pose.of(self.target).matrix(), (4, 4))
             except ArgumentError as error:
-                raise ArgumentError(error.problem, where="target", got=self.target, remedy=error.remedy) from None
+                raise ArgumentError(
+                    error.problem, where="target", got=self.target, remedy=error.remedy
+                ) from None
             object.__setattr__(self, "target", target)
 
     def check(self, model: RobotModel) -> Law:

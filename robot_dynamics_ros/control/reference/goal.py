@@ -28,7 +28,9 @@ class ResultCode(enum.IntEnum):
 class TrajectoryRejected(TrajectoryError):
     """A trajectory that the controller refuses; ``code``: the reason as a :class:`ResultCode`."""
 
-    def __init__(self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, **more: Any) -> None:
+    def __init__(
+        self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, **more: Any
+    ) -> None:
         super().__init__(problem, **more)
         self.code = code
 
@@ -71,9 +73,7 @@ class Reason(enum.IntEnum):
     VELOCITY_SIGN = "a joint moves against its velocity: wrong sign or unit in the driver, or another joint's velocity"
     OVERSPEED = "a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0"
     RUNAWAY = "a joint runs away from its reference: wrong sign or unit in the driver, or another joint's state"
-    BEYOND_RANGE = (
-        "a joint is far beyond its position limits: wrong sign or unit in the driver, or another joint's position"
-    )
+    BEYOND_RANGE = "a joint is far beyond its position limits: wrong sign or unit in the driver, or another joint's position"
     LOST = "the joint state jumped in motion, and none that follows on the last good one came: another unit or sign, or an encoder"
     FROZEN = "the position of a joint stands still although its velocity says that it moves: a dead encoder"
     CLOCKS = "the time of joint states runs back again and again: two publishers with clocks that differ, or a recording that is played back"
@@ -118,9 +118,22 @@ class Tolerances:
         """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``: one
         number for all ``n`` joints or one for each; ArgumentError: negative, not finite, or of the wrong length."""
         remedy = "Zero means: however long it takes."
-        expect(0.0 <= goal_time < math.inf, "a non-negative number of seconds", goal_time, "goal_time", remedy)
-        given = {"path": path, "path velocity": 0.0, "goal": goal, "stopped_velocity": stopped_velocity}
-        a, b, c, d = (per_joint(x, n, name, remedy="Zero means: not watched.") for name, x in given.items())
+        expect(
+            0.0 <= goal_time < math.inf,
+            "a non-negative number of seconds",
+            goal_time,
+            "goal_time",
+            remedy,
+        )
+        given = {
+            "path": path,
+            "path velocity": 0.0,
+            "goal": goal,
+            "stopped_velocity": stopped_velocity,
+        }
+        a, b, c, d = (
+            per_joint(x, n, name, remedy="Zero means: not watched.") for name, x in given.items()
+        )
         return cls(a, b, c, d, float(goal_time))
 
     def with_requests(
@@ -137,18 +150,25 @@ class Tolerances:
         """
         columns: dict[str, Array] = {}
         for stage, requests in (("path", path or {}), ("goal", goal or {})):
-            columns |= {f"{stage}_{x}": getattr(self, f"{stage}_{x}").copy() for x in ("position", "velocity")}
+            columns |= {
+                f"{stage}_{x}": getattr(self, f"{stage}_{x}").copy()
+                for x in ("position", "velocity")
+            }
             for joint, request in requests.items():
                 where, remedy = f"{stage}_tolerance", f"The joints are {', '.join(joints)}."
                 expect(joint in joints, "one of the joints", joint, where, remedy)
                 i = list(joints).index(joint)
                 for x in ("position", "velocity"):
                     column = columns[f"{stage}_{x}"]
-                    column[i] = _resolved(getattr(request, x), float(column[i]), f"{where}[{joint}].{x}")
+                    column[i] = _resolved(
+                        getattr(request, x), float(column[i]), f"{where}[{joint}].{x}"
+                    )
                 _resolved(request.acceleration, 0.0, f"{where}[{joint}].acceleration")
         for column in columns.values():
             column.setflags(write=False)
-        return replace(self, goal_time=_resolved(goal_time, self.goal_time, "goal_time_tolerance"), **columns)
+        return replace(
+            self, goal_time=_resolved(goal_time, self.goal_time, "goal_time_tolerance"), **columns
+        )
 
 
 def _resolved(requested: float, default: float, where: str) -> float:
@@ -190,7 +210,9 @@ class Goal:
     code: ResultCode = ResultCode.SUCCESSFUL
     text: str = ""
 
-    def finish(self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = "") -> None:
+    def finish(
+        self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = ""
+    ) -> None:
         """Close the goal; a goal that is done stays as it is."""
         if not self.status.done:
             self.status, self.code, self.text = status, code, text

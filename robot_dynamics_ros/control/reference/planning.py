@@ -14,7 +14,12 @@ from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.tracks import SLACK
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint
-from robot_dynamics_ros.dynamics import gravity_forces, inverse_dynamics, inverse_kinematics, link_pose
+from robot_dynamics_ros.dynamics import (
+    gravity_forces,
+    inverse_dynamics,
+    inverse_kinematics,
+    link_pose,
+)
 from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -23,13 +28,19 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / math.sqrt(3.0)  # of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1
+PEAK_SPEED, PEAK_ACCELERATION = (
+    15.0 / 8.0,
+    10.0 / math.sqrt(3.0),
+)  # of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1
 _SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
 _SPREAD_PRISMATIC = 0.25  # m
 _MARGIN = 0.1  # share of the range kept free at either end
 _MOTION = (0.01, 3600.0)  # s that a motion may be asked to take
 _LONGEST = 14.0  # s; a slow joint makes smaller movements
-_SHARES = (0.5, 0.8)  # of the velocity and effort limits that may be used; the second if the first is too little
+_SHARES = (
+    0.5,
+    0.8,
+)  # of the velocity and effort limits that may be used; the second if the first is too little
 _MOST = 0.95  # of the effort limits for a motion that somebody asked for
 _DRAWS = 40  # tours of one joint that are tried until one stays within its limits
 _BEST_OF = 500  # starts that are tried where gravity is too much at the initial one
@@ -72,30 +83,46 @@ def plan_move(
         TrajectoryError: the arm cannot hold itself somewhere along the move, or ``duration`` is too short.
     """
     check_controllable(model)
-    q0, q1 = (vector(q, model.nq, name, joints=model.joint_names) for q, name in ((q0, "q0"), (q1, "q1")))
+    q0, q1 = (
+        vector(q, model.nq, name, joints=model.joint_names) for q, name in ((q0, "q0"), (q1, "q1"))
+    )
     check_within_limits(model, q0, "q0")
     check_within_limits(model, q1, "q1")
     for name, value in (("scale", scale), ("effort_scale", effort_scale)):
-        expect(0.0 < value <= 1.0, "a number above 0, up to 1", value, name, "It is a factor on the limits.")
+        expect(
+            0.0 < value <= 1.0,
+            "a number above 0, up to 1",
+            value,
+            name,
+            "It is a factor on the limits.",
+        )
     continuous = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     way = q1 - q0
     way -= np.where(continuous, 2.0 * math.pi * np.round(way / (2.0 * math.pi)), 0.0)
     limit = default_deceleration(model.velocity_limit)
     if acceleration is not None:
-        limit = per_joint(acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s².")
+        limit = per_joint(
+            acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s²."
+        )
     distance = np.abs(way)
     velocity = np.where(distance > 0.0, model.velocity_limit, np.inf) * scale
     if (velocity == 0.0).any():
         i = int(np.argmin(velocity))
         problem = f"joint {model.joint_names[i]!r} has to move and its velocity limit is 0"
-        raise TrajectoryError(problem, where="velocity limit", remedy="Correct the URDF's <limit>, or lock the joint.")
+        raise TrajectoryError(
+            problem, where="velocity limit", remedy="Correct the URDF's <limit>, or lock the joint."
+        )
     by_speed = float((PEAK_SPEED * distance / velocity).max())
-    shortest = max(by_speed, math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())), 1e-3)
+    shortest = max(
+        by_speed, math.sqrt(float((PEAK_ACCELERATION * distance / (limit * scale)).max())), 1e-3
+    )
     shortest = max(shortest, _time_for_efforts(model, q0, way, effort_scale, shortest, samples))
     if duration is not None:
         if not math.isfinite(duration) or duration < shortest * (1.0 - 1e-9):
             problem = f"{duration!r} s is too short, the limits need {shortest:.4g} s"
-            raise TrajectoryError(problem, where="duration", got=duration, remedy="Allow more time, or raise scale.")
+            raise TrajectoryError(
+                problem, where="duration", got=duration, remedy="Allow more time, or raise scale."
+            )
         shortest = float(duration)
     rest, end = [0.0] * model.nv, math.ceil(shortest * NANOSECONDS)
     points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
@@ -125,12 +152,17 @@ def _time_for_efforts(
     worst = np.abs(steady) - limit
     if (worst > 0.0).any():
         k, i = (int(j) for j in np.unravel_index(int(np.argmax(worst)), worst.shape))
-        need, place = f"needs {abs(steady[k, i]):.4g} to hold against gravity and friction", f"{float(x[k, 0]):.0%}"
+        need, place = (
+            f"needs {abs(steady[k, i]):.4g} to hold against gravity and friction",
+            f"{float(x[k, 0]):.0%}",
+        )
         problem = f"joint {model.joint_names[i]!r} {need} at {place} of the way, {limit[i]:.4g} is allowed"
         remedy = "Choose another way, a lighter load, or raise effort_scale."
         raise TrajectoryError(problem, where="effort limit", remedy=remedy)
     T = start
-    for _ in range(40):  # viscous friction goes with 1/T and makes T an implicit function; it only grows here
+    for _ in range(
+        40
+    ):  # viscous friction goes with 1/T and makes T an implicit function; it only grows here
         viscous = model.damping * v / T
         room = np.where(dynamic > 0.0, limit - steady - viscous, limit + steady + viscous)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,7 +198,9 @@ class PlannedMotion:
         """The same motion for a controller, ``slower`` times as long."""
         t = self.times[1:]
         rates = self.at(t, 1) / slower, self.at(t, 2) / slower**2
-        return Trajectory.from_waypoints(self.joint_names, (slower * t).tolist(), self.waypoints[1:], *rates)
+        return Trajectory.from_waypoints(
+            self.joint_names, (slower * t).tolist(), self.waypoints[1:], *rates
+        )
 
 
 def plan_motion(
@@ -183,7 +217,13 @@ def plan_motion(
     if duration > 0.0:
         remedy = "Give 0 for a duration that suits the limits."
         possible = _MOTION[0] <= duration <= _MOTION[1]
-        expect(possible, f"a motion of {_MOTION[0]:g} to {_MOTION[1]:g} s", duration, "--duration", remedy)
+        expect(
+            possible,
+            f"a motion of {_MOTION[0]:g} to {_MOTION[1]:g} s",
+            duration,
+            "--duration",
+            remedy,
+        )
         return _motion(model, base + away, duration)
     for share in _SHARES:
         motion = _within_limits(model, base, away, 1.0 * (waypoints + 1), share)
@@ -204,17 +244,23 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         i = int(np.argmax(stuck))
         problem = f"joint {model.joint_names[i]!r} cannot move: {_weakness(model, i)}"
         remedy = f"Leave it at {visits[0, i]:g}, or correct its limits in the URDF."
-        raise ArgumentError(problem, where=f"robot {model.name!r}", got=visits[-1].tolist(), remedy=remedy)
+        raise ArgumentError(
+            problem, where=f"robot {model.name!r}", got=visits[-1].tolist(), remedy=remedy
+        )
     way = _motion(model, visits, 1.0).at(np.linspace(0.0, 1.0, 200))
     inside = ((way >= model.lower - 1e-9) & (way <= model.upper + 1e-9)).all()
     for share in (*_SHARES, _MOST) if inside else ():
-        motion = _within_limits(model, visits, np.zeros_like(visits), 1.0 * (len(visits) - 1), share, math.inf)
+        motion = _within_limits(
+            model, visits, np.zeros_like(visits), 1.0 * (len(visits) - 1), share, math.inf
+        )
         if motion is not None:
             return motion
     raise _too_weak(model, way[int(np.argmax(_burden(model, way)))], "on the way", _MOST)
 
 
-def configuration_at(model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose") -> Array:
+def configuration_at(
+    model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose"
+) -> Array:
     """The configuration nearest to ``start`` that was found to put a link at a pose in the world, within the limits;
     errors call the pose ``where``."""
     solution = inverse_kinematics(model, link, pose, start=start)
@@ -235,7 +281,9 @@ def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
         i = int(np.argmax(outside))
         limits = f"{model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}"
         remedy = "Give a configuration within the limits; `robot_dynamics info` shows them."
-        raise ArgumentError(f"{q[i]:g} is outside the limits {limits}", where=where, got=q.tolist(), remedy=remedy)
+        raise ArgumentError(
+            f"{q[i]:g} is outside the limits {limits}", where=where, got=q.tolist(), remedy=remedy
+        )
 
 
 def standing_joints(model: RobotModel, motion: PlannedMotion) -> dict[str, str]:
@@ -272,7 +320,9 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
         return start, ""
     rng = np.random.default_rng(0)
     lower, upper, _ = _bounds(model, start, np.inf)
-    drawn = start + rng.uniform(0.0, 1.0, (_BEST_OF, 1)) * (rng.uniform(lower, upper, (_BEST_OF, model.nq)) - start)
+    drawn = start + rng.uniform(0.0, 1.0, (_BEST_OF, 1)) * (
+        rng.uniform(lower, upper, (_BEST_OF, model.nq)) - start
+    )
     best = drawn[int(np.argmin(_burden(model, drawn)))]
     path = start + np.linspace(0.0, 1.0, 101)[:, None] * (best - start)
     burden = _burden(model, path)
@@ -281,7 +331,9 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     return bearable, f"at its initial configuration {_most_burdened(model, start)[1]}"
 
 
-def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def _tour(
+    model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
     """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads away from it."""
     lower, upper, end = _bounds(model, start)
     base = np.linspace(start, end, waypoints + 2)
@@ -295,7 +347,9 @@ def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Genera
             continue
         low, high = min(model.lower[i], start[i]) - 1e-9, max(model.upper[i], start[i]) + 1e-9
         goal = upper[i] if upper[i] - end[i] > end[i] - lower[i] else lower[i]
-        ways = [np.array([start[i], *draw, end[i]]) for draw in draws] + [base[:, i] + 0.9 * hump * (goal - end[i])]
+        ways = [np.array([start[i], *draw, end[i]]) for draw in draws] + [
+            base[:, i] + 0.9 * hump * (goal - end[i])
+        ]
         for way in ways:  # the spline may go beyond the values
             x = _spline(np.linspace(0.0, 1.0, len(way)), way[:, None])(np.linspace(0.0, 1.0, 200))
             if x.min() >= low and x.max() <= high:
@@ -306,7 +360,12 @@ def _tour(model: RobotModel, start: Array, waypoints: int, rng: np.random.Genera
 
 
 def _within_limits(
-    model: RobotModel, base: Array, away: Array, duration: float, share: float, longest: float = _LONGEST
+    model: RobotModel,
+    base: Array,
+    away: Array,
+    duration: float,
+    share: float,
+    longest: float = _LONGEST,
 ) -> PlannedMotion | None:
     """The motion with as much of ``away`` as velocity and effort limits allow within ``longest`` s; None if they allow none."""
     reach = np.ones(model.nq)
@@ -374,19 +433,25 @@ def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array,
     lower, upper = model.lower + margin, model.upper - margin
     end = np.clip(start, lower, upper)
     prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
-    spread = np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD) * np.where(bounded, reach, min(reach, 2.0))
+    spread = np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD) * np.where(
+        bounded, reach, min(reach, 2.0)
+    )
     return np.maximum(lower, end - spread), np.minimum(upper, end + spread), end
 
 
 def _spline(knots: Array, visits: Array) -> BSpline:
-    from scipy.interpolate import make_interp_spline  # takes as long to import as the rest of a controller
+    from scipy.interpolate import (
+        make_interp_spline,
+    )  # takes as long to import as the rest of a controller
 
     rest = [(1, np.zeros(visits.shape[1])), (2, np.zeros(visits.shape[1]))]
     return make_interp_spline(knots, visits, k=5, bc_type=(rest, rest))
 
 
 def _motion(model: RobotModel, visits: Array, duration: float | Array) -> PlannedMotion:
-    knots = np.linspace(0.0, duration, len(visits)) if np.ndim(duration) == 0 else np.asarray(duration)
+    knots = (
+        np.linspace(0.0, duration, len(visits)) if np.ndim(duration) == 0 else np.asarray(duration)
+    )
     return PlannedMotion(model.joint_names, knots, visits, _spline(knots, visits))
 
 
@@ -395,6 +460,11 @@ def _limits_used(model: RobotModel, motion: PlannedMotion) -> tuple[Array, Array
     t = np.linspace(0.0, motion.duration, 200)
     q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)
     moved = np.ptp(motion.waypoints, axis=0) > 0.0
-    effort = inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v) * moved
-    speed, load = _share(np.abs(v), model.velocity_limit), _share(np.abs(effort), model.effort_limit)
+    effort = (
+        inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v) * moved
+    )
+    speed, load = (
+        _share(np.abs(v), model.velocity_limit),
+        _share(np.abs(effort), model.effort_limit),
+    )
     return speed.max(axis=0), load.max(axis=0), _holding(model, q, ~moved).max(axis=0)

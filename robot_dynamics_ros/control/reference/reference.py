@@ -23,7 +23,12 @@ from robot_dynamics_ros.control.reference.goal import (
     TrajectoryRejected,
 )
 from robot_dynamics_ros.control.reference.tracks import NEVER, ROUTINES, SET_POINT, TracksMemory
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.trajectory import (
+    NANOSECONDS,
+    Trajectory,
+    TrajectoryPoint,
+    nanoseconds,
+)
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -60,12 +65,18 @@ class JointTable:
             if name not in column_of:
                 problem = f"joint {name!r} is none of the controller's"
                 remedy = f"Its joints are {', '.join(column_of)}."
-                raise TrajectoryRejected(problem, where=f"joint_names[{i}]", got=name, code=wrong, remedy=remedy)
+                raise TrajectoryRejected(
+                    problem, where=f"joint_names[{i}]", got=name, code=wrong, remedy=remedy
+                )
         missing = [name for name in column_of if name not in joint_names]
         if missing and not allow_partial:
-            problem = f"joint {missing[0]!r} is missing" + (f" and {len(missing) - 1} more" if missing[1:] else "")
+            problem = f"joint {missing[0]!r} is missing" + (
+                f" and {len(missing) - 1} more" if missing[1:] else ""
+            )
             remedy = "Name all joints of the controller, or set allow_partial_joints_goal."
-            raise TrajectoryRejected(problem, where="joint_names", got=tuple(joint_names), code=wrong, remedy=remedy)
+            raise TrajectoryRejected(
+                problem, where="joint_names", got=tuple(joint_names), code=wrong, remedy=remedy
+            )
         columns = np.full(len(self.names), -1)
         columns[[column_of[name] for name in joint_names]] = np.arange(len(joint_names))
         return columns
@@ -127,7 +138,11 @@ class ReferenceGenerator:
     def _new_memory(self) -> Memory[TracksMemory]:
         memory = Memory(TracksMemory, {"nv": len(self.table.names)}, compiled=self._compiled)
         t = self.table
-        memory["continuous"][:], memory["lower"][:], memory["upper"][:] = t.continuous, t.lower, t.upper
+        memory["continuous"][:], memory["lower"][:], memory["upper"][:] = (
+            t.continuous,
+            t.lower,
+            t.upper,
+        )
         memory["velocity_limit"][:] = t.fastest
         memory["max_step"][0] = self.options.max_step
         memory["stream_timeout"][0] = nanoseconds(self.options.stream_timeout)
@@ -178,11 +193,15 @@ class ReferenceGenerator:
         """The active goal, or the next one waiting."""
         p = self.memory.python
         queue = self.memory["queue"][: p.waiting[0]].tolist()
-        return self.active_goal or next((self._goals[p.goal[slot]] for slot in queue if p.goal_waits[slot]), None)
+        return self.active_goal or next(
+            (self._goals[p.goal[slot]] for slot in queue if p.goal_waits[slot]), None
+        )
 
     # -- requests ------------------------------------------------------------------------------------------------
 
-    def stop_from(self, t: int, q: Array, v: Array, status: int, reason: Reason, text: str = "") -> None:
+    def stop_from(
+        self, t: int, q: Array, v: Array, status: int, reason: Reason, text: str = ""
+    ) -> None:
         """Decelerate from (``q``, ``v``) and hold; open goals end with ``status`` and ``text``, or the reason's words."""
         now = self.memory["now"]
         now[0], now[1] = q, v
@@ -194,7 +213,9 @@ class ReferenceGenerator:
         may call it.  TrajectoryRejected: joints do not match; its last point moves although it may not; numbers that cannot be
         meant, a point outside the position limits, a way that no joint covers in the time given for it."""
         memory = self._new_memory()
-        motion = self._checked(trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end)
+        motion = self._checked(
+            trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end
+        )
         motion.segments = np.zeros(2 * len(motion.fields))
         arrays = motion.times, motion.degree, motion.fields, motion.segments
         self._routines["make_segments"](memory, SET_POINT, *arrays)
@@ -205,16 +226,22 @@ class ReferenceGenerator:
     ) -> PreparedMotion:
         """The motion of a trajectory, described to the routines as that of a set-point, and checked."""
         x = trajectory
-        columns = self.table.columns(x.joint_names, allow_partial=self.options.allow_partial_joints_goal)
+        columns = self.table.columns(
+            x.joint_names, allow_partial=self.options.allow_partial_joints_goal
+        )
         if at_rest:
             x.check_rest()
         effort = np.zeros_like(x.positions) if x.effort is None else x.effort
-        fields = np.concatenate([y.ravel() for y in (x.positions, x.velocities, x.accelerations, effort)])
+        fields = np.concatenate(
+            [y.ravel() for y in (x.positions, x.velocities, x.accelerations, effort)]
+        )
         times, degree = x.times.astype(np.int64), x.degree.astype(np.int64)
         motion = PreparedMotion(x.stamp, columns, times, degree, fields, x.effort is not None)
         motion.describe(memory, SET_POINT)
         begin = x.stamp or t
-        problem = self._routines["check_points"](memory, SET_POINT, begin, max(t, begin), times, fields)
+        problem = self._routines["check_points"](
+            memory, SET_POINT, begin, max(t, begin), times, fields
+        )
         if problem:
             raise self._refusal(memory.python, problem, memory["bad_value"][1])
         return motion
@@ -225,16 +252,23 @@ class ReferenceGenerator:
         joint = f"joint {self.table.names[i]!r}"
         if problem == 0:
             text = f"{joint} would have to jump by {value:.4g}"
-            remedy = f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
+            remedy = (
+                f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
+            )
         elif problem == 1:
             text = f"{joint} is sent to {value:.6g}, its limits are {p.lower[i]:.6g} to {p.upper[i]:.6g}"
             remedy = "Keep every point within the position limits."
         elif problem == 5:
-            text, remedy = f"{joint} would have to move by {value:.4g} in {within:.4g} s", "Give the motion more time."
+            text, remedy = (
+                f"{joint} would have to move by {value:.4g} in {within:.4g} s",
+                "Give the motion more time.",
+            )
         else:
             text = f"{value:.6g} for {joint} cannot be meant, the most that is accepted is {p.bad_value[1]:.6g}"
             remedy = "Check the units: rad or m, s, N m or N."
-        return TrajectoryRejected(text, where=f"points[{p.bad_point[0]}]{_FIELDS[problem]}", got=value, remedy=remedy)
+        return TrajectoryRejected(
+            text, where=f"points[{p.bad_point[0]}]{_FIELDS[problem]}", got=value, remedy=remedy
+        )
 
     def adopt(self, motion: PreparedMotion, t: int, tolerances: Tolerances) -> Goal:
         """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one is too far from the
@@ -243,12 +277,19 @@ class ReferenceGenerator:
         p = self.memory.python
         slot = self._run("free_slot")
         if slot < 0:
-            raise TrajectoryRejected(Reason.BUSY.words, where="trajectory", remedy="Wait until one has begun.")
+            raise TrajectoryRejected(
+                Reason.BUSY.words, where="trajectory", remedy="Wait until one has begun."
+            )
         motion.describe(self.memory, slot)
         if self._run("offer", slot, t, motion.stamp, motion.times):
-            problem, old = f"its last point was due {p.bad_value[0]:.3f} s ago", ResultCode.OLD_HEADER_TIMESTAMP
+            problem, old = (
+                f"its last point was due {p.bad_value[0]:.3f} s ago",
+                ResultCode.OLD_HEADER_TIMESTAMP,
+            )
             remedy = "Set the stamp to zero (start now) or to the future, and check that the clocks agree."
-            raise TrajectoryRejected(problem, where="header.stamp", got=motion.stamp, code=old, remedy=remedy)
+            raise TrajectoryRejected(
+                problem, where="header.stamp", got=motion.stamp, code=old, remedy=remedy
+            )
         begin, start = p.origin[slot], p.start[slot]
         within = begin + int(motion.times[p.first[slot]]) - start
         self.memory["now"][0] = self.sample(start)[0]  # of what may have begun by then
@@ -256,7 +297,9 @@ class ReferenceGenerator:
         p.goal[slot] = self._number
         if self._run("accept", slot, motion.times, motion.fields):
             raise self._refusal(p, 5 if within else 0, within / NANOSECONDS)
-        goal = self._goals[self._number] = Goal(start, max(start, begin + int(motion.times[-1])), tolerances)
+        goal = self._goals[self._number] = Goal(
+            start, max(start, begin + int(motion.times[-1])), tolerances
+        )
         motion.handed = self._handed(motion.times, motion.segments)
         self._motions[slot] = motion
         self._take_events()
@@ -302,7 +345,9 @@ class ReferenceGenerator:
                 self._goals[number].status = GoalStatus.ACTIVE
             else:
                 words = text or REASONS[reason].words
-                self._goals.pop(number).finish(GoalStatus(STATUSES[status]), REASONS[reason].code, words)
+                self._goals.pop(number).finish(
+                    GoalStatus(STATUSES[status]), REASONS[reason].code, words
+                )
                 text = "" if first else text
         p.events[0] = 0
         for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:

@@ -15,15 +15,27 @@ from math import floor, isfinite
 from robot_dynamics_ros.control.cycle.arrival import whole_turns
 from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM, TRAJECTORY
 from robot_dynamics_ros.control.reference.goal import Reason
-from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Matrix, Vector, integers, numbers, row
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Integers,
+    Matrix,
+    Vector,
+    integers,
+    numbers,
+    row,
+)
 
 NEVER = 2**62  # A time that does not come, ns
 WAITING = 16  # Trajectories whose time has not come, at most
 EVENTS = 64  # Events that are kept until somebody takes them
 SET_POINT = 0  # The slot of streamed set-points
-HARDEST = 10.0  # How much harder than asked a joint may brake in order to stop before its position limit
+HARDEST = (
+    10.0  # How much harder than asked a joint may brake in order to stop before its position limit
+)
 LONGEST = 1e6  # s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
-FASTEST_SHARE = 10.0  # How many times a joint's velocity limit a velocity may be that is taken for meant
+FASTEST_SHARE = (
+    10.0  # How many times a joint's velocity limit a velocity may be that is taken for meant
+)
 FASTEST, SHARPEST, STRONGEST = 1e4, 1e7, 1e7
 """Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
 SLACK = 1e-6  # rad or m beyond a position limit that is rounding
@@ -43,16 +55,24 @@ class TracksMemory(Declared):
     velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="of the description")
     deceleration: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="of a stop")
     max_step: Vector = numbers(1, unit="rad or m", meaning="way that needs no time")
-    stream_timeout: Integers = integers(1, unit="ns", meaning="how long a set-point is gone on from")
+    stream_timeout: Integers = integers(
+        1, unit="ns", meaning="how long a set-point is gone on from"
+    )
     # what each of them follows
     count: Integers = integers("nv", meaning="number of its own pieces")
     begin: Integers = integers("4 * nv", unit="ns", meaning="when each of them begins")
-    piece: Matrix = numbers("4 * nv", 8, meaning="coefficients of 1, τ … τ⁵, then those of 1, τ of the effort")
+    piece: Matrix = numbers(
+        "4 * nv", 8, meaning="coefficients of 1, τ … τ⁵, then those of 1, τ of the effort"
+    )
     slot: Integers = integers("nv", meaning="the trajectory that it follows, or −1")
     turns: Vector = numbers("nv", unit="rad", meaning="whole turns to be added to it")
     streaming: Integers = integers(1, meaning="1 while set-points are followed")
-    with_effort: Integers = integers(1, meaning="1 once anything with efforts is followed, until the next stop")
-    now: Matrix = numbers(8, "nv", meaning="polynomials of the joints at one time, counted from then")
+    with_effort: Integers = integers(
+        1, meaning="1 once anything with efforts is followed, until the next stop"
+    )
+    now: Matrix = numbers(
+        8, "nv", meaning="polynomials of the joints at one time, counted from then"
+    )
     # trajectories
     state: Integers = integers(_SLOTS, meaning="of a slot: 0 free, 1 in use, 2 to be taken back")
     uses: Integers = integers(_SLOTS, meaning="joints that follow it, and 1 while it waits")
@@ -61,7 +81,9 @@ class TracksMemory(Declared):
     points: Integers = integers(_SLOTS, meaning="number of its points")
     width: Integers = integers(_SLOTS, meaning="number of its joints")
     efforts_given: Integers = integers(_SLOTS, meaning="1 if it has efforts")
-    column: Integers = integers(f"{_SLOTS} * nv", meaning="its column for each joint that is to follow it, or −1")
+    column: Integers = integers(
+        f"{_SLOTS} * nv", meaning="its column for each joint that is to follow it, or −1"
+    )
     origin: Integers = integers(_SLOTS, unit="ns", meaning="when its times count from")
     start: Integers = integers(_SLOTS, unit="ns", meaning="when it is to be followed")
     first: Integers = integers(_SLOTS, meaning="first point that is not over then")
@@ -73,7 +95,9 @@ class TracksMemory(Declared):
     active: Integers = integers(1, meaning="its number")
     active_slot: Integers = integers(1, meaning="its trajectory")
     goal_end: Integers = integers(1, unit="ns", meaning="when it is due")
-    travel: Vector = numbers("nv", unit="rad or m", meaning="way of each of its joints; of others, infinite")
+    travel: Vector = numbers(
+        "nv", unit="rad or m", meaning="way of each of its joints; of others, infinite"
+    )
     # events, and what is wrong
     bad_point: Integers = integers(1, meaning="point that is refused")
     bad_joint: Integers = integers(1, meaning="joint, of what is refused or violated")
@@ -88,7 +112,16 @@ class TracksMemory(Declared):
 
 
 def fit(
-    out: Vector, first: int, degree: int, q0: float, v0: float, a0: float, q1: float, v1: float, a1: float, T: float
+    out: Vector,
+    first: int,
+    degree: int,
+    q0: float,
+    v0: float,
+    a0: float,
+    q1: float,
+    v1: float,
+    a1: float,
+    T: float,
 ) -> None:
     """Coefficients of 1, τ … τ⁵, from ``out[at]`` on, of a polynomial of degree 1, 3 or 5 through both ends, T s apart."""
     d = (q1 - q0) / T
@@ -105,7 +138,9 @@ def fit(
         return
     out[first + 2] = 0.5 * a0
     out[first + 3] = (20.0 * d - 12.0 * v0 - 8.0 * v1 + T * (a1 - 3.0 * a0)) / (2.0 * T * T)
-    out[first + 4] = (-30.0 * d + 16.0 * v0 + 14.0 * v1 + T * (3.0 * a0 - 2.0 * a1)) / (2.0 * T * T * T)
+    out[first + 4] = (-30.0 * d + 16.0 * v0 + 14.0 * v1 + T * (3.0 * a0 - 2.0 * a1)) / (
+        2.0 * T * T * T
+    )
     out[first + 5] = (12.0 * d - 6.0 * (v0 + v1) + T * (a1 - a0)) / (2.0 * T * T * T * T)
 
 
@@ -117,7 +152,9 @@ def shift(p: TracksMemory, i: int, x: float) -> None:
     p.now[6, i] = p.now[6, i] + x * p.now[7, i]
 
 
-def begin_piece(p: TracksMemory, i: int, t: int, q: float, v: float, a: float, effort: float) -> None:
+def begin_piece(
+    p: TracksMemory, i: int, t: int, q: float, v: float, a: float, effort: float
+) -> None:
     """Another piece of joint ``i``, from ``t`` on: with constant acceleration and effort."""
     k = 4 * i + p.count[i]
     p.count[i] = p.count[i] + 1
@@ -318,7 +355,9 @@ def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float
     p.bad_value[0], p.bad_value[1], p.bad_value[2] = value, largest, 0.0
 
 
-def check_points(p: TracksMemory, slot: int, begin: int, start: int, times: Integers, fields: Vector) -> int:
+def check_points(
+    p: TracksMemory, slot: int, begin: int, start: int, times: Integers, fields: Vector
+) -> int:
     """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a time that is too short.
 
     Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of
@@ -365,7 +404,14 @@ def make_segments(
         least = min(degree[m], degree[m + 1])
         for x in range(m * k, m * k + k):
             y = x + k
-            q0, v0, a0, q1, v1, a1 = fields[x], fields[v + x], fields[a + x], fields[y], fields[v + y], fields[a + y]
+            q0, v0, a0, q1, v1, a1 = (
+                fields[x],
+                fields[v + x],
+                fields[a + x],
+                fields[y],
+                fields[v + y],
+                fields[a + y],
+            )
             fit(segments, 8 * x, least, q0, v0, a0, q1, v1, a1, T)
             segments[8 * x + 6] = fields[e + x]
             segments[8 * x + 7] = (fields[e + y] - fields[e + x]) / T
@@ -428,11 +474,20 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
     return 0
 
 
-def approach(p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector) -> None:
+def approach(
+    p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector
+) -> None:
     """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due then, or at once."""
     size, k = p.points[slot] * p.width[slot], 4 * i
-    turns = whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0  # the short way round
-    q, v, a, effort = fields[place] + turns, fields[size + place], fields[2 * size + place], fields[3 * size + place]
+    turns = (
+        whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0
+    )  # the short way round
+    q, v, a, effort = (
+        fields[place] + turns,
+        fields[size + place],
+        fields[2 * size + place],
+        fields[3 * size + place],
+    )
     leave(p, i)
     p.turns[i] = turns
     begin_piece(p, i, t, q, 0.0, 0.0, effort)
@@ -456,7 +511,12 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
     if p.goal_waits[slot] == 1:
         if p.open[0] == 1:
             end_goal(p, PREEMPTED, Reason.REPLACED)
-        p.open[0], p.active[0], p.active_slot[0], p.goal_end[0] = 1, p.goal[slot], slot, max(start, end)
+        p.open[0], p.active[0], p.active_slot[0], p.goal_end[0] = (
+            1,
+            p.goal[slot],
+            slot,
+            max(start, end),
+        )
         p.streaming[0] = 0
         tell(p, p.active[0], ACTIVE, 0)
     for i in range(p.nv):
@@ -490,7 +550,12 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
         if j < 0:
             continue
         approach(p, i, SET_POINT, j, t, due, degree, fields)
-        q, v, a, effort = fields[j] + p.turns[i], fields[size + j], fields[2 * size + j], fields[3 * size + j]
+        q, v, a, effort = (
+            fields[j] + p.turns[i],
+            fields[size + j],
+            fields[2 * size + j],
+            fields[3 * size + j],
+        )
         if halt > due:
             begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS

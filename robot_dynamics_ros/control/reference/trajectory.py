@@ -99,18 +99,30 @@ class Trajectory:
         rows = list(points)
         names = _checked_names(joint_names, needed=bool(rows))
         n, k = len(rows), len(names)
-        times, fields, present = np.zeros(n, dtype=np.int64), np.zeros((4, n, k)), np.zeros((4, n), dtype=bool)
+        times, fields, present = (
+            np.zeros(n, dtype=np.int64),
+            np.zeros((4, n, k)),
+            np.zeros((4, n), dtype=bool),
+        )
         for i, point in enumerate(rows):
             time = point.time_from_start
             if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
                 problem = f"expected an integer number of nanoseconds, got {time!r}"
-                where, remedy = f"points[{i}].time_from_start", "Convert seconds with nanoseconds()."
+                where, remedy = (
+                    f"points[{i}].time_from_start",
+                    "Convert seconds with nanoseconds().",
+                )
                 raise TrajectoryRejected(problem, where=where, got=time, remedy=remedy)
             times[i] = time
             for f, name in enumerate(_FIELDS):
                 present[f, i] = _fill(fields[f, i], getattr(point, name), f"points[{i}].{name}")
         return cls.from_arrays(
-            names, times, fields, present, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
+            names,
+            times,
+            fields,
+            present,
+            stamp=stamp,
+            allow_nonzero_end_velocity=allow_nonzero_end_velocity,
         )
 
     @classmethod
@@ -146,9 +158,13 @@ class Trajectory:
         worst = int(np.argmax(np.abs(self.velocities[-1])))
         speed = float(self.velocities[-1, worst])
         if abs(speed) > REST_SPEED:
-            problem = f"joint {self.joint_names[worst]!r} still moves with {speed:g} at the last point"
+            problem = (
+                f"joint {self.joint_names[worst]!r} still moves with {speed:g} at the last point"
+            )
             remedy = "End at rest, or set allow_nonzero_velocity_at_trajectory_end."
-            raise TrajectoryRejected(problem, where=f"points[{len(self) - 1}].velocities", got=speed, remedy=remedy)
+            raise TrajectoryRejected(
+                problem, where=f"points[{len(self) - 1}].velocities", got=speed, remedy=remedy
+            )
 
     @classmethod
     def from_waypoints(
@@ -167,16 +183,25 @@ class Trajectory:
         for i, time in enumerate(times):
             if not math.isfinite(time):
                 remedy = "Give seconds as finite numbers."
-                raise TrajectoryRejected(f"the time is {time}", where=f"times[{i}]", got=time, remedy=remedy)
+                raise TrajectoryRejected(
+                    f"the time is {time}", where=f"times[{i}]", got=time, remedy=remedy
+                )
         columns: list[list[Array]] = []
         for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
             if rows is not None and len(rows) != len(times):
                 problem = f"{len(rows)} rows for {len(times)} times"
-                raise TrajectoryRejected(problem, where=name, got=len(rows), remedy="Give one row a time.")
+                raise TrajectoryRejected(
+                    problem, where=name, got=len(rows), remedy="Give one row a time."
+                )
             given = [()] * len(times) if rows is None else rows
             columns.append([np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in given])
-        points = [TrajectoryPoint(nanoseconds(t), *fields) for t, *fields in zip(times, *columns, strict=True)]
-        return cls.from_points(joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity)
+        points = [
+            TrajectoryPoint(nanoseconds(t), *fields)
+            for t, *fields in zip(times, *columns, strict=True)
+        ]
+        return cls.from_points(
+            joint_names, points, stamp=stamp, allow_nonzero_end_velocity=allow_nonzero_end_velocity
+        )
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
         """The same points with the velocities of the cubic spline through the positions that is at rest at both ends, in place
@@ -195,12 +220,16 @@ class Trajectory:
             first = np.asarray(start, dtype=np.float64)
             if first.shape != (len(self.joint_names),) or not np.isfinite(first).all():
                 problem = f"expected {len(self.joint_names)} finite positions, got {start!r}"
-                raise TrajectoryRejected(problem, where="start", got=start, remedy="Give one position a joint.")
+                raise TrajectoryRejected(
+                    problem, where="start", got=start, remedy="Give one position a joint."
+                )
             times, positions = np.concatenate([[0.0], times]), np.vstack([first, positions])
         if len(times) < 2:
             remedy = "Give at least two, or a start."
             raise TrajectoryRejected("there is only one position", where="points", remedy=remedy)
-        velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)[1 if prepend else 0 :]
+        velocities = CubicSpline(times, positions, bc_type="clamped")(times, 1)[
+            1 if prepend else 0 :
+        ]
         velocities[-1] = 0.0
         zeros, degree = np.zeros_like(velocities), np.full(len(self), 3, dtype=np.int8)
         for array in (velocities, zeros, degree):
@@ -215,7 +244,11 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
     """Check the arrays of :meth:`Trajectory.from_arrays`."""
     if not present[0].all():
         i = int(np.argmin(present[0]))
-        what = "effort only" if present[3, i] and not (present[1, i] or present[2, i]) else "no positions"
+        what = (
+            "effort only"
+            if present[3, i] and not (present[1, i] or present[2, i])
+            else "no positions"
+        )
         remedy = "Give every point positions; velocities and accelerations are not integrated."
         raise TrajectoryRejected(f"the point has {what}", where=f"points[{i}]", remedy=remedy)
     steps = np.diff(times, prepend=-1)
@@ -224,9 +257,13 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
         before = f"does not come after the point before ({times[i - 1] / NANOSECONDS:.9g} s)"
         problem = f"{times[i] / NANOSECONDS:.9g} s {before if i else 'is negative'}"
         remedy = "Times count from the start of the trajectory and must be strictly increasing."
-        raise TrajectoryRejected(problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy)
+        raise TrajectoryRejected(
+            problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy
+        )
     if not np.isfinite(fields.sum()):
-        for i, f, j in np.argwhere(~np.isfinite(fields.swapaxes(0, 1)))[:1]:  # or their sum overflowed
+        for i, f, j in np.argwhere(~np.isfinite(fields.swapaxes(0, 1)))[
+            :1
+        ]:  # or their sum overflowed
             value, where = float(fields[f, i, j]), f"points[{i}].{_FIELDS[f]}"
             problem = f"the value of joint {names[j]!r} is {value}"
             remedy = "Give finite numbers; leave the field empty if it is not specified."
@@ -238,12 +275,18 @@ def _checked_names(joint_names: Sequence[str], *, needed: bool) -> tuple[str, ..
     if needed and not names:
         problem = "the trajectory has points and no joint names"
         remedy = "Name the joints that the columns of each point belong to."
-        raise TrajectoryRejected(problem, where="joint_names", code=ResultCode.INVALID_JOINTS, remedy=remedy)
+        raise TrajectoryRejected(
+            problem, where="joint_names", code=ResultCode.INVALID_JOINTS, remedy=remedy
+        )
     for i, name in enumerate(names):
         good = isinstance(name, str) and bool(name)
         if not good or name in names[:i]:
             problem = f"joint {name!r} is named twice" if good else f"{name!r} is no joint name"
-            where, wrong, remedy = f"joint_names[{i}]", ResultCode.INVALID_JOINTS, "Name each joint, and once."
+            where, wrong, remedy = (
+                f"joint_names[{i}]",
+                ResultCode.INVALID_JOINTS,
+                "Name each joint, and once.",
+            )
             raise TrajectoryRejected(problem, where=where, got=name, code=wrong, remedy=remedy)
     return names
 
@@ -259,5 +302,7 @@ def _fill(out: Array, values: Sequence[float], where: str) -> bool:
     try:
         out[:] = values
     except (TypeError, ValueError):
-        raise TrajectoryRejected(f"not numbers: {values!r}", where=where, got=values, remedy="Give floats.") from None
+        raise TrajectoryRejected(
+            f"not numbers: {values!r}", where=where, got=values, remedy="Give floats."
+        ) from None
     return True

@@ -10,7 +10,12 @@ from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, fun
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import group_inertia, point_mass
 from robot_dynamics_ros.dynamics.algorithms.kinematics import link_placement
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia, net_force, transmit
+from robot_dynamics_ros.dynamics.algorithms.passes import (
+    ForwardKinematics,
+    composite_inertia,
+    net_force,
+    transmit,
+)
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Scalar, Transform, Vec3
@@ -54,7 +59,13 @@ def _in_world(pose: Transform, inertia: RigidInertia) -> Vec3:
     "q",
     {"energy": ()},
     per_body=35,
-    exports=(Export("Potential energy, zero for masses at the world's origin.", {"energy": "energy"}, default=True),),
+    exports=(
+        Export(
+            "Potential energy, zero for masses at the world's origin.",
+            {"energy": "energy"},
+            default=True,
+        ),
+    ),
 )
 def potential_energy(tree: Tree[S], q: Vector[S]) -> Scalar:
     """−Σ m gᵀ c, zero where the world origin is; the root body included."""
@@ -93,8 +104,12 @@ def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]
     return rows
 
 
-@function("center_of_mass_motion", "q v a", {"position": (3,), "velocity": (3,), "acceleration": (3,)})
-def mass_center_motion(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> tuple[Vec3, Vec3, Vec3]:
+@function(
+    "center_of_mass_motion", "q v a", {"position": (3,), "velocity": (3,), "acceleration": (3,)}
+)
+def mass_center_motion(
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]
+) -> tuple[Vec3, Vec3, Vec3]:
     """Position, velocity and acceleration of the centre of mass in the world frame."""
     momentum, rate = tree.field(Force), tree.field(Force)
     momentum[tree.root] = rate[tree.root] = Force.zero()
@@ -142,19 +157,32 @@ def subtree_state(
     start(tree.root, RigidInertia.zero())
     for i in motion.outward():
         start(i, i.inertia if i in inside and i is not top else RigidInertia.zero())
-    start(top, group_inertia(tree, links.fixed_group(link)))  # of this body only what is fixed beyond the link
-    for _ in zip(composite_inertia(tree, motion.X, total), transmit(tree, motion.X, momentum, rate), strict=True):
+    start(
+        top, group_inertia(tree, links.fixed_group(link))
+    )  # of this body only what is fixed beyond the link
+    for _ in zip(
+        composite_inertia(tree, motion.X, total),
+        transmit(tree, motion.X, momentum, rate),
+        strict=True,
+    ):
         pass
     m, R = total[top].m, motion.pose[top].E.T
     c = total[top].h * (1.0 / m)
-    about_center = Transform(Mat3.identity(), c * -1.0).rigid_back(total[top]).I  # in a frame whose origin is at c
-    linear, angular = R.mul(momentum[top].lin), R.mul(momentum[top].ang - c.cross(momentum[top].lin))
+    about_center = (
+        Transform(Mat3.identity(), c * -1.0).rigid_back(total[top]).I
+    )  # in a frame whose origin is at c
+    linear, angular = (
+        R.mul(momentum[top].lin),
+        R.mul(momentum[top].ang - c.cross(momentum[top].lin)),
+    )
     center, acceleration = motion.pose[top].r + R.mul(c), R.mul(rate[top].lin) * (1.0 / m)
     return center, linear * (1.0 / m), acceleration, R.T.congruence(about_center), linear, angular
 
 
 @function("link_inertia", "q axes about", {"inertia": (3, 3)})
-def _link_inertia(tree: Tree[S], q: Vector[S], axes: Sequence[S], about: Sequence[S], *, options: Options) -> Mat3:
+def _link_inertia(
+    tree: Tree[S], q: Vector[S], axes: Sequence[S], about: Sequence[S], *, options: Options
+) -> Mat3:
     """Rotational inertia of one link, about the point and in the axes that the options choose."""
     frames = FrameChoice(tree, options, q)
     link = options["link"]

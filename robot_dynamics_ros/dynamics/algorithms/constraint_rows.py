@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from robot_dynamics_ros.dynamics.algorithms.kinematics import LinkMotions, Placement, jacobian_and_rate
+from robot_dynamics_ros.dynamics.algorithms.kinematics import (
+    LinkMotions,
+    Placement,
+    jacobian_and_rate,
+)
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar, Vec3, sqrt
@@ -27,7 +31,9 @@ Spec = tuple[str, int, int, tuple[float, ...]]
 class Row:
     """One scalar constraint."""
 
-    residual: Any  # φ, zero where the constraint holds; always zero for rows that bind velocities alone
+    residual: (
+        Any  # φ, zero where the constraint holds; always zero for rows that bind velocities alone
+    )
     jacobian: list[Any]  # (nv) K, with φ̇ = K v
     rate: Any  # K̇ v
     force: Vec3  # that a reaction λ = 1 exerts on b at its contact point, world axes; zero where joints are bound
@@ -49,7 +55,9 @@ class _End(NamedTuple):
         J = self.J
         rows = [
             [c + x * d2 - y * d1 for x, y, c in zip(J[i], J[j], J[3 + k], strict=True)]
-            for k, (i, j, d1, d2) in enumerate(((1, 2, d.y, d.z), (2, 0, d.z, d.x), (0, 1, d.x, d.y)))
+            for k, (i, j, d1, d2) in enumerate(
+                ((1, 2, d.y, d.z), (2, 0, d.z, d.x), (0, 1, d.x, d.y))
+            )
         ]
         return _End(self.frame.moved(d), [*J[:3], *rows])
 
@@ -62,7 +70,10 @@ def _end(links: LinkMotions[S], link: int, point: Vec3) -> _End:
 
 
 def _vectors(numbers: tuple[float, ...]) -> list[Vec3]:
-    return [Vec3.of([float(x) for x in numbers[k : k + 3]]) for k in range(0, len(numbers) - len(numbers) % 3, 3)]
+    return [
+        Vec3.of([float(x) for x in numbers[k : k + 3]])
+        for k in range(0, len(numbers) - len(numbers) % 3, 3)
+    ]
 
 
 def _combined(direction: Vec3, rows: list[list[Scalar]]) -> list[Scalar]:
@@ -82,7 +93,10 @@ def _points(a: _End, b: _End) -> list[Row]:
     J = _difference(a.J[3:], b.J[3:])
     gap, rate = b.frame.p - a.frame.p, b.frame.a - a.frame.a
     zero = Vec3.zero()
-    return [Row(x, J[k], r, _UNIT[k], zero) for k, (x, r) in enumerate(zip(gap.parts(), rate.parts(), strict=True))]
+    return [
+        Row(x, J[k], r, _UNIT[k], zero)
+        for k, (x, r) in enumerate(zip(gap.parts(), rate.parts(), strict=True))
+    ]
 
 
 def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
@@ -92,7 +106,9 @@ def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
     across = n.cross(u)
     turning = wb.cross(n).cross(u) + n.cross(wa.cross(u))
     rate = turning.dot(wb - wa) + across.dot(b.frame.alpha - a.frame.alpha)
-    return Row(u.dot(n), _combined(across, _difference(a.J[:3], b.J[:3])), rate, Vec3.zero(), across)
+    return Row(
+        u.dot(n), _combined(across, _difference(a.J[:3], b.J[:3])), rate, Vec3.zero(), across
+    )
 
 
 def _distance(a: _End, b: _End, length: float) -> Row:
@@ -116,7 +132,9 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
     P, W = plane.frame, wheel.frame
     n, tangents = P.R.mul(normal), [P.R.mul(first), P.R.mul(second)]
     n_rate = P.omega.cross(n)
-    if any(numbers[10:13]):  # the lowest point of a disc: away from its centre along n, made perpendicular to its axis
+    if any(
+        numbers[10:13]
+    ):  # the lowest point of a disc: away from its centre along n, made perpendicular to its axis
         a = W.R.mul(axis)
         a_rate = W.omega.cross(a)
         s = n.dot(a)
@@ -142,7 +160,15 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
     rows = []
     for k, t in enumerate((*tangents, n)):
         residual = (contact - P.p).dot(n) if k == 2 else 0.0
-        rows.append(Row(residual, _combined(t, J), t.dot(rate) + P.omega.cross(t).dot(moving), t, Vec3.zero()))
+        rows.append(
+            Row(
+                residual,
+                _combined(t, J),
+                t.dot(rate) + P.omega.cross(t).dot(moving),
+                t,
+                Vec3.zero(),
+            )
+        )
     return rows, contact
 
 
@@ -175,13 +201,17 @@ def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
     return rows, A.frame.p, B.frame.p
 
 
-def constraint_rows(tree: Tree[S], q: Vector[S], v: Vector[S], specs: tuple[Spec, ...]) -> list[Row]:
+def constraint_rows(
+    tree: Tree[S], q: Vector[S], v: Vector[S], specs: tuple[Spec, ...]
+) -> list[Row]:
     """All rows of all constraints, in order."""
     links = LinkMotions(tree, q, v, tree.zeros())
     return [row for spec in specs for row in _rows_of(links, spec)[0]]
 
 
-def end_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tuple[Spec, ...]) -> list[Scalar]:
+def end_wrenches(
+    tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tuple[Spec, ...]
+) -> list[Scalar]:
     """Wrenches of each constraint on its links a and b: [moment; force] about the link's origin in its axes, flat.
 
     Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
@@ -194,7 +224,10 @@ def end_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tup
         rows, p_a, p_b = _rows_of(links, spec)
         force, moment = Vec3.zero(), Vec3.zero()
         for row in rows:
-            force, moment = force + row.force * reactions[first], moment + row.moment * reactions[first]
+            force, moment = (
+                force + row.force * reactions[first],
+                moment + row.moment * reactions[first],
+            )
             first += 1
         for link, p, sign in ((a, p_a, -1.0), (b, p_b, 1.0)):
             if kind == "gear":

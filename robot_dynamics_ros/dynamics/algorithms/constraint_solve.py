@@ -11,7 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic
 
-from robot_dynamics_ros.dynamics.algorithms.constraint_rows import Row, constraint_rows, end_wrenches
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import (
+    Row,
+    constraint_rows,
+    end_wrenches,
+)
 from robot_dynamics_ros.dynamics.algorithms.function import Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces, bias_forces
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
@@ -55,7 +59,9 @@ class ReactionSolver(Generic[S]):
         for i in range(n):
             trace = trace + self.A[i][i]
         mu = trace * (DAMPING / max(1, n))
-        damped = [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.A)]
+        damped = [
+            [x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.A)
+        ]
         self.factors = factorize(damped) if damped else ([], [])
 
     def solve(
@@ -86,7 +92,10 @@ class ReactionSolver(Generic[S]):
 
 
 @function(
-    "constraint_terms", "q v", {"residual": ("nc",), "K": ("nc", "nv"), "rate": ("nc",)}, options=("constraints",)
+    "constraint_terms",
+    "q v",
+    {"residual": ("nc",), "K": ("nc", "nv"), "rate": ("nc",)},
+    options=("constraints",),
 )
 def _constraint_terms(
     tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
@@ -95,8 +104,12 @@ def _constraint_terms(
     return [r.residual for r in rows], [r.jacobian for r in rows], [r.rate for r in rows]
 
 
-@function("constraint_wrenches", "q reactions", {"wrenches": ("nk", 2, 6)}, options=("constraints",))
-def _constraint_wrenches(tree: Tree[S], q: Vector[S], reactions: Sequence[S], options: Options) -> list[Scalar]:
+@function(
+    "constraint_wrenches", "q reactions", {"wrenches": ("nk", 2, 6)}, options=("constraints",)
+)
+def _constraint_wrenches(
+    tree: Tree[S], q: Vector[S], reactions: Sequence[S], options: Options
+) -> list[Scalar]:
     return end_wrenches(tree, q, reactions, options["constraints"])
 
 

@@ -26,7 +26,9 @@ def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> Square:
     C = tree.square()
     rates = tree.each([Motion], frame.subspace_rate)
     inertia, B = frame.inertia, frame.B
-    forces = frame.products(lambda j, S_j, rate: inertia[j].mul(rate) + B[j].mul(S_j) * 0.5, frame.S, rates)
+    forces = frame.products(
+        lambda j, S_j, rate: inertia[j].mul(rate) + B[j].mul(S_j) * 0.5, frame.S, rates
+    )
     momenta = frame.products(lambda j, S_j: inertia[j].mul(S_j), frame.S)
     backward_forces = frame.products(lambda j, S_j: B[j].tmul(S_j) * 0.5, frame.S)
     for j in tree.inward():
@@ -72,7 +74,11 @@ def inverse_dynamics_derivatives(
 def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
     """By the formulas of :func:`inverse_dynamics_derivatives`, at the motion of the frame."""
     dtau_dq, dtau_dv = tree.square(), tree.square()
-    psi_dot, psi_ddot, sums = frame.psi_dot, tree.field([Motion]), tree.field([Motion])  # the last: Ψ̇ + Ṡ
+    psi_dot, psi_ddot, sums = (
+        frame.psi_dot,
+        tree.field([Motion]),
+        tree.field([Motion]),
+    )  # the last: Ψ̇ + Ṡ
     for i in tree.outward():
         v_parent, a_parent = frame.v[i.parent], frame.a[i.parent]
         psi_ddot[i] = [
@@ -168,7 +174,13 @@ _OUTPUTS = {"A": "system matrix", "B": "input matrix"}
     ),
 )
 def linearization(
-    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None, *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    external: Forces = None,
+    *,
+    options: Options,
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """A = [0 1; ∂q̈/∂q  ∂q̈/∂v] and B = [0; ∂q̈/∂τ].
 
@@ -195,5 +207,12 @@ def _moving_frame(A: list[list[Scalar]], first: int, v: Sequence[Scalar]) -> Non
     """−(v ×) of a floating joint."""
     w, u = v[first : first + 3], v[first + 3 : first + 6]
     for row, column, x in ((0, 0, w), (3, 3, w), (3, 0, u)):
-        for i, j, value in ((0, 1, x[2]), (0, 2, -x[1]), (1, 0, -x[2]), (1, 2, x[0]), (2, 0, x[1]), (2, 1, -x[0])):
+        for i, j, value in (
+            (0, 1, x[2]),
+            (0, 2, -x[1]),
+            (1, 0, -x[2]),
+            (1, 2, x[0]),
+            (2, 0, x[1]),
+            (2, 1, -x[0]),
+        ):
             A[first + row + i][first + column + j] = value

@@ -29,7 +29,9 @@ from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
     common=True,
     exports=(Export("Accelerations under given efforts.", {"a": "accelerations"}, default=True),),
 )
-def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
+def forward_dynamics(
+    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None
+) -> list[S]:
     """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
     By articulated bodies, in a number of operations proportional to that of bodies; by the mass matrix where that takes
@@ -38,20 +40,26 @@ def forward_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
 
     def by_mass_matrix() -> list[S]:
         bias = bias_forces(tree, q, v, external)
-        return solve_symmetric(mass_matrix(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)])
+        return solve_symmetric(
+            mass_matrix(tree, q).rows, [t - b for t, b in zip(tau, bias, strict=True)]
+        )
 
     if tied(tree.model):
         return by_mass_matrix()
     if number_of_pairs(tree.model) > DEEP * tree.model.nb:
         return articulated_body(tree, q, v, tau, external)
-    return tree.cheapest([lambda: articulated_body(tree, q, v, tau, external), by_mass_matrix], loops=0)
+    return tree.cheapest(
+        [lambda: articulated_body(tree, q, v, tau, external), by_mass_matrix], loops=0
+    )
 
 
 DEEP = 8
 """Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer operations."""
 
 
-def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None) -> list[S]:
+def articulated_body(
+    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None
+) -> list[S]:
     """The algorithm of the table above, for a robot that is not :func:`tied`  (Featherstone 2008, table 7.1)."""
     motion = ForwardKinematics(tree, q, v, products=True)
     X, c = motion.X, motion.c
@@ -71,7 +79,9 @@ def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
     for i in tree.inward():
         if i.kind is Kind.FREE:
             u[i] = [tau[dof] - S_i.dot(pA[i]) for dof, S_i in i.columns]
-            effort = Force.of([tau[dof] for dof, _ in i.columns])  # all that the parent feels of the body
+            effort = Force.of(
+                [tau[dof] for dof, _ in i.columns]
+            )  # all that the parent feels of the body
             pA[i.parent] = pA[i.parent] + X[i].force_back(effort)
             continue
         ((dof, S_i),) = i.columns
@@ -93,7 +103,11 @@ def articulated_body(tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], 
         if i.kind is Kind.FREE:
             matrix = [[S_i.dot(IA[i].mul(S_j)) for _, S_j in i.columns] for _, S_i in i.columns]
             x = solve_symmetric(
-                matrix, [r - S_i.dot(IA[i].mul(a_prime)) for (_, S_i), r in zip(i.columns, u[i], strict=True)]
+                matrix,
+                [
+                    r - S_i.dot(IA[i].mul(a_prime))
+                    for (_, S_i), r in zip(i.columns, u[i], strict=True)
+                ],
             )
         else:
             x = [(u[i][0] - a_prime.dot(Force.of(U[i]))) * D[i][0]]

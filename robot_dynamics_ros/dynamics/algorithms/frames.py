@@ -18,7 +18,12 @@ class FrameChoice(LinkMotions[S]):
     """
 
     def __init__(
-        self, tree: Tree[S], options: Options, q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
+        self,
+        tree: Tree[S],
+        options: Options,
+        q: Vector[S],
+        v: Vector[S] | None = None,
+        a: Vector[S] | None = None,
     ) -> None:
         super().__init__(tree, q, v, a)
         self.options = options
@@ -42,7 +47,11 @@ class FrameChoice(LinkMotions[S]):
 def reduced(f: Force, moved: Vec3 | None, rotation: Mat3 | None) -> Force:
     """A wrench about another point, from which ``moved`` leads to the old one (old axes), in other axes."""
     moment = f.ang if moved is None else f.ang + moved.cross(f.lin)
-    return Force(moment, f.lin) if rotation is None else Force(rotation.mul(moment), rotation.mul(f.lin))
+    return (
+        Force(moment, f.lin)
+        if rotation is None
+        else Force(rotation.mul(moment), rotation.mul(f.lin))
+    )
 
 
 def seen_from(A: Placement, B: Placement) -> Placement:
@@ -89,10 +98,21 @@ def _point_motion(
     if carried:  # a frame that moves on the link, and rates of the point within it
         B = B.carrying(carried[:24])
         no_rate = [0.0] * 3
-        rows: list[Scalar] = [*Mat3.identity().parts(), *point, *no_rate, *carried[24:27], *no_rate, *carried[27:30]]
+        rows: list[Scalar] = [
+            *Mat3.identity().parts(),
+            *point,
+            *no_rate,
+            *carried[24:27],
+            *no_rate,
+            *carried[27:30],
+        ]
         seen = seen_from(A, B.carrying(rows))
     else:
         seen = seen_from(A, B.at(point))
-    rotation = Mat3.identity() if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    rotation = (
+        Mat3.identity()
+        if options["axes"] == "observer"
+        else frames.axes(options["axes"], axes).T.matmul(A.R)
+    )
     position, *rates = (rotation.mul(x) for x in (seen.p, seen.v, seen.a, seen.omega, seen.alpha))
     return position, seen.R, *rates, rotation

@@ -57,12 +57,16 @@ class Function:
     per_pair: int = 0  # for each pair of a joint and an ancestor
     per_cube: int = 0  # for each of nv³
     loops: int = 0  # operations beyond which it is compiled as loops; 0: it is not stated in whole passes over the tree
-    joint_space: bool = False  # it follows from efforts of motions alone, so inertias may be regrouped for speed
+    joint_space: bool = (
+        False  # it follows from efforts of motions alone, so inertias may be regrouped for speed
+    )
     common: bool = False  # whether it is made ready with every robot that is controlled
     exports: tuple[Export, ...] = ()  # as what it can be exported
     takes_options: bool = False  # whether the algorithm has a parameter ``options``
 
-    def call(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> Any:
+    def call(
+        self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]
+    ) -> Any:
         """The result of the algorithm on a tree; of the flat inputs by name those left out or empty are not given."""
         arguments: list[object] = []
         for word, _ in self.inputs:
@@ -78,7 +82,9 @@ class Function:
         more = {"options": options} if self.takes_options else {}
         return self.algorithm(tree, *arguments, **more)
 
-    def run(self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]) -> list[list[Scalar]]:
+    def run(
+        self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]
+    ) -> list[list[Scalar]]:
         """Run the algorithm; returns a flat list for each output."""
         result = self.call(tree, options, values)
         results = [result] if len(self.outputs) == 1 else result
@@ -110,7 +116,12 @@ def function(
         shapes = tuple((word, SHAPES[word]) for word in inputs.split())
         takes_options = "options" in inspect.signature(algorithm).parameters
         FUNCTIONS[name] = Function(
-            name, shapes, tuple(outputs.items()), algorithm, takes_options=takes_options, **properties
+            name,
+            shapes,
+            tuple(outputs.items()),
+            algorithm,
+            takes_options=takes_options,
+            **properties,
         )
         return algorithm
 

@@ -15,7 +15,12 @@ the joint's share of C v.  With Ṁ = C + Cᵀ this leaves (Cᵀ v)_i = −S_i�
 from __future__ import annotations
 
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
-from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, add_rotors, project, transmit
+from robot_dynamics_ros.dynamics.algorithms.passes import (
+    ForwardKinematics,
+    add_rotors,
+    project,
+    transmit,
+)
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Force, Motion
 

@@ -17,7 +17,13 @@ from dataclasses import dataclass
 from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, function
-from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, add_rotors, net_force, project, transmit
+from robot_dynamics_ros.dynamics.algorithms.passes import (
+    ForwardKinematics,
+    add_rotors,
+    net_force,
+    project,
+    transmit,
+)
 from robot_dynamics_ros.dynamics.algorithms.tree import Field, S, Tree, Vector
 from robot_dynamics_ros.spatial import Force
 
@@ -33,7 +39,9 @@ class NewtonEuler(Generic[S]):
     motion: ForwardKinematics[S]
 
 
-def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> NewtonEuler[S]:
+def newton_euler(
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+) -> NewtonEuler[S]:
     """The algorithm of the table above; ``external``: forces on bodies in body frames."""
     f = tree.field(Force)
     f[tree.root] = Force.zero()
@@ -64,7 +72,9 @@ def newton_euler(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], extern
         ),
     ),
 )
-def inverse_dynamics(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> list[S]:
+def inverse_dynamics(
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+) -> list[S]:
     """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext."""
     return newton_euler(tree, q, v, a, external).tau
 
@@ -93,7 +103,9 @@ def _inverse_dynamics_wrenches(
 
 
 @function("own_joint_wrenches", "q v a external base", {"wrenches": ("nj", 6)}, loops=LARGE)
-def _own_joint_wrenches(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None) -> list[S]:
+def _own_joint_wrenches(
+    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+) -> list[S]:
     """The wrenches alone, each in the joint's own frame."""
     return tree.per_joint(newton_euler(tree, q, v, a, external).f)
 
@@ -106,7 +118,11 @@ def _own_joint_wrenches(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S],
     loops=LARGE,
     common=True,
     exports=(
-        Export("Efforts without acceleration: C(q, v) v + g(q) - J' external.", {"tau": "efforts"}, default=True),
+        Export(
+            "Efforts without acceleration: C(q, v) v + g(q) - J' external.",
+            {"tau": "efforts"},
+            default=True,
+        ),
     ),
 )
 def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = None) -> list[S]:
@@ -119,7 +135,11 @@ def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = No
     "q v",
     {"tau": ("nv",)},
     joint_space=True,
-    exports=(Export("Coriolis and centrifugal efforts: C(q, v) v, the D of M a + D + G.", {"tau": "efforts"}),),
+    exports=(
+        Export(
+            "Coriolis and centrifugal efforts: C(q, v) v, the D of M a + D + G.", {"tau": "efforts"}
+        ),
+    ),
 )
 def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     """C(q, v) v: the efforts without acceleration and without weight."""
@@ -133,7 +153,11 @@ def coriolis_forces(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     joint_space=True,
     loops=LARGE,
     common=True,
-    exports=(Export("Efforts that hold the robot at rest against gravity.", {"tau": "efforts"}, default=True),),
+    exports=(
+        Export(
+            "Efforts that hold the robot at rest against gravity.", {"tau": "efforts"}, default=True
+        ),
+    ),
 )
 def gravity_forces(tree: Tree[S], q: Vector[S]) -> list[S]:
     """g(q): the efforts at rest."""

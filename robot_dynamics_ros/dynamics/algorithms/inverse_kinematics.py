@@ -55,7 +55,9 @@ def inverse_kinematics_step(
     linear = p_target - (own.p + own.R.mul(p_tool))
     M = R_target.matmul(R.T)  # the rotation that is missing, in world axes
     trace = M.a.x + M.b.y + M.c.z
-    angular = Vec3(M.c.y - M.b.z, M.a.z - M.c.x, M.b.x - M.a.y) * (1.0 / sqrt(maximum(1.0 + trace, 1e-12)))
+    angular = Vec3(M.c.y - M.b.z, M.a.z - M.c.x, M.b.x - M.a.y) * (
+        1.0 / sqrt(maximum(1.0 + trace, 1e-12))
+    )
     # near half a turn the vector is lost in rounding errors, the trace is not; for small angles it is the other way round
     turn = maximum(angular.dot(angular), 3.0 - trace - 1e-14)
     error = [x * of_angle for x in angular.parts()] + [x * of_length for x in linear.parts()]
@@ -72,13 +74,19 @@ def inverse_kinematics_step(
     share = {}  # D⁻¹, without the joints that their limits hold
     for j in moving:
         uphill = dot(columns[j], error)
-        held = _is_positive(uphill) * (1.0 - _is_positive(upper[coordinate_of[j]] - q[coordinate_of[j]]))
-        held = held + _is_positive(-uphill) * (1.0 - _is_positive(q[coordinate_of[j]] - lower[coordinate_of[j]]))
+        held = _is_positive(uphill) * (
+            1.0 - _is_positive(upper[coordinate_of[j]] - q[coordinate_of[j]])
+        )
+        held = held + _is_positive(-uphill) * (
+            1.0 - _is_positive(q[coordinate_of[j]] - lower[coordinate_of[j]])
+        )
         share[j] = (1.0 - held) / maximum(size[j], largest * _LEAST)
     A: list[list[Scalar]] = [[0.0] * 6 for _ in range(6)]
     for i in range(6):
         for k in range(i + 1):
-            A[i][k] = A[k][i] = dot([columns[j][i] * share[j] for j in moving], [columns[j][k] for j in moving])
+            A[i][k] = A[k][i] = dot(
+                [columns[j][i] * share[j] for j in moving], [columns[j][k] for j in moving]
+            )
         A[i][i] = A[i][i] + damping
     y = solve_symmetric(A, error)
     q_next = [q[i] for i in range(tree.model.nq)]

@@ -39,7 +39,12 @@ class JointWrenches:
     """
 
     def __init__(
-        self, tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], link_external: Sequence[S] = ()
+        self,
+        tree: Tree[S],
+        q: Vector[S],
+        v: Vector[S],
+        a: Vector[S],
+        link_external: Sequence[S] = (),
     ) -> None:
         self.tree, self.links = tree, link_tree(tree.model)
         self.external: dict[int, Force] = {}
@@ -61,7 +66,9 @@ class JointWrenches:
     def through(self, link: int) -> Force:
         """The force through the joint above a link, about the joint's origin, in the link's frame."""
         body, X_link_B = link_placement(self.tree, link)
-        return to_link(X_link_B, self.carried(link, body) if self.links.fixed[link] else self.found.f[body])
+        return to_link(
+            X_link_B, self.carried(link, body) if self.links.fixed[link] else self.found.f[body]
+        )
 
     def carried(self, link: int, body: Body[S] | None) -> Force:
         """The same in the frame of ``body``, the body of the link's parent (``None`` for the root body)."""
@@ -69,7 +76,9 @@ class JointWrenches:
         if not links.fixed[link]:
             i, _ = link_placement(self.tree, link)
             total = f[i]
-            while i is not body:  # more than one step for a planar joint, which is three elementary ones
+            while (
+                i is not body
+            ):  # more than one step for a planar joint, which is three elementary ones
                 assert i is not None
                 total, i = motion.X[i].force_back(total), i.parent
             return total
@@ -97,7 +106,9 @@ def group_inertia(tree: Tree[S], links: Sequence[int]) -> RigidInertia:
 def point_mass(m: Scalar, r: Vec3) -> Mat3:
     """m (rᵀr 1 − r rᵀ): the inertia of a point mass at r about the origin."""
     x, y, z = (r * m).parts()
-    return Mat3.symmetric(y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y)
+    return Mat3.symmetric(
+        y * r.y + z * r.z, -(x * r.y), -(x * r.z), x * r.x + z * r.z, -(y * r.z), x * r.x + y * r.y
+    )
 
 
 def to_link(X: Transform, f: Force) -> Force:
@@ -135,11 +146,23 @@ def _joint_wrenches(
     return results
 
 
-PARTS = ("joint", "dynamic", "dalembert", "euler", "centrifugal", "coriolis", "gravity", "distal", "external")
+PARTS = (
+    "joint",
+    "dynamic",
+    "dalembert",
+    "euler",
+    "centrifugal",
+    "coriolis",
+    "gravity",
+    "distal",
+    "external",
+)
 """Rows of :func:`balance`."""
 
 
-def balance(tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, observer: Placement) -> list[Force]:
+def balance(
+    tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, observer: Placement
+) -> list[Force]:
     """The balance of wrenches of one link in an observer's frame, about the origin of the joint above the link.
 
     dynamic = joint + D'Alembert + Euler + centrifugal + Coriolis + gravity + distal + external
@@ -197,7 +220,13 @@ def _wrench_balance(
 ) -> list[Force]:
     frames = FrameChoice(tree, options, q, v, a)
     A, own = frames.observer(observer), frames.link(options["link"])
-    moved = None if options["about"] == "joint" else A.R.tmul(own.p - frames.point(options["about"], about))
-    rotation = None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    moved = (
+        None
+        if options["about"] == "joint"
+        else A.R.tmul(own.p - frames.point(options["about"], about))
+    )
+    rotation = (
+        None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
+    )
     wrenches = JointWrenches(tree, q, v, a, link_external)
     return [reduced(f, moved, rotation) for f in balance(tree, wrenches, options["link"], own, A)]

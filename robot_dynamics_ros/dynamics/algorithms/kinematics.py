@@ -53,9 +53,13 @@ class Placement(NamedTuple):
 class LinkMotions(Generic[S]):
     """Placements of links, and, with ``v`` and ``a``, how they move, each computed once."""
 
-    def __init__(self, tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None) -> None:
+    def __init__(
+        self, tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
+    ) -> None:
         self.tree, self.q, self._moves = tree, q, v is not None
-        self._motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
+        self._motion = ForwardKinematics(
+            tree, q, v, a, gravity=False, pose_of_root=tree.base_transform()
+        )
         self._known = {-1: Placement(Mat3.identity(), Vec3.zero())}
 
     def link(self, number: int) -> Placement:
@@ -98,7 +102,9 @@ def jacobian_and_rate(
     for i in motion.outward(tree.path(body)):
         for dof, S_i in i.columns:
             S_rate = motion.v[i].cross(S_i) if v is not None else Motion.zero()
-            columns.append((dof, motion.pose[i].motion_back(S_i), motion.pose[i].motion_back(S_rate)))
+            columns.append(
+                (dof, motion.pose[i].motion_back(S_i), motion.pose[i].motion_back(S_rate))
+            )
 
     # 2. The frames P and L, and how P moves: ω, ṗ in world axes
     X_B0 = motion.pose[body]
@@ -140,7 +146,9 @@ def _link_pose(tree: Tree[S], q: Vector[S], *, options: Options) -> list[Scalar]
     return _homogeneous(LinkMotions(tree, q).link(options["link"]))
 
 
-def _all_links(tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None) -> list[Placement]:
+def _all_links(
+    tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
+) -> list[Placement]:
     links = LinkMotions(tree, q, v, a)
     return [links.link(number) for number in range(len(tree.model.link_names))]
 
@@ -174,7 +182,9 @@ def _link_accelerations(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S])
         ),
     ),
 )
-def _jacobian(tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Options) -> list[list[Scalar]]:
+def _jacobian(
+    tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Options
+) -> list[list[Scalar]]:
     return jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])[0]
 
 

@@ -68,7 +68,9 @@ def solve_lower(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scal
     return x
 
 
-def back_substitute(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+def back_substitute(
+    L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]
+) -> list[Scalar]:
     """x with Lᵀ D L x = b."""
     return solve_lower(L, [y * d for y, d in zip(solve_upper(L, b), inverse, strict=True)])
 
@@ -78,7 +80,9 @@ def solve_symmetric(A: Sequence[Sequence[Scalar]], b: Sequence[S]) -> list[S]:
     return cast("list[S]", back_substitute(*factorize(A), b))
 
 
-def inverse_of_factors(L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar]) -> list[list[Scalar]]:
+def inverse_of_factors(
+    L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar]
+) -> list[list[Scalar]]:
     """(Lᵀ D L)⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, zeros of L⁻¹ skipped; only one half is computed."""
     n = len(inverse)
     K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]  # L⁻¹, lower triangular

@@ -72,5 +72,13 @@ def tied(model: RobotModel) -> bool:
     """Whether coordinates depend on each other in a way that no recursion over bodies can see: by mimic joints, by rotors that
     turn with two joints, or by rotors or friction of a free joint's coordinates."""
     own = model.armature + model.damping + model.friction
-    free = (model.v_slice(name) for name in model.joint_names if model.joint(name).type is JointType.FLOATING)
-    return model.has_mimic or bool(model.coupled_rotors) or any(own[coordinates].any() for coordinates in free)
+    free = (
+        model.v_slice(name)
+        for name in model.joint_names
+        if model.joint(name).type is JointType.FLOATING
+    )
+    return (
+        model.has_mimic
+        or bool(model.coupled_rotors)
+        or any(own[coordinates].any() for coordinates in free)
+    )

@@ -49,14 +49,24 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
     per_pair=25,
     loops=LARGE,
     common=True,
-    exports=(Export("Joint-space inertia matrix M(q), rotor inertia included.", {"M": "mass matrix"}, default=True),),
+    exports=(
+        Export(
+            "Joint-space inertia matrix M(q), rotor inertia included.",
+            {"M": "mass matrix"},
+            default=True,
+        ),
+    ),
 )
 def mass_matrix(tree: Tree[S], q: Vector[S]) -> Matrix:
     """M(q) by whichever form takes fewer operations for this robot."""
-    return tree.cheapest([lambda: composite_rigid_body(tree, q), lambda: RootFrame(tree, q).mass_matrix()])
+    return tree.cheapest(
+        [lambda: composite_rigid_body(tree, q), lambda: RootFrame(tree, q).mass_matrix()]
+    )
 
 
-@function("mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, joint_space=True, per_pair=40)
+@function(
+    "mass_matrix_factors", "q", {"L": ("nv", "nv"), "D": ("nv",)}, joint_space=True, per_pair=40
+)
 def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> tuple[list[list[Scalar]], list[Scalar]]:
     L, inverse = factorize(mass_matrix(tree, q).rows)
     n = tree.nv

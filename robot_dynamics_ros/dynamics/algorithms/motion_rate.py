@@ -31,7 +31,13 @@ def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
 
 
 def applied_efforts(
-    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], friction: Sequence[S], stops: Sequence[S], step: Scalar
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    friction: Sequence[S],
+    stops: Sequence[S],
+    step: Scalar,
 ) -> tuple[list[S], list[S]]:
     """(nv,) efforts that reach the mechanism, and (nv,) inertia that makes a step of length ``step`` implicit in them.
 
@@ -50,7 +56,9 @@ def applied_efforts(
         effort, limit = tau[d], float(model.effort_limit[d])
         if np.isfinite(limit):
             effort = minimum(maximum(effort, -limit), limit)
-        slope = secant_slope(v[d], viscous * float(model.damping[d]), coulomb * float(model.friction[d]), smooth)
+        slope = secant_slope(
+            v[d], viscous * float(model.damping[d]), coulomb * float(model.friction[d]), smooth
+        )
         efforts.append(effort - slope * v[d] if model.damping[d] or model.friction[d] else effort)
         inertia.append(step * slope)
     for name in model.joint_names:
@@ -63,11 +71,18 @@ def applied_efforts(
                 depth = maximum((ahead - bound) * sign, 0.0)
                 push = stiffness * depth * maximum(1.0 + dissipation * v[d] * sign, 0.0)
                 efforts[d] = efforts[d] - push * sign
-                inertia[d] = inertia[d] + step * (stiffness * depth * dissipation + step * stiffness * _beyond(depth))
+                inertia[d] = inertia[d] + step * (
+                    stiffness * depth * dissipation + step * stiffness * _beyond(depth)
+                )
     return efforts, inertia
 
 
-@function("motion_rate", "q v tau friction stops step", {"q_rate": ("nq",), "v_rate": ("nv",)}, joint_space=True)
+@function(
+    "motion_rate",
+    "q v tau friction stops step",
+    {"q_rate": ("nq",), "v_rate": ("nv",)},
+    joint_space=True,
+)
 def _motion_rate(
     tree: Tree[S],
     q: Vector[S],

@@ -67,14 +67,18 @@ class ForwardKinematics(Generic[S]):
     def outward(self, bodies: Iterable[Body[S]] | None = None) -> Iterator[Body[S]]:
         """Each body (or some, parents first) once it has been placed and moved."""
         for i in self.tree.outward() if bodies is None else bodies:
-            self.X[i] = i.transform(self._q)  # read back from the field: recorded as loops, it knows what is constant
+            self.X[i] = i.transform(
+                self._q
+            )  # read back from the field: recorded as loops, it knows what is constant
             if self._poses:
                 self.pose[i] = self.X[i].compose(self.pose[i.parent])
             if self._v is not None:
                 vJ = i.along(self._v)
                 self.v[i] = self.X[i].motion(self.v[i.parent]) + vJ
                 if self._a is not None:
-                    self.a[i] = self.X[i].motion(self.a[i.parent]) + i.along(self._a) + self.v[i].cross(vJ)
+                    self.a[i] = (
+                        self.X[i].motion(self.a[i.parent]) + i.along(self._a) + self.v[i].cross(vJ)
+                    )
                 elif self._products:
                     self.c[i] = self.v[i].cross(vJ)
             yield i
@@ -99,7 +103,9 @@ def transmit(tree: Tree[S], X: Field[Transform], *forces: Field[Force]) -> Itera
         yield i
 
 
-def composite_inertia(tree: Tree[S], X: Field[Transform], inertia: Field[RigidInertia]) -> Iterator[Body[S]]:
+def composite_inertia(
+    tree: Tree[S], X: Field[Transform], inertia: Field[RigidInertia]
+) -> Iterator[Body[S]]:
     """Inward pass: I_λ += Xᵀ I_i X, which makes of each inertia that of the whole subtree.  Yields each body."""
     for i in tree.inward():
         inertia[i.parent] = inertia[i.parent] + X[i].rigid_back(inertia[i])

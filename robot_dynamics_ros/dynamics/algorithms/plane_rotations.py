@@ -48,7 +48,11 @@ class PlaneRotation:
         c, s = self.c, self.s
         if self.trivial:
             cc, ss, cs = c * c, s * s, c * s
-            p, q, w = cc * p - 2.0 * (cs * w) + ss * q, ss * p + 2.0 * (cs * w) + cc * q, cs * (p - q) + (cc - ss) * w
+            p, q, w = (
+                cc * p - 2.0 * (cs * w) + ss * q,
+                ss * p + 2.0 * (cs * w) + cc * q,
+                cs * (p - q) + (cc - ss) * w,
+            )
         else:
             cc, ss = (c - s) * (c + s), 2.0 * (c * s)
             mean, half = 0.5 * (p + q), 0.5 * (p - q)
@@ -73,7 +77,10 @@ class StagedTransform(Transform):
 
     def __init__(self, rotations: Sequence[PlaneRotation], r: Vec3) -> None:
         self.rotations = tuple(rotations)
-        columns = [self.rotate_back(e) for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))]
+        columns = [
+            self.rotate_back(e)
+            for e in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+        ]
         super().__init__(Mat3(*columns), r)
 
     def rotate(self, x: Vec3) -> Vec3:

@@ -59,7 +59,9 @@ class CoriolisOperator:
     def tmul(self, m: Motion) -> Force:
         """2 Bᵀ m."""
         n, p = self.momentum.ang, self.momentum.lin
-        return Force(self.inertia_rate.mul(m.ang) + n.cross(m.ang) + p.cross(m.lin) * 2.0, Vec3.zero())
+        return Force(
+            self.inertia_rate.mul(m.ang) + n.cross(m.ang) + p.cross(m.lin) * 2.0, Vec3.zero()
+        )
 
 
 def with_rotors(tree: Tree[S], M: Matrix) -> Matrix:
@@ -107,20 +109,27 @@ class RootFrame(Generic[S]):
             self.psi_dot[i] = [v_parent.cross(S_i) for S_i in self.S[i]]
             self.v[i] = v_parent + _along(i, self.S[i], v)
             if a is not None:
-                self.a[i] = self.a[i.parent] + _along(i, self.S[i], a) + _along(i, self.psi_dot[i], v)  # v × S v = Ψ̇ v
+                self.a[i] = (
+                    self.a[i.parent] + _along(i, self.S[i], a) + _along(i, self.psi_dot[i], v)
+                )  # v × S v = Ψ̇ v
                 if external is not None:
                     applied[i] = self.pose[i].force_back(external[i])
         self.own = own = tree.each(RigidInertia, lambda i: self.pose[i].rigid_back(i.inertia))
         self.inertia = tree.each(RigidInertia, lambda i: own[i])
         self.inertia[tree.root] = RigidInertia.zero()
         if coriolis:
-            self.B = tree.each(CoriolisOperator, lambda i: CoriolisOperator.of_body(own[i], self.v[i]))
+            self.B = tree.each(
+                CoriolisOperator, lambda i: CoriolisOperator.of_body(own[i], self.v[i])
+            )
             self.B[tree.root] = CoriolisOperator(Mat3.zero(), Force.zero())
         if a is not None:
             no_force = Force.zero()
             self.force = tree.each(
                 Force,
-                lambda i: net_force(own[i], self.v[i], self.a[i]) - (no_force if external is None else applied[i]),
+                lambda i: (
+                    net_force(own[i], self.v[i], self.a[i])
+                    - (no_force if external is None else applied[i])
+                ),
             )
             self.force[tree.root] = no_force
         for i in tree.inward():
@@ -137,7 +146,10 @@ class RootFrame(Generic[S]):
         """
         tree, M = self.tree, self.tree.matrix()
         for i in tree.inward():
-            forces = [(dof, self.inertia[i].mul(S_i)) for (dof, _), S_i in zip(i.columns, self.S[i], strict=True)]
+            forces = [
+                (dof, self.inertia[i].mul(S_i))
+                for (dof, _), S_i in zip(i.columns, self.S[i], strict=True)
+            ]
             for dof, F in forces:
                 for (other, _), S_j in zip(i.columns, self.S[i], strict=True):
                     if other <= dof:
@@ -165,7 +177,8 @@ class RootFrame(Generic[S]):
     def products(self, product: Callable[..., Force], *columns: Field[Any]) -> Field[list[Force]]:
         """A force for each column of each joint, from the body and its part of each of ``columns``."""
         return self.tree.each(
-            [Force], lambda i: [product(i, *parts) for parts in zip(*(x[i] for x in columns), strict=True)]
+            [Force],
+            lambda i: [product(i, *parts) for parts in zip(*(x[i] for x in columns), strict=True)],
         )
 
     def subspace_rate(self, i: Body[S]) -> list[Motion]:

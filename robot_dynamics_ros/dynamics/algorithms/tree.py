@@ -21,7 +21,19 @@ from typing import Any, Protocol, TypeVar, overload
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, S, Scalar, Transform, Vec3
 
-__all__ = ["Body", "Factors", "Field", "Kind", "Matrix", "S", "SpatialVector", "Square", "T", "Tree", "Vector"]
+__all__ = [
+    "Body",
+    "Factors",
+    "Field",
+    "Kind",
+    "Matrix",
+    "S",
+    "SpatialVector",
+    "Square",
+    "T",
+    "Tree",
+    "Vector",
+]
 
 
 S_contra = TypeVar("S_contra", bound=Scalar, contravariant=True)
@@ -50,13 +62,19 @@ class Body(Protocol[S_contra]):
     @property
     def inertia(self) -> RigidInertia: ...  # in the body's frame
     @property
-    def columns(self) -> Sequence[tuple[int, Motion]]: ...  # of S in the body's frame: (coordinate, column)
+    def columns(
+        self,
+    ) -> Sequence[tuple[int, Motion]]: ...  # of S in the body's frame: (coordinate, column)
 
     def __hash__(self) -> int: ...
 
     def transform(self, q: Sequence[S_contra]) -> Transform: ...  # ⁱX_λ at configuration q
-    def along(self, x: Sequence[S_contra]) -> Motion: ...  # S x, for a vector x of velocities or accelerations
-    def to_link(self, f: SpatialVector) -> SpatialVector: ...  # from this body's frame to its joint's child link's
+    def along(
+        self, x: Sequence[S_contra]
+    ) -> Motion: ...  # S x, for a vector x of velocities or accelerations
+    def to_link(
+        self, f: SpatialVector
+    ) -> SpatialVector: ...  # from this body's frame to its joint's child link's
     def from_link(self, f: Force) -> Force: ...  # and back
 
 
@@ -88,7 +106,9 @@ class Factors(Protocol[S]):
     """A symmetric positive-definite matrix M over the coordinates, ready to divide by."""
 
     def solve(self, right: Vector[S], minus: Vector[S]) -> list[S]: ...  # M⁻¹ (right − minus)
-    def divide(self, matrices: Sequence[Square]) -> list[Square]: ...  # −M⁻¹ B of each matrix B, and M⁻¹ itself last
+    def divide(
+        self, matrices: Sequence[Square]
+    ) -> list[Square]: ...  # −M⁻¹ B of each matrix B, and M⁻¹ itself last
 
 
 class Tree(Protocol[S]):
@@ -105,9 +125,17 @@ class Tree(Protocol[S]):
 
     def outward(self) -> Iterator[Body[S]]: ...  # parents first
     def inward(self) -> Iterator[Body[S]]: ...  # children first
-    def ancestors(self, body: Any) -> Iterator[Body[S]]: ...  # between a body and the root, nearest first
-    def path(self, body: Any) -> Iterable[Body[S]]: ...  # from the root to a body, which is the last; none for the root
-    def degrees(self) -> Iterable[int]: ...  # indices of the velocity coordinates that have rotor inertia, or of all
+    def ancestors(
+        self, body: Any
+    ) -> Iterator[Body[S]]: ...  # between a body and the root, nearest first
+    def path(
+        self, body: Any
+    ) -> Iterable[Body[S]]: ...  # from the root to a body, which is the last; none for the root
+    def degrees(
+        self,
+    ) -> Iterable[
+        int
+    ]: ...  # indices of the velocity coordinates that have rotor inertia, or of all
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
@@ -130,34 +158,46 @@ class Tree(Protocol[S]):
         """
 
     def zeros(self) -> Vector[S]: ...  # for an input: no velocity, no acceleration
-    def vector(self) -> list[S]: ...  # zeros over the velocity coordinates, as the three below: an output
+    def vector(
+        self,
+    ) -> list[S]: ...  # zeros over the velocity coordinates, as the three below: an output
     def matrix(self) -> Matrix: ...
     def square(self) -> Square: ...
-    def factors(self, M: Matrix) -> Factors[S]: ...  # of a matrix that is complete, and not to be used any more
+    def factors(
+        self, M: Matrix
+    ) -> Factors[S]: ...  # of a matrix that is complete, and not to be used any more
 
     # the result of the form with the fewest operations, where that can be known; ``loops``: which suits large trees
     def cheapest(self, forms: Sequence[Callable[[], T]], loops: int = -1) -> T: ...
 
     # -- constants ---------------------------------------------------------------------------------------------------
 
-    def armature(self, dof: int) -> S: ...  # reflected rotor inertia of a coordinate, with what was added
+    def armature(
+        self, dof: int
+    ) -> S: ...  # reflected rotor inertia of a coordinate, with what was added
     def add_armature(self, extra: Sequence[S]) -> None: ...
     def gravity(self) -> Vec3: ...  # acceleration of gravity in world axes
     def gravity_motion(
         self,
     ) -> Motion: ...  # acceleration of the root less gravity, in its frame: where forces start from
     def base_velocity(self) -> Motion: ...  # spatial velocity of the root, in its frame
-    def base_acceleration(self) -> Motion: ...  # spatial acceleration of the root, gravity no part of it, in its frame
+    def base_acceleration(
+        self,
+    ) -> Motion: ...  # spatial acceleration of the root, gravity no part of it, in its frame
     def base_transform(self) -> Transform: ...  # from the world to the root
     def root_inertia(self) -> RigidInertia: ...  # of the links joined to the root, in its frame
-    def total_mass(self) -> S: ...  # of the whole robot, the root included; raises ModelError if it has none
+    def total_mass(
+        self,
+    ) -> S: ...  # of the whole robot, the root included; raises ModelError if it has none
 
     # let the root move: velocity and acceleration of its origin, [angular; linear], in its frame
     def move_base(self, v: Sequence[S], a: Sequence[S]) -> None: ...
 
     # -- links and bodies of the model -------------------------------------------------------------------------------
 
-    def model_body(self, body: int) -> Body[S] | None: ...  # of a body number of the model; ``None`` for the root (−1)
+    def model_body(
+        self, body: int
+    ) -> Body[S] | None: ...  # of a body number of the model; ``None`` for the root (−1)
     def link_frame(self, link: int) -> Transform: ...  # from a link's body to the link
     def link_inertia(
         self, link: int

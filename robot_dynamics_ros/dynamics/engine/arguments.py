@@ -13,7 +13,12 @@ from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
 
 def as_input(
-    values: ArrayLike, shape: tuple[int, ...], name: str, *, finite: bool = True, contiguous: bool = True
+    values: ArrayLike,
+    shape: tuple[int, ...],
+    name: str,
+    *,
+    finite: bool = True,
+    contiguous: bool = True,
 ) -> np.ndarray:
     """``values`` as a float64 array of shape (..., *shape), C-contiguous unless strided ones shall stay as they are.
 
@@ -60,7 +65,8 @@ def common_batch(leads: Mapping[str, tuple[int, ...]], where: str) -> tuple[int,
         return np.broadcast_shapes(*leads.values())
     except ValueError:
         raise ArgumentError(
-            "the batch dimensions do not fit together: " + ", ".join(f"{name} {lead}" for name, lead in leads.items()),
+            "the batch dimensions do not fit together: "
+            + ", ".join(f"{name} {lead}" for name, lead in leads.items()),
             where=where,
             got=leads,
             remedy="Leading dimensions follow NumPy's broadcasting.",

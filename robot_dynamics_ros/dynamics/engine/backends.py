@@ -20,8 +20,19 @@ import re
 import sys
 import threading
 
-from robot_dynamics_ros.dynamics.engine.evaluate import Engine, Evaluator, Kernel, interpreted_engine, source_engine
-from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, common_functions, estimated_operations
+from robot_dynamics_ros.dynamics.engine.evaluate import (
+    Engine,
+    Evaluator,
+    Kernel,
+    interpreted_engine,
+    source_engine,
+)
+from robot_dynamics_ros.dynamics.engine.registry import (
+    TABLE,
+    Options,
+    common_functions,
+    estimated_operations,
+)
 from robot_dynamics_ros.errors import BackendError, check_name
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import BACKENDS, RobotModel
@@ -111,7 +122,9 @@ class BackendStatus:
     def __str__(self) -> str:
         if self.compiled:
             return f"machine code ({self.backend})"
-        return f"slow backend {self.backend!r}, because {self.reason}" + (f"; {self.remedy}" if self.remedy else "")
+        return f"slow backend {self.backend!r}, because {self.reason}" + (
+            f"; {self.remedy}" if self.remedy else ""
+        )
 
 
 def backend_status(model: RobotModel) -> BackendStatus:
@@ -129,7 +142,10 @@ def backend_status(model: RobotModel) -> BackendStatus:
         return BackendStatus(functions.backend, False, missing, remedy())
     if _failures:
         return BackendStatus(
-            "numpy", False, f"the compiler failed ({_failures[-1]})", f"try another llvmlite: {remedy()}"
+            "numpy",
+            False,
+            f"the compiler failed ({_failures[-1]})",
+            f"try another llvmlite: {remedy()}",
         )
     return BackendStatus(functions.backend, True)
 
@@ -162,7 +178,9 @@ def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
             function = functions.functions.get(key)
             if function is None:
                 engine = _engine(functions, name, options)
-                function = functions.functions[key] = Evaluator(functions.twin, name, options, engine)
+                function = functions.functions[key] = Evaluator(
+                    functions.twin, name, options, engine
+                )
     return function
 
 

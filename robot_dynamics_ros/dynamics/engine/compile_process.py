@@ -49,7 +49,10 @@ def _started() -> subprocess.Popen[bytes]:
             [sys.executable, "-c", _WAIT_THEN_SERVE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_HOME, os.environ.get("PYTHONPATH"))))},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, (_HOME, os.environ.get("PYTHONPATH")))),
+            },
             start_new_session=True,  # Ctrl-C is for this process; that one ends when its input does
         )
     return _process

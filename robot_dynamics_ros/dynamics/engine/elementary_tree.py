@@ -22,9 +22,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.function import flat
-from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, dot, factorize, inverse_of_factors
+from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
+    back_substitute,
+    dot,
+    factorize,
+    inverse_of_factors,
+)
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
-from robot_dynamics_ros.dynamics.algorithms.tree import Field, Kind, Matrix, SpatialVector, Square, T
+from robot_dynamics_ros.dynamics.algorithms.tree import (
+    Field,
+    Kind,
+    Matrix,
+    SpatialVector,
+    Square,
+    T,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
 from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import JointType
@@ -98,7 +110,9 @@ def _main_successors(model: RobotModel) -> list[int]:
 def _spin_towards(axis: np.ndarray) -> np.ndarray:
     """Rotation about z that brings the next joint's axis into the y-z plane, which spares one of its three rotations."""
     across = np.hypot(axis[0], axis[1])
-    if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:  # parallel, or spared already
+    if (
+        across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10
+    ):  # parallel, or spared already
         return np.eye(3)
     s, c = axis[0] / across, -axis[1] / across  # of the first rotation a
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -197,16 +211,26 @@ class Layout:
                 slides = Kind.PRISMATIC
                 nothing = (0.0, zero, np.zeros((3, 3)))
                 R = R @ N.T @ to_x.T
-                parent = self._add(ElementaryBody(parent, slides, R, r, *nothing, q, v, 1.0, 0.0, to_x @ N))
+                parent = self._add(
+                    ElementaryBody(parent, slides, R, r, *nothing, q, v, 1.0, 0.0, to_x @ N)
+                )
                 R = to_x @ to_y.T
-                parent = self._add(ElementaryBody(parent, slides, R, zero, *nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N))
+                parent = self._add(
+                    ElementaryBody(
+                        parent, slides, R, zero, *nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N
+                    )
+                )
                 R, r, q, v, kind = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
             else:
                 R = R @ N.T
-                kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(b.type, Kind.REVOLUTE)
+                kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(
+                    b.type, Kind.REVOLUTE
+                )
             c = N @ b.com
             I = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass  # noqa: E741 - the book's name
-            own = ElementaryBody(parent, kind, R, r, b.mass, c * b.mass, I, q, v, b.multiplier, b.offset, N)
+            own = ElementaryBody(
+                parent, kind, R, r, b.mass, c * b.mass, I, q, v, b.multiplier, b.offset, N
+            )
             self.body.append(self._add(own))
         self.n = len(self.bodies)
         self.nv = len(armature)
@@ -216,7 +240,9 @@ class Layout:
     def _add(self, b: ElementaryBody) -> int:
         R = _snapped(b.rotation)
         euler = None if R.dtype == object else _euler(R)
-        b = b._replace(rotation=R, position=_snapped(b.position), normal=_snapped(b.normal), euler=euler)
+        b = b._replace(
+            rotation=R, position=_snapped(b.position), normal=_snapped(b.normal), euler=euler
+        )
         self.bodies.append(b)
         return len(self.bodies) - 1
 
@@ -304,7 +330,18 @@ class Body:
         columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in the column.
     """
 
-    __slots__ = ("columns", "constants", "euler", "inertia", "joint", "kind", "normal", "number", "parent", "tree")
+    __slots__ = (
+        "columns",
+        "constants",
+        "euler",
+        "inertia",
+        "joint",
+        "kind",
+        "normal",
+        "number",
+        "parent",
+        "tree",
+    )
 
     def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
         self.tree, self.number, self.parent = tree, number, parent
@@ -315,7 +352,8 @@ class Body:
         self.inertia = RigidInertia(own.mass, h, I)
         k = own.multiplier
         self.columns = [
-            (own.v_index + c, Motion.of([k * s for s in column])) for c, column in enumerate(SUBSPACE[self.kind])
+            (own.v_index + c, Motion.of([k * s for s in column]))
+            for c, column in enumerate(SUBSPACE[self.kind])
         ]
         self.joint = (Mat3.of(own.rotation.tolist()), Vec3.of(own.position.tolist()))
 
@@ -332,16 +370,22 @@ class Body:
         R0, p = self.joint
         x = self.coordinates(q)
         if self.kind is Kind.FREE:
-            return Transform(R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3])))
+            return Transform(
+                R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3]))
+            )
         if self.kind is Kind.PRISMATIC:
             p = p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0]
         return self.placed(p, x[0])
 
     def placed(self, p: Vec3, x: Scalar) -> Transform:
         """The transform to a body at ``p``, rotated by the joint if it rotates."""
-        if self.euler is None:  # the exact angles of constant rotations in symbols have no closed form
+        if (
+            self.euler is None
+        ):  # the exact angles of constant rotations in symbols have no closed form
             R = self.joint[0]
-            return Transform((R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p)
+            return Transform(
+                (R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p
+            )
         (ca, sa), (cb, sb), (angle, cc, sc) = self.euler
         first, second = PlaneRotation(False, ca, sa), PlaneRotation(True, cb, sb)
         if self.kind is Kind.PRISMATIC:
@@ -418,7 +462,9 @@ class NumericFactors:
         self.L, self.D_inverse = factorize(M.rows)
 
     def solve(self, right: Sequence[Scalar], minus: Sequence[Scalar]) -> list[Scalar]:
-        return back_substitute(self.L, self.D_inverse, [b - x for b, x in zip(right, minus, strict=True)])
+        return back_substitute(
+            self.L, self.D_inverse, [b - x for b, x in zip(right, minus, strict=True)]
+        )
 
     def divide(self, matrices: Sequence[Square]) -> list[Square]:
         results: list[Square] = [SquareMatrix(len(self.L)) for _ in range(len(matrices) + 1)]
@@ -468,7 +514,9 @@ class NumericTree:
         return _Each(value)
 
     def external_forces(self, rows: Sequence[Scalar]) -> dict[Hashable, Force]:
-        forces: dict[Hashable, Force] = defaultdict(Force.zero)  # of the bodies within a planar joint
+        forces: dict[Hashable, Force] = defaultdict(
+            Force.zero
+        )  # of the bodies within a planar joint
         for k in range(self.model.nb):
             body = self.model_body(k)
             assert body is not None

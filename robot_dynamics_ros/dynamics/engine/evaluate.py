@@ -57,7 +57,9 @@ class Engine(abc.ABC):
         return False
 
     @abc.abstractmethod
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
+    ) -> bool:
         """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous; False if it stopped at inputs that shall
         be ``finite`` and are not, where :meth:`checks` says so."""
 
@@ -79,13 +81,17 @@ class Evaluator:
         self._model = model
 
     def __repr__(self) -> str:
-        words = ", ".join(f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs))
+        words = ", ".join(
+            f"{n}{list(s)}" for n, s in (*self.signature.inputs, *self.signature.outputs)
+        )
         return f"<{self.signature.name}({words}) on {self.backend}>"
 
     def _check(self, inputs: Sequence[np.ndarray], finite: bool) -> None:
         """Refuse inputs that mean nothing."""
         if finite and not all(bool(np.isfinite(x).all()) for x in inputs):
-            check_finite(**{word: x for (word, _), x in zip(self.signature.inputs, inputs, strict=True)})
+            check_finite(
+                **{word: x for (word, _), x in zip(self.signature.inputs, inputs, strict=True)}
+            )
         for (word, _), array in zip(self.signature.inputs, inputs, strict=True):
             if self._quaternions and word in ("q", "q0", "q1"):
                 check_quaternions(array, self._quaternions)
@@ -114,14 +120,19 @@ class Evaluator:
             as_input(self._numbers(value, word), shape, word, finite=False, contiguous=False)
             for value, (word, shape) in zip(arguments, self.signature.inputs, strict=False)
         ]
-        leads = [x.shape[: x.ndim - len(s)] for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)]
+        leads = [
+            x.shape[: x.ndim - len(s)]
+            for x, (_, s) in zip(inputs, self.signature.inputs, strict=True)
+        ]
         batch = leads[0]
         if any(lead != batch for lead in leads):
             words = (word for word, _ in self.signature.inputs)
             batch = common_batch(dict(zip(words, leads, strict=True)), self.signature.name)
         out = arguments[n:]
         outputs = [
-            as_output(out[k], batch + shape, "out" if m == 1 else f"output {word}") if out else np.empty(batch + shape)
+            as_output(out[k], batch + shape, "out" if m == 1 else f"output {word}")
+            if out
+            else np.empty(batch + shape)
             for k, (word, shape) in enumerate(self.signature.outputs)
         ]
         if out and any(np.may_share_memory(o, x) for o in outputs for x in inputs):
@@ -137,9 +148,12 @@ class Evaluator:
             self._check(inputs, finite)
         else:
             blocks = [
-                _rows(x, lead, batch, count, size) for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
+                _rows(x, lead, batch, count, size)
+                for x, lead, size in zip(inputs, leads, self._sizes_in, strict=True)
             ]
-            results = [o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)]
+            results = [
+                o.reshape(count, size) for o, size in zip(outputs, self._sizes_out, strict=True)
+            ]
             checked = finite and self.engine.checks(count)
             self._check(inputs, finite and not checked)
             if not self.engine.block(blocks, results, checked):
@@ -149,7 +163,9 @@ class Evaluator:
         return None if out else tuple(outputs)
 
 
-def _rows(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: int, size: int) -> np.ndarray:
+def _rows(
+    x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: int, size: int
+) -> np.ndarray:
     """An input as (count, size), without a copy where strides can say it."""
     if lead == ():
         return np.broadcast_to(x.reshape(size), (count, size))
@@ -161,7 +177,9 @@ def _rows(x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: i
 
 def quaternion_starts(model: RobotModel) -> list[int]:
     """Where in q the quaternions begin."""
-    return [int(model.q_index[i]) + 3 for i in np.flatnonzero(model.joint_type == JointType.FLOATING)]
+    return [
+        int(model.q_index[i]) + 3 for i in np.flatnonzero(model.joint_type == JointType.FLOATING)
+    ]
 
 
 CHUNK = 2048
@@ -181,10 +199,14 @@ class PythonEngine(Engine):
         for out in outputs:
             out.reshape(-1)[:] = list(islice(results, out.size))
 
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
+    ) -> bool:
         for start in range(0, len(outputs[0]), CHUNK):
             stop = start + CHUNK
-            results = iter(self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs]))
+            results = iter(
+                self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
+            )
             for out in outputs:
                 for k in range(out.shape[1]):
                     out[start:stop, k] = next(results)
@@ -196,7 +218,9 @@ def interpreted_engine(model: RobotModel, name: str, options: Options) -> Python
     tree, words = NumericTree(model), [word for word, _ in signature(model, name, options).inputs]
 
     def run(*inputs: Sequence[Scalar]) -> list[Scalar]:
-        own = copy.copy(tree)  # an algorithm may move its base or add to its rotors; others share the tree
+        own = copy.copy(
+            tree
+        )  # an algorithm may move its base or add to its rotors; others share the tree
         outputs = TABLE[name].run(own, dict(options), dict(zip(words, inputs, strict=True)))
         return [x for output in outputs for x in output]
 
@@ -207,7 +231,9 @@ def source_engine(model: RobotModel, name: str, options: Options) -> PythonEngin
     """Straight-line Python made from a trace; on batches, NumPy does the arithmetic."""
     traced = trace(model, name, options)
     words = [f"x{k}" for k in range(len(traced.signature.inputs))]
-    source = python_source("evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]")
+    source = python_source(
+        "evaluate", words, traced.all_outputs(), lambda key: f"x{key[0]}[{key[1]}]"
+    )
     code = compile(source, f"<{name} of {model.name}>", "exec")
 
     def bound(module: ModuleType) -> Flat:

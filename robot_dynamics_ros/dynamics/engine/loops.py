@@ -20,12 +20,32 @@ from robot_dynamics_ros.dynamics.algorithms.link_tree import tied
 from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
-from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, Operand, form_of, reachable
-from robot_dynamics_ros.dynamics.engine.elementary_tree import SUBSPACE, Body, NumericTree, layout_of
+from robot_dynamics_ros.dynamics.engine.codegen.graph import (
+    Expr,
+    Graph,
+    Operand,
+    form_of,
+    reachable,
+)
+from robot_dynamics_ros.dynamics.engine.elementary_tree import (
+    SUBSPACE,
+    Body,
+    NumericTree,
+    layout_of,
+)
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.engine.trace import Signature, signature
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3
+from robot_dynamics_ros.spatial import (
+    ArticulatedInertia,
+    Force,
+    Mat3,
+    Motion,
+    RigidInertia,
+    Scalar,
+    Transform,
+    Vec3,
+)
 
 APART = -2
 """Number of the class of all bodies in loops in which none needs another; a free joint's is smaller."""
@@ -67,7 +87,10 @@ def classify(
     classes = []
     for c, (kind, _, has_row) in enumerate(order):
         own = constants[[k for k, n in enumerate(number) if n == c]]
-        shared = [float(own[0, s]) if np.all(own[:, s] == own[0, s]) else None for s in range(own.shape[1])]
+        shared = [
+            float(own[0, s]) if np.all(own[:, s] == own[0, s]) else None
+            for s in range(own.shape[1])
+        ]
         classes.append(_Class(kind, tuple(shared), has_row))
     return classes, number
 
@@ -81,7 +104,15 @@ def _united(classes: Sequence[_Class]) -> _Class:
 
 # -- memory of an algorithm while it is recorded: values by body, vectors and matrices by degree ---------------------------
 
-_SIZES = {Transform: 12, Motion: 6, Force: 6, RigidInertia: 10, CoriolisOperator: 12, ArticulatedInertia: 21, list: 6}
+_SIZES = {
+    Transform: 12,
+    Motion: 6,
+    Force: 6,
+    RigidInertia: 10,
+    CoriolisOperator: 12,
+    ArticulatedInertia: 21,
+    list: 6,
+}
 
 
 class Degree(NamedTuple):
@@ -131,7 +162,9 @@ class LoopRecord:
         """The value that was stored there, or the symbol of it."""
         value = self.values.get(location)
         if value is None:
-            loaded_in = (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
+            loaded_in = (
+                (self.block_number, id(self.inner)) if location[-1] == "j" else self.block_number
+            )
             value = self.values[location] = self.graph.leaf((location, loaded_in))
         return value
 
@@ -268,11 +301,16 @@ class LoopBody(Body):
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
         self.normal, self.euler = Mat3.of([values[24:27], values[27:30], values[30:33]]), None
-        columns: Any = [(Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])]
+        columns: Any = [
+            (Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])
+        ]
         self.columns = columns
 
     def coordinates(self, q: LoopVector) -> list[Scalar]:  # type: ignore[override]
-        return [self.tree.load(("arg", q.number, "q", c, "i")) for c in range(7 if self.kind is Kind.FREE else 1)]
+        return [
+            self.tree.load(("arg", q.number, "q", c, "i"))
+            for c in range(7 if self.kind is Kind.FREE else 1)
+        ]
 
 
 class _Key(NamedTuple):
@@ -313,7 +351,9 @@ class _Factors:
         tree.sections.append(ir.Linear("factorize", self.numbers))
 
     def solve(self, right: LoopVector, minus: LoopVector) -> LoopVector:
-        self.tree.sections.append(ir.Linear("solve", (*self.numbers, minus.number), (right.number,)))
+        self.tree.sections.append(
+            ir.Linear("solve", (*self.numbers, minus.number), (right.number,))
+        )
         return minus
 
     def divide(self, matrices: Sequence[LoopSquare]) -> list[LoopSquare]:
@@ -343,13 +383,18 @@ class LoopTree(LoopRecord):
         self.layout = lay = layout_of(model)
         kinds = [b.kind for b in lay.bodies]
         super().__init__(Kind.FREE in kinds, gathered)
-        self.base_velocity, self.gravity_motion = self.numeric.base_velocity, self.numeric.gravity_motion
+        self.base_velocity, self.gravity_motion = (
+            self.numeric.base_velocity,
+            self.numeric.gravity_motion,
+        )
         self.root = _Key("root")
         self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
         for k, name in enumerate(model.joint_names):
             self.rows[lay.body[model.body_index(name)]] = k
-        self.classes, self.class_of = classify(self.constants, kinds, [r >= 0 for r in self.rows], alike)
+        self.classes, self.class_of = classify(
+            self.constants, kinds, [r >= 0 for r in self.rows], alike
+        )
         self.field_count = 0
         self.outputs, self.arguments, self.made = outputs, arguments, 0
         self.cleared: list[tuple[int, int]] = []
@@ -391,7 +436,9 @@ class LoopTree(LoopRecord):
         field, loop = self.field(kind), ir.BodyLoop(False, apart=True)
         self.sections.append(loop)
         single = [c for c, cls in enumerate(self.classes) if cls.kind is not Kind.FREE]
-        for group in filter(None, [single, [c for c in range(len(self.classes)) if c not in single]]):
+        for group in filter(
+            None, [single, [c for c in range(len(self.classes)) if c not in single]]
+        ):
             block = ir.Block()
             loop.blocks |= dict.fromkeys(group, block)
             self.open_block(None, block)
@@ -400,8 +447,13 @@ class LoopTree(LoopRecord):
             field[body] = value(body)
             field.known |= dict.fromkeys(group, field.known[self.current])
             read = reachable([s.value for s in block.stores])
-            if any(n.op == "leaf" and not (n.a[0][0] == "param" or n.a[0][::2] == ("record", "i")) for n in read):
-                raise NotImplementedError("a value for each body from another body, or from coordinates")
+            if any(
+                n.op == "leaf" and not (n.a[0][0] == "param" or n.a[0][::2] == ("record", "i"))
+                for n in read
+            ):
+                raise NotImplementedError(
+                    "a value for each body from another body, or from coordinates"
+                )
         self._close()
         return field
 
@@ -471,7 +523,12 @@ class LoopTree(LoopRecord):
 
 def supported(model: RobotModel, name: str, options: Options) -> bool:
     """Whether a function can run as loops: of a robot that is not tied, and without a moving base."""
-    return bool(TABLE[name].loops) and not tied(model) and model.nb > 0 and "moving_base" not in dict(options)
+    return (
+        bool(TABLE[name].loops)
+        and not tied(model)
+        and model.nb > 0
+        and "moving_base" not in dict(options)
+    )
 
 
 def record_loops(
@@ -488,11 +545,15 @@ def record_loops(
     outputs: dict[int, int] = {}
     for _ in range(2):
         tree = LoopTree(model, outputs, arguments_count, gathered, alike)
-        arguments: Any = {word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)}
+        arguments: Any = {
+            word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)
+        }
         vocabulary: Any = tree  # of bodies that are classes, and of coordinates that are degrees
         result = TABLE[name].call(vocabulary, dict(options), arguments)
         results = [result] if len(shapes.outputs) == 1 else result
-        outputs = {x.number - arguments_count: len(shapes.inputs) + k for k, x in enumerate(results)}
+        outputs = {
+            x.number - arguments_count: len(shapes.inputs) + k for k, x in enumerate(results)
+        }
         gathered = tree.gathered_now
     return shapes, _program(tree)
 
@@ -505,10 +566,20 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
     ints = np.zeros((lay.n, len(ir.INT_FIELDS)), dtype=np.int64)
     for k, b in enumerate(lay.bodies):
         parent = b.parent
-        joined = parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
+        joined = (
+            parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
+        )
         joined = joined and b.v_index == lay.bodies[parent].v_index + 1
         run = ints[parent, 4] if joined else k
-        ints[k] = parent if parent >= 0 else root, b.q_index, b.v_index, tree.class_of[k], run, tree.rows[k], k + 1
+        ints[k] = (
+            parent if parent >= 0 else root,
+            b.q_index,
+            b.v_index,
+            tree.class_of[k],
+            run,
+            tree.rows[k],
+            k + 1,
+        )
     for k in reversed(range(lay.n)):
         if ints[k, 0] < root:
             ints[ints[k, 0], 6] = max(ints[ints[k, 0], 6], ints[k, 6])
@@ -518,7 +589,17 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
     params = np.zeros((tree.constants.shape[1], root))
     params[:, : lay.n] = tree.constants.T
     program = ir.LoopProgram(
-        lay.n, lay.nv, sections, tree.cleared, {}, tree.symmetric, 0, ints, params, lay.armature, tuple(free)
+        lay.n,
+        lay.nv,
+        sections,
+        tree.cleared,
+        {},
+        tree.symmetric,
+        0,
+        ints,
+        params,
+        lay.armature,
+        tuple(free),
     )
     program.workspace = tree.entries * program.stride
     for number, doubles in tree.scratch.items():
@@ -541,10 +622,15 @@ def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) ->
             continue
         of_single = [block for c, block in section.blocks.items() if c not in free]
         loops = [loop for block in of_single for loop in block.loops if loop.degrees == 1]
-        if len(loops) < len(of_single) or any(s.location[0] == "record" for block in of_single for s in block.stores):
+        if len(loops) < len(of_single) or any(
+            s.location[0] == "record" for block in of_single for s in block.stores
+        ):
             continue
         taken = [[s for s in loop.stores if _down_a_column(s)] for loop in loops]
-        forms = {(tuple(s.location for s in stores), form_of([s.value for s in stores])) for stores in taken}
+        forms = {
+            (tuple(s.location for s in stores), form_of([s.value for s in stores]))
+            for stores in taken
+        }
         if taken[0] and len(forms) == 1:
             result.append(ir.PairLoop(taken[0]))
             for loop, stores in zip(loops, taken, strict=True):
@@ -578,7 +664,9 @@ def _drop_unread(sections: list[ir.Section]) -> None:
     while True:
         read: set[tuple[str, int]] = set()
         for block in _blocks(sections):
-            values = [s.value for s in block.stores] + [s.value for loop in block.loops for s in loop.stores]
+            values = [s.value for s in block.stores] + [
+                s.value for loop in block.loops for s in loop.stores
+            ]
             for node in reachable(values):
                 if node.op == "leaf" and node.a[0][0] == "record":
                     read.add(node.a[0][:2])

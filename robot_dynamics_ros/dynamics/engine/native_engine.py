@@ -13,7 +13,11 @@ import numpy as np
 
 from robot_dynamics_ros.arrays import aligned_zeros
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module, kernel_module, wide_module
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import (
+    callee_module,
+    kernel_module,
+    wide_module,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_loops import loop_module
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument
 from robot_dynamics_ros.dynamics.engine.codegen.native import (
@@ -40,7 +44,9 @@ PART = 1 << 27
 class NativeEngine(Engine):
     """Machine code for one function of one robot: straight lines, or loops where the robot is too large for those."""
 
-    def __init__(self, model: RobotModel, name: str, options: Options, *, loops: bool = False) -> None:
+    def __init__(
+        self, model: RobotModel, name: str, options: Options, *, loops: bool = False
+    ) -> None:
         super().__init__("loops" if loops else "native")
         shapes = signature(model, name, options)
         self._arguments = array_arguments(model, shapes)
@@ -58,7 +64,9 @@ class NativeEngine(Engine):
             if loops:
                 source = loop_module(self._arguments, program, vector_width())
                 return compile_module(source, schedule=True)
-            return compile_module(kernel_module(self._arguments, trace(model, name, options).outputs, vector_width()))
+            return compile_module(
+                kernel_module(self._arguments, trace(model, name, options).outputs, vector_width())
+            )
 
         self._library = cached_library(cache_key(model, name, options, self.backend), make)
         self._batch = self._library.batch(len(self._arguments) + (4 if loops else 0))
@@ -74,7 +82,9 @@ class NativeEngine(Engine):
 
         def make() -> bytes:
             outputs = trace(*self._traced_from).outputs
-            return compile_module(wide_module(self._arguments, outputs, vector_width()), schedule=True)
+            return compile_module(
+                wide_module(self._arguments, outputs, vector_width()), schedule=True
+            )
 
         with self._wide_lock:
             if self._wide is None:
@@ -104,7 +114,9 @@ class NativeEngine(Engine):
     def checks(self, count: int) -> bool:
         return not self._loops and count >= WIDE_FROM
 
-    def block(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False) -> bool:
+    def block(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
+    ) -> bool:
         count = len(outputs[0])
         if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
             return unrolled.block(inputs, outputs, finite)
@@ -113,7 +125,9 @@ class NativeEngine(Engine):
         memories = [self._further() for _ in range(several)]
         arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]
         strides = [step for x in arrays for step in x.strides]
-        addresses = [x.ctypes.data for x in (*arrays, *outputs)]  # the arrays live until the code has run
+        addresses = [
+            x.ctypes.data for x in (*arrays, *outputs)
+        ]  # the arrays live until the code has run
         further = [[x.ctypes.data for x in memory] for memory in memories]
 
         def run(begin: int, end: int, thread: int) -> bool:
@@ -160,7 +174,8 @@ def array_arguments(model: RobotModel, shapes: Signature) -> list[ArrayArgument]
     """Properties of the given arrays that the compiled code needs."""
     starts = tuple(quaternion_starts(model))
     return [
-        ArrayArgument(shape, quaternions=starts if word in ("q", "q0", "q1") else ()) for word, shape in shapes.inputs
+        ArrayArgument(shape, quaternions=starts if word in ("q", "q0", "q1") else ())
+        for word, shape in shapes.inputs
     ] + [ArrayArgument(shape, output=True) for _, shape in shapes.outputs]
 
 
@@ -178,7 +193,15 @@ def _generator_version() -> str:
 def cache_key(model: RobotModel, name: str, options: Options, form: str) -> str:
     """Digest of everything the compiled code depends on."""
     text = "|".join(
-        [_digest(model), name, form, repr(options), _generator_version(), target_key(), np.__version__.split(".")[0]]
+        [
+            _digest(model),
+            name,
+            form,
+            repr(options),
+            _generator_version(),
+            target_key(),
+            np.__version__.split(".")[0],
+        ]
     )
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -190,7 +213,14 @@ def _digest(model: RobotModel) -> str:
     return h.hexdigest()
 
 
-_NO_INFLUENCE = {"source", "findings", "initial_positions", "configurations", "inertia_check", "backend"}
+_NO_INFLUENCE = {
+    "source",
+    "findings",
+    "initial_positions",
+    "configurations",
+    "inertia_check",
+    "backend",
+}
 
 
 def _absorb(h: hashlib._Hash, value: object) -> None:

@@ -26,7 +26,10 @@ def threads() -> int:
     """Threads that batches use: what :func:`set_threads` said, else one for each processor this process may use."""
     if _threads is not None:
         return _threads
-    return min(MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return min(
+        MOST,
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+    )
 
 
 def set_threads(count: int | None) -> None:
@@ -38,7 +41,9 @@ def set_threads(count: int | None) -> None:
     global _threads
     if count is not None and (not isinstance(count, int) or not 1 <= count <= MOST):
         raise ArgumentError(
-            f"expected a whole number from 1 to {MOST} or None, got {count!r}", where="threads", got=count
+            f"expected a whole number from 1 to {MOST} or None, got {count!r}",
+            where="threads",
+            got=count,
         )
     _threads = count
 
@@ -79,4 +84,6 @@ def _pool() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has the memory, not the threads
+    os.register_at_fork(
+        after_in_child=_pool.cache_clear
+    )  # the child has the memory, not the threads

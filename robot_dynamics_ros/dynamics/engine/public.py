@@ -36,7 +36,9 @@ class Public:
 
     def __init__(self, name: str, options: Options = (), *, of_link: bool = False) -> None:
         self._name, self._options, self._keys = name, options, 2 if of_link else 1
-        self._wrappers: dict[int, tuple[weakref.ref[RobotModel], dict[str, tuple[str, Kernel]]]] = {}
+        self._wrappers: dict[
+            int, tuple[weakref.ref[RobotModel], dict[str, tuple[str, Kernel]]]
+        ] = {}
         self._lock = threading.RLock()
         self._router: Router | None = None
         self.run: Kernel = self._first
@@ -66,7 +68,9 @@ class Public:
 
                 self._router = Router(self._name, self._keys, self._first)
                 self.run = self._router.call
-            if held is not None and held is not chosen:  # equal names: the router knows but one, which is held
+            if (
+                held is not None and held is not chosen
+            ):  # equal names: the router knows but one, which is held
                 self._router.remove(id(model), id(held))
             self._keep(model, chosen, wrapper)
             self._router.add((id(model), id(chosen))[: self._keys], wrapper)
@@ -76,7 +80,9 @@ class Public:
         key = id(model)
         of_model = self._wrappers.get(key)
         if of_model is None:
-            of_model = self._wrappers.setdefault(key, (weakref.ref(model, lambda _: self._forget(key)), {}))
+            of_model = self._wrappers.setdefault(
+                key, (weakref.ref(model, lambda _: self._forget(key)), {})
+            )
         of_model[1][chosen] = (chosen, wrapper)
         return wrapper
 

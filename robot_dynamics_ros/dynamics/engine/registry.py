@@ -19,7 +19,16 @@ from robot_dynamics_ros.dynamics.algorithms.function import Options as NamedOpti
 from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-__all__ = ["LARGE", "SHAPES", "TABLE", "Function", "Options", "common_functions", "estimated_operations", "sizes"]
+__all__ = [
+    "LARGE",
+    "SHAPES",
+    "TABLE",
+    "Function",
+    "Options",
+    "common_functions",
+    "estimated_operations",
+    "sizes",
+]
 
 Options = tuple[tuple[str, Any], ...]
 
@@ -36,7 +45,9 @@ def estimated_operations(model: RobotModel, name: str) -> int:
     """About how many operations a function takes when unrolled."""
     function = TABLE[name]
     pairs = number_of_pairs(model) if function.per_pair else 0
-    return function.per_body * model.nb + function.per_pair * pairs + function.per_cube * model.nv**3
+    return (
+        function.per_body * model.nb + function.per_pair * pairs + function.per_cube * model.nv**3
+    )
 
 
 def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
@@ -54,7 +65,9 @@ def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
         "nm": 2 if options.get("moving_base") else 0,
         "nw": len(options.get("joints_of", ())),
         "nf": 10 if options.get("own_frame") else 0,
-        "no": 8 if options.get("own_observer") else 0,  # rows of frames and points that are not simply a link's
+        "no": 8
+        if options.get("own_observer")
+        else 0,  # rows of frames and points that are not simply a link's
         "na": 3 if options.get("own_axes") else 0,
         "nt": 1 if options.get("own_point") else 0,
         "nc": sum(ROWS[kind] for kind, *_ in options.get("constraints", ())),

@@ -18,8 +18,19 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import aligned_zeros
 from robot_dynamics_ros.dynamics.engine.codegen.declared import *  # noqa: F403
-from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared, annotation_name, fields, shape_of
-from robot_dynamics_ros.dynamics.engine.codegen.routine_llvm import CallSlot, MemoryLayout, Slot, routine_module
+from robot_dynamics_ros.dynamics.engine.codegen.declared import (
+    Constant,
+    Declared,
+    annotation_name,
+    fields,
+    shape_of,
+)
+from robot_dynamics_ros.dynamics.engine.codegen.routine_llvm import (
+    CallSlot,
+    MemoryLayout,
+    Slot,
+    routine_module,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator
 from robot_dynamics_ros.model.description import Array
@@ -77,7 +88,9 @@ class Memory(Generic[D]):
         for name, field in declarations.items() if compiled else ():
             if field.kind in ("kernel", "kernels"):
                 function = kernels.get(name)
-                callees = [_callee(x) for x in (function if isinstance(function, Sequence) else [function])]
+                callees = [
+                    _callee(x) for x in (function if isinstance(function, Sequence) else [function])
+                ]
                 wide = max((len(further) for _, further in callees), default=0)
                 called[name] = CallSlot(len(pointers), wide)
                 for address, further in callees:
@@ -97,7 +110,11 @@ class Memory(Generic[D]):
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
         self.python = declared()
-        interpreted = {name: _interpreted(function) for name, function in kernels.items() if function is not None}
+        interpreted = {
+            name: _interpreted(function)
+            for name, function in kernels.items()
+            if function is not None
+        }
         views = {name: array.data for name, array in self._arrays.items()}
         for name, value in (*constants.items(), *views.items(), *interpreted.items()):
             setattr(self.python, name, value)
@@ -109,7 +126,10 @@ class Memory(Generic[D]):
 
     def fits(self, name: str, function: Function) -> bool:
         """Whether :meth:`exchange` has room for what this function needs besides its arguments."""
-        return not self._compiled or len(_callee(function)[1]) <= dict(self.layout.kernels)[name].further
+        return (
+            not self._compiled
+            or len(_callee(function)[1]) <= dict(self.layout.kernels)[name].further
+        )
 
     def exchange(self, name: str, function: Function) -> bool:
         """Have routines call another function under this name from now on, with the same arguments; false, and nothing is changed,
@@ -132,10 +152,14 @@ class Memory(Generic[D]):
         return (part.view(np.int64) if slot.integer else part).reshape(slot.shape)  # type: ignore[return-value]
 
 
-def _check_names(declared: type[Declared], constants: Mapping[str, Constant], kernels: Mapping[str, object]) -> None:
+def _check_names(
+    declared: type[Declared], constants: Mapping[str, Constant], kernels: Mapping[str, object]
+) -> None:
     declarations = fields(declared)
     needed = {name for name, field in declarations.items() if field.kind == "constant"}
-    callable_ = {name for name, field in declarations.items() if field.kind in ("kernel", "kernels")}
+    callable_ = {
+        name for name, field in declarations.items() if field.kind in ("kernel", "kernels")
+    }
     for words, names in (
         ("has no value for", needed - set(constants)),
         ("does not declare", (set(constants) - needed) | (set(kernels) - callable_)),
@@ -178,30 +202,46 @@ class Routines:
     """
 
     def __init__(
-        self, layout: MemoryLayout, functions: Sequence[Routine], entry: str = "", entry_size: int = 0
+        self,
+        layout: MemoryLayout,
+        functions: Sequence[Routine],
+        entry: str = "",
+        entry_size: int = 0,
     ) -> None:
-        from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
+        from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
+            ArrayArgument,
+            python_wrapper,
+        )
         from robot_dynamics_ros.dynamics.engine.codegen.native import library_of, wrappers_supported
 
-        source = routine_module(read_routines(layout.declared, dict(layout.constants), functions), layout)
+        source = routine_module(
+            read_routines(layout.declared, dict(layout.constants), functions), layout
+        )
         with_entry = bool(entry) and wrappers_supported()
         if with_entry:
             arguments = [ArrayArgument((entry_size,)), ArrayArgument((layout.size,), output=True)]
             source += (
                 "\ndefine internal void @single(ptr %x, ptr %p) nounwind {\n"
-                f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n" + python_wrapper(arguments)
+                f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n"
+                + python_wrapper(arguments)
             )
-        self._library = library_of(source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG)
+        self._library = library_of(
+            source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG
+        )
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
-        self.entry: Entry = self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
+        self.entry: Entry = (
+            self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
+        )
         """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an argument was unusual."""
 
     def _bound(self, function: Routine, prototype: Prototype = ctypes.CFUNCTYPE) -> Routine:
         words = {name: annotation_name(x) for name, x in inspect.get_annotations(function).items()}
         returns = _C_TYPES.get(words.pop("return", "None"))
         kinds = [_C_TYPES[word] for word in list(words.values())[1:]]
-        bound = prototype(returns, ctypes.c_void_p, *kinds)(self._library.address(function.__name__))
+        bound = prototype(returns, ctypes.c_void_p, *kinds)(
+            self._library.address(function.__name__)
+        )
         bound._library = self._library  # type: ignore[attr-defined]  # whoever holds the function keeps its code
         return bound
 
@@ -231,7 +271,9 @@ class InterpretedRoutines:
         function = self._functions[name]
 
         def run(memory: Memory[Declared], *arguments: Given) -> Any:
-            return function(memory.python, *(x.data if isinstance(x, np.ndarray) else x for x in arguments))
+            return function(
+                memory.python, *(x.data if isinstance(x, np.ndarray) else x for x in arguments)
+            )
 
         return run
 
@@ -249,7 +291,12 @@ def _unusual(*_: object) -> None:
 
 
 def make_routines(
-    memory: Memory[Declared], functions: tuple[Routine, ...], *, compiled: bool, entry: str = "", entry_size: int = 0
+    memory: Memory[Declared],
+    functions: tuple[Routine, ...],
+    *,
+    compiled: bool,
+    entry: str = "",
+    entry_size: int = 0,
 ) -> Routines | InterpretedRoutines:
     """The functions for a memory and all others of its layout."""
     if not compiled:
@@ -259,5 +306,7 @@ def make_routines(
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(layout: MemoryLayout, functions: tuple[Routine, ...], entry: str, entry_size: int) -> Routines:
+def _compiled(
+    layout: MemoryLayout, functions: tuple[Routine, ...], entry: str, entry_size: int
+) -> Routines:
     return Routines(layout, functions, entry, entry_size)

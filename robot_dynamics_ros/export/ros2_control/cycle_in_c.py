@@ -34,14 +34,24 @@ from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.friction.compensation import Friction
 
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
-    law: (name, *(gain_fields(law).get(x, "") for x in "pid")) for name, law in LAWS.items() if law.straight_line
+    law: (name, *(gain_fields(law).get(x, "") for x in "pid"))
+    for name, law in LAWS.items()
+    if law.straight_line
 }
 """Law → its name, and its fields for the gains p, i, d."""
 FRICTION = ("none", "reference", "measured")  # ways to compensate it
 
 
 def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
-    steps = (cycle, compute_wrenches, possible_inertia, narrow_limits, scale_rejection, begin_law, *BETWEEN_CYCLES)
+    steps = (
+        cycle,
+        compute_wrenches,
+        possible_inertia,
+        narrow_limits,
+        scale_rejection,
+        begin_law,
+        *BETWEEN_CYCLES,
+    )
     sizes = {"nv": nv, "nb": loaded, "nl": loaded}  # known wrenches: a row for each loaded link
     kernels = {
         name: f"{prefix}_cycle_{name}"
@@ -49,15 +59,25 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
         if x.kind == "kernel" and not name.startswith("law_")
     }
     others = (
-        ("observer", observer.ObserverMemory, (observer.observe, without_friction, observer.forget)),
+        (
+            "observer",
+            observer.ObserverMemory,
+            (observer.observe, without_friction, observer.forget),
+        ),
         ("collision", observer.CollisionMemory, (observer.watch, observer.lower)),
         ("tracks", TracksMemory, ROUTINES),
     )
     return (
         routines_in_c(
-            read_routines(CycleMemory, sizes, steps), f"{prefix}_cycle", kernels, context=f"const {prefix}_robot"
+            read_routines(CycleMemory, sizes, steps),
+            f"{prefix}_cycle",
+            kernels,
+            context=f"const {prefix}_robot",
         ),
-        *(routines_in_c(read_routines(x, {"nv": nv}, steps), f"{prefix}_{name}") for name, x, steps in others),
+        *(
+            routines_in_c(read_routines(x, {"nv": nv}, steps), f"{prefix}_{name}")
+            for name, x, steps in others
+        ),
     )
 
 
@@ -69,7 +89,10 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
     runner.memory["want_wrenches"][0] = 1
     return [
         *_initial(f"{plan.prefix}_cycle", runner.memory),
-        *_initial(f"{plan.prefix}_observer", observer.MomentumObserver(plan.model, friction=friction).memory),
+        *_initial(
+            f"{plan.prefix}_observer",
+            observer.MomentumObserver(plan.model, friction=friction).memory,
+        ),
         *_initial(f"{plan.prefix}_tracks", runner.motion.memory),
     ]
 
@@ -94,14 +117,18 @@ def _attach() -> list[str]:
     graph = Graph()
     leaves = symbols(graph, {"body": (10,), "placement": (4, 3), "payload": (10,)})
     moments = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-    (m1, c1, I1), (m2, c2, I2) = ((x[0], x[1:4], x[4:][moments]) for x in (leaves["body"], leaves["payload"]))
+    (m1, c1, I1), (m2, c2, I2) = (
+        (x[0], x[1:4], x[4:][moments]) for x in (leaves["body"], leaves["payload"])
+    )
     R, position = leaves["placement"][:3], leaves["placement"][3]
     c2 = position + R @ c2
     d, total = c2 - c1, m1 + m2
     # both bodies about the common centre of mass: parallel axes
     inertia = I1 + R @ I2 @ R.T + (np.eye(3) * np.dot(d, d) - np.outer(d, d)) * (m1 * m2 / total)
     flat = [total, *((c1 * m1 + c2 * m2) / total), *inertia[np.triu_indices(3)]]
-    return c_function_body([("body", flat)], lambda key: f"{list(leaves)[key[0]]}[{key[1]}]", "double")
+    return c_function_body(
+        [("body", flat)], lambda key: f"{list(leaves)[key[0]]}[{key[1]}]", "double"
+    )
 
 
 def _indented(lines: Iterable[str]) -> str:
@@ -113,7 +140,11 @@ def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
     upper, n, loaded = plan.prefix.upper(), plan.model.nv, len(plan.external)
     texts = _routines(n, loaded, plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})
-    numbers = [f"{upper}_{name} = {number}," for name, number in vars(verdicts).items() if isinstance(number, int)]
+    numbers = [
+        f"{upper}_{name} = {number},"
+        for name, number in vars(verdicts).items()
+        if isinstance(number, int)
+    ]
     return {
         "n": str(n),
         "size_of_nothing": str(max(n, 6 * loaded)),
@@ -135,7 +166,9 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
     """The two halves of each law, their arguments, and a table of what each asks for."""
     prefix, n = plan.prefix, plan.model.nv
     inputs = list(law_input_shapes(n))
-    parameters = ", ".join([f"const {prefix}_robot *robot", *(f"const double *{x}" for x in inputs), "double *out"])
+    parameters = ", ".join(
+        [f"const {prefix}_robot *robot", *(f"const double *{x}" for x in inputs), "double *out"]
+    )
     asked = ("gravity", "inertia", "motion", "motion_of_reference")
     functions, rows = [], []
     for kind, way in product(LAW_NAMES, FRICTION):
@@ -153,14 +186,21 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
             if flat is not None:
                 used = {inputs[node.a[0]] for node in reachable(flat) if node.op == "leaf"}
                 body = [f"(void){x};" for x in ("robot", *inputs) if x not in used]
-                body += c_function_body([("out", flat)], lambda key: f"{inputs[key[0]]}[{key[1]}]", "double")
+                body += c_function_body(
+                    [("out", flat)], lambda key: f"{inputs[key[0]]}[{key[1]}]", "double"
+                )
                 functions += [f"static void {row[-1]}({parameters})", "{", _indented(body), "}", ""]
         row.append("{" + ", ".join(str(law.gain_names.index(x) if x else -1) for x in gains) + "}")
-        row += [str(int(x in traced.used)) for x in asked] + [str(int(kind.tracks)), str(int(kind.inverts_dynamics))]
+        row += [str(int(x in traced.used)) for x in asked] + [
+            str(int(kind.tracks)),
+            str(int(kind.inverts_dynamics)),
+        ]
         rows.append("{" + ", ".join(row) + "}")
     k = len(FRICTION)
     return {
         "law_inputs": parameters,
         "halves_of_laws": "\n".join(functions),
-        "table_of_laws": _indented(f"{{{', '.join(rows[i : i + k])}}}," for i in range(0, len(rows), k)),
+        "table_of_laws": _indented(
+            f"{{{', '.join(rows[i : i + k])}}}," for i in range(0, len(rows), k)
+        ),
     }

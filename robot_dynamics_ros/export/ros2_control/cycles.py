@@ -45,7 +45,13 @@ def _numbers(values: ArrayLike) -> str:
 
 
 def _word(value: bool | float | str) -> str:
-    return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else f"{value:.17g}"
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else value
+        if isinstance(value, str)
+        else f"{value:.17g}"
+    )
 
 
 def _or_none(limit: ArrayLike | None) -> ArrayLike:
@@ -70,7 +76,10 @@ class CycleLog:
     @property
     def text(self) -> str:
         statuses = ("waiting", *STATUSES)
-        goals = [f"goal {k} {statuses.index(goal.status.value)} {int(goal.code)}" for k, goal in enumerate(self._goals)]
+        goals = [
+            f"goal {k} {statuses.index(goal.status.value)} {int(goal.code)}"
+            for k, goal in enumerate(self._goals)
+        ]
         return "\n".join([*self.lines, *goals, ""])
 
     def _write_settings(self, word: str) -> None:
@@ -82,15 +91,24 @@ class CycleLog:
         robustness, load = o.robustness or Robustness(), c.payload
         same = {x.name: getattr(y, x.name) for y in (g, o) for x in dataclasses.fields(y)}
         values: dict[str, Any] = {
-            **{name: value for name, value in same.items() if isinstance(value, (bool, float, str))},
+            **{
+                name: value for name, value in same.items() if isinstance(value, (bool, float, str))
+            },
             "law": name,
             "robustness.enabled": o.robustness is not None,
-            **{f"robustness.{x.name}": getattr(robustness, x.name) for x in dataclasses.fields(robustness)},
+            **{
+                f"robustness.{x.name}": getattr(robustness, x.name)
+                for x in dataclasses.fields(robustness)
+            },
             "robot_delay": robustness.delay,
-            "friction_compensation": "none" if friction is None else getattr(c.law, "friction_at", "reference"),
+            "friction_compensation": "none"
+            if friction is None
+            else getattr(c.law, "friction_at", "reference"),
             "joints": " ".join(c.model.joint_names if o.joints is None else o.joints),
             "cmd_timeout": o.stream_timeout,
-            "joint_wrenches.acceleration_source": o.wrench_acceleration.replace("measured_effort", "model"),
+            "joint_wrenches.acceleration_source": o.wrench_acceleration.replace(
+                "measured_effort", "model"
+            ),
             "joint_wrenches.differentiation_cutoff": o.differentiation_cutoff,
             "observer_gain": 0.0 if c.observer is None else c.observer.gain[0],
             "state_publish_rate": 50.0,
@@ -103,17 +121,34 @@ class CycleLog:
             "payload.com": _numbers([] if load is None else load.com),
             "payload.inertia": _numbers([] if load is None else load.inertia[np.triu_indices(3)]),
         }
-        limits = (g.effort_limit, g.effort_rate, None if c.collision is None else c.collision.threshold)
+        limits = (
+            g.effort_limit,
+            g.effort_rate,
+            None if c.collision is None else c.collision.threshold,
+        )
         per_joint = {
-            **{f"gains.*.{k}": getattr(c.law, f) if f else 0.0 for k, f in zip("pid", fields, strict=True)},
+            **{
+                f"gains.*.{k}": getattr(c.law, f) if f else 0.0
+                for k, f in zip("pid", fields, strict=True)
+            },
             "constraints.*.trajectory": t.path_position,
             "constraints.*.goal": t.goal_position,
-            **dict(zip(("limits.*.effort", "limits.*.effort_rate", "collision.*"), map(_or_none, limits), strict=True)),
+            **dict(
+                zip(
+                    ("limits.*.effort", "limits.*.effort_rate", "collision.*"),
+                    map(_or_none, limits),
+                    strict=True,
+                )
+            ),
         }
         for parameter, row in per_joint.items():
             names = (parameter.replace("*", joint) for joint in c.model.joint_names)
             values |= zip(names, np.broadcast_to(row, (n,)), strict=True)
-        self.lines += [word, *(f"{name} {_word(value)}".rstrip() for name, value in values.items()), "end"]
+        self.lines += [
+            word,
+            *(f"{name} {_word(value)}".rstrip() for name, value in values.items()),
+            "end",
+        ]
 
     def changed(self) -> None:
         """Write down law, gains, payload and tolerances after they were changed."""
@@ -140,7 +175,15 @@ class CycleLog:
     def _expect(self) -> None:
         c = self.controller
         external = c.observer.effort if c.observer is not None else np.zeros(c.model.nv)
-        self._note("expect", list(Mode).index(c.mode), c.command, c.effort, c.wrenches, external, *c.reference)
+        self._note(
+            "expect",
+            list(Mode).index(c.mode),
+            c.command,
+            c.effort,
+            c.wrenches,
+            external,
+            *c.reference,
+        )
 
     def hold(self, now: int) -> None:
         self.controller.hold(now)
@@ -157,7 +200,9 @@ class CycleLog:
         self._note_points("trajectory", now, len(self._goals), stamp, joints, points)
         try:
             allow = self.controller.options.allow_nonzero_velocity_at_trajectory_end
-            trajectory = Trajectory.from_points(joints, points, stamp=stamp, allow_nonzero_end_velocity=allow)
+            trajectory = Trajectory.from_points(
+                joints, points, stamp=stamp, allow_nonzero_end_velocity=allow
+            )
             goal = self.controller.accept_trajectory(trajectory, now)
         except TrajectoryRejected as error:
             self._note("refused", int(error.code))
@@ -173,7 +218,13 @@ class CycleLog:
             self._note("refused", int(error.code))
 
     def _note_points(
-        self, word: str, now: int, number: int, stamp: int, joints: Sequence[str], points: Sequence[TrajectoryPoint]
+        self,
+        word: str,
+        now: int,
+        number: int,
+        stamp: int,
+        joints: Sequence[str],
+        points: Sequence[TrajectoryPoint],
     ) -> None:
         columns = [self.controller.model.joint_names.index(name) for name in joints]
         values: list[ArrayLike] = [now, number, stamp, len(joints), columns, len(points)]
@@ -191,7 +242,9 @@ def _home(model: RobotModel) -> Array:
     return np.clip(np.zeros(model.nv), lower + margin, upper - margin)
 
 
-def example_cycles(model: RobotModel, friction: Friction, external: Sequence[str], payload_link: str) -> str:
+def example_cycles(
+    model: RobotModel, friction: Friction, external: Sequence[str], payload_link: str
+) -> str:
     """Some hundred milliseconds of control: trajectories, set-points, a payload, other gains, a pause, an active brake.
 
     Args:

@@ -82,7 +82,9 @@ def export_controller(
     bodies = leaf_bodies(model) if payload is None else _bodies(model, payload)
     loaded = tuple(external) if external is not None else tuple(dict.fromkeys(_tips(model)))
     if not loaded:
-        raise ArgumentError("is empty", where="external", remedy="Name at least one link, or leave it out.")
+        raise ArgumentError(
+            "is empty", where="external", remedy="Name at least one link, or leave it out."
+        )
     for link in loaded:
         model.link_index(link)
     kernels = export_code(
@@ -95,10 +97,14 @@ def export_controller(
         max_operations=max_operations,
     )
     friction = friction if friction is not None else Friction.of(model)
-    return ExportedCode(_files(kernels, friction, bodies, solver=inverse_dynamics_solver), kernels.plan)
+    return ExportedCode(
+        _files(kernels, friction, bodies, solver=inverse_dynamics_solver), kernels.plan
+    )
 
 
-def _files(kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, solver: bool) -> dict[str, str]:
+def _files(
+    kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, solver: bool
+) -> dict[str, str]:
     """Path → text, generated and from templates."""
     plan, model, prefix = kernels.plan, kernels.plan.model, kernels.plan.prefix
     package = f"{prefix}_controller"
@@ -115,13 +121,18 @@ def _files(kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, 
         "solver_depend": f"  <depend>{SOLVER}</depend>\n" if solver else "",
         **words_of_cycle(plan, friction),
     }
-    own = {name: text.replace(f'"{prefix}.h"', f'"{package}/{prefix}.h"') for name, text in kernels.files.items()}
+    own = {
+        name: text.replace(f'"{prefix}.h"', f'"{package}/{prefix}.h"')
+        for name, text in kernels.files.items()
+    }
     files = {
         f"include/{package}/{prefix}.h": own[f"{prefix}.h"],
         f"src/{prefix}.c": own[f"{prefix}.c"],
         f"test/{prefix}_test.c": own[f"{prefix}_test.c"],
         f"include/{package}/robot.hpp": robot_header(plan, package, bodies),
-        "test/recorded_cycles.txt": example_cycles(model, friction, plan.external, links_on(model, bodies)[-1]),
+        "test/recorded_cycles.txt": example_cycles(
+            model, friction, plan.external, links_on(model, bodies)[-1]
+        ),
     }
     for path in sorted(TEMPLATES.rglob("*")):
         if path.is_file() and (solver or path.stem != SOLVER):
@@ -144,18 +155,24 @@ def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
         body = int(model.link_body[model.link_index(link)])
         if body < 0:
             problem = f"link {link!r} does not move, a payload on it changes nothing"
-            raise ArgumentError(problem, where="payload", got=link, remedy="Name a link that a joint moves.")
+            raise ArgumentError(
+                problem, where="payload", got=link, remedy="Name a link that a joint moves."
+            )
         if body not in bodies:
             bodies.append(body)
     if not bodies:
-        raise ArgumentError("is empty", where="payload", remedy="Name at least one link, or leave it out.")
+        raise ArgumentError(
+            "is empty", where="payload", remedy="Name at least one link, or leave it out."
+        )
     return bodies
 
 
 # -- robot.hpp: one robot's names, and what its controller counts, says and answers, numbered and worded as in Python ---
 
 _OTHERS = "stale_state fault external_wrench_expired collision reference_refused state_not_read command_not_written"
-WRENCH_SOURCES = [word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]]
+WRENCH_SOURCES = [
+    word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]
+]
 CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS.split())
 """What is counted, under the names that ``JointController.counts`` has; the last two are of interfaces."""
 _ENUMERATIONS = {
@@ -168,9 +185,15 @@ _ENUMERATIONS = {
 }
 
 _CHOICES = {
-    "GRAVITY_COMPENSATORS": ("Who supplies the effort against gravity.", CHOICES["gravity_compensated_by"]),
+    "GRAVITY_COMPENSATORS": (
+        "Who supplies the effort against gravity.",
+        CHOICES["gravity_compensated_by"],
+    ),
     "SAFE_COMMANDS": ("What the safe command is.", CHOICES["safe_command"]),
-    "TRAJECTORY_EFFORTS": ("What becomes of the efforts of trajectories.", CHOICES["trajectory_effort"]),
+    "TRAJECTORY_EFFORTS": (
+        "What becomes of the efforts of trajectories.",
+        CHOICES["trajectory_effort"],
+    ),
     "WRENCH_SOURCES": ("Where the acceleration for joint wrenches comes from.", WRENCH_SOURCES),
 }
 
@@ -184,7 +207,11 @@ def leaf_bodies(model: RobotModel) -> list[int]:
 def links_on(model: RobotModel, bodies: Iterable[int]) -> list[str]:
     """Links that are part of these bodies."""
     chosen = set(bodies)
-    return [name for name, body in zip(model.link_names, model.link_body, strict=True) if int(body) in chosen]
+    return [
+        name
+        for name, body in zip(model.link_names, model.link_body, strict=True)
+        if int(body) in chosen
+    ]
 
 
 def body_symbols(model: RobotModel, bodies: Sequence[int]) -> dict[str, str]:
@@ -200,24 +227,39 @@ def body_symbols(model: RobotModel, bodies: Sequence[int]) -> dict[str, str]:
 
 def _array(kind: str, name: str, rows: Sequence[str], about: str) -> list[str]:
     rows = [f"  {row}," for row in rows]
-    return [f"/// {about}", f"constexpr std::array<{kind}, {len(rows)}> {name} = {{{{", *rows, "}};"]
+    return [
+        f"/// {about}",
+        f"constexpr std::array<{kind}, {len(rows)}> {name} = {{{{",
+        *rows,
+        "}};",
+    ]
 
 
 def _names(name: str, words: Iterable[str], about: str) -> list[str]:
-    return _array("const char *", name, [json.dumps(word, ensure_ascii=False) for word in words], about)
+    return _array(
+        "const char *", name, [json.dumps(word, ensure_ascii=False) for word in words], about
+    )
 
 
 def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
     """The header of a ``package``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies`` that can carry a payload, and at
     least one external link."""
     model, prefix = plan.model, plan.prefix
-    carriers, children = links_on(model, bodies), [model.joint(name).child for name in model.joint_names]
+    carriers, children = (
+        links_on(model, bodies),
+        [model.joint(name).child for name in model.joint_names],
+    )
     links = [model.link_index(name) for name in carriers]
     numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
-    first = [f"offsetof(Parameters, body{bodies.index(int(model.link_body[k]))}_mass) / sizeof(double)" for k in links]
+    first = [
+        f"offsetof(Parameters, body{bodies.index(int(model.link_body[k]))}_mass) / sizeof(double)"
+        for k in links
+    ]
     placements = [(*model.link_rotation[k].ravel(), *model.link_position[k]) for k in links]
     placed = "The placement of its frame in the body's: rotation by rows, position."
-    frames = [f"{{{{{', '.join(c_number(x, 'double') for x in placement)}}}}}" for placement in placements]
+    frames = [
+        f"{{{{{', '.join(c_number(x, 'double') for x in placement)}}}}}" for placement in placements
+    ]
     out = [
         f"// The robot {json.dumps(model.name)[1:-1]}: names and words. Generated by robot_dynamics_ros.",
         "",
@@ -241,11 +283,20 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
         "",
         *_names("joint_names", model.joint_names, "In the order of the coordinates."),
         *_names("child_links", children, "The link in whose frame each joint's wrench is."),
-        *_names("TOPIC_NAMES", map(topic_token, model.joint_names), "Each joint's name as a part of a topic name."),
+        *_names(
+            "TOPIC_NAMES",
+            map(topic_token, model.joint_names),
+            "Each joint's name as a part of a topic name.",
+        ),
         *_names("external_links", plan.external, "Links on which an external wrench may act."),
         *(line for name, (about, words) in _CHOICES.items() for line in _names(name, words, about)),
         *_names("PAYLOAD_LINKS", carriers, "Links that can carry a payload."),
-        *_array("std::size_t", "PAYLOAD_PLACES", first, "The first of the ten numbers of each one's body."),
+        *_array(
+            "std::size_t",
+            "PAYLOAD_PLACES",
+            first,
+            "The first of the ten numbers of each one's body.",
+        ),
         *_array("std::array<double, 12>", "PAYLOAD_FRAMES", frames, placed),
         "",
     ]
@@ -258,14 +309,21 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
     counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     out += [
-        *_array("int", "COUNTED", counted, "The cause that a verdict of the cycle is counted as, -1: none."),
+        *_array(
+            "int",
+            "COUNTED",
+            counted,
+            "The cause that a verdict of the cycle is counted as, -1: none.",
+        ),
         "",
         "/// error_code of control_msgs/action/FollowJointTrajectory.",
         f"enum class Code : int {{ {codes} }};",
         "",
         "/// Why a goal ended, or was refused.",
         f"enum class Reason : int {{ {', '.join(x.name.lower() for x in Reason)} }};",
-        *_array("Code", "REASON_CODES", [f"Code::{x.code.name.lower()}" for x in Reason], "Its code."),
+        *_array(
+            "Code", "REASON_CODES", [f"Code::{x.code.name.lower()}" for x in Reason], "Its code."
+        ),
         *_names("REASON_WORDS", (x.words for x in Reason), "The same for people."),
         "constexpr const char * name_of(Mode x) { return MODE_NAMES[static_cast<std::size_t>(x)]; }",
         "constexpr Code code_of(Reason x) { return REASON_CODES[static_cast<std::size_t>(x)]; }",

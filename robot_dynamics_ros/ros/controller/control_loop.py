@@ -70,20 +70,35 @@ class ControlLoop:
         self._watched = self._held_up = 0
         self._stamped = 0  # steady time at which the stamps last went on
         self._late = round(values["state_timeout"] * 1e9)
-        self._node, self._rejections, self._report, self._failed = node, report.rejections, report, failed
+        self._node, self._rejections, self._report, self._failed = (
+            node,
+            report.rejections,
+            report,
+            failed,
+        )
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
         self._efforts = EffortWatch(controller)
-        self.wrenches = Outputs(wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"])
+        self.wrenches = Outputs(
+            wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"]
+        )
         self._others = Outputs(other_outputs(node, controller, self._reader, values))
         # after all that parameters may be wrong for: a publisher that stays behind would count as a second controller
         self.commands = CommandPublisher(
-            node, values["command_format"], self.joints, [model.joint_names.index(name) for name in self.joints]
+            node,
+            values["command_format"],
+            self.joints,
+            [model.joint_names.index(name) for name in self.joints],
         )
         controller.answer_into(self.commands.answer)
         controller.want_wrenches = False
         self.subscription = node.create_subscription(
-            JointState, "joint_states", self._on_joint_state, NEWEST, raw=True, event_callbacks=QUIET_SUBSCRIPTION
+            JointState,
+            "joint_states",
+            self._on_joint_state,
+            NEWEST,
+            raw=True,
+            event_callbacks=QUIET_SUBSCRIPTION,
         )
 
     def enable(self) -> None:
@@ -135,7 +150,9 @@ class ControlLoop:
             self._arrival = steady
             if self._held_up or steady - self._watched > HELD_UP:
                 self._note_own_delay(stamp, steady)
-            if not 0 <= self.stamp - stamp <= self._late:  # else time stands still, and the state gets old
+            if (
+                not 0 <= self.stamp - stamp <= self._late
+            ):  # else time stands still, and the state gets old
                 self.stamp, self._stamped = stamp, steady
             current = controller.answer()
             ready = time.monotonic_ns()
@@ -219,7 +236,9 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
         contact=settings.contact(values, model),
         flange=settings.flange(values, model),
     )
-    if values["law"] != "cartesian_impedance" and values["cartesian.link"]:  # compiled now, at hand later
+    if (
+        values["law"] != "cartesian_impedance" and values["cartesian.link"]
+    ):  # compiled now, at hand later
         controller.set_law(settings.make_law({**values, "law": "cartesian_impedance"}, model))
         controller.set_law(settings.make_law(values, model))
     load = settings.payload(values)
@@ -248,7 +267,12 @@ class EffortWatch:
             return ""
         if any(np.abs(q - pose).max() < _ELSEWHERE for pose, _, _ in self._poses):
             return ""
-        self._poses = [*self._poses[1 - _POSES :], (q.copy(), effort.copy(), self._controller.command.copy())]
+        self._poses = [
+            *self._poses[1 - _POSES :],
+            (q.copy(), effort.copy(), self._controller.command.copy()),
+        ]
         poses, efforts, commands = (np.array(column) for column in zip(*self._poses, strict=True))
         kind = self._controller.options.measured_effort
-        return meaning_at_rest(kind, efforts, gravity_forces(self._controller.model, poses), commands)
+        return meaning_at_rest(
+            kind, efforts, gravity_forces(self._controller.model, poses), commands
+        )

@@ -35,11 +35,17 @@ class ControllerInputs:
     """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`."""
 
     def __init__(
-        self, node: Node, values: ParameterSet, loop: Callable[[], ControlLoop | None], report: ControllerReport
+        self,
+        node: Node,
+        values: ParameterSet,
+        loop: Callable[[], ControlLoop | None],
+        report: ControllerReport,
     ) -> None:
         self._node, self._values, self._loop = node, values, loop
         self._rejections, self._report = report.rejections, report
-        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)  # arrived, not looked at yet
+        self._trajectories: deque[bytes | memoryview] = deque(
+            maxlen=MOST_TRAJECTORIES
+        )  # arrived, not looked at yet
         self._trajectories_arrived = 0
         self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
@@ -66,7 +72,9 @@ class ControllerInputs:
         hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
         self._topics.callback(node.destroy_service, hold)
         subscriptions = [
-            node.create_subscription(kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION)
+            node.create_subscription(
+                kind, topic, callback, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+            )
             for kind, topic, callback in (
                 (JointTrajectoryPoint, "~/joint_references", self._on_reference),
                 (WrenchStamped, "~/external_wrench", self._on_wrench),
@@ -76,7 +84,9 @@ class ControllerInputs:
             self._topics.callback(node.destroy_subscription, subscription)
         arrive = self._on_trajectory_bytes
         trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
-        self._topics.callback(trajectories.destroy)  # the first: its thread must not outlive what it waits for
+        self._topics.callback(
+            trajectories.destroy
+        )  # the first: its thread must not outlive what it waits for
         return subscriptions
 
     def close(self) -> None:
@@ -96,7 +106,9 @@ class ControllerInputs:
         arrived, self._trajectories_arrived = self._trajectories_arrived, 0
         if arrived > MOST_TRAJECTORIES:
             passed_over = arrived - MOST_TRAJECTORIES
-            self._rejections.report("trajectory_flood", f"{passed_over} trajectories were passed over for newer ones")
+            self._rejections.report(
+                "trajectory_flood", f"{passed_over} trajectories were passed over for newer ones"
+            )
         for _ in range(len(self._trajectories)):
             self._on_trajectory(self._trajectories.popleft())
 
@@ -133,7 +145,10 @@ class ControllerInputs:
     ) -> None:
         """Follow a trajectory; a long one, of ``size`` bytes, is prepared beside the cycle."""
         controller = loop.controller
-        make = partial(make, allow_nonzero_end_velocity=self._values["allow_nonzero_velocity_at_trajectory_end"])
+        make = partial(
+            make,
+            allow_nonzero_end_velocity=self._values["allow_nonzero_velocity_at_trajectory_end"],
+        )
         # beside the cycle too while an earlier one is being prepared, or that would replace this one
         if size > messages.LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
@@ -155,15 +170,25 @@ class ControllerInputs:
         if trajectory is None or not len(trajectory):
             self._report.say("empty trajectory: holding")
         else:
-            self._report.say(f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s")
+            self._report.say(
+                f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s"
+            )
 
-    def _begin_goal(self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]) -> None:
+    def _begin_goal(
+        self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]
+    ) -> None:
         loop = self._loop()
         if loop is None or not loop.running:
-            done(TrajectoryRejected("the controller is not active", where="controller", remedy="Activate it."))
+            done(
+                TrajectoryRejected(
+                    "the controller is not active", where="controller", remedy="Activate it."
+                )
+            )
             return
         names, log = loop.model.joint_names, self._node.get_logger()
-        tolerances = trajectory_action.goal_tolerances(requested, loop.controller.tolerances, names, log)
+        tolerances = trajectory_action.goal_tolerances(
+            requested, loop.controller.tolerances, names, log
+        )
 
         def begun(outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
             self._begun("goal", outcome, trajectory)
@@ -186,7 +211,9 @@ class ControllerInputs:
         if loop is None:
             return
         try:
-            loop.controller.accept_point(loop.joints, messages.point_from_message(message), loop.stamp)
+            loop.controller.accept_point(
+                loop.joints, messages.point_from_message(message), loop.stamp
+            )
         except RobotDynamicsError as error:
             self._rejections.report("joint_references", f"set-point refused: {error}")
 
@@ -196,7 +223,9 @@ class ControllerInputs:
             return
         try:
             wrench = spatial_wrench(message)
-            loop.controller.set_external_wrench(message.header.frame_id, wrench.tolist(), loop.now())
+            loop.controller.set_external_wrench(
+                message.header.frame_id, wrench.tolist(), loop.now()
+            )
         except RobotDynamicsError as error:
             self._rejections.report("external_wrench", f"external wrench refused: {error}")
 
@@ -207,7 +236,9 @@ class ControllerInputs:
         return response
 
     def _on_query(
-        self, request: messages.QueryTrajectoryState.Request, response: messages.QueryTrajectoryState.Response
+        self,
+        request: messages.QueryTrajectoryState.Request,
+        response: messages.QueryTrajectoryState.Response,
     ) -> messages.QueryTrajectoryState.Response:
         """No success without a trajectory that covers the time asked for."""
         loop, time = self._running_loop("query"), messages.to_nanoseconds(request.time)
@@ -219,9 +250,13 @@ class ControllerInputs:
         if goal is None:
             response.message = "no trajectory is being followed"
         elif not goal.start <= time < goal.end:
-            response.message = f"the trajectory lasts from {goal.start * 1e-9:.9f} s to {goal.end * 1e-9:.9f} s"
+            response.message = (
+                f"the trajectory lasts from {goal.start * 1e-9:.9f} s to {goal.end * 1e-9:.9f} s"
+            )
         else:
             index = [controller.model.joint_names.index(name) for name in loop.joints]
             response.success, response.message = True, ""
-            response.position, response.velocity, response.acceleration = controller.desired(time)[:, index].tolist()
+            response.position, response.velocity, response.acceleration = controller.desired(time)[
+                :, index
+            ].tolist()
         return response

@@ -35,14 +35,18 @@ class ControllerNode(LifecycleNode):
         self._ending.callback(self._background.close)
         self.loop: ControlLoop | None = None
         self._released = False  # by somebody who wants it so
-        self.parameters = ParameterSet(self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply)
+        self.parameters = ParameterSet(
+            self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply
+        )
         apply_scheduling(self.parameters, self.get_logger())
         self.rejections = Rejections(self.get_logger(), background=self._background)
         self._report = ControllerReport(self, self.rejections, self._background)
         self._source = DescriptionSource(self, self.parameters, self._description_arrived)
         # a steady clock: a timer on ROS time stands still when that clock is set back or stops
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)]
+        self.cycle_timers: list[Timer] = [
+            self.create_timer(_WATCH_PERIOD, self._watch, clock=steady)
+        ]
         self.cycle_subscriptions: list[Subscription] = []
         self._inputs = ControllerInputs(self, self.parameters, lambda: self.loop, self._report)
         self._ending.callback(self._inputs.destroy)
@@ -52,7 +56,9 @@ class ControllerNode(LifecycleNode):
             self.get_logger().info("waiting for a description on the topic robot_description")
         elif not self._autostart():
             problem = "the node could not be started with the description it was given"
-            raise RobotDynamicsError(problem, where=self._source.origin, remedy="See the error above.")
+            raise RobotDynamicsError(
+                problem, where=self._source.origin, remedy="See the error above."
+            )
 
     def _autostart(self) -> bool:
         return self.trigger_configure() == _SUCCESS and self.trigger_activate() == _SUCCESS
@@ -62,7 +68,9 @@ class ControllerNode(LifecycleNode):
             if self.parameters["autostart"] and not self._released:
                 self._autostart()
             else:
-                self.get_logger().info("a robot_description has arrived; it is used when the node is configured")
+                self.get_logger().info(
+                    "a robot_description has arrived; it is used when the node is configured"
+                )
         elif text != self.loop.description:
             self.rejections.report(
                 "description_changed",
@@ -75,12 +83,16 @@ class ControllerNode(LifecycleNode):
             self.get_logger().error("cannot configure: no robot_description has arrived yet")
             return _FAILURE
         try:
-            loop = ControlLoop(self, self._source.text, self.parameters, self._report, self._cycle_failed)
+            loop = ControlLoop(
+                self, self._source.text, self.parameters, self._report, self._cycle_failed
+            )
         except RobotDynamicsError as error:
             self.get_logger().error(f"cannot configure from {self._source.origin}: {error}")
             return _FAILURE
         except Exception as error:  # noqa: BLE001 (rclpy would drop it without a word)
-            self.get_logger().error("cannot configure: " + "".join(traceback.format_exception(error)))
+            self.get_logger().error(
+                "cannot configure: " + "".join(traceback.format_exception(error))
+            )
             return _FAILURE
         self.loop = loop
         self.cycle_subscriptions = [loop.subscription, *self._inputs.open()]
@@ -160,7 +172,9 @@ class ControllerNode(LifecycleNode):
     def _cycle_failed(self, error: Exception) -> None:
         if not isinstance(error, RobotDynamicsError):
             self.get_logger().error("".join(traceback.format_exception(error)))
-        self.rejections.report("fault", f"the control cycle failed and the controller is deactivated: {error}")
+        self.rejections.report(
+            "fault", f"the control cycle failed and the controller is deactivated: {error}"
+        )
         self.trigger_deactivate()
 
     def _watch(self) -> None:
@@ -190,7 +204,9 @@ class ControllerNode(LifecycleNode):
         if publisher.get_subscription_count():
             return
         hint = met_elsewhere(self, publisher.topic_name, self.count_subscribers)
-        self.rejections.report("no_listener", f"nobody listens to commands on {publisher.topic_name}{hint}")
+        self.rejections.report(
+            "no_listener", f"nobody listens to commands on {publisher.topic_name}{hint}"
+        )
 
     def _alone_on_the_command_topic(self, loop: ControlLoop) -> bool:
         """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
@@ -201,7 +217,8 @@ class ControllerNode(LifecycleNode):
             return True
         text = f"{topic} is published by {', '.join(others)} too"
         self.rejections.report(
-            "second_publisher", text if policy == "report" else f"{text}: the controller stays inactive"
+            "second_publisher",
+            text if policy == "report" else f"{text}: the controller stays inactive",
         )
         return policy == "report"
 
@@ -223,7 +240,10 @@ class ControllerNode(LifecycleNode):
             loop.controller.set_law(settings.make_law(values, loop.model), background=True)
         if "gains" in groups:
             self._warn_of_unused_gains(values)
-        if groups & {"robustness", "robot_delay"} and loop.controller.options.robustness is not None:
+        if (
+            groups & {"robustness", "robot_delay"}
+            and loop.controller.options.robustness is not None
+        ):
             loop.controller.set_robustness(settings.robustness(values))
         if "constraints" in groups:
             loop.controller.tolerances = settings.tolerances(values, loop.model)
@@ -232,7 +252,9 @@ class ControllerNode(LifecycleNode):
                 settings.payload(values),
                 background=True,
                 elsewhere=True,
-                failed=lambda error: self.rejections.report("payload", f"the payload is not used: {error}"),
+                failed=lambda error: self.rejections.report(
+                    "payload", f"the payload is not used: {error}"
+                ),
             )
         if "joint_wrenches.rate_divisor" in changed:
             loop.wrenches.divisor = values["joint_wrenches.rate_divisor"]

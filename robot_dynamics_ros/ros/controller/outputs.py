@@ -18,7 +18,9 @@ from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 
 
-def further_wrenches(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
+def further_wrenches(
+    node: Node, controller: JointController, values: ParameterSet
+) -> list[topics.Output]:
     """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; what computes them is compiled."""
     model, patterns = controller.model, values["joint_wrenches.fixed_joints"]
     further = [name for name in all_joint_names(model) if name not in model.joint_names]
@@ -33,14 +35,24 @@ def further_wrenches(node: Node, controller: JointController, values: ParameterS
     outputs: list[topics.Output] = []
     if joints:
         controller.kernels.joints(joints)
-        outputs.append(topics.joint_wrenches(node, model, joints, lambda: controller.kernels.joints(joints)(*motion())))
-    for name in matching(values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'"):
+        outputs.append(
+            topics.joint_wrenches(
+                node, model, joints, lambda: controller.kernels.joints(joints)(*motion())
+            )
+        )
+    for name in matching(
+        values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'"
+    ):
         balance = name, values["wrench_parts.observer"] or model.joint(name).parent
         controller.kernels.balance(*balance)
         prefix = f"~/wrench_parts/{topics.topic_token(name)}/"
-        publishers = [topics.WrenchPublisher(node, prefix + part, balance[1]) for part in BalanceKernel.names]
+        publishers = [
+            topics.WrenchPublisher(node, prefix + part, balance[1]) for part in BalanceKernel.names
+        ]
         outputs.append(
-            topics.WrenchTopics(publishers, partial(lambda b: controller.kernels.balance(*b)(*motion()), balance))
+            topics.WrenchTopics(
+                publishers, partial(lambda b: controller.kernels.balance(*b)(*motion()), balance)
+            )
         )
     return outputs
 
@@ -49,7 +61,12 @@ class EstimatedWrench(topics.WrenchTopics):
     """A topic of a wrench, (6,) [moment; force], that is estimated only while somebody listens."""
 
     def __init__(
-        self, node: Node, topic: str, frame: str, estimate: FlangeLoad | ContactEstimate, wrench: Callable[[], Array]
+        self,
+        node: Node,
+        topic: str,
+        frame: str,
+        estimate: FlangeLoad | ContactEstimate,
+        wrench: Callable[[], Array],
     ) -> None:
         super().__init__([topics.WrenchPublisher(node, topic, frame)], lambda: [wrench()])
         self._estimate = estimate
@@ -66,7 +83,9 @@ class ExternalEfforts(topics.Output):
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
         self._controller, self._observer = controller, controller.observer
-        self._publisher = topics.JointTopic(node, "~/external_efforts", controller.model.joint_names, "effort")
+        self._publisher = topics.JointTopic(
+            node, "~/external_efforts", controller.model.joint_names, "effort"
+        )
         super().__init__([self._publisher])
         controller.want_efforts = False
 
@@ -81,15 +100,21 @@ class ExternalEfforts(topics.Output):
 class ReferenceTopics(topics.Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
 
-    def __init__(self, node: Node, controller: JointController, reader: JointStateReader, rate: float) -> None:
+    def __init__(
+        self, node: Node, controller: JointController, reader: JointStateReader, rate: float
+    ) -> None:
         self._reader, self._controller = reader, controller
         self._period = round(1e9 / rate)
         self._due = 0
         names = controller.model.joint_names
-        self._reference = topics.JointTopic(node, "~/reference", names, "position", "velocity", "effort")
+        self._reference = topics.JointTopic(
+            node, "~/reference", names, "position", "velocity", "effort"
+        )
         self._error = topics.JointTopic(node, "~/error", names, "position", "velocity")
         state = messages.JointTrajectoryControllerState
-        self._states = [topics.Topic(node, "~/controller_state", state)] if state is not None else []
+        self._states = (
+            [topics.Topic(node, "~/controller_state", state)] if state is not None else []
+        )
         super().__init__([self._reference, self._error, *self._states])
 
     def publish(self, stamp: int) -> None:
@@ -108,7 +133,9 @@ class ReferenceTopics(topics.Output):
 
     def _publish_state(self, topic: topics.Topic, stamp: int) -> None:
         controller, reader = self._controller, self._reader
-        state = messages.JointTrajectoryControllerState(joint_names=list(controller.model.joint_names))
+        state = messages.JointTrajectoryControllerState(
+            joint_names=list(controller.model.joint_names)
+        )
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
         state.reference = messages.point_message(controller.reference)
         state.feedback = messages.point_message((reader.position, reader.velocity))
@@ -120,10 +147,15 @@ class ReferenceTopics(topics.Output):
         topic.publish_message(state)
 
 
-def wrench_outputs(node: Node, controller: JointController, values: ParameterSet) -> list[topics.Output]:
+def wrench_outputs(
+    node: Node, controller: JointController, values: ParameterSet
+) -> list[topics.Output]:
     """Wrenches, which are published at a rate of their own."""
     further, model = further_wrenches(node, controller, values), controller.model
-    outputs = [topics.joint_wrenches(node, model, model.joint_names, lambda: controller.wrenches), *further]
+    outputs = [
+        topics.joint_wrenches(node, model, model.joint_names, lambda: controller.wrenches),
+        *further,
+    ]
     flange = controller.flange
     if flange is not None:
         outputs.append(EstimatedWrench(node, "~/wrench", flange.frame, flange, lambda: flange.load))
@@ -134,7 +166,9 @@ def other_outputs(
     node: Node, controller: JointController, reader: JointStateReader, values: ParameterSet
 ) -> list[topics.Output]:
     """All that is published besides commands and wrenches."""
-    outputs: list[topics.Output] = [ReferenceTopics(node, controller, reader, values["state_publish_rate"])]
+    outputs: list[topics.Output] = [
+        ReferenceTopics(node, controller, reader, values["state_publish_rate"])
+    ]
     contact = controller.contact
     if contact is not None:
         topic = "~/external_wrench_estimate"

@@ -25,7 +25,11 @@ from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
-from robot_dynamics_ros.ros.transport.parameters import ParameterValues, check_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import (
+    ParameterValues,
+    check_joints,
+    parameter_table,
+)
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
 _ROBUST = ("rotor_share", "bandwidth", "rejected_effort")
@@ -44,7 +48,11 @@ def unused_gains(values: ParameterValues) -> str:
     """A sentence about gains that were set and are not used; empty where there are none."""
     if values["law"] != "computed_torque" or not values["robustness.enabled"]:
         return ""
-    names = sorted(name for name in values if name.startswith("gains.") and values[name] != GAINS[name[-1]].default)
+    names = sorted(
+        name
+        for name in values
+        if name.startswith("gains.") and values[name] != GAINS[name[-1]].default
+    )
     if not names:
         return ""
     return (
@@ -55,13 +63,18 @@ def unused_gains(values: ParameterValues) -> str:
 
 def _of_joints(values: ParameterValues, model: RobotModel, name: str) -> np.ndarray:
     """(nv,) the parameter of each joint; 0 for those that are not commanded."""
-    return np.array([values.get(name.replace("<joint>", joint), 0.0) for joint in model.joint_names])
+    return np.array(
+        [values.get(name.replace("<joint>", joint), 0.0) for joint in model.joint_names]
+    )
 
 
 def make_law(values: ParameterValues, model: RobotModel) -> Law:
     """The law that the parameters describe, its gains in model order; joints not commanded have none."""
     law, friction = LAWS[values["law"]], joint_friction(values, model)
-    gains = {field: _of_joints(values, model, f"gains.<joint>.{gain}") for gain, field in gain_fields(law).items()}
+    gains = {
+        field: _of_joints(values, model, f"gains.<joint>.{gain}")
+        for gain, field in gain_fields(law).items()
+    }
     settings: dict[str, Any] = {**gains, "friction": friction}
     if friction is not None and "friction_at" in {field.name for field in fields(law)}:
         settings["friction_at"] = values["friction_compensation"]
@@ -70,7 +83,10 @@ def make_law(values: ParameterValues, model: RobotModel) -> Law:
         if not link:
             raise ArgumentError("is empty", where="parameter 'cartesian.link'", remedy=remedy)
         model.link(link)
-        stiffness, damping_ratio = values["cartesian.stiffness"] or 0.0, values["cartesian.damping_ratio"]
+        stiffness, damping_ratio = (
+            values["cartesian.stiffness"] or 0.0,
+            values["cartesian.damping_ratio"],
+        )
         settings |= {"link": link, "stiffness": stiffness, "damping_ratio": damping_ratio}
     return law(**settings)
 
@@ -99,7 +115,11 @@ CONTROLLER_PARAMETERS = (
         {f"robustness.{name}": getattr(Robustness(), name) for name in _ROBUST},
     ),
 )
-JOINT_PARAMETERS = (*GAINS.values(), *parameter_table("controller", "joint"), robot.MEASURED_EFFORT_FACTOR)
+JOINT_PARAMETERS = (
+    *GAINS.values(),
+    *parameter_table("controller", "joint"),
+    robot.MEASURED_EFFORT_FACTOR,
+)
 
 
 def validate(values: ParameterValues) -> None:
@@ -110,12 +130,18 @@ def validate(values: ParameterValues) -> None:
         remedy = "Name the link that carries the payload; set both in one request."
         raise ArgumentError(problem, where="parameter 'payload.link'", remedy=remedy)
     integral = [
-        name[:-1] for name in values if name.startswith("gains.") and name.endswith(".i") and values[name] > 0.0
+        name[:-1]
+        for name in values
+        if name.startswith("gains.") and name.endswith(".i") and values[name] > 0.0
     ]
     for gains in integral if values["law"] == "computed_torque" else ():
         if values[gains + "i"] >= values[gains + "p"] * values[gains + "d"]:
-            problem = f"makes joint {gains[len('gains.') : -1]!r} unstable: i must be less than p times d"
-            raise ArgumentError(problem, where=f"parameter '{gains}i'", remedy="Lower i, or raise p or d.")
+            problem = (
+                f"makes joint {gains[len('gains.') : -1]!r} unstable: i must be less than p times d"
+            )
+            raise ArgumentError(
+                problem, where=f"parameter '{gains}i'", remedy="Lower i, or raise p or d."
+            )
     if values["payload.link"]:
         payload(values)
 
@@ -146,13 +172,19 @@ def tolerances(values: ParameterValues, model: RobotModel) -> Tolerances:
 
 def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
     """The settings that hold for one configuration."""
-    same = {field.name: values[field.name] for field in fields(ControllerOptions) if field.name in values}
+    same = {
+        field.name: values[field.name]
+        for field in fields(ControllerOptions)
+        if field.name in values
+    }
     return ControllerOptions(
         **{
             **same,
             "joints": values["joints"] or None,
             "stream_timeout": values["cmd_timeout"],
-            "wrench_acceleration": ACCELERATION_SOURCES[values["joint_wrenches.acceleration_source"]],
+            "wrench_acceleration": ACCELERATION_SOURCES[
+                values["joint_wrenches.acceleration_source"]
+            ],
             "differentiation_cutoff": values["joint_wrenches.differentiation_cutoff"],
             "robustness": robustness(values) if values["robustness.enabled"] else None,
             "measured_effort": robot.measured_effort(values, model),
@@ -162,7 +194,9 @@ def options(values: ParameterValues, model: RobotModel) -> ControllerOptions:
 
 def robustness(values: ParameterValues) -> Robustness:
     """How computed torque holds up on a robot that differs from its description."""
-    return Robustness(delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in _ROBUST})
+    return Robustness(
+        delay=values["robot_delay"], **{name: values[f"robustness.{name}"] for name in _ROBUST}
+    )
 
 
 def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | None:
@@ -184,7 +218,9 @@ def contact(values: ParameterValues, model: RobotModel) -> ContactEstimate | Non
     link = values["external_wrench_estimate.link"]
     if not link:
         return None
-    _need_observer(values, "a wrench is to be estimated", "leave external_wrench_estimate.link empty")
+    _need_observer(
+        values, "a wrench is to be estimated", "leave external_wrench_estimate.link empty"
+    )
     return ContactEstimate(model, link)
 
 
@@ -212,12 +248,18 @@ def collision(values: ParameterValues, model: RobotModel) -> CollisionMonitor | 
     if not threshold.any():
         return None
     _need_observer(values, "a collision threshold is set", "set all collision.<joint> to 0")
-    return CollisionMonitor(model, np.where(threshold > 0.0, threshold, np.inf), values["collision_delay"])
+    return CollisionMonitor(
+        model, np.where(threshold > 0.0, threshold, np.inf), values["collision_delay"]
+    )
 
 
 def guards(values: ParameterValues, model: RobotModel) -> GuardSettings:
     """Limits beside those of the URDF, in model order."""
-    bounds = (_of_joints(values, model, f"limits.<joint>.{what}") for what in ("effort", "effort_rate"))
+    bounds = (
+        _of_joints(values, model, f"limits.<joint>.{what}") for what in ("effort", "effort_rate")
+    )
     effort_limit, effort_rate = (np.where(bound > 0.0, bound, np.inf) for bound in bounds)
     names = ("effort_scale", "velocity_scale", "position_margin")
-    return GuardSettings(effort_limit=effort_limit, effort_rate=effort_rate, **{name: values[name] for name in names})
+    return GuardSettings(
+        effort_limit=effort_limit, effort_rate=effort_rate, **{name: values[name] for name in names}
+    )

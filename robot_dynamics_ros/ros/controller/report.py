@@ -11,7 +11,13 @@ from rclpy.node import Node
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
-from robot_dynamics_ros.ros.transport.reports import REMEMBERED, Background, Diagnostics, Rejections, percentiles
+from robot_dynamics_ros.ros.transport.reports import (
+    REMEMBERED,
+    Background,
+    Diagnostics,
+    Rejections,
+    percentiles,
+)
 
 _MILLISECONDS = 1e-6
 
@@ -57,7 +63,9 @@ class ControllerReport:
         took = (time.monotonic_ns() - started) * _MILLISECONDS
         self._compute.append(took)
         if took > self._budget:
-            self.rejections.report("overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it")
+            self.rejections.report(
+                "overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it"
+            )
         if not self._cycles & 7:  # the ROS clock is dear to ask
             self._age.append((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
 
@@ -81,14 +89,20 @@ class ControllerReport:
         if mode is not self._mode:
             if mode is Mode.SAFE and self._controller is not None:
                 # a robot that comes and goes would fill the log: each reason at once, then every few seconds
-                self.rejections.report("safe_command", f"safe command: {self._controller.safe_reason}", distinct=True)
+                self.rejections.report(
+                    "safe_command", f"safe command: {self._controller.safe_reason}", distinct=True
+                )
             elif self._mode is Mode.SAFE and mode is not None:
-                self.rejections.report("recovered", f"recovered from the safe command, now: {mode.value}", "info")
+                self.rejections.report(
+                    "recovered", f"recovered from the safe command, now: {mode.value}", "info"
+                )
             self._mode = mode
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
-            if goal.status is GoalStatus.SUCCEEDED and goal.text.startswith("done by the clock only"):
+            if goal.status is GoalStatus.SUCCEEDED and goal.text.startswith(
+                "done by the clock only"
+            ):
                 self.rejections.report("goal_missed", f"trajectory {goal.text}")
             else:
                 self._background.call(self._log_end, goal)
@@ -97,8 +111,14 @@ class ControllerReport:
         """Once, and when it has changed by a tenth: rates fall."""
         if abs(frequency - self._frequency) > 0.1 * frequency:
             self._frequency = frequency
-            reason = "robustness.bandwidth" if frequency >= 0.999 * robustness.bandwidth else "the delay allows no more"
-            self.say(f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late")
+            reason = (
+                "robustness.bandwidth"
+                if frequency >= 0.999 * robustness.bandwidth
+                else "the delay allows no more"
+            )
+            self.say(
+                f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late"
+            )
 
     def _log_end(self, goal: Goal) -> None:
         if goal.status is GoalStatus.SUCCEEDED:
@@ -124,7 +144,10 @@ class ControllerReport:
             if controller.options.robustness is not None:
                 frequency, delay = controller.feedback_frequency
                 more = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}
-                more |= {f"description {number}": gap for number, gap in enumerate(controller.description_gaps(), 1)}
+                more |= {
+                    f"description {number}": gap
+                    for number, gap in enumerate(controller.description_gaps(), 1)
+                }
                 self._log_feedback(controller.options.robustness, frequency, delay)
         self._background.call(self._publish_status, safe_reason, counts, windows, values, more)
 
@@ -143,7 +166,9 @@ class ControllerReport:
             # the shortest seen lately: a cycle that is too slow makes itself a longer period
             self._budget = min(1.1 * self._budget, period)
         harmless = ("unrelated", "recovered")
-        grown = self._diagnostics.newly_counted({cause: n for cause, n in counts.items() if cause not in harmless})
+        grown = self._diagnostics.newly_counted(
+            {cause: n for cause, n in counts.items() if cause not in harmless}
+        )
         if safe_reason:
             level, text = 2, f"safe command: {safe_reason}"
         elif grown or not windows:

@@ -29,7 +29,11 @@ from robot_dynamics_ros.control.reference.goal import (
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
-from robot_dynamics_ros.ros.controller.trajectory_messages import ActionGoal, ActionType, to_nanoseconds
+from robot_dynamics_ros.ros.controller.trajectory_messages import (
+    ActionGoal,
+    ActionType,
+    to_nanoseconds,
+)
 from robot_dynamics_ros.ros.transport.apart import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
@@ -74,7 +78,10 @@ class _Pursuit:
 
     def point(self, feedback: ActionType.Feedback) -> int:
         """Index of the point that the arm is on its way to."""
-        return min(bisect_left(self.times, to_nanoseconds(feedback.desired.time_from_start)), len(self.times) - 1)
+        return min(
+            bisect_left(self.times, to_nanoseconds(feedback.desired.time_from_start)),
+            len(self.times) - 1,
+        )
 
 
 class FollowJointTrajectory:
@@ -140,7 +147,9 @@ class FollowJointTrajectory:
         return GoalResponse.ACCEPT if not fault and self._ready() else GoalResponse.REJECT
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        if not any(known is handle for known in (*self._beginning, *(p.handle for p in self._pursuits))):
+        if not any(
+            known is handle for known in (*self._beginning, *(p.handle for p in self._pursuits))
+        ):
             return CancelResponse.REJECT  # it has ended just now
         self._log.info("the goal is canceled: stopping")
         self._hold()
@@ -164,12 +173,19 @@ class FollowJointTrajectory:
             beginning = begun.result() if begun.done() else await begun
             self._beginning.remove(handle)
             if isinstance(beginning, Goal):
-                goal, pursuit = beginning, _Pursuit(handle, beginning, Future(), requested.trajectory.times)
+                goal, pursuit = (
+                    beginning,
+                    _Pursuit(handle, beginning, Future(), requested.trajectory.times),
+                )
                 self._pursuits.append(pursuit)
                 self.poll(0)
                 await pursuit.done
             else:
-                code = beginning.code if isinstance(beginning, TrajectoryRejected) else ResultCode.INVALID_GOAL
+                code = (
+                    beginning.code
+                    if isinstance(beginning, TrajectoryRejected)
+                    else ResultCode.INVALID_GOAL
+                )
                 goal.finish(GoalStatus.ABORTED, code, str(beginning))
         transition, error_code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()
@@ -209,12 +225,20 @@ def goal_tolerances(
         return defaults
 
 
-def feedback_message(controller: JointController, joints: Sequence[str], stamp: int, goal: Goal) -> ActionType.Feedback:
+def feedback_message(
+    controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
+) -> ActionType.Feedback:
     """Where the joints should be, are, and the difference, in the joint state of time ``stamp``, ns."""
     index = [controller.model.joint_names.index(name) for name in joints]
     points = {}
-    for name, rows in (("desired", controller.reference), ("actual", controller.state), ("error", controller.error)):
-        points[name] = messages.point_message([row[index] for row in rows], max(0, stamp - goal.start))
+    for name, rows in (
+        ("desired", controller.reference),
+        ("actual", controller.state),
+        ("error", controller.error),
+    ):
+        points[name] = messages.point_message(
+            [row[index] for row in rows], max(0, stamp - goal.start)
+        )
     message = messages.ActionType.Feedback(joint_names=list(joints), **points)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
     return message

@@ -13,7 +13,13 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
-from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, SLICE, Trajectory, TrajectoryPoint, slices
+from robot_dynamics_ros.control.reference.trajectory import (
+    NANOSECONDS,
+    SLICE,
+    Trajectory,
+    TrajectoryPoint,
+    slices,
+)
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
 
@@ -28,7 +34,9 @@ if TYPE_CHECKING:
 
 LONG = 20_000  # bytes of a trajectory from which on it is prepared beside the cycle: some hundred points
 
-_TRAJECTORY_OF_REQUEST = HEADER + 16  # the goal's identity comes first; a goal begins with its trajectory
+_TRAJECTORY_OF_REQUEST = (
+    HEADER + 16
+)  # the goal's identity comes first; a goal begins with its trajectory
 
 
 def to_nanoseconds(time: Time | Duration) -> int:
@@ -67,11 +75,16 @@ def trajectory_message(
     message = JointTrajectory(joint_names=list(joint_names))
     message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
     tables = [table for table in (positions, velocities, accelerations) if table is not None]
-    message.points = [point_message([table[k] for table in tables], round(float(t) * 1e9)) for k, t in enumerate(times)]
+    message.points = [
+        point_message([table[k] for table in tables], round(float(t) * 1e9))
+        for k, t in enumerate(times)
+    ]
     return message
 
 
-def trajectory_from_bytes(raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False) -> Trajectory:
+def trajectory_from_bytes(
+    raw: bytes | memoryview, *, allow_nonzero_end_velocity: bool = False
+) -> Trajectory:
     """A checked trajectory from a serialized message, without an object for each point: 10⁵ points take some 10 ms."""
     try:
         read = read_trajectory(plain(raw, JointTrajectory))
@@ -108,7 +121,9 @@ class ReadTrajectory:
         if self.wrong is not None:
             raise self.wrong
         rows, allow = (self.times, self.fields, self.present), allow_nonzero_end_velocity
-        return Trajectory.from_arrays(self.names, *rows, stamp=self.stamp, allow_nonzero_end_velocity=allow)
+        return Trajectory.from_arrays(
+            self.names, *rows, stamp=self.stamp, allow_nonzero_end_velocity=allow
+        )
 
 
 def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajectory:
@@ -134,7 +149,9 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
         fields[:, rows] = 0.0
     i = 0
     while i < n:
-        done = _read_alike(raw, reader.offset, min(n - i, SLICE), room, times[i:], fields[:, i:], present[:, i:])
+        done = _read_alike(
+            raw, reader.offset, min(n - i, SLICE), room, times[i:], fields[:, i:], present[:, i:]
+        )
         if done:
             i, reader.offset = i + done[0], done[1]
             continue
@@ -145,7 +162,9 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
             elif len(values) and wrong is None:
                 remedy = "Give one value for each of joint_names, or leave the field empty."
                 wrong = TrajectoryRejected(
-                    f"{len(values)} values for {k} joints", where=f"points[{i}].{name}", remedy=remedy
+                    f"{len(values)} values for {k} joints",
+                    where=f"points[{i}].{name}",
+                    remedy=remedy,
                 )
         times[i] = reader.int32() * NANOSECONDS + reader.uint32()
         i += 1
@@ -176,7 +195,9 @@ class ActionGoal:
             # the same request with nothing in its trajectory; what follows is aligned to eight bytes as it was
             room = 4 if trajectory.end % 8 else 8
             frame = struct.pack(f"=I{room}s", room - 3, b" " * (room - 4))
-            head = bytes(raw[:_TRAJECTORY_OF_REQUEST]) + bytes(8) + frame + bytes(8)  # no stamp, joints, points
+            head = (
+                bytes(raw[:_TRAJECTORY_OF_REQUEST]) + bytes(8) + frame + bytes(8)
+            )  # no stamp, joints, points
             request = deserialize_message(head + bytes(raw[trajectory.end :]), request_type)
             return request.goal_id, cls(request.goal, trajectory, len(raw))
         except Exception as error:  # the binding raises whatever the middleware does
@@ -184,7 +205,13 @@ class ActionGoal:
 
 
 def _read_alike(
-    raw: bytes | memoryview, offset: int, n: int, k: int, times: np.ndarray, fields: np.ndarray, present: np.ndarray
+    raw: bytes | memoryview,
+    offset: int,
+    n: int,
+    k: int,
+    times: np.ndarray,
+    fields: np.ndarray,
+    present: np.ndarray,
 ) -> tuple[int, int] | None:
     """Read points that have the fields of the first two; how many there were (even) and where they end, if at least 16."""
     if n < 16 or k == 0:

@@ -21,10 +21,21 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
-from robot_dynamics_ros.ros.simulator.parameters import JOINT_PARAMETERS, check_shapes, make_driver, shape_parameters
+from robot_dynamics_ros.ros.simulator.parameters import (
+    JOINT_PARAMETERS,
+    check_shapes,
+    make_driver,
+    shape_parameters,
+)
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
-from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.qos import (
+    EVENT,
+    LATCHED,
+    MANY_REQUESTS,
+    NEWEST,
+    QUIET_SUBSCRIPTION,
+)
 from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_collections_short
 from robot_dynamics_ros.ros.transport.reports import Background, CycleTimes, Diagnostics, Rejections
 from robot_dynamics_ros.ros.transport.robot import FirstDescription, load_robot_model
@@ -42,11 +53,17 @@ _FARTHEST = 1e5  # rad or m, rad/s or m/s, that a state may be set to
 class Pushes:
     """Wrenches on links, each ending a while after its last message; ``now`` tells the simulated time, ns."""
 
-    def __init__(self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections) -> None:
+    def __init__(
+        self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections
+    ) -> None:
         self._model, self._now, self._rejections = model, now, rejections
         self._pushes: dict[str, tuple[int, Array]] = {}
         self.subscription = node.create_subscription(
-            WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST, event_callbacks=QUIET_SUBSCRIPTION
+            WrenchStamped,
+            "~/external_wrench",
+            self._on_wrench,
+            NEWEST,
+            event_callbacks=QUIET_SUBSCRIPTION,
         )
 
     def _on_wrench(self, message: WrenchStamped) -> None:
@@ -76,7 +93,9 @@ class SimulatorNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("robot_simulator", **options)
-        self._background = Background()  # first: from Kilted on rclpy destroys nodes whose constructor has failed
+        self._background = (
+            Background()
+        )  # first: from Kilted on rclpy destroys nodes whose constructor has failed
         # time-outs are read where they are used
         self.parameters = ParameterSet(self, settings.SIMULATOR_PARAMETERS, settings.validate)
         apply_scheduling(self.parameters, self.get_logger())
@@ -86,7 +105,9 @@ class SimulatorNode(Node):
         self._diverged = ""
         self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.cycle_timers: list[Timer] = [self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)]
+        self.cycle_timers: list[Timer] = [
+            self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)
+        ]
         self.cycle_subscriptions: list[Subscription] = []
         self._source.begin()
         if self._source.text and self.parameters["publish_description"]:
@@ -97,7 +118,9 @@ class SimulatorNode(Node):
         values = self.parameters
         model = load_robot_model(text, values, self.get_logger())
         if model.nv == 0:
-            raise ArgumentError("has no moving joint", where=f"robot {model.name!r}", remedy="Nothing to simulate.")
+            raise ArgumentError(
+                "has no moving joint", where=f"robot {model.name!r}", remedy="Nothing to simulate."
+            )
         settings.check_initial_positions(self._parameter_overrides, model)
         values.declare(settings.initial_position_parameters(model))
         check_shapes(self._parameter_overrides, values["mujoco.shapes"])
@@ -119,8 +142,12 @@ class SimulatorNode(Node):
         self._lockstep = values["time_mode"] == "lockstep"
         factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
-        self._lead_ns = 0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
-        self._cycles = CycleTimes(self._period_ns if factor == float("inf") else round(self._period_ns / factor))
+        self._lead_ns = (
+            0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
+        )
+        self._cycles = CycleTimes(
+            self._period_ns if factor == float("inf") else round(self._period_ns / factor)
+        )
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
         joints, qos = self._outputs.joints, EVENT if self._lockstep else NEWEST
         self._commands = CommandReader(
@@ -156,7 +183,9 @@ class SimulatorNode(Node):
         """Do the steps that are due and ask to be woken for the next."""
         now = time.monotonic_ns()
         if self._lockstep:
-            if now - self._published_ns > _REPEAT_NS:  # the other side was not there yet, or a message was lost
+            if (
+                now - self._published_ns > _REPEAT_NS
+            ):  # the other side was not there yet, or a message was lost
                 self._published_ns = now
                 if not self._outputs.repeat(self._elapsed(), self._origin()):
                     self._turn(1)
@@ -182,10 +211,15 @@ class SimulatorNode(Node):
         if self._diverged:
             return
         now = self._elapsed()
-        if self._command_ns is not None and now - self._command_ns > self.parameters["command_timeout"] * 1e9:
+        if (
+            self._command_ns is not None
+            and now - self._command_ns > self.parameters["command_timeout"] * 1e9
+        ):
             self._relax()
             if not self._lockstep:
-                self.rejections.report("command_timeout", "commands have stopped: the effort is zero")
+                self.rejections.report(
+                    "command_timeout", "commands have stopped: the effort is zero"
+                )
         pushes = self._pushes.now(self.parameters["wrench_timeout"])
         try:
             self._plant.step(self._driver.motor_effort(self._effort), pushes)
@@ -220,10 +254,15 @@ class SimulatorNode(Node):
             return 0
         ros_clock = self.get_clock()
         if ros_clock.ros_time_is_active and not ros_clock.now().nanoseconds:
-            self.rejections.report("no_clock", "use_sim_time is set and no /clock arrives: stamps count from the start")
+            self.rejections.report(
+                "no_clock", "use_sim_time is set and no /clock arrives: stamps count from the start"
+            )
             return self._stamps.ns
         return self._stamps.follow(
-            self._elapsed(), self._pacer, time.monotonic_ns, lambda: int(ros_clock.now().nanoseconds)
+            self._elapsed(),
+            self._pacer,
+            time.monotonic_ns,
+            lambda: int(ros_clock.now().nanoseconds),
         )
 
     def _publish(self) -> bool:
@@ -265,7 +304,9 @@ class SimulatorNode(Node):
         switch = self._pacer.pause if paused else self._pacer.resume
         switch(time.monotonic_ns())
         if self._lockstep:
-            self._published_ns = 0  # publish the state again, so that a command comes and the turn goes on
+            self._published_ns = (
+                0  # publish the state again, so that a command comes and the turn goes on
+            )
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._set_pause(request.data)
@@ -279,9 +320,14 @@ class SimulatorNode(Node):
         response.success, response.message = True, "enabled" if request.data else "disabled"
         return response
 
-    def _on_single_step(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_single_step(
+        self, _request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
         if not self._pacer.paused:
-            response.success, response.message = False, "it is not paused: call ~/set_pause with true first"
+            response.success, response.message = (
+                False,
+                "it is not paused: call ~/set_pause with true first",
+            )
             return response
         if self._lockstep:
             self._turn(1)
@@ -351,7 +397,9 @@ class SimulatorNode(Node):
         super().destroy_node()
 
 
-def state_from_message(model: RobotModel, message: JointState, q: Array, v: Array) -> tuple[Array, Array]:
+def state_from_message(
+    model: RobotModel, message: JointState, q: Array, v: Array
+) -> tuple[Array, Array]:
     """(nq,) configuration and (nv,) velocity after a message; ``q`` and ``v`` are those before it.
 
     Joints that are not named stay as they are.  Named ones come to rest where no velocities are given, and keep their
@@ -377,7 +425,9 @@ def state_from_message(model: RobotModel, message: JointState, q: Array, v: Arra
         for name, value in zip(names, values, strict=False):
             text = f"{field} of joint {name!r} is {value:g}"
             refuse(not np.isfinite(value), text, "Give finite numbers.")
-            refuse(abs(value) > _FARTHEST, text, f"Give rad or m, rad/s or m/s, up to {_FARTHEST:g}.")
+            refuse(
+                abs(value) > _FARTHEST, text, f"Give rad or m, rad/s or m/s, up to {_FARTHEST:g}."
+            )
     q, v = q.copy(), v.copy()
     for k, name in enumerate(names):
         if len(message.position):

@@ -28,7 +28,10 @@ def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> to
     constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
     publishers = [
         topics.wrench_publishers(
-            node, "~/constraint_wrenches/", {c.name: getattr(c, side) for c in constraints}, f"/{side}"
+            node,
+            "~/constraint_wrenches/",
+            {c.name: getattr(c, side) for c in constraints},
+            f"/{side}",
         )
         for side in "ab"
     ]
@@ -37,13 +40,19 @@ def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> to
         found = plant.constraint_wrenches()
         return [found[name][side] for side in (0, 1) for name in publishers[side]]
 
-    return topics.WrenchTopics([publisher for side in publishers for publisher in side.values()], wrenches)
+    return topics.WrenchTopics(
+        [publisher for side in publishers for publisher in side.values()], wrenches
+    )
 
 
 def contact_wrenches(node: Node, plant: MujocoPlant) -> topics.WrenchTopics:
     """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does."""
-    publishers = topics.wrench_publishers(node, "~/contact_wrenches/", {link: link for link in plant.links})
-    return topics.WrenchTopics(publishers.values(), lambda: map(plant.contact_wrenches().__getitem__, publishers))
+    publishers = topics.wrench_publishers(
+        node, "~/contact_wrenches/", {link: link for link in plant.links}
+    )
+    return topics.WrenchTopics(
+        publishers.values(), lambda: map(plant.contact_wrenches().__getitem__, publishers)
+    )
 
 
 class ObjectPoses(topics.Output):
@@ -51,7 +60,10 @@ class ObjectPoses(topics.Output):
 
     def __init__(self, node: Node, plant: MujocoPlant) -> None:
         tokens = topics.distinct_tokens(plant.objects, "~/object_poses/")
-        self._plant, self._each = plant, [_PosePublisher(node, f"~/object_poses/{token}") for token in tokens]
+        self._plant, self._each = (
+            plant,
+            [_PosePublisher(node, f"~/object_poses/{token}") for token in tokens],
+        )
         super().__init__(self._each)
 
     def publish(self, stamp: int) -> None:
@@ -69,7 +81,9 @@ class _PosePublisher(topics.TemplatePublisher):
         position.x, position.y, position.z = numbers[:3]
         orientation.x, orientation.y, orientation.z, orientation.w = numbers[3:]
         super().__init__(node, topic, message, numbers)
-        from scipy.spatial.transform import Rotation  # takes long to import, and few simulators need it
+        from scipy.spatial.transform import (
+            Rotation,
+        )  # takes long to import, and few simulators need it
 
         self._rotation = Rotation
 
@@ -87,7 +101,9 @@ class SimulatorOutputs:
         v_index: (n,) where they are in velocities and efforts.
     """
 
-    def __init__(self, node: Node, plant: SimulatedRobot, values: ParameterValues, driver: Driver) -> None:
+    def __init__(
+        self, node: Node, plant: SimulatedRobot, values: ParameterValues, driver: Driver
+    ) -> None:
         model = plant.model
         self._plant = plant
         self._driver = None if driver.plain else driver
@@ -98,8 +114,12 @@ class SimulatorOutputs:
         q_index = np.array([model.q_slice(name).start for name in self.joints], dtype=np.intp)
         self.v_index = np.array([model.v_slice(name).start for name in self.joints], dtype=np.intp)
         self._indices = (q_index, self.v_index, self.v_index)
-        self._states = topics.JointTopic(node, "joint_states", self.joints, "position", "velocity", "effort")
-        wrenches: list[topics.Output] = [topics.joint_wrenches(node, model, model.joint_names, plant.joint_wrenches)]
+        self._states = topics.JointTopic(
+            node, "joint_states", self.joints, "position", "velocity", "effort"
+        )
+        wrenches: list[topics.Output] = [
+            topics.joint_wrenches(node, model, model.joint_names, plant.joint_wrenches)
+        ]
         if isinstance(plant, ConstrainedPlant | MujocoPlant) and plant.constraints is not None:
             wrenches.append(constraint_wrenches(node, plant))
         if isinstance(plant, MujocoPlant):
@@ -111,8 +131,14 @@ class SimulatorOutputs:
         # joint_state_broadcaster's way: an interface that is not there is NaN, at full length
         sizes = {"position": model.nq, "velocity": model.nv, "effort": model.nv}
         on = values["state_interfaces"]
-        self._off = [None if name in on else np.full(size, math.nan) for name, size in sizes.items()]
-        self._clock = topics.TemplatePublisher(node, "/clock", ClockMessage()) if values["publish_clock"] else None
+        self._off = [
+            None if name in on else np.full(size, math.nan) for name, size in sizes.items()
+        ]
+        self._clock = (
+            topics.TemplatePublisher(node, "/clock", ClockMessage())
+            if values["publish_clock"]
+            else None
+        )
 
     def measure(self, ns: int) -> None:
         """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""
@@ -160,6 +186,8 @@ class SimulatorOutputs:
         self._send(origin + round(reading.t * 1e9), reading.q, reading.v, reading.tau)
 
     def _send(self, stamp: int, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
-        for x, off, index, block in zip((q, v, tau), self._off, self._indices, self._states.blocks, strict=True):
+        for x, off, index, block in zip(
+            (q, v, tau), self._off, self._indices, self._states.blocks, strict=True
+        ):
             (x if off is None else off).take(index, out=block, mode="clip")
         self._states.send(stamp)

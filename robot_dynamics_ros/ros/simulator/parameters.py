@@ -17,7 +17,12 @@ from robot_dynamics_ros.friction.law import COUPLING
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
-from robot_dynamics_ros.ros.transport.parameters import Param, ParameterValues, check_joints, parameter_table
+from robot_dynamics_ros.ros.transport.parameters import (
+    Param,
+    ParameterValues,
+    check_joints,
+    parameter_table,
+)
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
@@ -27,13 +32,19 @@ from robot_dynamics_ros.simulation.integrators.methods import INTEGRATORS
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
 from robot_dynamics_ros.simulation.mujoco_engine.convert import GEOMETRIES
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
-from robot_dynamics_ros.simulation.mujoco_engine.world import MUJOCO_INTEGRATORS, PRIMITIVES, WorldShape
+from robot_dynamics_ros.simulation.mujoco_engine.world import (
+    MUJOCO_INTEGRATORS,
+    PRIMITIVES,
+    WorldShape,
+)
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import SensorSettings
 from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 ENGINE_PARAMETERS = parameter_table(
-    "simulator", "engine", {"mujoco.geometry": GEOMETRIES, "mujoco.integrator": ("", *MUJOCO_INTEGRATORS)}
+    "simulator",
+    "engine",
+    {"mujoco.geometry": GEOMETRIES, "mujoco.integrator": ("", *MUJOCO_INTEGRATORS)},
 )
 SHAPE_PARAMETERS = parameter_table("simulator", "shape", {"mujoco.<shape>.kind": PRIMITIVES})
 
@@ -68,10 +79,14 @@ def check_engine(values: ParameterValues) -> None:
     for name, plain in foreign:
         if values[name] != plain:
             problem = f"has no meaning with engine {values['engine']!r}"
-            raise ArgumentError(problem, where=f"parameter {name!r}", got=values[name], remedy=remedy.format(plain))
+            raise ArgumentError(
+                problem, where=f"parameter {name!r}", got=values[name], remedy=remedy.format(plain)
+            )
 
 
-def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **common: object) -> MujocoPlant:
+def make_mujoco_plant(
+    values: ParameterValues, model: RobotModel, urdf: str, **common: object
+) -> MujocoPlant:
     """The robot and its world in MuJoCo, with geometry of the ``urdf`` text; ``common`` is what every plant takes."""
     file = values["robot_description_file"]
     words = [param.name.rpartition(".")[2] for param in SHAPE_PARAMETERS]
@@ -86,7 +101,8 @@ def make_mujoco_plant(values: ParameterValues, model: RobotModel, urdf: str, **c
         scene=values["mujoco.scene"] or None,
         shapes=shapes,
         urdf=urdf,
-        directory=values["mujoco.meshes"] or (Path(file).parent if file and Path(file).is_file() else None),
+        directory=values["mujoco.meshes"]
+        or (Path(file).parent if file and Path(file).is_file() else None),
         integrator=values["mujoco.integrator"] or None,
         **{name: values[f"mujoco.{name}"] for name in names},
         **common,
@@ -99,9 +115,16 @@ JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFOR
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     """The driver that the parameters describe."""
     model, compensates = plant.model, values["driver.compensates"]
-    rates = np.array([values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names])
+    rates = np.array(
+        [values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names]
+    )
     rate = rates if model.nv == len(rates) else math.inf
-    return Driver(plant, compensates=compensates, measured=robot.measured_effort(values, model), effort_rate=rate)
+    return Driver(
+        plant,
+        compensates=compensates,
+        measured=robot.measured_effort(values, model),
+        effort_rate=rate,
+    )
 
 
 _FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
@@ -122,7 +145,9 @@ def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
         model = robot_model_error(model, **factors)
     spread: float = values["robot_model_error.spread"]
     if spread > 0.0:
-        model = random_model_error(model, values["robot_model_error.seed"], **dict.fromkeys(_FIGURES, spread))
+        model = random_model_error(
+            model, values["robot_model_error.seed"], **dict.fromkeys(_FIGURES, spread)
+        )
     return model
 
 
@@ -135,7 +160,11 @@ SIMULATOR_PARAMETERS = (
     *parameter_table(
         "simulator",
         "simulator",
-        {"command_format": COMMAND_FORMATS, "integrator": INTEGRATORS, "driver.compensates": COMPENSATIONS},
+        {
+            "command_format": COMMAND_FORMATS,
+            "integrator": INTEGRATORS,
+            "driver.compensates": COMPENSATIONS,
+        },
     ),
 )
 
@@ -144,7 +173,13 @@ def initial_position_parameters(model: RobotModel) -> list[Param]:
     """One parameter a joint; by default its entry of the initial configuration."""
     start, text = model.initial_configuration(), "Position at the start and after a reset."
     return [
-        Param(f"{_START}{name}", float(start[model.q_slice(name).start]), text, unit="rad or m", read_only=True)
+        Param(
+            f"{_START}{name}",
+            float(start[model.q_slice(name).start]),
+            text,
+            unit="rad or m",
+            read_only=True,
+        )
         for name in _simple_joints(model)
     ]
 
@@ -207,9 +242,15 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         "q0": initial_positions(values, model),
     }
     rigid = "rigid" if values["position_stops"] else None
-    constraints = load_constraints(model, Path(values["constraints_file"])) if values["constraints_file"] else None
+    constraints = (
+        load_constraints(model, Path(values["constraints_file"]))
+        if values["constraints_file"]
+        else None
+    )
     if values["engine"] == "mujoco":
-        return make_mujoco_plant(values, model, urdf, stops=rigid, constraints=constraints, **common)
+        return make_mujoco_plant(
+            values, model, urdf, stops=rigid, constraints=constraints, **common
+        )
     if constraints is None:
         stops = RigidStops(values["stop_restitution"]) if values["position_stops"] else None
         return Plant(model, period, integrator=values["integrator"], stops=stops, **common)

@@ -121,7 +121,10 @@ class MessageType:
         self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
         self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
         # these two make and read objects of Python, so they keep the lock
-        from_python, to_python = (ctypes.c_bool, ctypes.py_object, pointer), (ctypes.py_object, pointer)
+        from_python, to_python = (
+            (ctypes.c_bool, ctypes.py_object, pointer),
+            (ctypes.py_object, pointer),
+        )
         self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
         #: the object of Python for a C message
         self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
@@ -183,11 +186,15 @@ class WaitingThread:
         with context:
             self._wake = _rclpy.GuardCondition(context)
             kinds = ("subscriptions", "guard_conditions", "timers", "clients", "services", "events")
-            counts = [getattr(count, f"num_{kind}") + (kind == "guard_conditions") for kind in kinds]
+            counts = [
+                getattr(count, f"num_{kind}") + (kind == "guard_conditions") for kind in kinds
+            ]
             self._set = _rclpy.WaitSet(*counts, context)
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
-        atexit.register(self._end)  # a thread inside the middleware when the interpreter goes would end with a crash
+        atexit.register(
+            self._end
+        )  # a thread inside the middleware when the interpreter goes would end with a crash
 
     def _end(self) -> None:
         self._closed = True
@@ -218,11 +225,20 @@ class ApartSubscription:
     """A subscription whose messages, serialized, a thread of its own takes and gives to ``arrived``, in order."""
 
     def __init__(
-        self, node: Node, message_type: type, topic: str, qos: QoSProfile, arrived: Callable[[bytes | memoryview], None]
+        self,
+        node: Node,
+        message_type: type,
+        topic: str,
+        qos: QoSProfile,
+        arrived: Callable[[bytes | memoryview], None],
     ) -> None:
         self._node, self._arrived = node, arrived
-        self._subscription = node.create_subscription(message_type, topic, lambda raw: arrived(raw), qos, raw=True)
-        self._subscription.callback_group = Nobody()  # its events (partners that do not fit) stay with the executor
+        self._subscription = node.create_subscription(
+            message_type, topic, lambda raw: arrived(raw), qos, raw=True
+        )
+        self._subscription.callback_group = (
+            Nobody()
+        )  # its events (partners that do not fit) stay with the executor
         handle, one = self._subscription.handle, NumberOfEntities(1)  # subscriptions come first
         add = lambda wait_set: wait_set.add_subscription(handle)  # noqa: E731
         self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
@@ -260,8 +276,14 @@ class GoalRequests:
             raise OSError("the client library is not found")
         self.library, actions = library, ctypes.CDLL("librcl_action.so")
         self.action_type, self.service = action_type, action_type.Impl.SendGoalService
-        self.request, self.response = MessageType(self.service.Request), MessageType(self.service.Response)
-        self.take, self.answer = actions.rcl_action_take_goal_request, actions.rcl_action_send_goal_response
+        self.request, self.response = (
+            MessageType(self.service.Request),
+            MessageType(self.service.Response),
+        )
+        self.take, self.answer = (
+            actions.rcl_action_take_goal_request,
+            actions.rcl_action_send_goal_response,
+        )
         for function in (self.take, self.answer):
             function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
 
@@ -277,12 +299,22 @@ class ApartActionServer(ActionServer):
     _is_goal_request_ready: bool  # rclpy's
 
     def __init__(
-        self, requests: GoalRequests, read: _Read, node: Node, name: str, execute: _Execute, **options: object
+        self,
+        requests: GoalRequests,
+        read: _Read,
+        node: Node,
+        name: str,
+        execute: _Execute,
+        **options: object,
     ) -> None:
-        super().__init__(node, requests.action_type, name, execute, callback_group=Nobody(), **options)
+        super().__init__(
+            node, requests.action_type, name, execute, callback_group=Nobody(), **options
+        )
         self._requests, self._read = requests, read
         thread, count = f"requests of {name}", self.get_num_entities()
-        self._taker = WaitingThread(node, thread, count, self._handle, self.add_to_wait_set, self._take_ready)
+        self._taker = WaitingThread(
+            node, thread, count, self._handle, self.add_to_wait_set, self._take_ready
+        )
 
     def destroy(self) -> None:
         if self._taker.end():
@@ -317,7 +349,9 @@ class ApartActionServer(ActionServer):
         try:
             await self.execute(taken)
         except _rclpy.RCLError as error:
-            self._logger.warning(f"a request was not answered (the client may have gone away): {error}")
+            self._logger.warning(
+                f"a request was not answered (the client may have gone away): {error}"
+            )
 
     def _take_goal(self) -> tuple[RequestHeader, object] | None:
         """Header and request, both as rclpy's own method would return them."""
@@ -327,15 +361,17 @@ class ApartActionServer(ActionServer):
                 c.library.forget_error()
                 return None
             try:
-                goal_id, goal = self._read(c.service.Request, c.library.serialize(c.request, message))
-            except (
-                ValueError
-            ) as error:  # a name that is no UTF-8, for instance, which the message class of Python replaces
+                goal_id, goal = self._read(
+                    c.service.Request, c.library.serialize(c.request, message)
+                )
+            except ValueError as error:  # a name that is no UTF-8, for instance, which the message class of Python replaces
                 self._logger.debug(f"a goal is read as a message: {error}")
                 return header, c.request.to_python(message)
             return header, SimpleNamespace(goal_id=goal_id, goal=goal)
 
-    async def _execute_goal_request(self, request_header_and_message: tuple[RequestHeader, SimpleNamespace]) -> None:
+    async def _execute_goal_request(
+        self, request_header_and_message: tuple[RequestHeader, SimpleNamespace]
+    ) -> None:
         # as rclpy's; its own cannot answer to a header that was taken by the C function
         header, request = request_header_and_message
         info = GoalInfo(goal_id=request.goal_id)
@@ -355,7 +391,9 @@ class ApartActionServer(ActionServer):
                 self._result_futures[key] = Future()
                 self.add_future(self._result_futures[key])
         c = self._requests
-        with c.response.message(c.service.Response(accepted=handle is not None, stamp=info.stamp)) as response:
+        with c.response.message(
+            c.service.Response(accepted=handle is not None, stamp=info.stamp)
+        ) as response:
             failed = c.answer(self._handle.pointer, header, response)
         if failed:
             c.library.forget_error()
@@ -366,7 +404,12 @@ class ApartActionServer(ActionServer):
 
 
 def apart_action_server(
-    action_type: type[FollowJointTrajectory], read: _Read, node: Node, name: str, execute: _Execute, **options: object
+    action_type: type[FollowJointTrajectory],
+    read: _Read,
+    node: Node,
+    name: str,
+    execute: _Execute,
+    **options: object,
 ) -> ActionServer:
     """An :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:

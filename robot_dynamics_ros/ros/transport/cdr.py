@@ -149,19 +149,27 @@ class JointStateLayout:
         if len(missing) == len(joints):
             raise StateRejected("unrelated", "the message has none of the robot's joints")
         if missing:
-            raise StateRejected("missing_joint", f"joint {missing[0]!r} is missing; the message has {list(names)}")
+            raise StateRejected(
+                "missing_joint", f"joint {missing[0]!r} is missing; the message has {list(names)}"
+            )
         for name in joints:
             if names.count(name) > 1:
-                raise StateRejected("duplicate_joint", f"joint {name!r} is named {names.count(name)} times")
+                raise StateRejected(
+                    "duplicate_joint", f"joint {name!r} is named {names.count(name)} times"
+                )
         for field, (count, _) in zip(("position", "velocity", "effort"), self._fields, strict=True):
             if count not in (0, len(names)):
-                raise StateRejected("wrong_length", f"{field} has {count} values for {len(names)} names")
+                raise StateRejected(
+                    "wrong_length", f"{field} has {count} values for {len(names)} names"
+                )
         position, velocity, _ = (count for count, _ in self._fields)
         if not position:
             raise StateRejected("wrong_length", f"position has no values for {len(names)} names")
         if not velocity:
             raise StateRejected("missing_velocity", "velocity has no values; the law needs them")
-        places = [[word + 2 * row[name] for name in joints] for count, word in self._fields if count]
+        places = [
+            [word + 2 * row[name] for name in joints] for count, word in self._fields if count
+        ]
         return StateLayout(self.example, self.fixed, places)
 
 
@@ -180,7 +188,10 @@ class JointStateReader:
     _KEEP = 8  # publishers whose layouts are remembered
 
     def __init__(
-        self, joints: Sequence[str], memory: Memory[CycleMemory] | None = None, read: Read | None = None
+        self,
+        joints: Sequence[str],
+        memory: Memory[CycleMemory] | None = None,
+        read: Read | None = None,
     ) -> None:
         self.joints = tuple(joints)
         arrived: Memory[ArrivedState] | Memory[CycleMemory]
@@ -222,7 +233,9 @@ class JointStateReader:
             p = self._memory.python
             value, field = p.bad_value[0], ("position", "velocity")[p.bad_field[0]]
             cause = "absurd" if math.isfinite(value) else "not_finite"
-            raise StateRejected(cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}")
+            raise StateRejected(
+                cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}"
+            )
 
     def _find_table(self, raw: bytes | memoryview) -> tuple[bytes | memoryview, StateLayout]:
         """A message of another layout, in this machine's byte order, and the table to read it with."""
@@ -271,7 +284,9 @@ class Template:
         places = [self.buffer.index(block.tobytes()) for block in blocks]
         self.words = tuple(place // 4 for place in places)
         places_of = zip(blocks, places, strict=True)
-        self.blocks = tuple(np.frombuffer(self.buffer, np.float64, len(block), at) for block, at in places_of)
+        self.blocks = tuple(
+            np.frombuffer(self.buffer, np.float64, len(block), at) for block, at in places_of
+        )
 
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""

@@ -24,9 +24,15 @@ from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
 _TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
-_NAMES = {"multi_array": "std_msgs/msg/Float64MultiArray", "joint_state": "sensor_msgs/msg/JointState"}
+_NAMES = {
+    "multi_array": "std_msgs/msg/Float64MultiArray",
+    "joint_state": "sensor_msgs/msg/JointState",
+}
 COMMAND_FORMATS = tuple(_TYPES)
-COMMAND_TOPICS = {"multi_array": "effort_controller/commands", "joint_state": "robot_joint_commands"}
+COMMAND_TOPICS = {
+    "multi_array": "effort_controller/commands",
+    "joint_state": "robot_joint_commands",
+}
 """The topic that goes with a format, before remapping."""
 
 
@@ -73,17 +79,27 @@ def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
 class CommandPublisher:
     """Publishes efforts of joints; ``index`` is where each of them is in the arrays given to :meth:`publish`."""
 
-    def __init__(self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]) -> None:
+    def __init__(
+        self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]
+    ) -> None:
         self._node, self._index = node, np.array(index, dtype=np.intp)
         self._stamped = command_format == "joint_state"
         effort = marks(len(joints))
-        message = JointState(name=list(joints), effort=effort) if self._stamped else Float64MultiArray(data=effort)
+        message = (
+            JointState(name=list(joints), effort=effort)
+            if self._stamped
+            else Float64MultiArray(data=effort)
+        )
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
         #: the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
-        self.answer = AnswerLayout(self._buffer, self._template.words[0], self._index.tolist(), self._stamped)
+        self.answer = AnswerLayout(
+            self._buffer, self._template.words[0], self._index.tolist(), self._stamped
+        )
         topic = COMMAND_TOPICS[command_format]
-        self.publisher = node.create_publisher(type(message), topic, COMMAND, event_callbacks=QUIET_PUBLISHER)
+        self.publisher = node.create_publisher(
+            type(message), topic, COMMAND, event_callbacks=QUIET_PUBLISHER
+        )
 
     def publish(self, effort: Array, stamp: int) -> None:
         """Send (nv,) efforts in model order that answer the joint state of time ``stamp``, ns."""
@@ -143,7 +159,9 @@ class CommandReader:
         self._names: tuple[str, ...] | None = None
         self._node, self._type_name = node, _NAMES[command_format]
         topic = topic or COMMAND_TOPICS[command_format]
-        self.subscription = node.create_subscription(_TYPES[command_format], topic, self._on_message, qos)
+        self.subscription = node.create_subscription(
+            _TYPES[command_format], topic, self._on_message, qos
+        )
 
     def unheard(self) -> str:
         """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty.
@@ -182,7 +200,10 @@ class CommandReader:
             raise CommandRejected("unknown_joint", problem)
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
-            raise CommandRejected("duplicate_joint", f"joint {repeated[0]!r} is named {names.count(repeated[0])} times")
+            raise CommandRejected(
+                "duplicate_joint",
+                f"joint {repeated[0]!r} is named {names.count(repeated[0])} times",
+            )
         missing = [name for name in self._joints if name not in names]
         if missing:
             raise CommandRejected("missing_joint", f"joint {missing[0]!r} is missing")
@@ -194,9 +215,13 @@ class CommandReader:
         values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)
         if not math.isfinite(values.sum()) and not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise CommandRejected("not_finite", f"the effort of joint {names[bad]!r} is {values[bad]}")
+            raise CommandRejected(
+                "not_finite", f"the effort of joint {names[bad]!r} is {values[bad]}"
+            )
         if len(values) and max(values.max(), -values.min()) > LARGEST_EFFORT:
             bad = int(np.abs(values).argmax())
-            raise CommandRejected("absurd", f"the effort of joint {names[bad]!r} is {values[bad]:g} N m or N")
+            raise CommandRejected(
+                "absurd", f"the effort of joint {names[bad]!r} is {values[bad]:g} N m or N"
+            )
         values.take(self._order, out=self._values, mode="clip")
         return self._values

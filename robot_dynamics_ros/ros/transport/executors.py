@@ -24,10 +24,18 @@ class _CycleWait:
     """One wait set for the entities of the cycle, used again and again: ``subscriptions``, the list it was made of, and so many
     ``timers``."""
 
-    def __init__(self, subscriptions: list[Subscription], timers: list[Timer], context: Context) -> None:
+    def __init__(
+        self, subscriptions: list[Subscription], timers: list[Timer], context: Context
+    ) -> None:
         self.subscriptions, self.timers = subscriptions, len(timers)
         self._subscriptions = [
-            (s, s.handle, s.msg_type, s.raw, s._callback_type is Subscription.CallbackType.MessageOnly)
+            (
+                s,
+                s.handle,
+                s.msg_type,
+                s.raw,
+                s._callback_type is Subscription.CallbackType.MessageOnly,
+            )
             for s in subscriptions
         ]
         self._timers = [(t, t.handle) for t in timers]
@@ -120,11 +128,17 @@ class FocusedExecutor(_Steps):
             if not subscriptions:
                 return
         wait = self._wait
-        if wait is None or wait.subscriptions is not subscriptions or wait.timers != len(self._node.cycle_timers):
+        if (
+            wait is None
+            or wait.subscriptions is not subscriptions
+            or wait.timers != len(self._node.cycle_timers)
+        ):
             wait = self._wait = _CycleWait(subscriptions, self._node.cycle_timers, self._context)
         try:
             wait.wait(
-                remaining if timeout_sec is None or timeout_sec < 0.0 else min(remaining, round(timeout_sec * 1e9))
+                remaining
+                if timeout_sec is None or timeout_sec < 0.0
+                else min(remaining, round(timeout_sec * 1e9))
             )
         except _rclpy.InvalidHandle:
             self._wait = None

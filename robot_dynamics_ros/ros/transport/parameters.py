@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -31,12 +36,22 @@ ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
-_OF_SHAPE = re.compile(r"mujoco\..+\.")  # parameters of the simulator's shapes, which it checks itself
+_OF_SHAPE = re.compile(
+    r"mujoco\..+\."
+)  # parameters of the simulator's shapes, which it checks itself
 _START = "initial_positions.<joint>"  # the simulator's, whose default is the robot's own
 _TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
-_ARRAY_TYPES = {int: Parameter.Type.INTEGER_ARRAY, float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}
-_ARRAYS = {int: "a list of integers", float: "a list of numbers, such as [0.0, 0.0, -9.81]", str: "a list of strings"}
+_ARRAY_TYPES = {
+    int: Parameter.Type.INTEGER_ARRAY,
+    float: Parameter.Type.DOUBLE_ARRAY,
+    str: Parameter.Type.STRING_ARRAY,
+}
+_ARRAYS = {
+    int: "a list of integers",
+    float: "a list of numbers, such as [0.0, 0.0, -9.81]",
+    str: "a list of strings",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +109,9 @@ class Param:
         )
         kind = type(self.default)
         if kind in (int, float) and (self.lower is not None or self.upper is not None):
-            least, most = (-(2**63), 2**63 - 1) if kind is int else (-sys.float_info.max, sys.float_info.max)
+            least, most = (
+                (-(2**63), 2**63 - 1) if kind is int else (-sys.float_info.max, sys.float_info.max)
+            )
             bounds = {
                 "from_value": kind(least if self.lower is None else self.lower),
                 "to_value": kind(most if self.upper is None else self.upper),
@@ -118,7 +135,9 @@ class Param:
         if not isinstance(items, (list, tuple, array.array)):
             raise ArgumentError(f"is {value!r}", where=where, remedy=f"Give {self.type_text}.")
         if self.length is not None and items and len(items) != self.length:
-            raise ArgumentError(f"has {len(items)} values", where=where, remedy=f"Give {self.length}.")
+            raise ArgumentError(
+                f"has {len(items)} values", where=where, remedy=f"Give {self.length}."
+            )
         return tuple(self._check_one(where, item, self.element) for item in items)
 
     def _check_one(self, where: str, value: object, kind: type) -> object:
@@ -132,10 +151,15 @@ class Param:
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
         if isinstance(value, int | float):
-            for bound, sign, comparison, most in ((self.lower, -1, "less", "least"), (self.upper, 1, "more", "most")):
+            for bound, sign, comparison, most in (
+                (self.lower, -1, "less", "least"),
+                (self.upper, 1, "more", "most"),
+            ):
                 if bound is not None and sign * value > sign * bound:
                     remedy = f"Give at {most} {bound} {self.unit}".rstrip() + "."
-                    raise ArgumentError(f"is {value}, {comparison} than {bound}", where=where, remedy=remedy)
+                    raise ArgumentError(
+                        f"is {value}, {comparison} than {bound}", where=where, remedy=remedy
+                    )
         return value
 
 
@@ -159,20 +183,28 @@ def parameter_table(
 @functools.cache
 def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
     text = (_TABLES / f"{file}.yaml").read_text("utf-8")
-    tables: Mapping[str, Mapping[str, dict[str, Any]]] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    tables: Mapping[str, Mapping[str, dict[str, Any]]] = yaml.load(
+        text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )
     return tables
 
 
 def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
     """The parameters of each joint: those given, with its name for ``<joint>``."""
-    return [replace(param, name=param.name.replace("<joint>", joint)) for joint in joints for param in templates]
+    return [
+        replace(param, name=param.name.replace("<joint>", joint))
+        for joint in joints
+        for param in templates
+    ]
 
 
 def check_joints(joints: Sequence[str]) -> None:
     """Refuse a parameter ``joints`` that names one twice."""
     if repeated := sorted({name for name in joints if joints.count(name) > 1}):
         text = f"names {repeated[0]!r} more than once"
-        raise ArgumentError(text, where="parameter 'joints'", got=joints, remedy="Name each joint once.")
+        raise ArgumentError(
+            text, where="parameter 'joints'", got=joints, remedy="Name each joint once."
+        )
 
 
 class ParameterSet(Mapping[str, Any]):
@@ -208,7 +240,9 @@ class ParameterSet(Mapping[str, Any]):
         """
         for param in params:
             if (declared := self._params.get(param.name)) is not None:
-                if self._values[param.name] == declared.default != param.default:  # nobody has chosen it
+                if (
+                    self._values[param.name] == declared.default != param.default
+                ):  # nobody has chosen it
                     self._params[param.name] = param
                     self._node.set_parameters([Parameter(param.name, value=param.default)])
                 continue
@@ -222,10 +256,14 @@ class ParameterSet(Mapping[str, Any]):
                 if param.is_array:
                     value = self._declare_array(param, default, ignored)
                 else:
-                    value = self._node.declare_parameter(param.name, default, param.descriptor(), ignored).value
+                    value = self._node.declare_parameter(
+                        param.name, default, param.descriptor(), ignored
+                    ).value
             except ValueError as error:
                 where = f"parameter {param.name!r}"
-                raise ArgumentError(str(error), where=where, remedy="The name is not allowed in ROS.") from None
+                raise ArgumentError(
+                    str(error), where=where, remedy="The name is not allowed in ROS."
+                ) from None
             self._values[param.name] = param.check(value)
             self._params[param.name] = param
 
@@ -233,7 +271,9 @@ class ParameterSet(Mapping[str, Any]):
         """The same for a list.  rclpy takes an empty one for bytes, and tools would show it so: it is set with its type."""
         open_to_change = param.descriptor()
         open_to_change.read_only = False
-        value = self._node.declare_parameter(param.name, default, open_to_change, ignore_override).value
+        value = self._node.declare_parameter(
+            param.name, default, open_to_change, ignore_override
+        ).value
         if value == []:
             self._node.set_parameters([Parameter(param.name, _ARRAY_TYPES[param.element], [])])
         self._node.set_descriptor(param.name, param.descriptor())
@@ -248,10 +288,18 @@ class ParameterSet(Mapping[str, Any]):
 
         Before the robot is known (``None``) names with a dot, as those of joints have, are left out.
         """
-        names = [name for name in self._node._parameter_overrides if not self._node.has_parameter(name)]
-        names = [name for name in names if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)]
+        names = [
+            name for name in self._node._parameter_overrides if not self._node.has_parameter(name)
+        ]
+        names = [
+            name
+            for name in names
+            if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)
+        ]
         joints = ("<joint>", *(() if model is None else model.joint_names))
-        sections = (section for path in _TABLES.glob("*.yaml") for section in _tables(path.stem).values())
+        sections = (
+            section for path in _TABLES.glob("*.yaml") for section in _tables(path.stem).values()
+        )
         known = [*(name for section in sections for name in section), _START] if names else ()
         elsewhere = {name.replace("<joint>", joint) for name in known for joint in joints}
         return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
@@ -261,7 +309,8 @@ class ParameterSet(Mapping[str, Any]):
         for name in self.unknown(model):
             near = difflib.get_close_matches(name, self, 1, 0.5)
             self._node.get_logger().warning(
-                f"unknown parameter {name!r} is ignored" + (f"; did you mean {near[0]!r}?" if near else "")
+                f"unknown parameter {name!r} is ignored"
+                + (f"; did you mean {near[0]!r}?" if near else "")
             )
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -270,7 +319,9 @@ class ParameterSet(Mapping[str, Any]):
         try:
             for parameter in parameters:
                 if not parameter.name:  # rclpy takes it for declared
-                    raise ArgumentError("it has no name", where="parameter", remedy="Name a parameter of this node.")
+                    raise ArgumentError(
+                        "it has no name", where="parameter", remedy="Name a parameter of this node."
+                    )
                 param = self._params.get(parameter.name)
                 if param is None:
                     continue  # use_sim_time and the like; or being declared just now, and checked there

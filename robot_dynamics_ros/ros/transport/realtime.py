@@ -30,10 +30,16 @@ def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None
         try:
             _for_each_thread(lambda thread: os.sched_setaffinity(thread, processors))
         except (OSError, AttributeError, ValueError) as error:
-            logger.warning(f"cpu_affinity {list(processors)} cannot be set ({error}); continuing without it")
+            logger.warning(
+                f"cpu_affinity {list(processors)} cannot be set ({error}); continuing without it"
+            )
     if priority := parameters["thread_priority"]:
         try:
-            _for_each_thread(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority)))
+            _for_each_thread(
+                lambda thread: os.sched_setscheduler(
+                    thread, os.SCHED_FIFO, os.sched_param(priority)
+                )
+            )
         except (OSError, AttributeError) as error:
             logger.warning(
                 f"thread_priority {priority} cannot be set ({error}); continuing with ordinary scheduling. It needs the right to "
@@ -59,7 +65,10 @@ def _for_each_thread(apply: Callable[[int], None]) -> None:
 def step_back() -> None:
     """Let the control cycle go first: a thread of real-time priority calls this for itself if its work may wait."""
     with contextlib.suppress(OSError, AttributeError):
-        if os.sched_getscheduler(0) == os.SCHED_FIFO and (priority := os.sched_getparam(0).sched_priority) > 1:
+        if (
+            os.sched_getscheduler(0) == os.SCHED_FIFO
+            and (priority := os.sched_getparam(0).sched_priority) > 1
+        ):
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority - 1))
 
 
@@ -96,7 +105,12 @@ def wake_sooner() -> None:
     def shorten(thread: int) -> None:
         if os.sched_getscheduler(thread) == os.SCHED_OTHER:
             nice = os.getpriority(os.PRIO_PROCESS, thread)
-            syscall(number, thread, _SCHED_ATTR.pack(_SCHED_ATTR.size, os.SCHED_OTHER, 0, nice, 0, _SLICE, 0, 0), 0)
+            syscall(
+                number,
+                thread,
+                _SCHED_ATTR.pack(_SCHED_ATTR.size, os.SCHED_OTHER, 0, nice, 0, _SLICE, 0, 0),
+                0,
+            )
 
     _for_each_thread(shorten)
 

@@ -43,7 +43,9 @@ class Rejections:
         self._logged_texts: set[str] = set()
         self.counts: Counter[str] = Counter()
 
-    def report(self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False) -> None:
+    def report(
+        self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False
+    ) -> None:
         """Count one event and say so, as ``"info"``, ``"warning"`` or ``"error"``, if it is time to.
 
         ``distinct``: say a text that has not been said yet at once, whenever the cause was reported last; only for texts of
@@ -53,7 +55,12 @@ class Rejections:
         self.say(cause, text, severity, distinct=distinct)
 
     def say(
-        self, cause: str, text: str | Callable[[], str], severity: str = "warning", *, distinct: bool = False
+        self,
+        cause: str,
+        text: str | Callable[[], str],
+        severity: str = "warning",
+        *,
+        distinct: bool = False,
     ) -> None:
         """The same for an event that is counted elsewhere; a text that takes time to make may be a function."""
         now = time.monotonic()
@@ -88,7 +95,9 @@ class Background:
     """A thread that makes calls one after the other, in the order in which they were handed over."""
 
     def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = (
+            queue.SimpleQueue()
+        )
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="reports", daemon=True)
         self._thread.start()
@@ -119,7 +128,10 @@ class Background:
 def percentiles(name: str, values: list[float]) -> dict[str, float]:
     """Median, 99 % and maximum of times in ms, for the diagnostics; NaN without any values."""
     shown = np.percentile(values, (50, 99, 100)).tolist() if values else [math.nan] * 3
-    return {f"{name} {label} [ms]": value for label, value in zip(("median", "p99", "max"), shown, strict=True)}
+    return {
+        f"{name} {label} [ms]": value
+        for label, value in zip(("median", "p99", "max"), shown, strict=True)
+    }
 
 
 class CycleTimes:
@@ -146,7 +158,10 @@ class CycleTimes:
         self._last = 0
 
     def values(self) -> dict[str, float | int]:
-        counts: dict[str, float | int] = {"cycles": self.count, "cycles within 10 % of the period": self.regular}
+        counts: dict[str, float | int] = {
+            "cycles": self.count,
+            "cycles within 10 % of the period": self.regular,
+        }
         return {**counts, **percentiles("period", list(self._window))}
 
 
@@ -155,7 +170,9 @@ class Diagnostics:
 
     def __init__(self, node: Node) -> None:
         self._node, self.hardware_id = node, ""
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER)
+        self._publisher = node.create_publisher(
+            DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER
+        )
         self._due = time.monotonic()
         self._last_counts: dict[str, int] = {}
         self._dynamics: dict[str, str] = {}
@@ -176,10 +193,18 @@ class Diagnostics:
         (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
 
     def publish(
-        self, level: int, message: str, values: ParameterValues, counts: Mapping[str, int] = MappingProxyType({})
+        self,
+        level: int,
+        message: str,
+        values: ParameterValues,
+        counts: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to show, in order, then counts."""
-        shown = {**values, **{f"count {cause}": n for cause, n in sorted(counts.items())}, **self._dynamics}
+        shown = {
+            **values,
+            **{f"count {cause}": n for cause, n in sorted(counts.items())},
+            **self._dynamics,
+        }
         status = DiagnosticStatus(
             level=bytes([level]),
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
@@ -196,9 +221,17 @@ class Diagnostics:
 
     def newly_counted(self, counts: Mapping[str, int]) -> str:
         """A sentence about counts that have grown since the last call, and by how much; ``""`` if none has."""
-        grown = {k: n - self._last_counts.get(k, 0) for k, n in counts.items() if n > self._last_counts.get(k, 0)}
+        grown = {
+            k: n - self._last_counts.get(k, 0)
+            for k, n in counts.items()
+            if n > self._last_counts.get(k, 0)
+        }
         self._last_counts = dict(counts)
-        return "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items())) if grown else ""
+        return (
+            "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
+            if grown
+            else ""
+        )
 
 
 Message: TypeAlias = object  # a request or a response of any service
@@ -217,7 +250,9 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
 
 
 def _guarded(
-    callback: Callable[[Message, Message], Message | Awaitable[Message]], name: str, report: Callable[[str, str], None]
+    callback: Callable[[Message, Message], Message | Awaitable[Message]],
+    name: str,
+    report: Callable[[str, str], None],
 ) -> Callable[[Message, Message], Awaitable[Message]]:
     async def guarded(request: Message, response: Message) -> Message:
         try:

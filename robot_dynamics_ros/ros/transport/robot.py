@@ -49,7 +49,14 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     robot = parse_urdf(description, inertia_check=policy)
     moving = [joint for joint in robot.joints if joint.type.nv == 1 and joint.mimic is None]
     values.declare(
-        Param(f"armature.{joint.name}", float(joint.armature), _ARMATURE, unit="kg m^2 or kg", lower=0.0, applies=_READ)
+        Param(
+            f"armature.{joint.name}",
+            float(joint.armature),
+            _ARMATURE,
+            unit="kg m^2 or kg",
+            lower=0.0,
+            applies=_READ,
+        )
         for joint in moving
     )
     given = {joint.name: (values[f"armature.{joint.name}"], joint.armature) for joint in moving}
@@ -57,13 +64,23 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     with warnings.catch_warnings(record=True) as findings:
         warnings.simplefilter("always")
         model = load_urdf(
-            description, gravity=values["gravity"] or (0.0, 0.0, -9.81), inertia_check=policy, armature=armature or None
+            description,
+            gravity=values["gravity"] or (0.0, 0.0, -9.81),
+            inertia_check=policy,
+            armature=armature or None,
         )
     for finding in findings:
         logger.warning(str(finding.message))
     # those that mimic a locked joint are locked with it
-    locked, start = [n for n in values["locked_joints"] if n in model.joint_names], model.initial_configuration()
-    return model.lock(locked, {name: start[model.q_slice(name)] for name in locked}) if locked else model
+    locked, start = (
+        [n for n in values["locked_joints"] if n in model.joint_names],
+        model.initial_configuration(),
+    )
+    return (
+        model.lock(locked, {name: start[model.q_slice(name)] for name in locked})
+        if locked
+        else model
+    )
 
 
 def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, ...]:
@@ -74,13 +91,19 @@ def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, .
     return values["joints"] or model.joint_names
 
 
-MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table("common", "measured_effort", {"measured_effort": MEANINGS})
+MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table(
+    "common", "measured_effort", {"measured_effort": MEANINGS}
+)
 
 
 def measured_effort(values: ParameterValues, model: RobotModel) -> MeasuredEffort:
-    factors = np.array([values.get(f"measured_effort_factor.{name}", 0.0) for name in model.joint_names])
+    factors = np.array(
+        [values.get(f"measured_effort_factor.{name}", 0.0) for name in model.joint_names]
+    )
     listed = factors != 0.0
-    return MeasuredEffort(values["measured_effort"], np.where(listed, factors, 1.0) if listed.any() else None)
+    return MeasuredEffort(
+        values["measured_effort"], np.where(listed, factors, 1.0) if listed.any() else None
+    )
 
 
 def read_description_file(name: str) -> str:
@@ -90,7 +113,9 @@ def read_description_file(name: str) -> str:
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UrdfError(f"it is not UTF-8 text ({error})", where=where, remedy="Save the file as UTF-8.") from None
+        raise UrdfError(
+            f"it is not UTF-8 text ({error})", where=where, remedy="Save the file as UTF-8."
+        ) from None
     if not text.strip():
         raise UrdfError("it is empty", where=where, remedy="Write the robot's description to it.")
     return text
@@ -105,7 +130,9 @@ class DescriptionSource:
         folder: of its file; ``None`` if it came from no file.
     """
 
-    def __init__(self, node: Node, parameters: ParameterSet, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self, node: Node, parameters: ParameterSet, changed: Callable[[str], None]
+    ) -> None:
         self.text = ""
         self.origin = "topic robot_description"
         self.folder: Path | None = None
@@ -120,7 +147,9 @@ class DescriptionSource:
         else:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
             if "robot_description" in node._parameter_overrides:
-                self._log.warning("the parameter robot_description is empty; the topic robot_description is used")
+                self._log.warning(
+                    "the parameter robot_description is empty; the topic robot_description is used"
+                )
             parameters.report_unknown(None)  # the description's own parameter may be misspelt
 
     def _on_message(self, message: String) -> None:
@@ -135,7 +164,11 @@ class FirstDescription(DescriptionSource):
     """The description of a node that works with the first one that it can ``use``, and reports others."""
 
     def __init__(
-        self, node: Node, parameters: ParameterSet, use: Callable[[str], None], report: Callable[[str, str], None]
+        self,
+        node: Node,
+        parameters: ParameterSet,
+        use: Callable[[str], None],
+        report: Callable[[str, str], None],
     ) -> None:
         super().__init__(node, parameters, self._arrived)
         self._use, self._report, self.in_use = use, report, False
@@ -150,7 +183,9 @@ class FirstDescription(DescriptionSource):
 
     def _arrived(self, text: str) -> None:
         if self.in_use:
-            self._report("description_changed", "another robot_description has arrived; it is not used")
+            self._report(
+                "description_changed", "another robot_description has arrived; it is not used"
+            )
             return
         try:
             self._use(text)
@@ -165,12 +200,16 @@ def wait_for_description(topic: str) -> str:
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node("robot_description_reader", context=context)
-        found, message = wait_for_message(String, node, topic, qos_profile=LATCHED, time_to_wait=_PATIENCE)
+        found, message = wait_for_message(
+            String, node, topic, qos_profile=LATCHED, time_to_wait=_PATIENCE
+        )
         node.destroy_node()
     except InvalidTopicNameException as error:
         problem = str(error).splitlines()[0].rstrip(":")
         remedy = "For example /left/robot_description; a file needs a name that does not end in /robot_description."
-        raise ArgumentError(problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy) from None
+        raise ArgumentError(
+            problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy
+        ) from None
     finally:
         rclpy.try_shutdown(context=context)
     if not found:

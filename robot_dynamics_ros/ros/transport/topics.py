@@ -32,7 +32,9 @@ class Topic:
 
     def __init__(self, node: Node, topic: str, message_type: type) -> None:
         self._node = node
-        self._publisher = node.create_publisher(message_type, topic, STATE, event_callbacks=QUIET_PUBLISHER)
+        self._publisher = node.create_publisher(
+            message_type, topic, STATE, event_callbacks=QUIET_PUBLISHER
+        )
         self.has_listeners = False
 
     def look_for_listeners(self) -> None:
@@ -49,7 +51,9 @@ class Topic:
 class TemplatePublisher(Topic):
     """A topic whose messages differ only in the stamp and in some numbers; arguments and blocks as of :class:`Template`."""
 
-    def __init__(self, node: Node, topic: str, message: object, *blocks: array.array[float]) -> None:
+    def __init__(
+        self, node: Node, topic: str, message: object, *blocks: array.array[float]
+    ) -> None:
         super().__init__(node, topic, type(message))
         self._template = Template(message, *blocks)
         self.blocks = self._template.blocks
@@ -121,7 +125,9 @@ def spatial_wrench(message: WrenchStamped) -> Array:
     largest = np.abs(wrench).max()
     if not largest <= LARGEST:
         remedy = f"Finite forces in N and moments in N m, up to {LARGEST:g}."
-        raise ArgumentError(f"the wrench has a component of {largest:.3g}", where="external_wrench", remedy=remedy)
+        raise ArgumentError(
+            f"the wrench has a component of {largest:.3g}", where="external_wrench", remedy=remedy
+        )
     return wrench
 
 
@@ -132,7 +138,9 @@ def distinct_tokens(joints: Sequence[str], prefix: str) -> list[str]:
         token = topic_token(joint)
         if token in taken:
             problem = f"joints {taken[token]!r} and {joint!r} would both publish on {prefix}{token}"
-            raise ArgumentError(problem, where="joint_wrenches", remedy="Rename one of them in the URDF.")
+            raise ArgumentError(
+                problem, where="joint_wrenches", remedy="Rename one of them in the URDF."
+            )
         taken[token] = joint
     return list(taken)
 
@@ -158,7 +166,9 @@ class WrenchPublisher(TemplatePublisher):
         self.send(stamp)
 
 
-def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: str = "") -> dict[str, WrenchPublisher]:
+def wrench_publishers(
+    node: Node, prefix: str, frames: Mapping[str, str], end: str = ""
+) -> dict[str, WrenchPublisher]:
     """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches."""
     tokens = distinct_tokens(tuple(frames), prefix)
     return {
@@ -170,7 +180,9 @@ def wrench_publishers(node: Node, prefix: str, frames: Mapping[str, str], end: s
 class WrenchTopics(Output):
     """Wrenches, (6,) [moment; force] each, that are computed together, each with its publisher."""
 
-    def __init__(self, publishers: Iterable[WrenchPublisher], wrenches: Callable[[], Iterable[Array]]) -> None:
+    def __init__(
+        self, publishers: Iterable[WrenchPublisher], wrenches: Callable[[], Iterable[Array]]
+    ) -> None:
         self._each, self._wrenches = list(publishers), wrenches
         super().__init__(self._each)
 

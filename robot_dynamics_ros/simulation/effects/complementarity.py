@@ -44,7 +44,9 @@ from robot_dynamics_ros.model.description import Array
 # sides of a row
 LOW, HELD, HIGH, FREE = -1, 0, 1, 2
 _UNLESS_PLAIN = "{} if rows + couples else 0"  # nothing where no row of loops or coupled motors is
-_ROWS = _UNLESS_PLAIN.format("rows + nv + couples")  # of constraints, then of joints and coupled motors
+_ROWS = _UNLESS_PLAIN.format(
+    "rows + nv + couples"
+)  # of constraints, then of joints and coupled motors
 
 
 class ComplementarityMemory(Declared):
@@ -56,30 +58,44 @@ class ComplementarityMemory(Declared):
     by_impulse: bool = constant(
         bool, "whether there are closed loops or such motors: velocities then follow from impulses"
     )
-    couple: Matrix = numbers("couples", "nv", meaning="speed of each of these motors per speed of the joints")
+    couple: Matrix = numbers(
+        "couples", "nv", meaning="speed of each of these motors per speed of the joints"
+    )
     M: Matrix = numbers("nv", "nv", meaning="mass matrix, with what is implicit in the step")
     U: Matrix = numbers("nv", "nv", meaning="its factor")
     pivot: Vector = numbers("nv", meaning="inverse of the factor's diagonal")
     f: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all that is known")
     v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity")
-    target: Vector = numbers("nv + couples", unit="rad/s or m/s", meaning="velocity at which a held row is held")
-    lo: Vector = numbers("nv + couples", unit="N m s or N s", meaning="least impulse of friction and stop")
-    hi: Vector = numbers("nv + couples", unit="N m s or N s", meaning="largest impulse of friction and stop")
+    target: Vector = numbers(
+        "nv + couples", unit="rad/s or m/s", meaning="velocity at which a held row is held"
+    )
+    lo: Vector = numbers(
+        "nv + couples", unit="N m s or N s", meaning="least impulse of friction and stop"
+    )
+    hi: Vector = numbers(
+        "nv + couples", unit="N m s or N s", meaning="largest impulse of friction and stop"
+    )
     u: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity")
     x: Vector = numbers("nv + couples", unit="N m s or N s", meaning="impulse of friction and stop")
     work: Vector = numbers("nv", meaning="right-hand side for the rows that move")
     side: Integers = integers("nv + couples", meaning="side of each row: LOW, HELD, HIGH or FREE")
-    wrong: Integers = integers("nv + couples", meaning="side that a row should be on, FREE where it is right")
+    wrong: Integers = integers(
+        "nv + couples", meaning="side that a row should be on, FREE where it is right"
+    )
     part: Integers = integers("nv + couples", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
     unsettled: Integers = integers(1, meaning="1 if the iteration of a step has not converged")
     loop_K: Matrix = numbers(_ROWS, "nv", meaning="constraint rows, those of stops after them")
     loop_Y: Matrix = numbers(_ROWS, "nv", meaning="inverse mass matrix times the rows, transposed")
     loop_A: Matrix = numbers(_ROWS, _ROWS, meaning="its product with the rows")
-    loop_W: Matrix = numbers(_UNLESS_PLAIN.format("nv + couples"), "nv", meaning="velocities per impulse of each row")
+    loop_W: Matrix = numbers(
+        _UNLESS_PLAIN.format("nv + couples"), "nv", meaning="velocities per impulse of each row"
+    )
     loop_x: Vector = numbers(_ROWS, meaning="right-hand side of the rows")
     loop_row: Vector = numbers(_UNLESS_PLAIN.format("nv"), meaning="one row")
-    loop_free: Vector = numbers(_UNLESS_PLAIN.format("nv"), unit="rad/s or m/s", meaning="change where no row acts")
+    loop_free: Vector = numbers(
+        _UNLESS_PLAIN.format("nv"), unit="rad/s or m/s", meaning="change where no row acts"
+    )
     loop_order: Integers = integers(_ROWS, meaning="order of the pivots")
     loop_rank: Integers = integers(1, meaning="rank of the rows")
     loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")
@@ -143,7 +159,10 @@ def factor_loops(p: ComplementarityMemory, n: int, least: float) -> None:
     for k in range(n):
         best = k
         for i in range(k + 1, n):
-            if p.loop_A[p.loop_order[i], p.loop_order[i]] > p.loop_A[p.loop_order[best], p.loop_order[best]]:
+            if (
+                p.loop_A[p.loop_order[i], p.loop_order[i]]
+                > p.loop_A[p.loop_order[best], p.loop_order[best]]
+            ):
                 best = i
         r = p.loop_order[best]
         p.loop_order[best] = p.loop_order[k]
@@ -368,9 +387,13 @@ class LoopMemory(ComplementarityMemory):
     closing: Matrix = numbers("rows", "nv", meaning="K, rows of the constraints")
     loop_gap: Vector = numbers("rows", unit="m or rad", meaning="φ, what the loops are open")
     loop_rate: Vector = numbers("rows", meaning="rate of K times the velocity")
-    resting: Vector = numbers("nv", unit="N m or N", meaning="mean effort of friction and stops in the step")
+    resting: Vector = numbers(
+        "nv", unit="N m or N", meaning="mean effort of friction and stops in the step"
+    )
     limit: Integers = integers("nv", meaning="−1 or 1 where the lower or upper stop acts")
-    q_of_v: Integers = integers("nv", meaning="number of the joint's position in q; −1 for a floating joint")
+    q_of_v: Integers = integers(
+        "nv", meaning="number of the joint's position in q; −1 for a floating joint"
+    )
     lower: Vector = numbers("nv", unit="rad or m", meaning="rigid stop below")
     upper: Vector = numbers("nv", unit="rad or m", meaning="rigid stop above")
     constraint_terms: Kernel = kernel("q", "v", "out gap", "out K", "out rate")

@@ -17,7 +17,15 @@ from math import sqrt
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.routines import Declared, Kernels, Matrix, Vector, constant, kernels, numbers
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Kernels,
+    Matrix,
+    Vector,
+    constant,
+    kernels,
+    numbers,
+)
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.per_joint import vector
@@ -28,7 +36,9 @@ class ContactMemory(Declared):
 
     nv: int
     contacts: int = constant(int, "number of contacts")
-    contact_offset: Matrix = numbers("contacts", 3, unit="m", meaning="centre of the sphere in the link's frame")
+    contact_offset: Matrix = numbers(
+        "contacts", 3, unit="m", meaning="centre of the sphere in the link's frame"
+    )
     contact_plane: Matrix = numbers("contacts", 3, unit="m", meaning="a point of the ground")
     contact_normal: Matrix = numbers("contacts", 3, meaning="direction out of the ground")
     contact_radius: Vector = numbers("contacts", unit="m", meaning="radius of the sphere")
@@ -36,21 +46,39 @@ class ContactMemory(Declared):
     contact_exponent: Vector = numbers("contacts", meaning="exponent e of the penetration")
     contact_dissipation: Vector = numbers("contacts", unit="s/m", meaning="dissipation")
     contact_friction: Vector = numbers("contacts", meaning="coefficient of friction")
-    contact_slip_velocity: Vector = numbers("contacts", unit="m/s", meaning="speed below which friction is smoothed")
+    contact_slip_velocity: Vector = numbers(
+        "contacts", unit="m/s", meaning="speed below which friction is smoothed"
+    )
     contact_depth: Vector = numbers("contacts", unit="m", meaning="penetration")
     contact_sliding: Vector = numbers("contacts", unit="N s/m", meaning="tangential force per slip")
-    contact_arm: Matrix = numbers("contacts", 3, unit="m", meaning="from the link's origin to the contact point")
-    contact_force: Matrix = numbers("contacts", 3, unit="N", meaning="force of the ground on the link")
-    contact_jacobian: Matrix = numbers("3 * contacts", "nv", meaning="Jacobian of the contact points")
+    contact_arm: Matrix = numbers(
+        "contacts", 3, unit="m", meaning="from the link's origin to the contact point"
+    )
+    contact_force: Matrix = numbers(
+        "contacts", 3, unit="N", meaning="force of the ground on the link"
+    )
+    contact_jacobian: Matrix = numbers(
+        "3 * contacts", "nv", meaning="Jacobian of the contact points"
+    )
     contact_along: Vector = numbers("nv", unit="m", meaning="row of the Jacobian along the normal")
-    contact_slip: Vector = numbers(3, unit="m/s", meaning="velocity of a contact point along the ground")
-    K: Matrix = numbers("nv if contacts else 0", "nv", meaning="stiffness of the contacts at the joints")
-    D: Matrix = numbers("nv if contacts else 0", "nv", meaning="damping of the contacts at the joints")
+    contact_slip: Vector = numbers(
+        3, unit="m/s", meaning="velocity of a contact point along the ground"
+    )
+    K: Matrix = numbers(
+        "nv if contacts else 0", "nv", meaning="stiffness of the contacts at the joints"
+    )
+    D: Matrix = numbers(
+        "nv if contacts else 0", "nv", meaning="damping of the contacts at the joints"
+    )
     jacobian: Matrix = numbers(6, "nv", meaning="of a link")
     pose: Matrix = numbers(4, 4, meaning="of a link")
-    link_origin: Vector = numbers(3, unit="m", meaning="origin of the link frame, where its Jacobian is taken")
+    link_origin: Vector = numbers(
+        3, unit="m", meaning="origin of the link frame, where its Jacobian is taken"
+    )
     link_pose: Kernels = kernels("q", "out pose", meaning="pose of the link of a contact")
-    link_jacobian: Kernels = kernels("q", "point", "out jacobian", meaning="its Jacobian in world axes")
+    link_jacobian: Kernels = kernels(
+        "q", "point", "out jacobian", meaning="its Jacobian in world axes"
+    )
 
 
 def place_contacts(p: ContactMemory, q: Vector) -> None:
@@ -70,7 +98,9 @@ def place_contacts(p: ContactMemory, q: Vector) -> None:
             b = (a + 1) - 3 * (a // 2)
             c = (b + 1) - 3 * (b // 2)
             for i in range(p.nv):
-                across = p.jacobian[b, i] * p.contact_arm[k, c] - p.jacobian[c, i] * p.contact_arm[k, b]
+                across = (
+                    p.jacobian[b, i] * p.contact_arm[k, c] - p.jacobian[c, i] * p.contact_arm[k, b]
+                )
                 p.contact_jacobian[3 * k + a, i] = p.jacobian[3 + a, i] + across
 
 
@@ -87,7 +117,9 @@ def contact_force(p: ContactMemory, k: int, v: Vector) -> float:
         p.contact_slip[a] = speed
         closing -= p.contact_normal[k, a] * speed
     depth = power(p.contact_depth[k], p.contact_exponent[k])
-    normal = max(0.0, p.contact_stiffness[k] * depth * (1.0 + 1.5 * p.contact_dissipation[k] * closing))
+    normal = max(
+        0.0, p.contact_stiffness[k] * depth * (1.0 + 1.5 * p.contact_dissipation[k] * closing)
+    )
     smooth = p.contact_slip_velocity[k] * p.contact_slip_velocity[k]
     for a in range(3):
         p.contact_slip[a] += closing * p.contact_normal[k, a]
@@ -126,13 +158,17 @@ def linearize_contacts(p: ContactMemory, v: Vector) -> None:
                 for i in range(p.nv):
                     p.contact_along[i] = 0.0
                     for a in range(3):
-                        p.contact_along[i] += p.contact_normal[k, a] * p.contact_jacobian[3 * k + a, i]
+                        p.contact_along[i] += (
+                            p.contact_normal[k, a] * p.contact_jacobian[3 * k + a, i]
+                        )
                 for i in range(p.nv):
                     for j in range(p.nv):
                         both = p.contact_along[i] * p.contact_along[j]
                         across = 0.0
                         for a in range(3):
-                            across += p.contact_jacobian[3 * k + a, i] * p.contact_jacobian[3 * k + a, j]
+                            across += (
+                                p.contact_jacobian[3 * k + a, i] * p.contact_jacobian[3 * k + a, j]
+                            )
                         p.K[i, j] += stiffness * both
                         p.D[i, j] += damping * both + sliding * across
 
@@ -172,15 +208,23 @@ class GroundContact:
         length = float(np.linalg.norm(self.plane_normal))
         if length < 1e-9:
             remedy = "Give a vector that is not zero."
-            raise ArgumentError("the normal has no direction", where=where, got=self.plane_normal, remedy=remedy)
-        object.__setattr__(self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,)))
+            raise ArgumentError(
+                "the normal has no direction", where=where, got=self.plane_normal, remedy=remedy
+            )
+        object.__setattr__(
+            self, "plane_normal", frozen_array(np.asarray(self.plane_normal) / length, (3,))
+        )
         got = self.stiffness, self.exponent, self.slip_velocity
         if not (self.stiffness > 0.0 and self.exponent >= 1.0 and self.slip_velocity > 0.0):
             raise ArgumentError(
-                "stiffness and slip_velocity must be positive and the exponent at least 1", where=where, got=got
+                "stiffness and slip_velocity must be positive and the exponent at least 1",
+                where=where,
+                got=got,
             )
         if min(got := (self.radius, self.dissipation, self.friction)) < 0.0:
-            raise ArgumentError("radius, dissipation and friction must not be negative", where=where, got=got)
+            raise ArgumentError(
+                "radius, dissipation and friction must not be negative", where=where, got=got
+            )
 
     def energy(self, depth: float) -> float:
         """Elastic energy k δ^(e+1) / (e+1) at a penetration, J."""

@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, integers, numbers
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Integers,
+    Vector,
+    integers,
+    numbers,
+)
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction import law
 from robot_dynamics_ros.model.description import Array
@@ -27,10 +33,16 @@ class FrictionMemory(Declared):
 
     nv: int
     couples: int
-    viscous: Vector = numbers("nv + couples", unit="N m s/rad or N s/m", meaning="viscous friction d")
+    viscous: Vector = numbers(
+        "nv + couples", unit="N m s/rad or N s/m", meaning="viscous friction d"
+    )
     coulomb: Vector = numbers("nv + couples", unit="N m or N", meaning="Coulomb friction F_c")
-    rise: Vector = numbers("nv + couples", unit="N m or N", meaning="static friction above Coulomb's, F_s − F_c")
-    stribeck_velocity: Vector = numbers("nv + couples", unit="rad/s or m/s", meaning="speed v_s of the Stribeck curve")
+    rise: Vector = numbers(
+        "nv + couples", unit="N m or N", meaning="static friction above Coulomb's, F_s − F_c"
+    )
+    stribeck_velocity: Vector = numbers(
+        "nv + couples", unit="rad/s or m/s", meaning="speed v_s of the Stribeck curve"
+    )
     stribeck_exponent: Vector = numbers(1, meaning="exponent δ of the Stribeck curve")
     dry: Integers = integers("nv + couples", meaning="1 where there is dry friction")
 
@@ -39,7 +51,9 @@ def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
     """F(|v|) of joint or coupled motor ``i`` while sliding; F_s in the limit of rest.  A routine."""
     if p.rise[i] == 0.0:
         return p.coulomb[i]
-    return law.dry_friction(speed, p.coulomb[i], p.rise[i], p.stribeck_velocity[i], p.stribeck_exponent[0])
+    return law.dry_friction(
+        speed, p.coulomb[i], p.rise[i], p.stribeck_velocity[i], p.stribeck_exponent[0]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,26 +83,48 @@ class JointFriction:
         Raises:
             ArgumentError: a negative value, a wrong length, or breakaway below Coulomb friction.
         """
-        viscous = model.damping if self.viscous is None else per_joint(self.viscous, model, "viscous friction")
-        coulomb = model.friction if self.coulomb is None else per_joint(self.coulomb, model, "Coulomb friction")
+        viscous = (
+            model.damping
+            if self.viscous is None
+            else per_joint(self.viscous, model, "viscous friction")
+        )
+        coulomb = (
+            model.friction
+            if self.coulomb is None
+            else per_joint(self.coulomb, model, "Coulomb friction")
+        )
         static = coulomb  # joints not named have no hump
         if self.static is not None:
             static = per_joint(self.static, model, "static friction", default=coulomb)
         if (static < coulomb).any():
             i = int(np.flatnonzero(static < coulomb)[0])
-            problem = f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}"
+            problem = (
+                f"breakaway {static[i]:g} is below Coulomb friction {coulomb[i]:g} at entry {i}"
+            )
             remedy = "Give at least the Coulomb value, or leave it out."
             raise ArgumentError(problem, where="static friction", got=self.static, remedy=remedy)
         velocity = per_joint(self.stribeck_velocity, model, "Stribeck velocity", default=0.01)
         if (velocity <= 0.0).any() or not self.stribeck_exponent > 0.0:
             got = self.stribeck_velocity, self.stribeck_exponent
-            raise ArgumentError("velocity and exponent must be positive", where="Stribeck curve", got=got)
+            raise ArgumentError(
+                "velocity and exponent must be positive", where="Stribeck curve", got=got
+            )
         rows = model.coupling if self.coupling is None else self.coupling
-        later = np.flatnonzero(rows[0] * rows[3:5].any(axis=0))  # a motor is stated at both of its joints
+        later = np.flatnonzero(
+            rows[0] * rows[3:5].any(axis=0)
+        )  # a motor is stated at both of its joints
         turns = np.zeros((len(later), model.nv))
-        turns[np.arange(len(later)), later], turns[np.arange(len(later)), later - 1] = 1.0, rows[0, later]
+        turns[np.arange(len(later)), later], turns[np.arange(len(later)), later - 1] = (
+            1.0,
+            rows[0, later],
+        )
         dry = rows[3, later]
-        more = ((viscous, rows[4, later]), (coulomb, dry), (static, dry), (velocity, np.ones(len(later))))
+        more = (
+            (viscous, rows[4, later]),
+            (coulomb, dry),
+            (static, dry),
+            (velocity, np.ones(len(later))),
+        )
         d, c, s, v = (np.concatenate(both) for both in more)
         return FrictionTable(d, c, s, v, float(self.stribeck_exponent), turns)
 
@@ -112,7 +148,9 @@ class FrictionTable:
         self.curved = bool((self.static > self.coulomb).any())
         # where F_c is infinite (a brake that holds anything), inf − inf must not become NaN
         whole = np.isfinite(self.coulomb)
-        self.rise = np.subtract(self.static, self.coulomb, out=np.zeros_like(self.static), where=whole)
+        self.rise = np.subtract(
+            self.static, self.coulomb, out=np.zeros_like(self.static), where=whole
+        )
 
     def with_brakes(self, effort: Array) -> FrictionTable:
         """The same joints with holding brakes on, which add dry friction."""
@@ -128,4 +166,6 @@ def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> 
         return JointFriction(0.0, 0.0, coupling=np.zeros((5, model.nv))).table(model)
     if isinstance(friction, JointFriction):
         return friction.table(model)
-    raise ArgumentError("expected True, False, None or JointFriction", where="friction", got=friction)
+    raise ArgumentError(
+        "expected True, False, None or JointFriction", where="friction", got=friction
+    )

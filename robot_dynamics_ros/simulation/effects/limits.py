@@ -24,9 +24,15 @@ class LimitMemory(Declared):
 
     nv: int
     effort_limit: Vector = numbers("nv", unit="N m or N", meaning="largest effort of the drive")
-    velocity_limit: Vector = numbers("nv", unit="rad/s or m/s", meaning="speed above which drives do not accelerate")
-    limit_lower: Vector = numbers("nv", unit="rad or m", meaning="position below which the drive does not push further")
-    limit_upper: Vector = numbers("nv", unit="rad or m", meaning="position above which the drive does not push further")
+    velocity_limit: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="speed above which drives do not accelerate"
+    )
+    limit_lower: Vector = numbers(
+        "nv", unit="rad or m", meaning="position below which the drive does not push further"
+    )
+    limit_upper: Vector = numbers(
+        "nv", unit="rad or m", meaning="position above which the drive does not push further"
+    )
     stop_lower: Vector = numbers("nv", unit="rad or m", meaning="compliant stop below")
     stop_upper: Vector = numbers("nv", unit="rad or m", meaning="compliant stop above")
     stop_stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness of the stops")
@@ -78,7 +84,9 @@ class RigidStops:
         if not self.rest_velocity > 0.0:
             raise ArgumentError("must be positive", where="rest_velocity", got=self.rest_velocity)
         size = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
-        tolerance = 1e-12 * (1.0 + np.maximum(*size))  # distance below which a joint counts as touching
+        tolerance = 1e-12 * (
+            1.0 + np.maximum(*size)
+        )  # distance below which a joint counts as touching
         numbers = {"restitution": e, "rest_velocity": self.rest_velocity, "tolerance": tolerance}
         return {"lower": lower, "upper": upper, **numbers}
 
@@ -99,7 +107,12 @@ class CompliantStops:
         """The numbers for one model, by their names in :class:`LimitMemory`."""
         stiffness = per_joint(self.stiffness, model, "stop stiffness")
         damping = per_joint(self.damping, model, "stop damping")
-        return {"stop_lower": lower, "stop_upper": upper, "stop_stiffness": stiffness, "stop_damping": damping}
+        return {
+            "stop_lower": lower,
+            "stop_upper": upper,
+            "stop_stiffness": stiffness,
+            "stop_damping": damping,
+        }
 
 
 def stop_parameters(
@@ -113,5 +126,7 @@ def stop_parameters(
     if isinstance(stops, (RigidStops, CompliantStops)):
         return {**none, **stops.parameters(model, lower, upper)}
     if stops is not None:
-        raise ArgumentError("expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops)
+        raise ArgumentError(
+            "expected 'rigid', RigidStops, CompliantStops or None", where="stops", got=stops
+        )
     return none

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from math import exp, expm1
 
-from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Vector, constant, integers, numbers
+from robot_dynamics_ros.dynamics.engine.routines import (
+    Declared,
+    Integers,
+    Vector,
+    constant,
+    integers,
+    numbers,
+)
 from robot_dynamics_ros.model.motors import current_rate
 
 
@@ -15,13 +22,21 @@ class MotorMemory(Declared):
     motor_index: Integers = integers("motors", meaning="the motor's joint")
     motor_R: Vector = numbers("motors", unit="Ω", meaning="resistance")
     motor_L: Vector = numbers("motors", unit="H", meaning="inductance")
-    motor_kt: Vector = numbers("motors", unit="N m/A or N/A", meaning="effort at the joint per current")
-    motor_ke: Vector = numbers("motors", unit="V s/rad or V s/m", meaning="back-EMF per joint velocity")
+    motor_kt: Vector = numbers(
+        "motors", unit="N m/A or N/A", meaning="effort at the joint per current"
+    )
+    motor_ke: Vector = numbers(
+        "motors", unit="V s/rad or V s/m", meaning="back-EMF per joint velocity"
+    )
     max_voltage: Vector = numbers("motors", unit="V", meaning="largest voltage of the drive")
     max_current: Vector = numbers("motors", unit="A", meaning="largest current of the drive")
-    new_current: Vector = numbers("motors", unit="A", meaning="current after the step, or its rate in A/s")
+    new_current: Vector = numbers(
+        "motors", unit="A", meaning="current after the step, or its rate in A/s"
+    )
     mean_current: Vector = numbers("motors", unit="A", meaning="mean current in the step")
-    motor_damping: Vector = numbers("motors", unit="N m s/rad or N s/m", meaning="damping by the back-EMF")
+    motor_damping: Vector = numbers(
+        "motors", unit="N m s/rad or N s/m", meaning="damping by the back-EMF"
+    )
 
 
 def motor_current(p: MotorMemory, m: int, voltage: float, speed: float, current: float) -> float:
@@ -36,10 +51,14 @@ def motor_rate(p: MotorMemory, m: int, voltage: float, speed: float, current: fl
     """di/dt, A/s; zero where the drive holds the current at its limit, and without inductance."""
     if p.motor_L[m] == 0.0:
         return 0.0
-    return current_rate(voltage, current, speed, p.motor_R[m], p.motor_L[m], p.motor_ke[m], p.max_current[m])
+    return current_rate(
+        voltage, current, speed, p.motor_R[m], p.motor_L[m], p.motor_ke[m], p.max_current[m]
+    )
 
 
-def motor_step(p: MotorMemory, m: int, voltage: float, speed: float, current: float, h: float) -> None:
+def motor_step(
+    p: MotorMemory, m: int, voltage: float, speed: float, current: float, h: float
+) -> None:
     """Exact step of the electrical equation at constant speed.
 
     Leaves the new current, the mean current over the step, and −d(mean torque)/d(speed), the damping by the back-EMF,

@@ -17,14 +17,18 @@ class SpringMemory(Declared):
     nv: int
     spring_p: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness")
     spring_d: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping")
-    spring_rest: Vector = numbers("nv", unit="rad or m", meaning="position where the spring is relaxed")
+    spring_rest: Vector = numbers(
+        "nv", unit="rad or m", meaning="position where the spring is relaxed"
+    )
     spring_rate: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity without damping")
     spring_constant: Vector = numbers("nv", unit="N m or N", meaning="constant effort")
 
 
 def spring_effort(p: SpringMemory, i: int, position: float, speed: float) -> float:
     """P (u_o − q) + D (v_o − q̇) + u_f of joint ``i``.  A routine."""
-    pull = p.spring_p[i] * (p.spring_rest[i] - position) + p.spring_d[i] * (p.spring_rate[i] - speed)
+    pull = p.spring_p[i] * (p.spring_rest[i] - position) + p.spring_d[i] * (
+        p.spring_rate[i] - speed
+    )
     return pull + p.spring_constant[i]
 
 
@@ -60,5 +64,8 @@ class JointPD:
             remedy = "Name the joints that have springs in a mapping."
             raise ArgumentError(problem, where="spring p", got=self.p, remedy=remedy)
         words = {"position": "spring_rest", "velocity": "spring_rate", "effort": "spring_constant"}
-        others = {n: per_joint(getattr(self, w), model, f"spring {w}", signed=True) for w, n in words.items()}
+        others = {
+            n: per_joint(getattr(self, w), model, f"spring {w}", signed=True)
+            for w, n in words.items()
+        }
         return {"spring_p": p, "spring_d": d, **others}

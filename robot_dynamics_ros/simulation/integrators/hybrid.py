@@ -30,7 +30,11 @@ class HybridStepper:
     def __init__(self, system: JointSystem, integrator: Integrator) -> None:
         self.system, self.integrator, memory = system, integrator, system.memory
         self.events = 0
-        self._lower, self._upper, self._tolerance = memory["lower"], memory["upper"], memory["tolerance"]
+        self._lower, self._upper, self._tolerance = (
+            memory["lower"],
+            memory["upper"],
+            memory["tolerance"],
+        )
         self._solve = partial(solve_apart, memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
         from scipy.optimize import brentq  # takes long to import: here, not in a step
@@ -74,9 +78,13 @@ class HybridStepper:
         guess = np.full(system.nv, FREE)
         guess[rows] = HELD
         # accelerations in place of changes of velocity: M a = τ − b + x
-        _, _, sides = self._solve(M=system.mass_matrix(q), f=force, v=0.0, target=0.0, lo=low, hi=high, side=guess)
+        _, _, sides = self._solve(
+            M=system.mass_matrix(q), f=force, v=0.0, target=0.0, lo=low, hi=high, side=guess
+        )
         side, low, high = sides[rows], low[rows], high[rows]
-        slip[rows] = np.where(friction.dry[rows], -side, 0)  # friction at its lower bound: the joint moves forward
+        slip[rows] = np.where(
+            friction.dry[rows], -side, 0
+        )  # friction at its lower bound: the joint moves forward
         held = side == 0
         system.set_modes(slip, rows[held])
         self._reaction_low, self._reaction_high = low[held], high[held]
@@ -91,10 +99,16 @@ class HybridStepper:
         hit = (at_low & (v < 0.0)) | (at_high & (v > 0.0))
         if not (hit.any() or (seized & (v != 0.0)).any()):
             return
-        rebound = np.where(hit & ~seized & (np.abs(v) > memory["rest_velocity"]), memory["restitution"] * v, 0.0)
+        rebound = np.where(
+            hit & ~seized & (np.abs(v) > memory["rest_velocity"]), memory["restitution"] * v, 0.0
+        )
         low = np.where(at_high | seized, -np.inf, 0.0)
         high = np.where(at_low | seized, np.inf, 0.0)
-        guess = np.where(at_low | at_high | seized, np.where(hit | seized, HELD, np.where(at_low, LOW, HIGH)), FREE)
+        guess = np.where(
+            at_low | at_high | seized,
+            np.where(hit | seized, HELD, np.where(at_low, LOW, HIGH)),
+            FREE,
+        )
         M = system.mass_matrix(q)
         change, _, side = self._solve(M=M, f=0.0, v=v, target=-rebound, lo=low, hi=high, side=guess)
         v += change
@@ -124,7 +138,10 @@ class HybridStepper:
         position = system.coordinates.positions(q)
         low, high = position - self._lower, self._upper - position
         low[system.locked] = high[system.locked] = np.inf
-        parts, tolerances = [sliding, low, high], [np.full(system.nv, 1e-12), self._tolerance, self._tolerance]
+        parts, tolerances = (
+            [sliding, low, high],
+            [np.full(system.nv, 1e-12), self._tolerance, self._tolerance],
+        )
         if len(system.locked):
             reaction = system.reaction(t, q, v, z)
             scale = 1e-9 * (1.0 + np.abs(reaction))

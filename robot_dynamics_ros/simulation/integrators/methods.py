@@ -123,7 +123,9 @@ class ExplicitRungeKutta:
     def _stability_limit(self) -> float:
         """Where |R(z)| exceeds 1, R(z) = 1 + z bᵀ (I − z A)⁻¹ 1 (Hairer and Wanner II, eq. IV.2.10 ff.)."""
         z = -0.01 * np.arange(1, 5000)
-        k = np.linalg.solve(np.eye(len(self.b)) - z[:, None, None] * self.A, np.ones((len(self.b), 1)))[..., 0]
+        k = np.linalg.solve(
+            np.eye(len(self.b)) - z[:, None, None] * self.A, np.ones((len(self.b), 1))
+        )[..., 0]
         return 0.01 * int(np.argmax(np.abs(1.0 + z * (k @ self.b)) > 1.0 + 1e-9))
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
@@ -177,7 +179,14 @@ class Adaptive:
             return out
 
         solution = self._solve(
-            rate, (0.0, h), y, method=self.method, rtol=self.rtol, atol=self.atol, first_step=h, t_eval=(h,)
+            rate,
+            (0.0, h),
+            y,
+            method=self.method,
+            rtol=self.rtol,
+            atol=self.atol,
+            first_step=h,
+            t_eval=(h,),
         )
         if not solution.success:
             problem = f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}"
@@ -273,7 +282,9 @@ class VariationalMidpoint:
             size = float(np.max(np.abs(residual), initial=0.0))
             stalled = 0 if size < 0.5 * best else stalled + 1
             best = min(best, size)
-            done = size <= scale or (stalled >= 3 and size <= 1e3 * scale)  # the second: as good as rounding allows
+            done = size <= scale or (
+                stalled >= 3 and size <= 1e3 * scale
+            )  # the second: as good as rounding allows
             if done or not math.isfinite(size):
                 break
             v[free] += np.linalg.solve(system.mass_matrix(q)[np.ix_(free, free)], residual[free])
@@ -346,7 +357,9 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
     except TypeError:
         problem = f"integrator {integrator!r} does not take {sorted(options)}"
         remedy = "Leave them out, or choose an integrator that takes them."
-        raise ArgumentError(problem, where="integrator options", got=options, remedy=remedy) from None
+        raise ArgumentError(
+            problem, where="integrator options", got=options, remedy=remedy
+        ) from None
 
 
 INTEGRATORS: dict[str, Callable[..., Integrator]] = {

@@ -28,11 +28,27 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 )
 from robot_dynamics_ros.simulation.effects.complementarity import ComplementarityMemory
 
-COTH = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)
+COTH = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+)
 """½x coth ½x − 1 in powers x², x⁴, …"""
 CARRIED = ("past_steps", "carried_q", "carried_v", "carried_h", "carried", "past", "contraction")
 """What one step leaves to the next."""
-TANH = (1 / 4, -1 / 192, 1 / 7680, -17 / 5160960, 31 / 371589120, -691 / 326998425600, 5461 / 102023508787200)
+TANH = (
+    1 / 4,
+    -1 / 192,
+    1 / 7680,
+    -17 / 5160960,
+    31 / 371589120,
+    -691 / 326998425600,
+    5461 / 102023508787200,
+)
 """tanh ¼x in powers x, x³, …"""
 
 
@@ -44,22 +60,40 @@ class MomentumMemory(ComplementarityMemory):
     q: Vector = numbers("nq", unit="rad or m", meaning="position")
     q1: Vector = numbers("nq", unit="rad or m", meaning="position after the step")
     v1: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity after the step")
-    floating_v: Integers = integers("floating", meaning="where a floating joint's velocity begins in v")
-    momentum: Vector = numbers("nv", unit="N m s or N s", meaning="momentum where impulses act, before them")
+    floating_v: Integers = integers(
+        "floating", meaning="where a floating joint's velocity begins in v"
+    )
+    momentum: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="momentum where impulses act, before them"
+    )
     total: Vector = numbers("nv", unit="N m s or N s", meaning="the same after them")
-    bias_impulse: Vector = numbers("nv", unit="N m s or N s", meaning="what own motion adds to the impulses")
-    ahead: Vector = numbers("nv", unit="N m s or N s", meaning="M(q) v, brought to where impulses act")
-    before: Vector = numbers("nv", unit="N m s or N s", meaning="half of the impulse of forces of position, before")
+    bias_impulse: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="what own motion adds to the impulses"
+    )
+    ahead: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="M(q) v, brought to where impulses act"
+    )
+    before: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="half of the impulse of forces of position, before"
+    )
     after: Vector = numbers("nv", unit="N m s or N s", meaning="the other half")
     carried: Vector = numbers("nv", unit="N m s or N s", meaning="momentum for the next step")
-    past: Matrix = numbers(4, "nv", unit="N m s or N s", meaning="bias impulse of the last step, and its differences")
+    past: Matrix = numbers(
+        4, "nv", unit="N m s or N s", meaning="bias impulse of the last step, and its differences"
+    )
     past_steps: Integers = integers(1, meaning="number of steps that led to the present state")
-    carried_q: Vector = numbers("nq", unit="rad or m", meaning="position that the carried momentum belongs to")
+    carried_q: Vector = numbers(
+        "nq", unit="rad or m", meaning="position that the carried momentum belongs to"
+    )
     carried_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity that it belongs to")
     carried_h: Vector = numbers(1, unit="s", meaning="length of the step that it belongs to")
     contraction: Vector = numbers(1, meaning="by what factor an iteration reduces the error")
-    turn: Vector = numbers("6 if floating else 0", meaning="displacement of a floating joint, a twist times time")
-    power: Vector = numbers("6 if floating else 0", meaning="a power of its coadjoint operator times a momentum")
+    turn: Vector = numbers(
+        "6 if floating else 0", meaning="displacement of a floating joint, a twist times time"
+    )
+    power: Vector = numbers(
+        "6 if floating else 0", meaning="a power of its coadjoint operator times a momentum"
+    )
     coth: Vector = numbers("7 if floating else 0", meaning="coefficients of a series")
     tanh: Vector = numbers("7 if floating else 0", meaning="coefficients of a series")
     generalized_momentum: Kernel = kernel("q", "v", "out momentum", "out rate")

@@ -55,7 +55,12 @@ from robot_dynamics_ros.simulation.effects.contact import (
 )
 from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
-from robot_dynamics_ros.simulation.effects.motors import MotorMemory, motor_current, motor_rate, motor_step
+from robot_dynamics_ros.simulation.effects.motors import (
+    MotorMemory,
+    motor_current,
+    motor_rate,
+    motor_step,
+)
 from robot_dynamics_ros.simulation.effects.springs import SpringMemory, spring_effort
 from robot_dynamics_ros.simulation.integrators.momentum import (
     MomentumMemory,
@@ -68,47 +73,97 @@ from robot_dynamics_ros.simulation.integrators.momentum import (
 DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
 
 
-class PlantMemory(LoopMemory, MomentumMemory, ContactMemory, LimitMemory, SpringMemory, FrictionMemory, MotorMemory):
+class PlantMemory(
+    LoopMemory,
+    MomentumMemory,
+    ContactMemory,
+    LimitMemory,
+    SpringMemory,
+    FrictionMemory,
+    MotorMemory,
+):
     """State of time stepping, parameters of all that acts on the robot, and working space."""
 
     bodies: int = constant(int, "number of bodies")
     in_momenta: bool = constant(bool, "whether the bias impulse is found by iteration")
     midpoint: bool = constant(bool, "Moreau's midpoint rule; else semi-implicit Euler")
-    q0: Vector = numbers("nq", unit="rad or m", meaning="position at the start of the control period")
+    q0: Vector = numbers(
+        "nq", unit="rad or m", meaning="position at the start of the control period"
+    )
     q_forces: Vector = numbers("nq", unit="rad or m", meaning="position where forces are evaluated")
-    whole_q: Vector = numbers("nq", unit="rad or m", meaning="position at the start of a step that is divided")
-    whole_v: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of a step that is divided")
-    whole_z: Vector = numbers("motors", unit="A", meaning="motor currents at the start of a step that is divided")
+    whole_q: Vector = numbers(
+        "nq", unit="rad or m", meaning="position at the start of a step that is divided"
+    )
+    whole_v: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="velocity at the start of a step that is divided"
+    )
+    whole_z: Vector = numbers(
+        "motors", unit="A", meaning="motor currents at the start of a step that is divided"
+    )
     q_back: Vector = numbers("nq", unit="rad or m", meaning="position brought back to the loops")
     command: Vector = numbers("nv", unit="N m, N or V", meaning="command of this control period")
     held: Vector = numbers("nv", unit="N m, N or V", meaning="what the drives let through of it")
     tau: Vector = numbers("nv", unit="N m or N", meaning="effort of the motors")
     user: Vector = numbers("nv", unit="N m or N", meaning="effort of the user's function")
     slip: Vector = numbers("nv", meaning="sliding direction, −1, 0 or 1")
-    tolerance: Vector = numbers("nv", unit="rad or m", meaning="distance below which a joint touches its stop")
+    tolerance: Vector = numbers(
+        "nv", unit="rad or m", meaning="distance below which a joint touches its stop"
+    )
     restitution: Vector = numbers("nv", meaning="speed after a rebound divided by that before")
-    rest_velocity: Vector = numbers(1, unit="rad/s or m/s", meaning="speed below which nothing rebounds")
-    v0: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity at the start of the control period")
-    position: Vector = numbers("nv", unit="rad or m", meaning="position of each joint where forces are evaluated")
-    damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping that is implicit in the step")
-    stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="stiffness that is implicit in the step")
+    rest_velocity: Vector = numbers(
+        1, unit="rad/s or m/s", meaning="speed below which nothing rebounds"
+    )
+    v0: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="velocity at the start of the control period"
+    )
+    position: Vector = numbers(
+        "nv", unit="rad or m", meaning="position of each joint where forces are evaluated"
+    )
+    damping: Vector = numbers(
+        "nv", unit="N m s/rad or N s/m", meaning="damping that is implicit in the step"
+    )
+    stiffness: Vector = numbers(
+        "nv", unit="N m/rad or N/m", meaning="stiffness that is implicit in the step"
+    )
     stiff: Vector = numbers("nv", meaning="1 where the stiffness is taken fully implicitly")
-    middle: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity in the middle of the step")
+    middle: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="velocity in the middle of the step"
+    )
     effort: Vector = numbers("nv", unit="N m or N", meaning="all smooth efforts less the bias")
-    bias: Vector = numbers("nv", unit="N m or N", meaning="Coriolis, centrifugal, gravity and external forces")
-    applied: Vector = numbers("nv", unit="N m s or N s", meaning="impulse of all but own motion and friction")
-    push: Vector = numbers("nv", unit="N m or N", meaning="what external wrenches give at the joints")
-    implicit: Vector = numbers("nv", meaning="what is implicit of damping and springs, on the mass matrix's diagonal")
-    coupled_implicit: Vector = numbers("couples", meaning="what is implicit of coupled motors' viscous friction")
-    bound: Vector = numbers("nv + couples", unit="N m s or N s", meaning="largest impulse of dry friction")
+    bias: Vector = numbers(
+        "nv", unit="N m or N", meaning="Coriolis, centrifugal, gravity and external forces"
+    )
+    applied: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="impulse of all but own motion and friction"
+    )
+    push: Vector = numbers(
+        "nv", unit="N m or N", meaning="what external wrenches give at the joints"
+    )
+    implicit: Vector = numbers(
+        "nv", meaning="what is implicit of damping and springs, on the mass matrix's diagonal"
+    )
+    coupled_implicit: Vector = numbers(
+        "couples", meaning="what is implicit of coupled motors' viscous friction"
+    )
+    bound: Vector = numbers(
+        "nv + couples", unit="N m s or N s", meaning="largest impulse of dry friction"
+    )
     z: Vector = numbers("motors", unit="A", meaning="motor currents")
     z1: Vector = numbers("motors", unit="A", meaning="motor currents after the step")
-    z0: Vector = numbers("motors", unit="A", meaning="motor currents at the start of the control period")
-    external: Matrix = numbers("bodies", 6, meaning="external moment and force on each body, in its axes")
+    z0: Vector = numbers(
+        "motors", unit="A", meaning="motor currents at the start of the control period"
+    )
+    external: Matrix = numbers(
+        "bodies", 6, meaning="external moment and force on each body, in its axes"
+    )
     flight: Vector = numbers(3, meaning="a vector that is rotated")
     h: Vector = numbers(1, unit="s", meaning="length of a step")
-    max_speed: Vector = numbers(1, unit="rad/s or m/s", meaning="speed beyond which the motion has diverged")
-    floating_q: Integers = integers("floating", meaning="where a floating joint's position begins in q")
+    max_speed: Vector = numbers(
+        1, unit="rad/s or m/s", meaning="speed beyond which the motion has diverged"
+    )
+    floating_q: Integers = integers(
+        "floating", meaning="where a floating joint's position begins in q"
+    )
     status: Integers = integers(1, meaning="what became of the control period")
     steps: Integers = integers(1, meaning="control periods done")
     substeps: Integers = integers(1, meaning="steps in a control period")
@@ -132,7 +187,9 @@ def step(p: PlantMemory, command: Vector) -> int:
     return advance(p)
 
 
-def run(p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int) -> int:
+def run(
+    p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int
+) -> int:
     """Many control periods; how many were done.  The command of period k begins at k · ``stride``; q, v and motor effort after
     every period go to ``path`` if they are ``recorded``."""
     for k in range(steps):
@@ -187,7 +244,9 @@ def advance(p: PlantMemory) -> int:
     return DONE
 
 
-def copy_state(p: PlantMemory, q: Vector, v: Vector, z: Vector, to_q: Vector, to_v: Vector, to_z: Vector) -> None:
+def copy_state(
+    p: PlantMemory, q: Vector, v: Vector, z: Vector, to_q: Vector, to_v: Vector, to_z: Vector
+) -> None:
     """Copy a state."""
     assign(p.nq, q, to_q)
     assign(p.nv, v, to_v)
@@ -337,7 +396,9 @@ def predict(p: PlantMemory, h: float) -> None:
     for k in range(p.couples):
         speed = speed_of(p, p.nv + k, p.v)
         if speed != 0.0:
-            _add_coupled(p, k, -copysign(0.5 * h * dry_friction(p, p.nv + k, speed), speed), p.middle)
+            _add_coupled(
+                p, k, -copysign(0.5 * h * dry_friction(p, p.nv + k, speed), speed), p.middle
+            )
     solve_mass(p, p.nv, p.middle)
     for i in range(p.nv):
         p.middle[i] += p.v[i]
@@ -430,7 +491,9 @@ def _with_momentum(p: PlantMemory, h: float, first: bool) -> int:
             for j in range(p.nv):
                 p.total[i] -= h * (p.D[i, j] + 0.25 * h * p.K[i, j]) * p.u[j]
     for k in range(p.couples):
-        _add_coupled(p, k, p.x[p.nv + k] - p.coupled_implicit[k] * speed_of(p, p.nv + k, p.u), p.total)
+        _add_coupled(
+            p, k, p.x[p.nv + k] - p.coupled_implicit[k] * speed_of(p, p.nv + k, p.u), p.total
+        )
     return 1
 
 
@@ -442,7 +505,9 @@ def _iterate(p: PlantMemory, h: float) -> int:
     p.unsettled[0] = 0
     if _with_momentum(p, h, True) == 0:
         return 0
-    ratio = min(1.0, 1.2 * p.contraction[0])  # the motion may have become faster: it grows until it is measured again
+    ratio = min(
+        1.0, 1.2 * p.contraction[0]
+    )  # the motion may have become faster: it grows until it is measured again
     last = inf
     slow = 0
     for _ in range(30):
@@ -516,7 +581,9 @@ def _joint_efforts(p: PlantMemory, v: Vector) -> None:
     """``p.effort``: commands, the user's and external efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
     for i in range(p.nv):
         p.effort[i] = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
-        p.effort[i] += spring_effort(p, i, p.position[i], v[i]) + stop_effort(p, i, p.position[i], v[i])
+        p.effort[i] += spring_effort(p, i, p.position[i], v[i]) + stop_effort(
+            p, i, p.position[i], v[i]
+        )
     for k in range(p.couples):
         _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
 
@@ -681,5 +748,16 @@ def applied_efforts(p: PlantMemory) -> None:
 
 
 _OF_A_STATE = (motor_efforts, applied_efforts, solve_complementarity)
-ROUTINES = (step, run, hold, advance, substep, prepare, predict, finish, check_progress, *_OF_A_STATE)
+ROUTINES = (
+    step,
+    run,
+    hold,
+    advance,
+    substep,
+    prepare,
+    predict,
+    finish,
+    check_progress,
+    *_OF_A_STATE,
+)
 """Those that are called from outside."""

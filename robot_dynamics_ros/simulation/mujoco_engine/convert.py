@@ -16,7 +16,13 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics import Constraints
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.model.description import Array, JointType, Pose, plane_axes, rotation_of_quaternion
+from robot_dynamics_ros.model.description import (
+    Array,
+    JointType,
+    Pose,
+    plane_axes,
+    rotation_of_quaternion,
+)
 from robot_dynamics_ros.model.geometry import Shape, read_looks
 from robot_dynamics_ros.model.mjcf import is_mjcf
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -45,7 +51,10 @@ STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # impedance of constraints that are m
 
 
 def robot_geometry(
-    model: RobotModel, geometry: str, urdf: UrdfInput | None, directory: str | os.PathLike[str] | None
+    model: RobotModel,
+    geometry: str,
+    urdf: UrdfInput | None,
+    directory: str | os.PathLike[str] | None,
 ) -> tuple[Shape, ...]:
     """The shapes by which a robot touches things: those of ``<collision>`` or ``<visual>`` elements, or none."""
     check_name("geometry", geometry, GEOMETRIES, where="geometry")
@@ -58,13 +67,22 @@ def robot_geometry(
         return looks.visuals
     if looks.lost_meshes:
         problem = f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}"
-        remedy = "Source the workspace that holds them, or take the robot without them: geometry 'none'."
-        raise ArgumentError(problem, where=f"robot {model.name!r}", got=looks.lost_meshes, remedy=remedy)
+        remedy = (
+            "Source the workspace that holds them, or take the robot without them: geometry 'none'."
+        )
+        raise ArgumentError(
+            problem, where=f"robot {model.name!r}", got=looks.lost_meshes, remedy=remedy
+        )
     return looks.collisions
 
 
 def robot_spec(
-    model: RobotModel, h: float, o: MujocoOptions, *, shapes: Sequence[Shape] = (), contact: GeomOptions | None = None
+    model: RobotModel,
+    h: float,
+    o: MujocoOptions,
+    *,
+    shapes: Sequence[Shape] = (),
+    contact: GeomOptions | None = None,
 ) -> mujoco.MjSpec:
     """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
 
@@ -111,13 +129,19 @@ def robot_spec(
 
 def body_names(model: RobotModel) -> list[str]:
     """(nb + 1,) of MuJoCo's bodies, without prefix: the links that the joints move, the base first."""
-    base = "root" if model.root_link == "world" else model.root_link  # MuJoCo has a world of its own
+    base = (
+        "root" if model.root_link == "world" else model.root_link
+    )  # MuJoCo has a world of its own
     return [base, *(model.joint(name).child for name in model.moving_joint_names)]
 
 
-def _body_of(model: RobotModel, bodies: Sequence[mujoco.MjsBody], link: int) -> tuple[mujoco.MjsBody, Pose]:
+def _body_of(
+    model: RobotModel, bodies: Sequence[mujoco.MjsBody], link: int
+) -> tuple[mujoco.MjsBody, Pose]:
     """The body that a link is part of, and the link's pose in it."""
-    return bodies[int(model.link_body[link]) + 1], Pose(model.link_rotation[link], model.link_position[link])
+    return bodies[int(model.link_body[link]) + 1], Pose(
+        model.link_rotation[link], model.link_position[link]
+    )
 
 
 def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
@@ -137,7 +161,9 @@ def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
     body.ipos, body.iquat, body.inertia = pose["pos"], pose["quat"], moments.tolist()
 
 
-def finish(m: mujoco.MjModel, data: mujoco.MjData, model: RobotModel, constraints: Constraints | None) -> None:
+def finish(
+    m: mujoco.MjModel, data: mujoco.MjData, model: RobotModel, constraints: Constraints | None
+) -> None:
     """Write to a compiled model what its source cannot say.
 
     Moments of inertia that break the triangle inequality, as those of many vendors do: the dynamics is sound as long as
@@ -180,7 +206,9 @@ def _add_geometry(
     contact: GeomOptions,
 ) -> None:
     # a scene's geoms have 1 and 1 unless it says otherwise: they meet ours; ours meet each other only if asked for
-    sides = {"contype": 3, "conaffinity": 3} if o.self_collision else {"contype": 2, "conaffinity": 1}
+    sides = (
+        {"contype": 3, "conaffinity": 3} if o.self_collision else {"contype": 2, "conaffinity": 1}
+    )
     number = dict.fromkeys(model.link_names, 0)
     for shape in shapes:
         body, pose = _body_of(model, bodies, model.link_index(shape.link))
@@ -215,8 +243,12 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
             vertices, faces = np.asarray(hull.vertices) * shape.size, np.asarray(hull.faces)
         except Exception as error:  # noqa: BLE001 - qhull: a mesh without volume
             problem = f"it has no convex hull ({type(error).__name__})"
-            remedy = f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box."
-            raise ArgumentError(problem, where=f"mesh {shape.file}", got=str(shape.file), remedy=remedy) from None
+            remedy = (
+                f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box."
+            )
+            raise ArgumentError(
+                problem, where=f"mesh {shape.file}", got=str(shape.file), remedy=remedy
+            ) from None
         if np.prod(shape.size) < 0.0:
             faces = faces[:, ::-1]  # a mirrored mesh is inside out
         mesh = spec.add_mesh(name=name)
@@ -227,7 +259,10 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
 def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
     for i in np.flatnonzero(model.mimic_master >= 0):
         master = model.moving_joint_names[int(model.mimic_master[i])]
-        follower, equation = model.moving_joint_names[i], {0: model.mimic_offset[i], 1: model.mimic_multiplier[i]}
+        follower, equation = (
+            model.moving_joint_names[i],
+            {0: model.mimic_offset[i], 1: model.mimic_multiplier[i]},
+        )
         _tie(spec, f"{follower}={master}", "JOINT", "JOINT", follower, master, h, equation)
 
 
@@ -237,7 +272,9 @@ def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable
     columns = friction.couple, friction.coulomb[model.nv :], friction.viscous[model.nv :]
     motors = [(turns, dry, viscous, 0.0) for turns, dry, viscous in zip(*columns, strict=True)]
     for i, j, inertia in model.coupled_rotors:
-        motors.append((axes[i] + model.coupling[0, i] * axes[j], 0.0, 0.0, inertia / model.coupling[0, i]))
+        motors.append(
+            (axes[i] + model.coupling[0, i] * axes[j], 0.0, 0.0, inertia / model.coupling[0, i])
+        )
     for number, (turns, dry, viscous, rotor) in enumerate(motors):
         tendon = spec.add_tendon(name=f"motor{number}", frictionloss=dry, armature=rotor)
         tendon.damping[0] = viscous
@@ -247,7 +284,14 @@ def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable
 
 
 def _tie(
-    spec: mujoco.MjSpec, name: str, kind: str, what: str, one: str, other: str, h: float, data: Mapping[int, float]
+    spec: mujoco.MjSpec,
+    name: str,
+    kind: str,
+    what: str,
+    one: str,
+    other: str,
+    h: float,
+    data: Mapping[int, float],
 ) -> None:
     """An equality constraint of a kind between two joints, sites or tendons; ``data``: numbers that are not zero.
 
@@ -262,12 +306,18 @@ def _tie(
 
 
 def _add_constraints(
-    spec: mujoco.MjSpec, model: RobotModel, bodies: Sequence[mujoco.MjsBody], loops: Constraints, h: float
+    spec: mujoco.MjSpec,
+    model: RobotModel,
+    bodies: Sequence[mujoco.MjsBody],
+    loops: Constraints,
+    h: float,
 ) -> None:
 
     def site(name: str, link: int, point: Array, rotation: Array | None = None) -> str:
         body, place = _body_of(model, bodies, link) if link >= 0 else (spec.worldbody, Pose())
-        body.add_site(name=name, **placed(place @ Pose(np.eye(3) if rotation is None else rotation, point)))
+        body.add_site(
+            name=name, **placed(place @ Pose(np.eye(3) if rotation is None else rotation, point))
+        )
         return name
 
     for c, (kind, a, b, numbers) in zip(loops.constraints, loops.specs, strict=True):
@@ -277,7 +327,16 @@ def _add_constraints(
             names = [model.moving_joint_names[model.body_index(joint)] for joint in (c.a, c.b)]
             _tie(spec, loop, "JOINT", "JOINT", names[1], names[0], h, {0: n[1], 1: n[0]})
         elif kind == "point":
-            _tie(spec, loop, "CONNECT", "SITE", site(f"{loop}/a", a, n[:3]), site(f"{loop}/b", b, n[3:6]), h, {})
+            _tie(
+                spec,
+                loop,
+                "CONNECT",
+                "SITE",
+                site(f"{loop}/a", a, n[:3]),
+                site(f"{loop}/b", b, n[3:6]),
+                h,
+                {},
+            )
         elif kind == "hinge":  # two points of the axis
             axis_a, axis_b = np.cross(n[6:9], n[9:12]), n[-3:]
             for k in range(2):
@@ -287,7 +346,9 @@ def _add_constraints(
         elif kind == "weld":
             R_a, R_b = n[6:15].reshape(3, 3).T, n[15:24].reshape(3, 3).T
             one, other = site(f"{loop}/a", a, n[:3], R_a), site(f"{loop}/b", b, n[3:6], R_b)
-            _tie(spec, loop, "WELD", "SITE", one, other, h, {10: 1.0})  # torques weigh as much as forces at 1 m
+            _tie(
+                spec, loop, "WELD", "SITE", one, other, h, {10: 1.0}
+            )  # torques weigh as much as forces at 1 m
         elif kind == "distance":
             tendon = spec.add_tendon(name=loop)
             tendon.wrap_site(site(f"{loop}/a", a, n[:3]))
@@ -314,11 +375,17 @@ class CoordinateMap:
         self._floating: list[tuple[int, int]] = []
         mimics = []
         for i in range(model.nb):
-            iq, iv, name = int(model.q_index[i]), int(model.v_index[i]), PREFIX + model.moving_joint_names[i]
+            iq, iv, name = (
+                int(model.q_index[i]),
+                int(model.v_index[i]),
+                PREFIX + model.moving_joint_names[i],
+            )
             kind, joint = JointType(int(model.joint_type[i])), m.joint(name)
             q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
             if model.mimic_master[i] >= 0:
-                mimics.append((q, v, iq, iv, float(model.mimic_multiplier[i]), float(model.mimic_offset[i])))
+                mimics.append(
+                    (q, v, iq, iv, float(model.mimic_multiplier[i]), float(model.mimic_offset[i]))
+                )
             elif kind is JointType.FLOATING:
                 self.q_at[iq : iq + 7] = [q - 3, q - 2, q - 1, q + 1, q + 2, q + 3, q]
                 self.v_at[iv : iv + 6] = [v, v + 1, v + 2, v - 3, v - 2, v - 1]
@@ -338,7 +405,9 @@ class CoordinateMap:
     def write(self, data: mujoco.MjData, q: Array, v: Array) -> None:
         """Set the robot's part of ``qpos`` and ``qvel``, joints that mimic others included."""
         data.qpos[self.q_at], data.qvel[self.v_at] = q, self._turned(q, v)
-        for (q_at, v_at, iq, iv), ratio, offset in zip(self._mimic_at, self._ratio, self._offset, strict=True):
+        for (q_at, v_at, iq, iv), ratio, offset in zip(
+            self._mimic_at, self._ratio, self._offset, strict=True
+        ):
             data.qpos[q_at], data.qvel[v_at] = ratio * q[iq] + offset, ratio * v[iv]
 
     def efforts(self, q: Array, tau: Array, out: Array) -> None:

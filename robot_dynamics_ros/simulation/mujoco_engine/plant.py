@@ -45,7 +45,13 @@ if TYPE_CHECKING:
 
 LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
-SOFT = (0.3, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
+SOFT = (
+    0.3,
+    0.95,
+    0.001,
+    0.5,
+    2.0,
+)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 BRAKE = 1e9  # N m or N: MuJoCo takes no infinite friction
 
 
@@ -83,7 +89,9 @@ class ContactReader:
             name, body = m.geom(g).name, int(m.geom_bodyid[g])
             own = name.removeprefix(PREFIX).rpartition("/")[0] if name.startswith(PREFIX) else ""
             self._link.append(owners.get(name, own))
-            self._name.append(self._link[g] or (m.body(body).name if body else "") or name or "world")
+            self._name.append(
+                self._link[g] or (m.body(body).name if body else "") or name or "world"
+            )
         have = set(self._link)
         self.links = tuple(link for link in model.link_names if link in have)
         self._six = np.zeros(6)
@@ -99,7 +107,14 @@ class ContactReader:
         axes = np.array(contact.frame).reshape(3, 3)
         one, other = (self._name[int(g)] for g in contact.geom)
         efforts = self._six[:3] @ axes, self._six[3:] @ axes
-        return Contact(one, other, np.array(contact.pos), axes[0].copy(), *efforts, max(-float(contact.dist), 0.0))
+        return Contact(
+            one,
+            other,
+            np.array(contact.pos),
+            axes[0].copy(),
+            *efforts,
+            max(-float(contact.dist), 0.0),
+        )
 
     def wrenches(self, data: mujoco.MjData) -> dict[str, Array]:
         """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
@@ -112,7 +127,9 @@ class ContactReader:
             for link, sign in ((one, -1.0), (other, 1.0)):
                 if link in total:
                     R, o = link_pose(data, link)
-                    total[link][:3] += sign * (contact.moment + np.cross(contact.point - o, contact.force)) @ R
+                    total[link][:3] += (
+                        sign * (contact.moment + np.cross(contact.point - o, contact.force)) @ R
+                    )
                     total[link][3:] += sign * contact.force @ R
         return total
 
@@ -165,20 +182,32 @@ class MujocoPlant(SimulatedRobot):
         self._limits = LimitMemory()
         for name, values in self._command_limits().items():
             setattr(self._limits, name, values)
-        self.substeps = self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
+        self.substeps = (
+            self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
+        )
         step = self.dt / self.substeps
         self.m, self.data, self.map = _compile_world(model, o, step, self._start_q, self._start_v)
         m = self.m
         self._reader = ContactReader(m, model, o.shapes)
         free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
-        self._objects = {m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)}
+        self._objects = {
+            m.body(b).name or f"body{b}": b for b in free if not m.body(b).name.startswith(PREFIX)
+        }
         names = [m.equality(e).name for e in range(m.neq)]
-        self._loop_rows = np.array([name.startswith(f"{PREFIX}loop/") for name in names], dtype=bool)
+        self._loop_rows = np.array(
+            [name.startswith(f"{PREFIX}loop/") for name in names], dtype=bool
+        )
         self._ask = mujoco.MjData(m)
         self.links, self.objects = self._reader.links, tuple(self._objects)
-        self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous[: model.nv]
+        self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous[
+            : model.nv
+        ]
         self._switch_brakes()
-        self.command, self.tau, self._periods = np.zeros(model.nv), np.zeros(model.nv), np.zeros(1, dtype=np.int64)
+        self.command, self.tau, self._periods = (
+            np.zeros(model.nv),
+            np.zeros(model.nv),
+            np.zeros(1, dtype=np.int64),
+        )
         self._inverse = kernel(model, "inverse_dynamics_wrenches", external=True)
         self._kind = mujoco.mjtState.mjSTATE_INTEGRATION
         self._saved = np.empty(mujoco.mj_stateSize(self.m, self._kind))
@@ -191,7 +220,9 @@ class MujocoPlant(SimulatedRobot):
         if integrator == "rk4" and viscous.any():
             M = mass_matrix(self.model, self._start_q)
             fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, viscous))).max()
-            longest = max(min(longest, 1.0 / fastest), self.dt / MOST_SUBSTEPS)  # the method's limit is 2.78 / fastest
+            longest = max(
+                min(longest, 1.0 / fastest), self.dt / MOST_SUBSTEPS
+            )  # the method's limit is 2.78 / fastest
         return max(1, math.ceil(self.dt / longest - 1e-9))
 
     # -- state ---------------------------------------------------------------------------------------------------
@@ -219,8 +250,12 @@ class MujocoPlant(SimulatedRobot):
         dry = table.coulomb[own]
         if table.curved:
             speed = np.abs(self.map.read(self.data)[1])
-            dry = dry_friction(speed, dry, table.rise[own], table.stribeck_velocity[own], table.stribeck_exponent)
-        self.m.dof_frictionloss[self.map.v_at] = np.minimum(dry + self._brake if self._braked else dry, BRAKE)
+            dry = dry_friction(
+                speed, dry, table.rise[own], table.stribeck_velocity[own], table.stribeck_exponent
+            )
+        self.m.dof_frictionloss[self.map.v_at] = np.minimum(
+            dry + self._brake if self._braked else dry, BRAKE
+        )
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """See :meth:`SimulatedRobot.reset`; without ``q`` and ``v`` the world goes back to its start, too, else it stays."""
@@ -260,7 +295,9 @@ class MujocoPlant(SimulatedRobot):
 
     def _limit_command(self) -> None:
         q, v = self.map.read(self.data)
-        for i, (x, speed) in enumerate(zip(self._coordinates.positions(q).tolist(), v.tolist(), strict=True)):
+        for i, (x, speed) in enumerate(
+            zip(self._coordinates.positions(q).tolist(), v.tolist(), strict=True)
+        ):
             self.tau[i] = limited_effort(self._limits, i, self.command[i], x, speed)
 
     def advance(self) -> None:
@@ -299,7 +336,9 @@ class MujocoPlant(SimulatedRobot):
         for wrenches, in_world in zip(self._wrenches, (False, True), strict=True):
             for link, wrench in wrenches.items():
                 R, origin = link_pose(data, link)
-                moment, force = (wrench[:3], wrench[3:]) if in_world else (R @ wrench[:3], R @ wrench[3:])
+                moment, force = (
+                    (wrench[:3], wrench[3:]) if in_world else (R @ wrench[:3], R @ wrench[3:])
+                )
                 body = int(self.m.site(PREFIX + link).bodyid[0])
                 data.xfrc_applied[body, :3] += force
                 data.xfrc_applied[body, 3:] += moment + np.cross(origin - data.xipos[body], force)
@@ -308,7 +347,11 @@ class MujocoPlant(SimulatedRobot):
         """Refuse a state that means nothing."""
         data = self.data
         x, v, numbers = data.qpos, data.qvel, data.warning.number
-        if math.isfinite(x.dot(x)) and v.dot(v) <= self.max_speed**2 and numbers.tobytes() == before.tobytes():
+        if (
+            math.isfinite(x.dot(x))
+            and v.dot(v) <= self.max_speed**2
+            and numbers.tobytes() == before.tobytes()
+        ):
             return  # what nearly every step comes to
         speed, where = np.abs(v), f"MuJoCo, t = {self.t:g} s"
         kinds, warned = self._mujoco.mjtWarning, numbers != before
@@ -398,14 +441,18 @@ class MujocoPlant(SimulatedRobot):
         """
         if self.constraints is None:
             remedy = "Pass constraints= when the plant is made."
-            raise ArgumentError("the plant was made without constraints", where="constraints", remedy=remedy)
+            raise ArgumentError(
+                "the plant was made without constraints", where="constraints", remedy=remedy
+            )
         ask, q = self._look(), self.q
         kinds, numbers = ask.efc_type[: ask.nefc], ask.efc_id[: ask.nefc]
         equality = kinds == int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)
         mine = equality.copy()
         mine[equality] = self._loop_rows[numbers[equality]]
         effort = np.zeros(self.m.nv)
-        self._mujoco.mj_mulJacTVec(self.m, ask, effort, np.where(mine, ask.efc_force[: ask.nefc], 0.0))
+        self._mujoco.mj_mulJacTVec(
+            self.m, ask, effort, np.where(mine, ask.efc_force[: ask.nefc], 0.0)
+        )
         K = self.constraints.jacobian(q)
         return np.linalg.lstsq(K.T, self.map.forces(effort, q), rcond=1e-8)[0]
 
@@ -438,12 +485,19 @@ def _compile_world(
         excluded |= touching
     if excluded:
         shown = ", ".join(f"{a} and {b}" for a, b in sorted(excluded)[:5])
-        warnings.warn(ModelWarning(f"links that touch at the start never collide: {shown}", [shown]), stacklevel=4)
+        warnings.warn(
+            ModelWarning(f"links that touch at the start never collide: {shown}", [shown]),
+            stacklevel=4,
+        )
     return m, data, coordinates
 
 
 def _compile(
-    model: RobotModel, o: MujocoOptions, h: float, pieces: Sequence[Shape], excluded: set[tuple[str, str]]
+    model: RobotModel,
+    o: MujocoOptions,
+    h: float,
+    pieces: Sequence[Shape],
+    excluded: set[tuple[str, str]],
 ) -> mujoco.MjModel:
     """The scene with the robot attached; pairs of links that are ``excluded`` never touch each other."""
     mujoco = mujoco_or_error()
@@ -465,7 +519,9 @@ def _compile(
         world.attach(robot, prefix=PREFIX, frame=world.worldbody.add_frame())
         return world.compile()
     except ValueError as error:
-        raise unreadable("shapes" if o.scene is None else f"scene {str(o.scene)[:200]!r}", error) from None
+        raise unreadable(
+            "shapes" if o.scene is None else f"scene {str(o.scene)[:200]!r}", error
+        ) from None
 
 
 def _links_in_contact(m: mujoco.MjModel, data: mujoco.MjData) -> set[tuple[str, str]]:

@@ -28,7 +28,12 @@ PRIMITIVES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3
 GeomOptions: TypeAlias = dict[str, Any]
 """Attributes of MuJoCo's elements by name, such as ``pos`` or ``solref``."""
 
-MUJOCO_INTEGRATORS = {"implicitfast": "IMPLICITFAST", "implicit": "IMPLICIT", "euler": "EULER", "rk4": "RK4"}
+MUJOCO_INTEGRATORS = {
+    "implicitfast": "IMPLICITFAST",
+    "implicit": "IMPLICIT",
+    "euler": "EULER",
+    "rk4": "RK4",
+}
 """Name → MuJoCo's name.  All but ``"rk4"`` are of first order; ``"rk4"`` is of fourth where nothing touches or sticks."""
 
 OLDEST = 4  # major version of MuJoCo; those before leave tendons out of the forces on bodies
@@ -40,10 +45,14 @@ def mujoco_or_error() -> ModuleType:
 
     A handler that the program has set itself stays.
     """
-    mujoco = optional_package("mujoco", "it needs", "engine 'mujoco'", "'robot_dynamics_ros[mujoco]'")
+    mujoco = optional_package(
+        "mujoco", "it needs", "engine 'mujoco'", "'robot_dynamics_ros[mujoco]'"
+    )
     if int(mujoco.__version__.split(".")[0]) < OLDEST:
         remedy = "pip install -U 'robot_dynamics_ros[mujoco]'."
-        raise BackendError(f"MuJoCo {mujoco.__version__} is too old", where="engine 'mujoco'", remedy=remedy)
+        raise BackendError(
+            f"MuJoCo {mujoco.__version__} is too old", where="engine 'mujoco'", remedy=remedy
+        )
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_LOG.info)
     return mujoco
@@ -80,12 +89,23 @@ class WorldShape:
     def __post_init__(self) -> None:
         where = f"shape {self.name!r}"
         if not isinstance(self.name, str) or not self.name:
-            raise ArgumentError("a shape needs a name", where="shape", got=self.name, remedy="Give it a name.")
+            raise ArgumentError(
+                "a shape needs a name", where="shape", got=self.name, remedy="Give it a name."
+            )
         if self.kind not in PRIMITIVES:
-            remedy = f"Valid kinds: {', '.join(PRIMITIVES)}; a scene in MJCF may have meshes and more."
-            raise ArgumentError(f"there is no kind {self.kind!r}", where=where, got=self.kind, remedy=remedy)
+            remedy = (
+                f"Valid kinds: {', '.join(PRIMITIVES)}; a scene in MJCF may have meshes and more."
+            )
+            raise ArgumentError(
+                f"there is no kind {self.kind!r}", where=where, got=self.kind, remedy=remedy
+            )
         for field, length in (("size", PRIMITIVES[self.kind]), ("position", 3), ("rpy", 3)):
-            values = vector(getattr(self, field), length, f"{where}, {field}", remedy="Lengths in m, angles in rad.")
+            values = vector(
+                getattr(self, field),
+                length,
+                f"{where}, {field}",
+                remedy="Lengths in m, angles in rad.",
+            )
             object.__setattr__(self, field, tuple(values.tolist()))
         if any(edge <= 0.0 for edge in self.size):
             raise ArgumentError("lengths must be positive", where=f"{where}, size", got=self.size)
@@ -95,7 +115,9 @@ class WorldShape:
             expect(bool(good), "a number of at least 0", value, f"{where}, {field}")
         if self.mass and (self.kind == "plane" or self.link):
             raise ArgumentError(
-                "a plane does not move" if self.kind == "plane" else "what is part of a link has no mass of its own",
+                "a plane does not move"
+                if self.kind == "plane"
+                else "what is part of a link has no mass of its own",
                 where=f"{where}, mass",
                 got=self.mass,
                 remedy="Leave mass at 0; the mass of a link is in the robot's description.",
@@ -141,13 +163,19 @@ class MujocoOptions(CommonOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (isinstance(self.contact_time, (int, float)) and 0.0 < self.contact_time < math.inf):
-            raise ArgumentError("must be a positive number of seconds", where="contact_time", got=self.contact_time)
+            raise ArgumentError(
+                "must be a positive number of seconds", where="contact_time", got=self.contact_time
+            )
         if self.stops not in ("rigid", None):
             raise ArgumentError("expected 'rigid' or None", where="stops", got=self.stops)
         if self.integrator is not None:
-            check_name("integrator of MuJoCo", self.integrator, MUJOCO_INTEGRATORS, where="integrator")
+            check_name(
+                "integrator of MuJoCo", self.integrator, MUJOCO_INTEGRATORS, where="integrator"
+            )
         if not (math.isfinite(self.surface_friction) and self.surface_friction >= 0.0):
-            raise ArgumentError("must not be negative", where="surface_friction", got=self.surface_friction)
+            raise ArgumentError(
+                "must not be negative", where="surface_friction", got=self.surface_friction
+            )
 
 
 def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
@@ -161,7 +189,11 @@ def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
         remedy = f"Check the path (the current directory is {os.getcwd()})."
         raise ArgumentError("it does not exist", where=where, got=scene, remedy=remedy)
     try:
-        return mujoco.MjSpec.from_string(text) if text is not None else mujoco.MjSpec.from_file(os.fspath(scene))
+        return (
+            mujoco.MjSpec.from_string(text)
+            if text is not None
+            else mujoco.MjSpec.from_file(os.fspath(scene))
+        )
     except (ValueError, UnicodeDecodeError) as error:
         raise unreadable(where, error) from None
 
@@ -170,7 +202,10 @@ def unreadable(where: str, error: Exception) -> ArgumentError:
     """MuJoCo's complaint about a document, in one sentence."""
     complaint = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
     return ArgumentError(
-        f"MuJoCo cannot use it: {complaint}", where=where, got=None, remedy="Correct the element named."
+        f"MuJoCo cannot use it: {complaint}",
+        where=where,
+        got=None,
+        remedy="Correct the element named.",
     )
 
 
@@ -187,7 +222,9 @@ def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomO
             add_primitive(spec.worldbody, shape, shape.pose, contact)
 
 
-def add_primitive(body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions) -> None:
+def add_primitive(
+    body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions
+) -> None:
     """One geom.  Its friction is the one that counts: its priority is above that of the robot's links and of scenes."""
     body.add_geom(
         name=shape.name,

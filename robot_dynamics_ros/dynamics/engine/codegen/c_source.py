@@ -54,7 +54,10 @@ def c_comment(text: str) -> str:
 
 
 def c_function_body(
-    outputs: Sequence[tuple[str, Sequence[Expr]]], leaf: Callable[[Key], str], real: str, returns: bool = False
+    outputs: Sequence[tuple[str, Sequence[Expr]]],
+    leaf: Callable[[Key], str],
+    real: str,
+    returns: bool = False,
 ) -> list[str]:
     """Statements that compute flat output arrays, (name, expressions) each, or return the only one, which is a scalar.
 

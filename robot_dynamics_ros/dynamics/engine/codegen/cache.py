@@ -51,7 +51,10 @@ def load(key: str) -> bytes | None:
     path = directory / f"{key}.o"
     try:
         if not _ours(os.stat(directory)):
-            _log.warning("kernel cache %s belongs to, or can be written by, somebody else: not used", directory)
+            _log.warning(
+                "kernel cache %s belongs to, or can be written by, somebody else: not used",
+                directory,
+            )
             return None
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         with open(os.open(path, flags), "rb") as file:
@@ -64,7 +67,10 @@ def load(key: str) -> bytes | None:
         return None
     head = len(_MAGIC) + 32
     code = data[head:]
-    if not data.startswith(_MAGIC) or data[len(_MAGIC) : head] != hashlib.sha256(key.encode() + code).digest():
+    if (
+        not data.startswith(_MAGIC)
+        or data[len(_MAGIC) : head] != hashlib.sha256(key.encode() + code).digest()
+    ):
         _log.warning("kernel cache file %s is damaged: made anew", path)
         return None
     return code

@@ -129,8 +129,13 @@ def fields(declared: type[Declared]) -> dict[str, Field]:
             field, word = getattr(declared, name, None), annotation_name(annotation)
             if field is None and word in _CONSTANTS:
                 field = Field("constant")
-            if not isinstance(field, Field) or _DECLARED.get(word) != (field.kind, len(field.shape)):
-                raise TypeError(f"{part.__name__}.{name}: {word} does not fit what it is declared as")
+            if not isinstance(field, Field) or _DECLARED.get(word) != (
+                field.kind,
+                len(field.shape),
+            ):
+                raise TypeError(
+                    f"{part.__name__}.{name}: {word} does not fit what it is declared as"
+                )
             declarations[name] = field
     return declarations
 

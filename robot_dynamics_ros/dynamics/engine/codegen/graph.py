@@ -28,7 +28,9 @@ class Expr:
     a: Any
     b: Any
 
-    def __init__(self, graph: Graph, op: str, a: Operand | Key, b: Expr | None, number: int) -> None:
+    def __init__(
+        self, graph: Graph, op: str, a: Operand | Key, b: Expr | None, number: int
+    ) -> None:
         self.graph, self.op, self.a, self.b, self.id = graph, op, a, b, number
 
     def __repr__(self) -> str:
@@ -276,7 +278,9 @@ def evaluate(
         if node.op in ("const", "leaf"):
             value = const(node.a) if node.op == "const" else leaf(node.a)
         else:
-            run = arithmetic.get(node.op) or getattr(xp, {"min": "minimum", "max": "maximum"}.get(node.op, node.op))
+            run = arithmetic.get(node.op) or getattr(
+                xp, {"min": "minimum", "max": "maximum"}.get(node.op, node.op)
+            )
             value = run(*(values[x.id] for x in node.operands))
         values[node.id] = value if kept is None else kept(node, value)
     return [values[x.id] for x in outputs]

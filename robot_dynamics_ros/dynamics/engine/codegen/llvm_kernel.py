@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, Writer, angles_of
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
+    DECLARATIONS,
+    Emitter,
+    Writer,
+    angles_of,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
 ANGLES = 4
@@ -17,7 +22,9 @@ def pointers(arguments: Sequence[ArrayArgument]) -> str:
     return ", ".join(f"ptr %p{k}" for k in range(len(arguments)))
 
 
-def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
+def kernel_module(
+    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
+) -> str:
     """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the call wrapper.
 
     Leaves are keyed (input number, flat index).  A vector register holds ``width`` doubles.
@@ -25,20 +32,28 @@ def kernel_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence
     return "\n".join([callee_module(arguments, outputs, width), python_wrapper(arguments)])
 
 
-def callee_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
+def callee_module(
+    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
+) -> str:
     """The same without the call wrapper: for compiled code to call."""
     single = _states("single", Emitter(1), arguments, outputs, min(ANGLES, width))
-    return "\n".join([DECLARATIONS, Emitter(min(ANGLES, width)).declarations, single, batch_function(arguments)])
+    return "\n".join(
+        [DECLARATIONS, Emitter(min(ANGLES, width)).declarations, single, batch_function(arguments)]
+    )
 
 
-def wide_module(arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int) -> str:
+def wide_module(
+    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
+) -> str:
     """LLVM assembly with ``@wide``, which takes whole groups of ``width`` states side by side, see :func:`_wide`.
 
     Apart from :func:`kernel_module` because it takes the compiler as long again, and only batches need it.
     """
     e = Emitter(width, "w")
     several = _states("several", e, arguments, outputs)
-    return "\n".join([DECLARATIONS, e.declarations, several, _scatter(width), _wide(arguments, width)])
+    return "\n".join(
+        [DECLARATIONS, e.declarations, several, _scatter(width), _wide(arguments, width)]
+    )
 
 
 def _states(
@@ -62,12 +77,16 @@ def _states(
         if number not in bases:
             bases[number] = [f"%p{number}"]
             while len(bases[number]) < e.width:
-                bases[number].append(e.put(f"getelementptr i8, ptr {bases[number][-1]}, i64 %s{number}"))
+                bases[number].append(
+                    e.put(f"getelementptr i8, ptr {bases[number][-1]}, i64 %s{number}")
+                )
         if one:
             places = [e.put(f"getelementptr inbounds double, ptr %p{number}, i64 {index}")]
         else:
             offset = e.put(f"mul i64 %c{number}, {index}")
-            places = [e.put(f"getelementptr i8, ptr {base}, i64 {offset}") for base in bases[number]]
+            places = [
+                e.put(f"getelementptr i8, ptr {base}, i64 {offset}") for base in bases[number]
+            ]
         return e.packed([e.put(f"load double, ptr {place}, align 8") for place in places])
 
     if one:
@@ -83,7 +102,9 @@ def _states(
                     e.names[leaves[number, index]] = x
         fine = e.all_true(e.put(f"fcmp oeq {e.type} {total}, {e.splat(0.0)}"))
         fine = e.put(f"select i1 %finite, i1 {fine}, i1 true")
-        e.lines.append(f"  br i1 {fine}, label %fine, label %refused\nrefused:\n  ret i1 false\nfine:")
+        e.lines.append(
+            f"  br i1 {fine}, label %fine, label %refused\nrefused:\n  ret i1 false\nfine:"
+        )
     e.emit(reachable(angles), load)
     e.trigonometry(angles, nodes, ("near", "far", "ready"), angles_at_once)
     # several states' results go to a table first and from there to their places in a loop: writing them one lane at a time
@@ -96,12 +117,16 @@ def _states(
             scattered.append(f"  call void @scatter(ptr %table{k}, ptr %p{k}, i64 {len(output)})")
         for index, node in enumerate(output):
             places.setdefault(node.id, []).append(f"ptr %{'p' if one else 'table'}{k}, i64 {index}")
-    for node in nodes:  # a result is stored as soon as it is there: to the end it would be kept on the stack
+    for node in (
+        nodes
+    ):  # a result is stored as soon as it is there: to the end it would be kept on the stack
         e.emit([node], load)
         for place in places.get(node.id, ()):
             address = e.put(f"getelementptr inbounds {e.type}, {place}")
             e.lines.append(f"  store {e.type} {e.text(node)}, ptr {address}, align {8 * e.width}")
-    kind, further, answer = ("void", "", "ret void") if one else ("i1", _further(arguments), "ret i1 true")
+    kind, further, answer = (
+        ("void", "", "ret void") if one else ("i1", _further(arguments), "ret i1 true")
+    )
     head = f"define internal {kind} @{name}({pointers(arguments)}{further}) nounwind {{"
     return "\n".join([head, "entry:", *tables, *e.lines, *scattered, f"  {answer}", "}"])
 
@@ -115,16 +140,23 @@ def _scatter(width: int) -> str:
         table = w.put(f"getelementptr inbounds <{width} x double>, ptr %table, i64 {k}")
         for lane, row in enumerate(rows):
             value = w.put(f"load double, ptr {w.at(table, str(lane))}, align 8")
-            w.line(f"store double {value}, ptr {w.at('%out', w.put(f'add i64 {row}, {k}'))}, align 8")
+            w.line(
+                f"store double {value}, ptr {w.at('%out', w.put(f'add i64 {row}, {k}'))}, align 8"
+            )
 
     w.loop("0", "%n", 1, one)
     w.line("ret void")
-    return w.function("internal void @scatter(ptr noalias %table, ptr noalias %out, i64 %n) nounwind noinline")
+    return w.function(
+        "internal void @scatter(ptr noalias %table, ptr noalias %out, i64 %n) nounwind noinline"
+    )
 
 
 def _further(arguments: Sequence[ArrayArgument]) -> str:
     """Parameters of ``@wide`` and its callee after the pointers."""
-    return "".join(f", i64 %s{k}, i64 %c{k}" for k, a in enumerate(arguments) if not a.output) + ", i1 zeroext %finite"
+    return (
+        "".join(f", i64 %s{k}, i64 %c{k}" for k, a in enumerate(arguments) if not a.output)
+        + ", i1 zeroext %finite"
+    )
 
 
 def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
@@ -133,7 +165,9 @@ def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
     w, further = Writer(), "".join(f", ptr %extra{k}" for k in range(extra))
 
     def one(state: str) -> None:
-        rows = ", ".join(f"ptr {w.bytes_at(f'%p{k}', state, 8 * a.size)}" for k, a in enumerate(arguments))
+        rows = ", ".join(
+            f"ptr {w.bytes_at(f'%p{k}', state, 8 * a.size)}" for k, a in enumerate(arguments)
+        )
         w.line(f"call void @single({rows}{further})")
 
     w.loop("%begin", "%end", 1, one)
@@ -157,4 +191,6 @@ def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
 
     w.loop("%begin", "%end", width, group)
     w.line("ret i1 true")
-    return w.function(f"zeroext i1 @wide(i64 %begin, i64 %end, {pointers(arguments)}{_further(arguments)}) nounwind")
+    return w.function(
+        f"zeroext i1 @wide(i64 %begin, i64 %end, {pointers(arguments)}{_further(arguments)}) nounwind"
+    )

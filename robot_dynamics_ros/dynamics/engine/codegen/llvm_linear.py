@@ -65,9 +65,14 @@ class LinearWriter(Writer):
         self.start(inside)
         further = body(x, names)
         up = self.table(table, x)
-        phi = [("i64", start, x, up), *((t, v, n, f) for (t, v), n, f in zip(carried, names, further, strict=True))]
+        phi = [
+            ("i64", start, x, up),
+            *((t, v, n, f) for (t, v), n, f in zip(carried, names, further, strict=True)),
+        ]
         for k, (kind, value, name, new) in enumerate(phi):
-            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{self.label} ]"
+            self.e.lines[phis + k] = (
+                f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{self.label} ]"
+            )
         self.jump(head)
         self.start(done)
         return names
@@ -108,14 +113,18 @@ class LinearWriter(Writer):
 
                 def below(k: str, values: list[str]) -> list[str]:
                     other = self.row(M, k)
-                    factor = w.put(f"fmul double {self.number(other, i)}, {self.number(f'%p{D}', k)}")
+                    factor = w.put(
+                        f"fmul double {self.number(other, i)}, {self.number(f'%p{D}', k)}"
+                    )
                     factors = e.repeated(factor)
                     return [
                         self.less_product(x, factors, self.vector(other, c))
                         for x, c in zip(values, columns, strict=True)
                     ]
 
-                values = w.carrying(self.table("last", i), i, -1, below, start)  # row i + 1 last: it was made just now
+                values = w.carrying(
+                    self.table("last", i), i, -1, below, start
+                )  # row i + 1 last: it was made just now
                 for c, value in zip(columns, values, strict=True):
                     self.store_at(value, row, c)
                 if columns[-1] == first:
@@ -130,7 +139,11 @@ class LinearWriter(Writer):
             def columns(c: str) -> None:
                 value = e.binary("mul", self.vector(row, c), inverses)
                 lanes = e.mask(w.put(f"sub nsw i64 {k}, {c}"))
-                self.store_at(e.put(f"select {flags} {lanes}, {e.type} {value}, {e.type} zeroinitializer"), row, c)
+                self.store_at(
+                    e.put(f"select {flags} {lanes}, {e.type} {value}, {e.type} zeroinitializer"),
+                    row,
+                    c,
+                )
 
             w.loop("0", w.put(f"add nsw i64 {k}, 1"), self.lanes, columns)
 
@@ -152,7 +165,9 @@ class LinearWriter(Writer):
             row, of_k = self.row(L, k), e.repeated(self.number(vector, k))
 
             def columns(c: str) -> None:
-                self.store_at(self.less_product(self.vector(vector, c), self.vector(row, c), of_k), vector, c)
+                self.store_at(
+                    self.less_product(self.vector(vector, c), self.vector(row, c), of_k), vector, c
+                )
 
             w.loop("0", k, self.lanes, columns)
 
@@ -160,12 +175,18 @@ class LinearWriter(Writer):
             row = self.row(L, k)
 
             def columns(c: str, sums: list[str]) -> list[str]:
-                return [e.binary("add", sums[0], e.binary("mul", self.vector(row, c), self.vector(vector, c)))]
+                return [
+                    e.binary(
+                        "add", sums[0], e.binary("mul", self.vector(row, c), self.vector(vector, c))
+                    )
+                ]
 
             (sums,) = w.carrying("0", k, self.lanes, columns, [(e.type, "zeroinitializer")])
             value = w.put(f"fmul double {self.number(vector, k)}, {self.number(f'%p{D}', k)}")
             for lane in range(self.lanes):
-                value = w.put(f"fsub double {value}, {w.put(f'extractelement {e.type} {sums}, i32 {lane}')}")
+                value = w.put(
+                    f"fsub double {value}, {w.put(f'extractelement {e.type} {sums}, i32 {lane}')}"
+                )
             self.store_at(value, vector, k, scalar=True)
 
         w.loop("0", str(self.n), 1, subtract)
@@ -223,14 +244,19 @@ class LinearWriter(Writer):
             if len(rows) > 1:
                 factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
                 first, second = values[: len(parts)], values[len(parts) :]
-                first = [self.less_product(x, factor, y) for x, y in zip(first, second, strict=True)]
+                first = [
+                    self.less_product(x, factor, y) for x, y in zip(first, second, strict=True)
+                ]
                 values = first + second
             keep(addresses, values)
 
         def lower(rows: list[str]) -> None:
             addresses = [a for k in rows for a in of_row(k)]
             inverses = [e.repeated(self.number(f"%p{D}", k)) for k in rows for _ in parts]
-            start = [(e.type, e.binary("mul", x, y)) for x, y in zip(load(addresses), inverses, strict=True)]
+            start = [
+                (e.type, e.binary("mul", x, y))
+                for x, y in zip(load(addresses), inverses, strict=True)
+            ]
             factors = [self.row(L, k) for k in rows]
 
             def before(i: str, values: list[str]) -> list[str]:
@@ -240,10 +266,14 @@ class LinearWriter(Writer):
             if len(rows) > 1:
                 factor = e.repeated(self.number(factors[1], rows[0]))
                 first, second = values[: len(parts)], values[len(parts) :]
-                second = [self.less_product(x, factor, y) for x, y in zip(second, first, strict=True)]
+                second = [
+                    self.less_product(x, factor, y) for x, y in zip(second, first, strict=True)
+                ]
                 values = first + second
             keep(addresses, values)
-            for place, value in zip([(k, s, c) for k in rows for s, c in parts], values, strict=True):
+            for place, value in zip(
+                [(k, s, c) for k in rows for s, c in parts], values, strict=True
+            ):
                 k, s, c = place
                 if s < len(right) - 1:
                     value = e.put(f"fneg {e.type} {value}")

@@ -8,7 +8,12 @@ from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import batch_function
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_linear import LinearWriter, tables
-from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import DECLARATIONS, Emitter, angles_of, masked_declarations
+from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import (
+    DECLARATIONS,
+    Emitter,
+    angles_of,
+    masked_declarations,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgument, python_wrapper
 
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
@@ -50,7 +55,9 @@ class LoopWriter(LinearWriter):
         for number, start in self.p.scratch.items():
             self.line(f"%p{number} = getelementptr inbounds double, ptr %work, i64 {start}")
         for number, size in self.p.cleared:
-            self.line(f"call void @llvm.memset.p0.i64(ptr align 8 %p{number}, i8 0, i64 {8 * size}, i1 false)")
+            self.line(
+                f"call void @llvm.memset.p0.i64(ptr align 8 %p{number}, i8 0, i64 {8 * size}, i1 false)"
+            )
         for section in self.p.sections:
             if isinstance(section, ir.BodyLoop):
                 self.body_loop(section)
@@ -77,8 +84,12 @@ class LoopWriter(LinearWriter):
         if section.apart:
             shared = next((b for c, b in blocks.items() if c not in self.p.free_classes), None)
             if shared is not None:
-                self.loop("0", str(self.p.n), self.wide.width, lambda i: self.side_by_side(shared, i))
-            blocks = {c: b for c, b in blocks.items() if b is not shared}  # after it: its last vectors wrote there, too
+                self.loop(
+                    "0", str(self.p.n), self.wide.width, lambda i: self.side_by_side(shared, i)
+                )
+            blocks = {
+                c: b for c, b in blocks.items() if b is not shared
+            }  # after it: its last vectors wrote there, too
             if not blocks:
                 return
 
@@ -125,7 +136,9 @@ class LoopWriter(LinearWriter):
         what = location[0]
         if what == "record":
             _, k, who = location
-            return self.at("%work", str(self.p.root) if who == "root" else context[who], 1, k * self.p.stride)
+            return self.at(
+                "%work", str(self.p.root) if who == "root" else context[who], 1, k * self.p.stride
+            )
         if what == "param":
             return self.at("%params", context["i"], 1, location[1] * self.p.params.shape[1])
         if what == "armature":
@@ -168,7 +181,11 @@ class LoopWriter(LinearWriter):
         def load(node: Expr) -> str:
             return self.put(f"load double, ptr {self.address(node.a[0], context)}, align 8")
 
-        angles = [x for x in angles_of([n for n in outer if n.op in ("sin", "cos")]) if x.id not in of_ancestor]
+        angles = [
+            x
+            for x in angles_of([n for n in outer if n.op in ("sin", "cos")])
+            if x.id not in of_ancestor
+        ]
         e.emit(reachable(angles), load)
         if angles:
             labels = [self.fresh(w) for w in ("near", "far", "ready")]
@@ -187,12 +204,18 @@ class LoopWriter(LinearWriter):
         values = reachable([s.value for s in block.stores])
         e.emit(values, lambda n: self.loaded(e, n, context))
         for s in block.stores:
-            self.line(f"store {e.type} {e.text(s.value)}, ptr {self.address(s.location, context)}, align 8")
+            self.line(
+                f"store {e.type} {e.text(s.value)}, ptr {self.address(s.location, context)}, align 8"
+            )
 
     def store(self, store: ir.Store, context: dict[str, str]) -> None:
-        self.line(f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8")
+        self.line(
+            f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8"
+        )
 
-    def ancestor_loop(self, loop: ir.AncestorLoop, context: dict[str, str], of_ancestor: set[int]) -> None:
+    def ancestor_loop(
+        self, loop: ir.AncestorLoop, context: dict[str, str], of_ancestor: set[int]
+    ) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.
 
         Entries are read up to a vector's length beyond their end: what is there is not stored."""
@@ -253,7 +276,10 @@ class LoopWriter(LinearWriter):
             first = self.put(f"add nsw i64 {j}, 1")
             context["v_i"] = self.put(f"add nsw i64 {self.degree(('j', 0), context)[0]}, 1")
             self.e.names = {}
-            self.e.emit([n for n in nodes if n.id not in of_inner], lambda n: self.loaded(self.e, n, context))
+            self.e.emit(
+                [n for n in nodes if n.id not in of_inner],
+                lambda n: self.loaded(self.e, n, context),
+            )
             self.wide.names = self.splats(inner, section.stores, of_inner)
             self.run(section.stores, inner, context, "i", first, self.integer(j, "end"))
 
@@ -277,21 +303,33 @@ class LoopWriter(LinearWriter):
     def loaded(self, e: Emitter, leaf: Expr, context: dict[str, str]) -> str:
         return e.put(f"load {e.type}, ptr {self.address(leaf.a[0], context)}, align 8")
 
-    def splats(self, inner: Sequence[Expr], stores: Sequence[ir.Store], dependent: set[int]) -> dict[int, str]:
+    def splats(
+        self, inner: Sequence[Expr], stores: Sequence[ir.Store], dependent: set[int]
+    ) -> dict[int, str]:
         """The values that an inner loop takes from outside, in all lanes."""
         used = {x.id: x for n in inner for x in n.operands} | {s.value.id: s.value for s in stores}
         outside = [x for x in used.values() if x.id not in dependent and x.op != "const"]
         return {x.id: self.wide.repeated(self.e.text(x)) for x in outside}
 
     def run(
-        self, stored: Sequence[ir.Store], nodes: Sequence[Expr], context: dict[str, str], who: str, low: str, end: str
+        self,
+        stored: Sequence[ir.Store],
+        nodes: Sequence[Expr],
+        context: dict[str, str],
+        who: str,
+        low: str,
+        end: str,
     ) -> None:
         """Stores for a run of bodies ``who``, which have one degree of freedom: whole vectors, then what is left, as stores of some
         lanes take some processors long."""
 
         def stores(j: str, lanes: str = "") -> None:
             step = self.put(f"sub nsw i64 {j}, {low}")
-            place = {**context, who: j, f"v_{who}": self.put(f"add nsw i64 {context[f'v_{who}']}, {step}")}
+            place = {
+                **context,
+                who: j,
+                f"v_{who}": self.put(f"add nsw i64 {context[f'v_{who}']}, {step}"),
+            }
             kept = dict(e.names)
             e.emit(nodes, lambda n: self.loaded(e, n, place))
             for store in stored:
@@ -302,7 +340,9 @@ class LoopWriter(LinearWriter):
         whole = self.put(f"and i64 {self.put(f'sub nsw i64 {end}, {low}')}, {-e.width}")
         rest = self.put(f"add nsw i64 {low}, {whole}")
         self.loop(low, rest, e.width, stores)
-        self.loop(rest, end, e.width, lambda j: stores(j, e.mask(self.put(f"sub nsw i64 {end}, {j}"))))
+        self.loop(
+            rest, end, e.width, lambda j: stores(j, e.mask(self.put(f"sub nsw i64 {end}, {j}")))
+        )
 
     def store_of_run(self, store: ir.Store, context: dict[str, str], who: str, lanes: str) -> None:
         """Store some lanes of a value in a matrix, or all."""
@@ -324,7 +364,9 @@ class LoopWriter(LinearWriter):
             below = self.put(f"mul nsw i64 {i}, {n}")
 
             def column(j: str) -> None:
-                value = self.put(f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, align 8")
+                value = self.put(
+                    f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, align 8"
+                )
                 above = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {j}, {n}')}, {i}")
                 self.line(f"store double {value}, ptr {self.at(matrix, above)}, align 8")
 

@@ -86,7 +86,8 @@ class Emitter:
         if self.width == 1:
             return ""
         return "".join(
-            f"declare {self.type} @llvm.{name}.{self.suffix}({self.type})\n" for name in ("sqrt", "rint", "fabs")
+            f"declare {self.type} @llvm.{name}.{self.suffix}({self.type})\n"
+            for name in ("sqrt", "rint", "fabs")
         )
 
     def put(self, instruction: str) -> str:
@@ -112,7 +113,9 @@ class Emitter:
         """A double, or another number, in all lanes."""
         vector = f"<{self.width} x {kind}>"
         first = self.put(f"insertelement {vector} undef, {kind} {value}, i32 0")
-        return self.put(f"shufflevector {vector} {first}, {vector} undef, <{self.width} x i32> zeroinitializer")
+        return self.put(
+            f"shufflevector {vector} {first}, {vector} undef, <{self.width} x i32> zeroinitializer"
+        )
 
     def iota(self, step: int = 1) -> str:
         """The lanes' numbers times ``step``, a constant."""
@@ -126,7 +129,9 @@ class Emitter:
         """Which lanes are among the first ``count``."""
         return self.put(f"icmp slt {self.bits} {self.iota()}, {self.repeated(count, 'i64')}")
 
-    def masked_store(self, value: str, address: str, lanes: str, *, scattered: bool = False) -> None:
+    def masked_store(
+        self, value: str, address: str, lanes: str, *, scattered: bool = False
+    ) -> None:
         """Store the lanes of ``lanes``, from one address on, or to an address each."""
         w = self.width
         name, to = ("scatter", f"v{w}p0(") if scattered else ("store", "p0(")
@@ -149,7 +154,9 @@ class Emitter:
             elif node.op in ("min", "max"):
                 name = self.extremum(node.op, self.text(node.a), self.text(node.b))
             elif node.op == "sqrt":
-                name = self.put(f"call {self.type} @llvm.sqrt.{self.suffix}({self.type} {self.text(node.a)})")
+                name = self.put(
+                    f"call {self.type} @llvm.sqrt.{self.suffix}({self.type} {self.text(node.a)})"
+                )
             else:  # exp, tanh, or sine or cosine of something that was not foreseen as an angle
                 name = self._library(node.op, self.text(node.a))
             self.names[node.id] = name
@@ -222,7 +229,9 @@ class Emitter:
             return
         names = [self.text(x) for x in angles]
         groups = [names[k : k + width] for k in range(0, len(names), width)]
-        emitters = [self if len(x) == 1 else Emitter(width, f"{near}_{k}_") for k, x in enumerate(groups)]
+        emitters = [
+            self if len(x) == 1 else Emitter(width, f"{near}_{k}_") for k, x in enumerate(groups)
+        ]
         for e in emitters:
             e.lines = self.lines
         packed = [e.packed(group) for e, group in zip(emitters, groups, strict=True)]
@@ -230,9 +239,15 @@ class Emitter:
         while len(flags) > 1:
             flags = [self.put(f"and i1 {flags[0]}, {flags[1]}"), *flags[2:]]
         self.lines.append(f"  br i1 {flags[0]}, label %{near}, label %{far}\n{near}:")
-        pairs = [(e, e.sine_cosine(x), len(group)) for e, x, group in zip(emitters, packed, groups, strict=True)]
+        pairs = [
+            (e, e.sine_cosine(x), len(group))
+            for e, x, group in zip(emitters, packed, groups, strict=True)
+        ]
         small = [
-            [value if e is self else e.put(f"extractelement {e.type} {value}, i32 {k}") for value in pair]
+            [
+                value if e is self else e.put(f"extractelement {e.type} {value}, i32 {k}")
+                for value in pair
+            ]
             for e, pair, count in pairs
             for k in range(count)
         ]
@@ -243,7 +258,9 @@ class Emitter:
         for x, inline, library in zip(angles, small, large, strict=True):
             for op, a, b in zip(("sin", "cos"), inline, library, strict=True):
                 if (op, x.id) in trig:
-                    self.names[trig[op, x.id]] = self.put(f"phi {self.type} [ {a}, %{near} ], [ {b}, %{far} ]")
+                    self.names[trig[op, x.id]] = self.put(
+                        f"phi {self.type} [ {a}, %{near} ], [ {b}, %{far} ]"
+                    )
 
     def packed(self, values: Sequence[str]) -> str:
         """Doubles side by side, the last one again in lanes that are left; a value that fills them as it is."""
@@ -273,7 +290,9 @@ def angles_of(outputs: Sequence[Expr]) -> list[Expr]:
     for node in reachable(outputs):
         if node.op in ("sin", "cos"):
             nodes_of[node.a.id] = node.a
-    plain = [x for x in nodes_of.values() if all(n.op not in ("sin", "cos") for n in reachable([x]))]
+    plain = [
+        x for x in nodes_of.values() if all(n.op not in ("sin", "cos") for n in reachable([x]))
+    ]
     return sorted(plain, key=lambda n: n.id)
 
 
@@ -342,7 +361,9 @@ class Writer:
         self.jump(head)
         self.start(done)
         for k, ((kind, value), name, new) in enumerate(zip(carried, names, further, strict=True)):
-            self.e.lines[phis + k] = f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{latch} ]"
+            self.e.lines[phis + k] = (
+                f"  {name} = phi {kind} [ {value}, %{before} ], [ {new}, %{latch} ]"
+            )
         return names
 
     def at(self, base: str, index: str, scale: int = 1, offset: int = 0) -> str:

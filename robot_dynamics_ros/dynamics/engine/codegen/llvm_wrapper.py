@@ -41,7 +41,9 @@ class ArrayArgument:
         return prod(self.shape)
 
 
-def python_wrapper(arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0) -> str:
+def python_wrapper(
+    arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0
+) -> str:
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing, or one ``None``.
 
     Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable, quaternions of unit
@@ -59,7 +61,9 @@ class _Wrapper(Writer):
         self.disjoint, self.extra = disjoint, extra
 
     def field(self, base: str, offset: int, kind: str) -> str:
-        return self.put(f"load {kind}, ptr {self.put(f'getelementptr i8, ptr {base}, i64 {offset}')}")
+        return self.put(
+            f"load {kind}, ptr {self.put(f'getelementptr i8, ptr {base}, i64 {offset}')}"
+        )
 
     def word(self, name: str, kind: str = "ptr") -> str:
         return self.field("%table", 8 * WRAPPER_TABLE.index(name), kind)
@@ -89,7 +93,9 @@ class _Wrapper(Writer):
         data = self.arrays([self.argument(k) for k in range(n)], self.inputs, "in")
         self.unit_quaternions(data)
         self.finite(data)
-        self.line(f"switch i64 %nargs, label %slow [ i64 {n}, label %fresh i64 {n + m}, label %given ]")
+        self.line(
+            f"switch i64 %nargs, label %slow [ i64 {n}, label %fresh i64 {n + m}, label %given ]"
+        )
         self.start("given")
         objects = [self.argument(n + k) for k in range(m)]
         if m == 1:
@@ -110,21 +116,31 @@ class _Wrapper(Writer):
             f"%answer = call ptr @PyObject_VectorcallDict(ptr {self.word('slow')}, ptr %args, i64 %nargs, ptr null)"
         )
         self.line("ret ptr %answer")
-        head = "".join(f"@dims{k} = private constant {self.dimensions(a)}\n" for k, a in enumerate(self.outputs))
+        head = "".join(
+            f"@dims{k} = private constant {self.dimensions(a)}\n"
+            for k, a in enumerate(self.outputs)
+        )
         body = self.function(f"ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind")
         return f"{head}{body}\n{_DECLARATIONS}"
 
     @staticmethod
     def dimensions(a: ArrayArgument) -> str:
-        return f"[{max(len(a.shape), 1)} x i64] [{', '.join(f'i64 {x}' for x in a.shape) or 'i64 0'}]"
+        return (
+            f"[{max(len(a.shape), 1)} x i64] [{', '.join(f'i64 {x}' for x in a.shape) or 'i64 0'}]"
+        )
 
     def arrays(self, objects: list[str], expected: Sequence[ArrayArgument], word: str) -> list[str]:
         """Check arrays and return where their data is."""
-        is_array = [self.put(f"icmp eq ptr {self.field(o, OB_TYPE, 'ptr')}, {self.array_type}") for o in objects]
+        is_array = [
+            self.put(f"icmp eq ptr {self.field(o, OB_TYPE, 'ptr')}, {self.array_type}")
+            for o in objects
+        ]
         self.require(is_array, f"{word}_arrays")
         checks = []
         for o, a in zip(objects, expected, strict=True):
-            checks.append(self.put(f"icmp eq ptr {self.field(o, ARRAY_DESCR, 'ptr')}, {self.descr}"))
+            checks.append(
+                self.put(f"icmp eq ptr {self.field(o, ARRAY_DESCR, 'ptr')}, {self.descr}")
+            )
             checks.append(self.put(f"icmp eq i32 {self.field(o, ARRAY_ND, 'i32')}, {len(a.shape)}"))
             mask = C_CONTIGUOUS | ALIGNED | (WRITEABLE if a.output else 0)
             flags = self.field(o, ARRAY_FLAGS, "i32")
@@ -135,7 +151,8 @@ class _Wrapper(Writer):
             if a.shape:
                 dims = self.field(o, ARRAY_DIMENSIONS, "ptr")
                 checks += [
-                    self.put(f"icmp eq i64 {self.field(dims, 8 * d, 'i64')}, {size}") for d, size in enumerate(a.shape)
+                    self.put(f"icmp eq i64 {self.field(dims, 8 * d, 'i64')}, {size}")
+                    for d, size in enumerate(a.shape)
                 ]
         self.require(checks, f"{word}_shaped")
         return [self.field(o, ARRAY_DATA, "ptr") for o in objects]
@@ -162,18 +179,34 @@ class _Wrapper(Writer):
         for p, a in zip(data, self.inputs, strict=True):
             wide = a.size // 4 * 4
             parts = [
-                self.put(f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8")
+                self.put(
+                    f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8"
+                )
                 for k in range(0, wide, 4)
             ]
-            parts = self.summed("<4 x double>", [self.put(f"fmul <4 x double> {x}, zeroinitializer") for x in parts])
-            terms += [self.put(f"extractelement <4 x double> {x}, i32 {k}") for x in parts for k in range(4)]
-            terms += [self.put(f"fmul double {self.field(p, 8 * k, 'double')}, 0.0") for k in range(wide, a.size)]
-        self.require([self.put(f"fcmp oeq double {x}, 0.0") for x in self.summed("double", terms)], "ready")
+            parts = self.summed(
+                "<4 x double>", [self.put(f"fmul <4 x double> {x}, zeroinitializer") for x in parts]
+            )
+            terms += [
+                self.put(f"extractelement <4 x double> {x}, i32 {k}")
+                for x in parts
+                for k in range(4)
+            ]
+            terms += [
+                self.put(f"fmul double {self.field(p, 8 * k, 'double')}, 0.0")
+                for k in range(wide, a.size)
+            ]
+        self.require(
+            [self.put(f"fcmp oeq double {x}, 0.0") for x in self.summed("double", terms)], "ready"
+        )
 
     def summed(self, kind: str, terms: list[str]) -> list[str]:
         """Their sum, made pair by pair; nothing of nothing."""
         while len(terms) > 1:
-            pairs = [self.put(f"fadd {kind} {x}, {y}") for x, y in zip(terms[::2], terms[1::2], strict=False)]
+            pairs = [
+                self.put(f"fadd {kind} {x}, {y}")
+                for x, y in zip(terms[::2], terms[1::2], strict=False)
+            ]
             terms = pairs + terms[2 * len(pairs) :]
         return terms
 
@@ -184,13 +217,18 @@ class _Wrapper(Writer):
         for k in range(len(data), len(spans)):
             p, a = spans[k]
             for o, b in spans[:k]:
-                end, other = (self.put(f"getelementptr i8, ptr {x}, i64 {8 * y.size}") for x, y in ((p, a), (o, b)))
+                end, other = (
+                    self.put(f"getelementptr i8, ptr {x}, i64 {8 * y.size}")
+                    for x, y in ((p, a), (o, b))
+                )
                 before = self.put(f"icmp ule ptr {end}, {o}")
                 checks.append(self.put(f"or i1 {before}, {self.put(f'icmp ule ptr {other}, {p}')}"))
         return checks
 
     def run(self, data: list[str], memory: list[str]) -> None:
-        further = [self.field("%table", 8 * (len(WRAPPER_TABLE) + k), "ptr") for k in range(self.extra)]
+        further = [
+            self.field("%table", 8 * (len(WRAPPER_TABLE) + k), "ptr") for k in range(self.extra)
+        ]
         self.line(f"call void @single({', '.join(f'ptr {p}' for p in [*data, *memory, *further])})")
 
     def allocated(self, data: list[str]) -> None:
@@ -222,7 +260,9 @@ class _Wrapper(Writer):
 
     def new_array(self, k: int, held: str) -> str:
         """The array of an output; where memory is short, ``held`` is let go and the error is Python's."""
-        self.line(f"call void @Py_IncRef(ptr {self.descr})")  # the call below takes a reference over
+        self.line(
+            f"call void @Py_IncRef(ptr {self.descr})"
+        )  # the call below takes a reference over
         array = self.put(
             f"call ptr @numpy_new_array(ptr {self.array_type}, ptr {self.descr}, i32 {len(self.outputs[k].shape)}, "
             f"ptr @dims{k}, ptr null, ptr null, i32 0, ptr null)"
@@ -256,7 +296,9 @@ def router_module() -> str:
     The table holds the Python callable for everything else, then for each slot the two keys (the second 0 for
     ``@route1``), the address of the wrapper's code and its own table.
     """
-    return "\n".join([_router(1), _router(2), "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"])
+    return "\n".join(
+        [_router(1), _router(2), "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"]
+    )
 
 
 def _router(keys: int) -> str:
@@ -264,7 +306,10 @@ def _router(keys: int) -> str:
     table = w.put(f"load ptr, ptr {w.put(f'getelementptr i8, ptr %self, i64 {ARRAY_DATA}')}")
     w.line(f"br i1 {w.put(f'icmp uge i64 %nargs, {keys}')}, label %find, label %slow")
     w.start("find")
-    own = [w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %args, i64 {k}')}") for k in range(keys)]
+    own = [
+        w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %args, i64 {k}')}")
+        for k in range(keys)
+    ]
     mixed = own[0] if keys == 1 else w.put(f"xor i64 {own[0]}, {own[1]}")
     place = w.put(f"and i64 {w.put(f'lshr i64 {mixed}, 4')}, {ROUTER_SLOTS - 1}")
     place = w.put(f"add i64 {w.put(f'shl i64 {place}, 2')}, 1")
@@ -281,9 +326,14 @@ def _router(keys: int) -> str:
     w.line(f"br i1 {same}, label %known, label %slow")
     w.start("known")
     code, wrapper = word(2, "ptr"), word(3, "ptr")
-    rest, count = w.put(f"getelementptr ptr, ptr %args, i64 {keys}"), w.put(f"sub i64 %nargs, {keys}")
+    rest, count = (
+        w.put(f"getelementptr ptr, ptr %args, i64 {keys}"),
+        w.put(f"sub i64 %nargs, {keys}"),
+    )
     w.line(f"ret ptr {w.put(f'tail call ptr {code}(ptr {wrapper}, ptr {rest}, i64 {count})')}")
     w.start("slow")
     slow = f"ptr {w.put(f'load ptr, ptr {table}')}"
-    w.line(f"ret ptr {w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}")
+    w.line(
+        f"ret ptr {w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}"
+    )
     return w.function(f"ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind")

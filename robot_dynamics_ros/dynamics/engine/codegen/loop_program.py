@@ -108,7 +108,9 @@ class LoopProgram:
     sections: list[Section]  # what runs, in order
     cleared: list[tuple[int, int]]  # (array, number of doubles) pairs set to zero first
     scratch: dict[int, int]  # array beyond the arguments → where in working memory it begins
-    symmetric: list[int]  # arguments that hold the lower half of a symmetric matrix, to be mirrored at the end
+    symmetric: list[
+        int
+    ]  # arguments that hold the lower half of a symmetric matrix, to be mirrored at the end
     workspace: int  # doubles of working memory: entries of all bodies and the root, further arrays
     ints: np.ndarray  # (n, 7) integers per body, see ``INT_FIELDS``; the root is body ``root``
     params: np.ndarray  # (k, root) constants per body

@@ -30,7 +30,21 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
 _lock = threading.Lock()
-MATHEMATICS = ("sin", "cos", "tan", "exp", "expm1", "log", "tanh", "pow", "atan2", "fmod", "remainder", "floor", "ceil")
+MATHEMATICS = (
+    "sin",
+    "cos",
+    "tan",
+    "exp",
+    "expm1",
+    "log",
+    "tanh",
+    "pow",
+    "atan2",
+    "fmod",
+    "remainder",
+    "floor",
+    "ceil",
+)
 PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",
                   "PyObject_VectorcallDict")  # fmt: skip
 OPAQUE_POINTERS = 16
@@ -63,7 +77,9 @@ def _llvm() -> ModuleType:
 def _mathematics() -> ctypes.CDLL:
     """The library of sin, exp and the like."""
     try:
-        return ctypes.CDLL(ctypes.util.find_library("m"))  # where it is not apart, the process has it
+        return ctypes.CDLL(
+            ctypes.util.find_library("m")
+        )  # where it is not apart, the process has it
     except TypeError:  # Windows
         return ctypes.CDLL("ucrtbase")
 
@@ -110,7 +126,9 @@ def _machine(level: int) -> TargetMachine:
     )
 
 
-def compile_module(source: str, *, optimize: bool = False, vectorize: bool = True, schedule: bool = False) -> bytes:
+def compile_module(
+    source: str, *, optimize: bool = False, vectorize: bool = True, schedule: bool = False
+) -> bytes:
     """Object code of LLVM assembly, for this machine.
 
     ``optimize`` runs LLVM's passes first, of no use for straight lines and for loops that are written out as wide as they shall be;
@@ -134,7 +152,9 @@ def _in_written_order() -> Iterator[None]:
     """Let LLVM keep straight lines in the order in which they are written, on x86-64, whose processors reorder by themselves: in a
     block of thousands of operations its scheduler spills more, and takes as long again as all the rest."""
     llvm = _llvm()
-    if llvm.llvm_version_info[0] not in UNSCHEDULED or not llvm.get_default_triple().startswith("x86_64"):
+    if llvm.llvm_version_info[0] not in UNSCHEDULED or not llvm.get_default_triple().startswith(
+        "x86_64"
+    ):
         yield
         return
     with _lock:
@@ -170,7 +190,9 @@ def wrappers_supported() -> bool:
     """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_wrapper` reads them."""
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(hasattr(ctypes.pythonapi, x) for x in PYTHON_SYMBOLS):
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(
+        hasattr(ctypes.pythonapi, x) for x in PYTHON_SYMBOLS
+    ):
         return False
     probe = np.arange(6.0).reshape(2, 3)
     address = id(probe)
@@ -190,7 +212,9 @@ def wrappers_supported() -> bool:
     if tuple(dims) != (2, 3) or flags & expected != expected or closed & layout.WRITEABLE:
         return False
     array = _new_array(dims)
-    return type(array) is np.ndarray and array.dtype is np.dtype(np.float64) and array.shape == (2, 3)
+    return (
+        type(array) is np.ndarray and array.dtype is np.dtype(np.float64) and array.shape == (2, 3)
+    )
 
 
 def _new_array(dims: ctypes.Array[ctypes.c_int64]) -> np.ndarray:
@@ -199,9 +223,19 @@ def _new_array(dims: ctypes.Array[ctypes.c_int64]) -> np.ndarray:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))
     pointer, number = ctypes.c_void_p, ctypes.c_int
     kind = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.py_object, ctypes.py_object, number, pointer, pointer, pointer, number, pointer
+        ctypes.py_object,
+        ctypes.py_object,
+        ctypes.py_object,
+        number,
+        pointer,
+        pointer,
+        pointer,
+        number,
+        pointer,
     )
-    return kind(_numpy_new_array())(np.ndarray, descr, len(dims), ctypes.addressof(dims), None, None, 0, None)
+    return kind(_numpy_new_array())(
+        np.ndarray, descr, len(dims), ctypes.addressof(dims), None, None, 0, None
+    )
 
 
 class _MethodDef(ctypes.Structure):
@@ -233,7 +267,10 @@ class NativeLibrary:
         address = int(self._engine.get_function_address(name))
         if not address:
             raise BackendError(
-                f"it has no function {name!r}", where="compiled code", got=name, remedy="Delete the kernel cache."
+                f"it has no function {name!r}",
+                where="compiled code",
+                got=name,
+                remedy="Delete the kernel cache.",
             )
         return address
 
@@ -254,7 +291,12 @@ class NativeLibrary:
         return function
 
     def python_wrapper(
-        self, name: str, slow: Callable[..., object], extra: Sequence[np.ndarray] = (), *, finite: bool = False
+        self,
+        name: str,
+        slow: Callable[..., object],
+        extra: Sequence[np.ndarray] = (),
+        *,
+        finite: bool = False,
     ) -> BuiltinFunctionType:
         """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 
@@ -280,7 +322,9 @@ def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
 def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -> NativeLibrary:
     """LLVM assembly as loaded code, from the cache where it can be; see :func:`compile_module`."""
     key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
-    return cached_library(key, lambda: compile_module(source, optimize=optimize, vectorize=vectorize))
+    return cached_library(
+        key, lambda: compile_module(source, optimize=optimize, vectorize=vectorize)
+    )
 
 
 def _builtin(name: str, code: int, words: Sequence[int], kept: object) -> BuiltinFunctionType:

@@ -32,7 +32,9 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
                 owner[operand.id] = last_use
             elif operand.op != "const":
                 last[operand.id] = max(last_use, last.get(operand.id, -1))
-    named: dict[int, list[int]] = {node.id: [] for node in order if node.op != "const" and node.id not in depth}
+    named: dict[int, list[int]] = {
+        node.id: [] for node in order if node.op != "const" and node.id not in depth
+    }
     for node in outputs:
         last.pop(node.id, None)
     for number, last_use in last.items():
@@ -40,7 +42,9 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
     return named
 
 
-def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], leaf: Callable[[Key], str]) -> str:
+def python_source(
+    name: str, arguments: Sequence[str], outputs: Sequence[Expr], leaf: Callable[[Key], str]
+) -> str:
     """Source of ``def name(arguments)`` returning the outputs as a tuple.
 
     A value that is used once stands where it is used; the others have local names, which are used again as soon as a value
@@ -77,5 +81,7 @@ def python_source(name: str, arguments: Sequence[str], outputs: Sequence[Expr], 
             local, used = f"t{used}", used + 1
         texts[node.id] = local
         lines.append(f"    {local} = {right}")
-    lines.append(f"    return ({', '.join(texts[x.id] for x in outputs)}{',' if len(outputs) == 1 else ''})")
+    lines.append(
+        f"    return ({', '.join(texts[x.id] for x in outputs)}{',' if len(outputs) == 1 else ''})"
+    )
     return "\n".join(lines) + "\n"

@@ -14,12 +14,22 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
-from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_KEYWORDS, c_comment, c_number
+from robot_dynamics_ros.dynamics.engine.codegen.c_source import (
+    C_KEYWORDS,
+    CPP_KEYWORDS,
+    c_comment,
+    c_number,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Field, fields, shape_of
 
 _C = {"f": "double", "i": "int64_t", "b": "int", "none": "void"}
 _ZERO = {"f": "0.0", "i": "0", "b": "0"}
-_ARRAY = {"vector": "double *", "matrix": "double *", "integers": "int64_t *", "packed": "unsigned char *"}
+_ARRAY = {
+    "vector": "double *",
+    "matrix": "double *",
+    "integers": "int64_t *",
+    "packed": "unsigned char *",
+}
 _LEVELS = {1: "or", 2: "and", 4: "== !=", 5: "< <= > >=", 7: "+ -", 8: "* / // %"}
 _PRECEDENCE = {sign: level for level, signs in _LEVELS.items() for sign in signs.split()}
 _BITS, _ATOM, _UNARY, _CHOICE = 3, 10, 9, 0
@@ -91,31 +101,52 @@ def routines_in_c(
     for writer in writers:
         if writer.routine.exported:
             declarations += [*_comment(writer.routine.words), f"{writer.head};", ""]
-    definitions = [_HELPERS[name].format(f"{prefix}_") + "\n" for name in _HELPERS if name in helpers]
+    definitions = [
+        _HELPERS[name].format(f"{prefix}_") + "\n" for name in _HELPERS if name in helpers
+    ]
     definitions += [f"{w.head};" for w in writers if not w.routine.exported]
     definitions += ["", *(line for w in writers for line in w.text())]
-    includes = ("math.h", "stdint.h", *(["string.h"] if helpers & {"number", "word", "put_number", "put_word"} else []))
+    includes = (
+        "math.h",
+        "stdint.h",
+        *(["string.h"] if helpers & {"number", "word", "put_number", "put_word"} else []),
+    )
     return CText(includes, "\n".join(declarations).rstrip("\n"), "\n".join(definitions).strip("\n"))
 
 
 def _struct(
-    program: source.Program, prefix: str, direct: Mapping[str, str], context: str, several: Mapping[str, int]
+    program: source.Program,
+    prefix: str,
+    direct: Mapping[str, str],
+    context: str,
+    several: Mapping[str, int],
 ) -> list[str]:
     declarations = fields(program.declared)
-    lines = [*_comment((program.declared.__doc__ or "").split("\n\n")[0]), f"typedef struct {prefix}_memory {{"]
+    lines = [
+        *_comment((program.declared.__doc__ or "").split("\n\n")[0]),
+        f"typedef struct {prefix}_memory {{",
+    ]
     if any(x.kind in ("kernel", "kernels") for x in declarations.values()):
         lines.append(f"    {context} *context; /* first argument of all kernels */")
     for name, field_ in declarations.items():
         about = _about(field_)
         if field_.kind in ("numbers", "integers"):
             size = " * ".join(str(x) for x in shape_of(field_, program.constants))
-            size = "1" if size.startswith("0") or size.endswith(" 0") else size  # C has no empty arrays
-            lines.append(f"    {'double' if field_.kind == 'numbers' else 'int64_t'} {_name(name)}[{size}];{about}")
+            size = (
+                "1" if size.startswith("0") or size.endswith(" 0") else size
+            )  # C has no empty arrays
+            lines.append(
+                f"    {'double' if field_.kind == 'numbers' else 'int64_t'} {_name(name)}[{size}];{about}"
+            )
         elif field_.kind in ("kernel", "kernels") and name not in direct:
             count = "" if field_.kind == "kernel" else f"[{several.get(name, 1)}]"
             parameters = ", ".join([f"{context} *context", *_kernel_parameters(field_)])
             lines.append(f"    void (*{_name(name)}{count})({parameters});{about}")
-    constants = [f"{name} = {program.constants[name]!r}" for name, x in declarations.items() if x.kind == "constant"]
+    constants = [
+        f"{name} = {program.constants[name]!r}"
+        for name, x in declarations.items()
+        if x.kind == "constant"
+    ]
     return [*lines, f"}} {prefix}_memory;", *_comment(f"Made for {', '.join(constants)}.")]
 
 
@@ -201,7 +232,11 @@ def _handed(call: source.Call | source.KernelCall) -> Iterator[str]:
         return
     routine = call.routine if isinstance(call, source.Call) else None
     written = _usage(routine.body).arrays if isinstance(routine, source.Routine) else None
-    names = list(routine.parameters) if isinstance(routine, source.Routine) else [""] * len(call.arguments)
+    names = (
+        list(routine.parameters)
+        if isinstance(routine, source.Routine)
+        else [""] * len(call.arguments)
+    )
     for x, name in zip(call.arguments, names, strict=True):
         if isinstance(x, (source.Array, source.Row)) and (written is None or name in written):
             yield x.name if isinstance(x, source.Array) else x.array.name
@@ -237,7 +272,11 @@ def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assig
     first = using[0]
     if isinstance(first, source.Assign):
         return None if name in _usage(first.value).read else [first]
-    if len(using) > 1 or name in _usage(_head(first)).read or (isinstance(first, source.For) and first.name == name):
+    if (
+        len(using) > 1
+        or name in _usage(_head(first)).read
+        or (isinstance(first, source.For) and first.name == name)
+    ):
         return None
     parts = [_declaring(block, name) for block in _blocks(first)]
     return None if None in parts or not parts else [x for part in parts if part for x in part]
@@ -247,7 +286,9 @@ def _fixed(x: source.Expression, written: Container[str]) -> bool:
     """Whether an expression keeps its value while these variables, and the memory, change."""
     if isinstance(x, source.Operation):
         return all(_fixed(y, written) for y in x.operands)
-    return isinstance(x, source.Number) or (isinstance(x, source.Variable) and x.name not in written)
+    return isinstance(x, source.Number) or (
+        isinstance(x, source.Variable) and x.name not in written
+    )
 
 
 # -- one function --------------------------------------------------------------------------------------------------------
@@ -256,12 +297,18 @@ def _fixed(x: source.Expression, written: Container[str]) -> bool:
 class _RoutineWriter:
     """Writes one function."""
 
-    def __init__(self, routine: source.Routine, prefix: str, kernels: Mapping[str, str], helpers: set[str]) -> None:
+    def __init__(
+        self, routine: source.Routine, prefix: str, kernels: Mapping[str, str], helpers: set[str]
+    ) -> None:
         self.routine, self.prefix, self.kernels, self.helpers = routine, prefix, kernels, helpers
         self.lines: list[str] = []
         self._depth, self._count = 1, 0
         self._usage = _usage(routine.body)
-        self._loops = {n for n, kind in routine.variables.items() if kind == "i" and _loop_owns(routine.body, n)}
+        self._loops = {
+            n
+            for n, kind in routine.variables.items()
+            if kind == "i" and _loop_owns(routine.body, n)
+        }
         self._declaring: dict[int, str] = {}
         self.head = self._head()
         self._declare()
@@ -270,7 +317,9 @@ class _RoutineWriter:
     def _head(self) -> str:
         routine = self.routine
         parameters = [
-            f"{self.prefix}_memory *{_name(name)}" if kind == "memory" else self._parameter(name, kind)
+            f"{self.prefix}_memory *{_name(name)}"
+            if kind == "memory"
+            else self._parameter(name, kind)
             for name, kind in routine.parameters.items()
         ]
         static = "" if routine.exported else "static "
@@ -382,7 +431,11 @@ class _RoutineWriter:
             value = float(x.value)
             if math.isnan(value):
                 return "(double)NAN", _UNARY
-            text = ("-" if value < 0.0 else "") + "HUGE_VAL" if math.isinf(value) else c_number(value, "double")
+            text = (
+                ("-" if value < 0.0 else "") + "HUGE_VAL"
+                if math.isinf(value)
+                else c_number(value, "double")
+            )
         else:
             text = str(int(x.value)) + ("LL" if abs(x.value) > 2**31 - 1 else "")
         return text, _UNARY if text.startswith("-") else _ATOM
@@ -395,10 +448,14 @@ class _RoutineWriter:
 
     @property
     def memory(self) -> str:
-        return next(_name(name) for name, kind in self.routine.parameters.items() if kind == "memory")
+        return next(
+            _name(name) for name, kind in self.routine.parameters.items() if kind == "memory"
+        )
 
     def of_Row(self, x: source.Row) -> tuple[str, int]:
-        return f"{self.text_of(x.array)} + {self._product(x.place, x.array.width)}", _PRECEDENCE["+"]
+        return f"{self.text_of(x.array)} + {self._product(x.place, x.array.width)}", _PRECEDENCE[
+            "+"
+        ]
 
     def _product(self, index: source.Expression, width: int) -> str:
         if isinstance(index, source.Number):
@@ -410,7 +467,11 @@ class _RoutineWriter:
             return f"{self.text_of(x.array)}[{self.text_of(x.place[0])}]", _ATOM
         row, column = x.place
         start = self._product(row, x.array.width)
-        index = self.text_of(column) if start == "0" else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
+        index = (
+            self.text_of(column)
+            if start == "0"
+            else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
+        )
         return f"{self.text_of(x.array)}[{index}]", _ATOM
 
     def of_Operation(self, x: source.Operation) -> tuple[str, int]:

@@ -11,7 +11,9 @@ from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declar
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Writer, double
 
 _LLVM = {"f": "double", "i": "i64", "b": "i1", "none": "void"}
-_INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor", "ceil")} | {"abs": "llvm.fabs.f64"}
+_INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor", "ceil")} | {
+    "abs": "llvm.fabs.f64"
+}
 _TWO = ("pow", "atan2", "fmod", "remainder", "copysign")
 _NUMBERS = {"+": "fadd contract", "-": "fsub contract", "*": "fmul contract", "/": "fdiv"}
 _INTEGERS = {
@@ -74,7 +76,9 @@ def routine_module(program: source.Program, layout: MemoryLayout) -> str:
         f"declare double @{_INTRINSIC.get(name, name)}(double{', double' if name in _TWO else ''})"
         for name in functions
     ]
-    return "\n".join([*known, *(_RoutineWriter(routine, layout).text() for routine in program.routines)])
+    return "\n".join(
+        [*known, *(_RoutineWriter(routine, layout).text() for routine in program.routines)]
+    )
 
 
 def _llvm(kind: str) -> str:
@@ -106,10 +110,13 @@ class _RoutineWriter(Writer):
     def text(self) -> str:
         routine = self.routine
         parameters = [
-            "ptr %p" if kind == "memory" else f"{_llvm(kind)} %arg_{name}" for name, kind in routine.parameters.items()
+            "ptr %p" if kind == "memory" else f"{_llvm(kind)} %arg_{name}"
+            for name, kind in routine.parameters.items()
         ]
         linkage = "" if routine.exported else "internal "
-        inlining = "noinline " if routine.exported else ""  # it exists anyway: copies only take the compiler's time
+        inlining = (
+            "noinline " if routine.exported else ""
+        )  # it exists anyway: copies only take the compiler's time
         if not self._ended:
             self.end("ret void" if routine.returns == "none" else "unreachable")
         self.e.lines[:0] = self.head
@@ -174,7 +181,9 @@ class _RoutineWriter(Writer):
             self.end(f"br label %{test}")
         self.begin(after)
 
-    def looped(self, statements: Sequence[source.Statement], body: str, again: str, after: str) -> None:
+    def looped(
+        self, statements: Sequence[source.Statement], body: str, again: str, after: str
+    ) -> None:
         self.begin(body)
         self.loops.append((again, after))
         self.block(statements)
@@ -187,7 +196,9 @@ class _RoutineWriter(Writer):
         self.line(f"store i64 {start}, ptr {counter}")
         self.begin(test)
         now = self.put(f"load i64, ptr {counter}")
-        self.branch(self.put(f"icmp {'sgt' if s.step < 0 else 'slt'} i64 {now}, {stop}"), body, after)
+        self.branch(
+            self.put(f"icmp {'sgt' if s.step < 0 else 'slt'} i64 {now}, {stop}"), body, after
+        )
         self.begin(body)
         self.line(f"store i64 {now}, ptr %v_{s.name}")
         self.looped(s.body, self.fresh("inside"), following, after)
@@ -201,7 +212,9 @@ class _RoutineWriter(Writer):
         self.end(f"br label %{after if s.word == 'break' else again}")
 
     def on_Return(self, s: source.Return) -> None:
-        self.end("ret void" if s.value is None else f"ret {_llvm(s.value.kind)} {self.value(s.value)}")
+        self.end(
+            "ret void" if s.value is None else f"ret {_llvm(s.value.kind)} {self.value(s.value)}"
+        )
 
     # -- expressions ---------------------------------------------------------------------------------------------
 
@@ -232,7 +245,9 @@ class _RoutineWriter(Writer):
         index = self.value(x.place[0])
         if len(x.place) == 2:
             column = self.value(x.place[1])
-            index = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {index}, {x.array.width}')}, {column}")
+            index = self.put(
+                f"add nsw i64 {self.put(f'mul nsw i64 {index}, {x.array.width}')}, {column}"
+            )
         return self.put(f"getelementptr inbounds {_llvm(x.kind)}, ptr {base}, i64 {index}")
 
     def of_Element(self, x: source.Element) -> str:
@@ -251,7 +266,9 @@ class _RoutineWriter(Writer):
             better = self.of_two("<" if x.name == "min" else ">", kind, b, a)
             return self.put(f"select i1 {better}, {_llvm(kind)} {b}, {_llvm(kind)} {a}")
         if x.name in _TWO:
-            return self.put(f"call double @{_INTRINSIC.get(x.name, x.name)}(double {values[0]}, double {values[1]})")
+            return self.put(
+                f"call double @{_INTRINSIC.get(x.name, x.name)}(double {values[0]}, double {values[1]})"
+            )
         return self.of_two(x.name, kind, *values)
 
     def of_two(self, name: str, kind: str, a: str, b: str) -> str:

@@ -46,7 +46,21 @@ Function: TypeAlias = Callable[..., Any]
 _KINDS = {"float": "f", "Scalar": "f", "S": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
           "Packed": "packed", "None": "none"}  # fmt: skip
 MATHEMATICS = tuple(
-    ["sqrt", "exp", "expm1", "log", "tanh", "pow", "sin", "cos", "tan", "atan2", "fmod", "remainder", "copysign"]
+    [
+        "sqrt",
+        "exp",
+        "expm1",
+        "log",
+        "tanh",
+        "pow",
+        "sin",
+        "cos",
+        "tan",
+        "atan2",
+        "fmod",
+        "remainder",
+        "copysign",
+    ]
 )
 """Functions of :mod:`math` that C has under the same name."""
 _MATHEMATICS = {getattr(math, name): name for name in MATHEMATICS}
@@ -221,7 +235,9 @@ class Program:
     routines: list[Routine]
 
 
-def read_routines(memory: type[Declared], constants: Mapping[str, Constant], exported: Sequence[Function]) -> Program:
+def read_routines(
+    memory: type[Declared], constants: Mapping[str, Constant], exported: Sequence[Function]
+) -> Program:
     """Read functions and those that they call; raises TypeError where something in them is not of the subset."""
     reader = _Reader(memory, constants, exported)
     for function in exported:
@@ -230,7 +246,12 @@ def read_routines(memory: type[Declared], constants: Mapping[str, Constant], exp
 
 
 class _Reader:
-    def __init__(self, memory: type[Declared], constants: Mapping[str, Constant], exported: Sequence[Function]) -> None:
+    def __init__(
+        self,
+        memory: type[Declared],
+        constants: Mapping[str, Constant],
+        exported: Sequence[Function],
+    ) -> None:
         self.constants, self.fields = dict(constants), declared.fields(memory)
         self.shapes = {
             name: declared.shape_of(x, constants)
@@ -273,14 +294,22 @@ def _annotation(node: ast.expr | None) -> str:
 class _FunctionReader:
     """Reads one function."""
 
-    def __init__(self, reader: _Reader, node: ast.FunctionDef, routine: Routine, scope: Mapping[str, Any]) -> None:
+    def __init__(
+        self, reader: _Reader, node: ast.FunctionDef, routine: Routine, scope: Mapping[str, Any]
+    ) -> None:
         self.reader, self.routine, self.scope = reader, routine, scope
         self.constants = reader.constants
-        self.memory = next((name for name, kind in routine.parameters.items() if kind == "memory"), "")
+        self.memory = next(
+            (name for name, kind in routine.parameters.items() if kind == "memory"), ""
+        )
         self.known = {"__builtins__": {}, self.memory: SimpleNamespace(**reader.constants)}
-        self.variables = {name: kind for name, kind in routine.parameters.items() if kind in ("f", "i", "b")}
+        self.variables = {
+            name: kind for name, kind in routine.parameters.items() if kind in ("f", "i", "b")
+        }
         routine.body.extend(self.block(node.body))
-        routine.variables.update((k, v) for k, v in self.variables.items() if k not in routine.parameters)
+        routine.variables.update(
+            (k, v) for k, v in self.variables.items() if k not in routine.parameters
+        )
 
     def refuse(self, node: ast.AST, words: str) -> NoReturn:
         line = getattr(node, "lineno", 0)
@@ -314,9 +343,14 @@ class _FunctionReader:
         if not isinstance(node.value, ast.Tuple) or len(target.elts) != len(node.value.elts):
             self.refuse(node, "as many values as names, please")
         values = [self.value(x) for x in node.value.elts]
-        held = [Variable(value.kind, f"held_{len(self.variables) + k}") for k, value in enumerate(values)]
+        held = [
+            Variable(value.kind, f"held_{len(self.variables) + k}")
+            for k, value in enumerate(values)
+        ]
         self.variables |= {x.name: x.kind for x in held}
-        first: list[Statement] = [Assign(x.name, value) for x, value in zip(held, values, strict=True)]
+        first: list[Statement] = [
+            Assign(x.name, value) for x, value in zip(held, values, strict=True)
+        ]
         return first + [self.assigned(x, value) for x, value in zip(target.elts, held, strict=True)]
 
     def on_AnnAssign(self, node: ast.AnnAssign) -> list[Statement]:
@@ -347,7 +381,11 @@ class _FunctionReader:
         return [While(self.truth(node.test), self.block(node.body))]
 
     def on_For(self, node: ast.For) -> list[Statement]:
-        if not (isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call) and not node.orelse):
+        if not (
+            isinstance(node.target, ast.Name)
+            and isinstance(node.iter, ast.Call)
+            and not node.orelse
+        ):
             self.refuse(node, "loop over a range")
         bounds = [self.converted(self.value(a), "i", a) for a in node.iter.args]
         start, stop = (Number("i", 0), bounds[0]) if len(bounds) == 1 else bounds[:2]
@@ -393,7 +431,11 @@ class _FunctionReader:
 
     def truth(self, node: ast.expr) -> Expression:
         value = self.value(node)
-        return value if value.kind == "b" else Operation("b", "!=", (self.converted(value, "i", node), Number("i", 0)))
+        return (
+            value
+            if value.kind == "b"
+            else Operation("b", "!=", (self.converted(value, "i", node), Number("i", 0)))
+        )
 
     def converted(self, value: Expression, kind: str, node: ast.AST) -> Expression:
         if value.kind == kind:
@@ -426,7 +468,11 @@ class _FunctionReader:
 
     def of_memory(self, node: ast.expr) -> TypeGuard[ast.Attribute]:
         """Whether an expression is a name in the memory."""
-        return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.memory
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self.memory
+        )
 
     def outside(self, node: ast.expr) -> Any:
         """The object that a name means in the routine's module."""
@@ -450,7 +496,11 @@ class _FunctionReader:
             shape = self.reader.shapes[node.attr]
             if self.reader.fields[node.attr].kind == "integers":
                 return Array("integers", node.attr, True)
-            return Array("matrix", node.attr, True, shape[1]) if len(shape) == 2 else Array("vector", node.attr, True)
+            return (
+                Array("matrix", node.attr, True, shape[1])
+                if len(shape) == 2
+                else Array("vector", node.attr, True)
+            )
         kind = self.routine.parameters.get(node.id) if isinstance(node, ast.Name) else None
         if not isinstance(node, ast.Name) or kind not in ("vector", "matrix", "integers", "packed"):
             self.refuse(node, "it is no array")
@@ -478,9 +528,13 @@ class _FunctionReader:
     def of_BinOp(self, node: ast.BinOp) -> Expression:
         return self.arithmetic(node, node.op, self.value(node.left), self.value(node.right))
 
-    def arithmetic(self, node: ast.AST, op: ast.operator, left: Expression, right: Expression) -> Expression:
+    def arithmetic(
+        self, node: ast.AST, op: ast.operator, left: Expression, right: Expression
+    ) -> Expression:
         def on(kind: str, name: str) -> Expression:
-            return Operation(kind, name, (self.converted(left, kind, node), self.converted(right, kind, node)))
+            return Operation(
+                kind, name, (self.converted(left, kind, node), self.converted(right, kind, node))
+            )
 
         if isinstance(op, (ast.Div, ast.Pow)):
             return on("f", "/" if isinstance(op, ast.Div) else "pow")
@@ -492,10 +546,15 @@ class _FunctionReader:
 
     def of_Compare(self, node: ast.Compare) -> Expression:
         sides = [self.value(x) for x in (node.left, *node.comparators)]
-        tests = [self.compared(node, op, *pair) for op, pair in zip(node.ops, pairwise(sides), strict=True)]
+        tests = [
+            self.compared(node, op, *pair)
+            for op, pair in zip(node.ops, pairwise(sides), strict=True)
+        ]
         return functools.reduce(lambda a, b: Operation("b", "and", (a, b)), tests)
 
-    def compared(self, node: ast.AST, op: ast.cmpop, left: Expression, right: Expression) -> Expression:
+    def compared(
+        self, node: ast.AST, op: ast.cmpop, left: Expression, right: Expression
+    ) -> Expression:
         if type(op) not in _COMPARISONS:
             self.refuse(node, "such a comparison is not of the subset")
         kind = "f" if "f" in (left.kind, right.kind) else "i"
@@ -532,11 +591,19 @@ class _FunctionReader:
             self.refuse(node, "give arguments without their names")
         if self.of_memory(node.func):
             return self.kernel_call(node, node.func.attr)
-        if isinstance(node.func, ast.Name) and node.func.id in _BUILT_IN and node.func.id not in self.scope:
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in _BUILT_IN
+            and node.func.id not in self.scope
+        ):
             return self.built_in(node, node.func.id)
         function = self.outside(node.func)
         if function is declared.row:
-            return Row("vector", self.array(node.args[0]), self.converted(self.value(node.args[1]), "i", node))
+            return Row(
+                "vector",
+                self.array(node.args[0]),
+                self.converted(self.value(node.args[1]), "i", node),
+            )
         if function in _PACKED:
             return self.packed_call(node, function)
         if (name := _MATHEMATICS.get(function)) or (name := _WHOLE.get(function)):
@@ -544,13 +611,21 @@ class _FunctionReader:
             number = Operation("f", name, operands)
             return number if function in _MATHEMATICS else Operation("i", "to_i", (number,))
         if function in _TESTS_OF_NUMBERS:
-            return Operation("b", _TESTS_OF_NUMBERS[function], (self.converted(self.value(node.args[0]), "f", node),))
+            return Operation(
+                "b",
+                _TESTS_OF_NUMBERS[function],
+                (self.converted(self.value(node.args[0]), "f", node),),
+            )
         if function in (spatial.minimum, spatial.maximum):
             return self.built_in(node, function.__name__[:3])
         if not inspect.isfunction(function):
             self.refuse(node, "it is no routine")
         routine = self.reader.read(function)
-        return Call(routine.returns, routine, self.arguments(node, node.args, list(routine.parameters.values())))
+        return Call(
+            routine.returns,
+            routine,
+            self.arguments(node, node.args, list(routine.parameters.values())),
+        )
 
     def arguments(
         self, node: ast.Call, expressions: Sequence[ast.expr], kinds: Sequence[str]
@@ -558,7 +633,9 @@ class _FunctionReader:
         if len(expressions) != len(kinds):
             self.refuse(node, f"{len(kinds)} arguments are expected")
         return tuple(
-            Variable("memory", self.memory) if kind == "memory" else self.converted(self.value(x), kind, x)
+            Variable("memory", self.memory)
+            if kind == "memory"
+            else self.converted(self.value(x), kind, x)
             for x, kind in zip(expressions, kinds, strict=True)
         )
 
@@ -574,7 +651,9 @@ class _FunctionReader:
         expressions = list(node.args)
         number = self.converted(self.value(expressions.pop(0)), "i", node) if several else None
         arrays = tuple(self.value(x) for x in expressions)
-        if len(arrays) != len(kernel.arguments) or any(x.kind not in ("vector", "matrix") for x in arrays):
+        if len(arrays) != len(kernel.arguments) or any(
+            x.kind not in ("vector", "matrix") for x in arrays
+        ):
             self.refuse(node, f"arrays are expected: {', '.join(kernel.arguments)}")
         return KernelCall("none", name, number, arrays)
 
@@ -584,7 +663,11 @@ class _FunctionReader:
             return self.converted(values[0], "f", node)
         if name == "int":
             value = values[0]
-            return Operation("i", "to_i", (value,)) if value.kind == "f" else self.converted(value, "i", node)
+            return (
+                Operation("i", "to_i", (value,))
+                if value.kind == "f"
+                else self.converted(value, "i", node)
+            )
         kind = "f" if "f" in [x.kind for x in values] else "i"
         converted = [self.converted(x, kind, node) for x in values]
         if name == "abs":

@@ -26,7 +26,7 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 # : Name → one line of help.  The module of that name has ``add_arguments(parser)`` and
 # ``run(arguments) -> exit code``.
 COMMANDS = {
-    "commission": "from a new arm to a tuned one: finds mistakes before the arm moves, then chooses gains",
+    "commission": "from a new arm to a tuned one: finds mistakes before motion, then chooses gains",
     "demo": "simulator and controller in two processes follow a trajectory",
     "equations": "equations of motion in symbols, as text, LaTeX or a page",
     "excite": "a motion that shows a robot's inertias and friction, within its limits",

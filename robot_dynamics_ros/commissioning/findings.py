@@ -27,7 +27,7 @@ ANNOUNCED: Mapping[str, str] = {
         "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm "
         "carries its own weight."
     ),
-    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
+    "twitch": "One joint after the other moves, at most 0.06 rad, no faster than 6 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
     "move": (
         "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way."

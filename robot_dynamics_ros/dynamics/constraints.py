@@ -4,7 +4,8 @@
 
 >>> import robot_dynamics_ros as rd
 >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
->>> loop = rd.Constraints(arm, [rd.hinge_constraint("closure", "tip", "world", point_b=(-2.0, 0.0, 0.0), axis_a=(0, 0, 1))])
+>>> hinge = rd.hinge_constraint("closure", "tip", "world", (0, 0, 0), (-2, 0, 0), (0, 0, 1))
+>>> loop = rd.Constraints(arm, [hinge])
 >>> q, v = loop.consistent_state([0.1, -0.8, -1.9], fixed=["joint1"])
 >>> loop.diagnose(q).mobility
 1

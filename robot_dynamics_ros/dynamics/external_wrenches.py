@@ -55,7 +55,9 @@ class WrenchGatherer:
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> model = rd.load_robot("six_axis")
     >>> efforts = rd.kernel(model, "external_efforts", external=True)
-    >>> gatherer, wrenches, tau = rd.WrenchGatherer(model), np.empty((model.nb, 6)), np.empty(model.nv)
+    >>> gatherer = rd.WrenchGatherer(model)
+    >>> wrenches = np.empty((model.nb, 6))
+    >>> tau = np.empty(model.nv)
     >>> held = {"tool0": np.array([0.0, 0.0, 0.0, 0.0, 0.0, -10.0])}
     >>> efforts(np.zeros(6), gatherer.gather(held, wrenches), tau) is tau
     True

@@ -85,7 +85,8 @@ def joint_wrenches(
             name, of the ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
 
     >>> import robot_dynamics_ros as rd
-    >>> rd.joint_wrenches(rd.load_robot("two_link"), "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] of each joint
+    >>> two_link = rd.load_robot("two_link")
+    >>> rd.joint_wrenches(two_link, "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] each
     (2, 6)
     """
     if joints is None and expressed_in == "child" and reduced_at == "joint":

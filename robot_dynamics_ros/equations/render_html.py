@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     import sympy
 
 _STYLE = """
-body { font: 11pt/1.45 Georgia, "Times New Roman", serif; max-width: 62em; margin: 2em auto; padding: 0 1em; color: #111; }
+body { font: 11pt/1.45 Georgia, "Times New Roman", serif; max-width: 62em;
+  margin: 2em auto; padding: 0 1em; color: #111; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 1.8em; border-bottom: 1px solid #ccc; }
 .equation { margin: 0.6em 0; overflow-x: auto; break-inside: avoid; }
-table { border-collapse: collapse; } td, th { padding: 0.15em 1.2em 0.15em 0; text-align: left; vertical-align: top; }
-@media print { body { max-width: none; margin: 0; font-size: 9.5pt; } .equation { overflow: visible; } }
+table { border-collapse: collapse; }
+td, th { padding: 0.15em 1.2em 0.15em 0; text-align: left; vertical-align: top; }
+@media print { body { max-width: none; margin: 0; font-size: 9.5pt; }
+  .equation { overflow: visible; } }
 """
 Write: TypeAlias = "Callable[[sympy.Expr], str]"
 _DOT = {1: "˙", 2: "¨"}

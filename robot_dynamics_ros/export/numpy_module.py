@@ -25,7 +25,8 @@ def _inputs(*given):
     for value, shape, name in given:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[array.ndim - len(shape):] != shape or array.ndim < len(shape):
-            raise ValueError(f"{name}: expected shape (..., {', '.join(map(str, shape))}), got {array.shape}")
+            expected = ", ".join(map(str, shape))
+            raise ValueError(f"{name}: expected shape (..., {expected}), got {array.shape}")
         arrays.append(array.reshape(array.shape[: array.ndim - len(shape)] + (-1,)))
     lead = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
     return [np.moveaxis(np.broadcast_to(a, lead + a.shape[-1:]), -1, 0) for a in arrays], lead

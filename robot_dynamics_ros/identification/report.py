@@ -484,7 +484,8 @@ def _as_html(text: str) -> list[str]:
             out.append(f"<h3>{html.escape(line[3:])}</h3>")
         elif line:
             out.append(
-                f"<p>{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>"
+                "<p>"
+                f"{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>"
             )
     return out
 

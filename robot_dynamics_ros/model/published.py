@@ -42,7 +42,9 @@ ARGUMENTS = {
     ),
     "offset": "(..., 3) the point, in the link's frame, m; its origin if not given.",
     "expressed_in": '``"world"`` or ``"link"`` axes.',
-    "representation": '``"rpy"``, URDF\'s fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).',
+    "representation": (
+        '``"rpy"``, URDF\'s fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).'
+    ),
     "damping": "makes it exist at singular poses, too; 0: none.",
     "gains": "fields of the law's class, by name.",
     "convention": '``"standard"`` or ``"modified"`` (Craig).',

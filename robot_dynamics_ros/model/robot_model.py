@@ -429,7 +429,8 @@ class RobotModel:
             ModelError: the name is taken.
 
         >>> import robot_dynamics_ros as rd
-        >>> robot = rd.load_robot("six_axis").with_frame("tcp", "tool0", rd.Pose.from_rpy((0, 0, 0.1)))
+        >>> offset = rd.Pose.from_rpy((0, 0, 0.1))
+        >>> robot = rd.load_robot("six_axis").with_frame("tcp", "tool0", offset)
         >>> rd.jacobian(robot, "zero", "tcp").shape
         (6, 6)
         """

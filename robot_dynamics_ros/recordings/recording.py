@@ -542,7 +542,7 @@ def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEf
     if kind.plain or recording.effort is None:
         return recording
     note = {
-        "torque_without_gravity": "the model's gravity was added to the recorded efforts, which are without",
+        "torque_without_gravity": "recorded efforts lack gravity; that of the model was added",
         "link_torque": (
             "recorded efforts are those at the links: rotors and friction are left out of the robot"
         ),

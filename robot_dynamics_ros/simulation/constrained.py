@@ -26,7 +26,8 @@ class ConstrainedPlant(Plant):
 
     >>> import robot_dynamics_ros as rd
     >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
-    >>> loop = rd.Constraints(arm, [rd.point_constraint("closure", "tip", point_b=(-2.0, 0.0, 0.0))])
+    >>> pin = rd.point_constraint("closure", "tip", point_b=(-2.0, 0.0, 0.0))
+    >>> loop = rd.Constraints(arm, [pin])
     >>> plant = rd.ConstrainedPlant(loop, 1e-3, q0=loop.consistent_state([0.1, 1.2, 1.5])[0])
     >>> for _ in range(100):
     ...     plant.step([0.0, 0.0, 0.0])

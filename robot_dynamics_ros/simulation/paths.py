@@ -126,7 +126,9 @@ def center_of_mass_paths(
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> limb = rd.limb(2)
     >>> t = np.linspace(0, 1, 50)[:, None]
-    >>> rd.center_of_mass_paths(limb, np.hstack([t, 2 * t]), np.hstack([1 + 0 * t, 2 + 0 * t])).links
+    >>> q = np.hstack([t, 2 * t])
+    >>> v = np.hstack([1 + 0 * t, 2 + 0 * t])
+    >>> rd.center_of_mass_paths(limb, q, v).links
     ('segment1', 'segment2')
 
     Args:

@@ -44,7 +44,8 @@ _POLICY = (
 _FIT = """<script>{{
 const cameras = {cameras}, shape = innerWidth / innerHeight;
 const [, position, target] = cameras.findLast(([aspect]) => aspect <= shape) || cameras[0];
-history.replaceState(null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
+history.replaceState(
+  null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
 }}</script>"""
 _ASPECTS = (0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0)
 _NOTICE = (

@@ -60,7 +60,8 @@ _FRAMES = """
 const draw = requestAnimationFrame, due = new Set();
 window.framesDue = () => due.size;
 window.requestAnimationFrame = (work) => {{
-    const number = setTimeout(() => draw((time) => {{ if (due.delete(number)) work(time); }}), {pause});
+    const number = setTimeout(
+      () => draw((time) => {{ if (due.delete(number)) work(time); }}), {pause});
     due.add(number);
     return number;
 }};
@@ -70,7 +71,8 @@ window.cancelAnimationFrame = (number) => due.delete(number);
 _TO_BLOB = """
 HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
     const [head, data] = this.toDataURL(type, quality).split(",");
-    done(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], {type: head.slice(5).split(";")[0]}));
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+    done(new Blob([bytes], {type: head.slice(5).split(";")[0]}));
 };
 """
 

@@ -34,7 +34,10 @@ if (!window.robotSeek) {{
     const over = event.target.closest &amp;&amp; event.target.closest('.u-over');
     if (!over || !(event.buttons &amp; 1)) return;
     let near = over, found = null;
-    while (near &amp;&amp; !found) {{ near = near.parentElement; found = near &amp;&amp; near.querySelector('[data-slider]'); }}
+    while (near &amp;&amp; !found) {{
+      near = near.parentElement;
+      found = near &amp;&amp; near.querySelector('[data-slider]');
+    }}
     const track = found &amp;&amp; document.getElementById(found.dataset.slider);
     const field = track &amp;&amp; track.parentElement.querySelector('input:not([type=hidden])');
     if (!field) return;
@@ -44,7 +47,8 @@ if (!window.robotSeek) {{
     set.call(field, (share * Number(found.dataset.last)).toFixed(4));
     field.dispatchEvent(new Event('input', {{bubbles: true}}));
   }};
-  for (const kind of ['mousedown', 'mousemove', 'pointerdown']) document.addEventListener(kind, seek, true);
+  for (const kind of ['mousedown', 'mousemove', 'pointerdown'])
+    document.addEventListener(kind, seek, true);
 }}
 mark.dataset.last = last;">"""
 

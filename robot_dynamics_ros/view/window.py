@@ -44,7 +44,8 @@ MOST_MESSAGES = 100_000
 WITHOUT_ROOM = """
 const load = fetch;
 window.fetch = (what, ...more) =>
-    String(what.url ?? what).startsWith("data:image/jpeg") ? new Promise(() => {}) : load(what, ...more);
+    String(what.url ?? what).startsWith("data:image/jpeg")
+      ? new Promise(() => {}) : load(what, ...more);
 """
 """A script for the head of a page, which then never gets the picture of a room: viser's page begins
 with it, and a replay returns to it whenever it starts over, until the lights of :class:`Window`

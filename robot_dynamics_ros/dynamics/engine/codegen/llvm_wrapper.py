@@ -356,8 +356,6 @@ def _router(keys: int) -> str:
     w.line(f"ret ptr {w.put(f'tail call ptr {code}(ptr {wrapper}, ptr {rest}, i64 {count})')}")
     w.start("slow")
     slow = f"ptr {w.put(f'load ptr, ptr {table}')}"
-    w.line(
-        "ret ptr "
-        f"{w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}"
-    )
+    call = f"tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)"
+    w.line(f"ret ptr {w.put(call)}")
     return w.function(f"ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind")

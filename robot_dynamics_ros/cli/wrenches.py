@@ -35,7 +35,7 @@ from robot_dynamics_ros.recordings.compute import (
     compute_each,
 )
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
-from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES
+from robot_dynamics_ros.recordings.smoothing import POLYNOMIAL_ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.write import (
     draw_parts,
     draw_paths,
@@ -99,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--observer", "FRAME", text, "")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
-    add("--order", take.at_least_one, "order of the local polynomials", ORDER)
+    add("--order", take.at_least_one, "order of the local polynomials", POLYNOMIAL_ORDER)
     add(
         "--velocity",
         VELOCITIES,

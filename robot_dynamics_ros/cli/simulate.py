@@ -147,9 +147,8 @@ def run(options: argparse.Namespace) -> int:
         reference = rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)
-        if length >= motion.duration:
-            arrived = rehearsed.arrived
-            reason = rehearsed.reason()
+        arrived = rehearsed.arrived
+        reason = rehearsed.reason()
     _report(options, done, reference, arrived, reason)
     _write(options, done, reference)
     return 0 if arrived else 1

@@ -201,26 +201,32 @@ class RobotModel:
 
     def lock(
         self,
-        names: str | Iterable[str],
+        names: str | Iterable[str] | Mapping[str, ArrayLike],
         at: str | ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> RobotModel:
         """The robot with some joints fixed; whatever mimics them is fixed with them.
 
         Args:
-            names: joints to lock, by name; not mimic joints, which follow their masters.
+            names: joints to lock, by name, or joint → position; not mimic joints, which follow
+                their masters.
             at: where: a configuration of this robot, (nq,) or a name, or joint → position for all
                 of ``names`` (a number, or as many as the joint has coordinates); the zero
                 configuration if not given.
 
         Raises:
             UnknownNameError: there is no such moving joint.
-            ArgumentError: a mimic joint is named, or positions are missing, not finite or of the
-                wrong number.
+            ArgumentError: a mimic joint is named, or positions are missing, not finite, of the
+                wrong number, or given twice.
 
         >>> import robot_dynamics_ros as rd
         >>> rd.limb(3).lock("joint2", at={"joint2": 0.5}).joint_names
         ('joint1', 'joint3')
         """
+        if isinstance(names, Mapping):
+            if at is not None:
+                problem = "positions are given twice, in names and in at"
+                raise ArgumentError(problem, where="lock", remedy="Leave at out.")
+            at = names
         positions = _locked_positions(self, [names] if isinstance(names, str) else list(names), at)
         return self.replace(description=edit.lock(self.description, positions))
 

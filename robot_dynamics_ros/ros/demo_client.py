@@ -15,14 +15,14 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
-from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
+from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.topics import topic_token
 
 _CONTROLLER = "computed_torque_controller"
@@ -76,6 +76,11 @@ class DemoClient:
         # what the description does not explain, as the controller last said
         self.gaps: tuple[str, ...] = ()
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
+        # what the controller last said about a trajectory: a word, a colon, the reason
+        self.trajectory_status = ""
+        node.create_subscription(
+            String, f"{_CONTROLLER}/trajectory_status", self._on_trajectory_status, LATCHED
+        )
         self._trajectories = node.create_publisher(
             JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT
         )
@@ -95,10 +100,22 @@ class DemoClient:
                     entry.value for entry in status.values if entry.key.startswith("description ")
                 )
 
+    def _on_trajectory_status(self, message: String) -> None:
+        self.trajectory_status = message.data
+
+    @property
+    def refused(self) -> str:
+        """Why the controller has refused the trajectory, or ended it; ``""`` if it has not."""
+        word, _, reason = self.trajectory_status.partition(": ")
+        return f"{word}: {reason}" if word in ("refused", "aborted", "canceled") else ""
+
     def ready(self) -> bool:
         """Whether joint states and commands flow and the controller listens for trajectories."""
         return bool(
-            self.state.stamp and self._commands and self._trajectories.get_subscription_count()
+            self.state.stamp
+            and self._commands
+            and self.trajectory_status
+            and self._trajectories.get_subscription_count()
         )
 
     def spin_until(self, condition: Callable[[], bool], timeout: float) -> bool:
@@ -113,6 +130,7 @@ class DemoClient:
     def send(self, message: JointTrajectory) -> None:
         """Send a trajectory and keep everything heard from now on."""
         self._recording = True
+        self.trajectory_status = "sent"
         self._trajectories.publish(message)
 
     def recording(self, start: int) -> Recording:

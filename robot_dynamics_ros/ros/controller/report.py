@@ -62,7 +62,10 @@ class ControllerReport:
         """
         self._controller = controller
         self._fixed_budget = budget > 0.0
-        self._budget = budget * 1e3 if budget > 0.0 else math.inf
+        if budget > 0.0:
+            self._budget = budget * 1e3
+        else:
+            self._budget = math.inf
         self._goal = None
         self._payload = None
         self._refused = ""
@@ -124,7 +127,10 @@ class ControllerReport:
         return True
 
     def _log_changes(self) -> None:
-        mode = self._controller.mode if self._controller is not None else None
+        if self._controller is not None:
+            mode = self._controller.mode
+        else:
+            mode = None
         if mode is not self._mode:
             if mode is Mode.SAFE and self._controller is not None:
                 # a robot that comes and goes would fill the log: each reason at once, then every
@@ -158,11 +164,10 @@ class ControllerReport:
         """Once, and when it has changed by a tenth: rates fall."""
         if abs(frequency - self._frequency) > 0.1 * frequency:
             self._frequency = frequency
-            reason = (
-                "robustness.bandwidth"
-                if frequency >= 0.999 * robustness.bandwidth
-                else "the delay allows no more"
-            )
+            if frequency >= 0.999 * robustness.bandwidth:
+                reason = "robustness.bandwidth"
+            else:
+                reason = "the delay allows no more"
             self.say(
                 f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is "
                 f"{delay * 1e3:.3g} ms late"
@@ -191,7 +196,10 @@ class ControllerReport:
             values["payload"] = _payload_text(controller.payload)
             if self._refused:
                 values["last trajectory refused"] = self._refused
-            safe_reason = controller.safe_reason if self._mode is Mode.SAFE else ""
+            if self._mode is Mode.SAFE:
+                safe_reason = controller.safe_reason
+            else:
+                safe_reason = ""
             if controller.options.robustness is not None:
                 frequency, delay = controller.feedback_frequency
                 more = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}

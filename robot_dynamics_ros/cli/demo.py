@@ -319,6 +319,7 @@ def _follow(
     robot stands at the goal.
     """
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
+    from robot_dynamics_ros.ros.controller_client import SENT
 
     def still() -> bool:
         return float(np.abs(client.state.velocity).max()) < 0.05
@@ -344,7 +345,7 @@ def _follow(
         )
     )
     print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
-    client.spin_until(lambda: _alive(nodes) and client.trajectory_status != "sent", _ANSWER)
+    client.spin_until(lambda: _alive(nodes) and client.trajectory_status != SENT, _ANSWER)
     if client.refused:
         return _not_arrived(Followed(motion, start, client.refused))
     worst = np.zeros(model.nv)

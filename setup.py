@@ -180,7 +180,7 @@ setup(
     entry_points={
         "console_scripts": [
             *(f"{PREFIX}{node} = {NAME}.ros.main:{node}" for node in NODES),
-            f"robot_dynamics = {NAME}.cli.main:main",
+            f"robot_dynamics = {NAME}.cli.entry:main",
         ]
     },
 )

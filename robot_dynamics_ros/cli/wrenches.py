@@ -183,7 +183,7 @@ _NEEDED = {
 
 
 def _formats(words: str | None) -> list[str]:
-    """What to write, decided before anything is computed: what was asked for, if it can be
+    """Formats to write, decided before anything is computed: what was asked for, if it can be
     written; without words all that can.
     """
     missing = {word for word, (package, _) in _NEEDED.items() if find_spec(package) is None}

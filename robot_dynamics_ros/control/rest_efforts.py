@@ -1,5 +1,5 @@
-"""What settings make the joints hold at rest, beside what the joints can: a wrong unit is refused
-before it throws the arm.
+"""Efforts that settings ask of the joints at rest, beside the effort limits: a wrong unit is
+refused before it throws the arm.
 
 At rest nothing but gravity, known wrenches and dry friction asks for effort.  A setting that asks
 for more than the effort limits can only be a mistake, mostly grams for kilograms or mm for m.

@@ -14,7 +14,7 @@ import functools
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -444,6 +444,18 @@ class RobotModel:
         # looks are as before
         description = dataclasses.replace(robot.description, source=self.description.source)
         return robot.replace(description=description)
+
+
+def _refuse_assignment(model: RobotModel, name: str, _value: object) -> None:
+    """Say how another robot is made of this one, which stays as it is."""
+    remedy = f"Make another one: model = model.replace({name}=…)"
+    if name not in {f.name for f in fields(RobotModel)}:
+        remedy = "It has no such attribute"
+    raise FrozenInstanceError(f"{name}: a RobotModel is constant. {remedy}.")
+
+
+# a frozen dataclass refuses to have this method written in its body
+RobotModel.__setattr__ = _refuse_assignment  # type: ignore[method-assign,assignment]
 
 
 def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:

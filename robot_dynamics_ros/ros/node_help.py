@@ -1,4 +1,4 @@
-"""What ``--help`` of a node prints: how it is started, examples, and its parameters.
+"""The help of a node, printed for ``--help``: how it is started, examples, and its parameters.
 
 It needs neither the middleware nor NumPy, so that it answers where ROS 2 is not installed.
 """

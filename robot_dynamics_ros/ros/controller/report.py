@@ -25,6 +25,11 @@ from robot_dynamics_ros.ros.transport.reports import (
 )
 
 _MILLISECONDS = 1e-6
+# share by which the feedback must have changed to be worth a line
+FEEDBACK_CHANGE = 0.1
+# s that it must have stayed so: lateness of a busy machine comes and goes, and the log would
+# alternate between two lines
+LASTING_CHANGE_S = 10
 
 
 class ControllerReport:
@@ -53,6 +58,7 @@ class ControllerReport:
         self._mode: Mode | None = None
         self._cycles = 0
         self._frequency = 0.0
+        self._seconds_changed = 0
         self._fixed_budget = False
         self._budget = math.inf
 
@@ -161,8 +167,13 @@ class ControllerReport:
                 self._background.call(self._log_end, goal)
 
     def _log_feedback(self, robustness: Robustness, frequency: float, delay: float) -> None:
-        """Once, and when it has changed by a tenth: rates fall."""
-        if abs(frequency - self._frequency) > 0.1 * frequency:
+        """Once, and when it has changed by a tenth for some time: rates fall."""
+        if abs(frequency - self._frequency) <= FEEDBACK_CHANGE * frequency:
+            self._seconds_changed = 0
+            return
+        self._seconds_changed += 1
+        if self._frequency == 0.0 or self._seconds_changed > LASTING_CHANGE_S:
+            self._seconds_changed = 0
             self._frequency = frequency
             if frequency >= 0.999 * robustness.bandwidth:
                 reason = "robustness.bandwidth"

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
@@ -32,6 +33,7 @@ from robot_dynamics_ros.control.reference.goal import (
 from robot_dynamics_ros.control.reference.reference import PreparedMotion
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.rest_efforts import check_feed_forward, check_gravity_at_rest
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
@@ -103,6 +105,7 @@ class JointController(CycleRunner):
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
         law = law.check(model)
+        check_gravity_at_rest(model)
         super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
         self.reference, self.error, self.wrenches = (
@@ -226,9 +229,23 @@ class JointController(CycleRunner):
         return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
 
     def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
-        if len(trajectory):
-            return self.motion.prepare(trajectory, t)
-        return None
+        if not len(trajectory):
+            return None
+        motion = self.motion.prepare(trajectory, t)
+        if trajectory.effort is not None and self.options.trajectory_effort == "add":
+            self._check_efforts(trajectory.joint_names, trajectory.effort, "trajectory, effort")
+        return motion
+
+    def _check_efforts(self, joint_names: Sequence[str], effort: ArrayLike, where: str) -> None:
+        """Refuse efforts to be added, (…, k) of these joints, that are beyond the limits alone."""
+        effort = np.asarray(effort, dtype=float)
+        every = np.zeros((*effort.shape[:-1], self.model.nv))
+        columns = [self.model.joint_names.index(name) for name in joint_names]
+        every[..., columns] = effort
+        try:
+            check_feed_forward(self.model, every, where)
+        except ArgumentError as error:
+            raise TrajectoryRejected(error.problem, where=where, remedy=error.remedy) from None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
@@ -282,6 +299,13 @@ class JointController(CycleRunner):
         to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
+        adds = self.options.trajectory_effort == "add"
+        # a wrong length, and unknown names, are refused with the rest of the point
+        known = len(point.effort) == len(joint_names) and set(joint_names) <= set(
+            self.model.joint_names
+        )
+        if adds and known and len(point.effort):
+            self._check_efforts(joint_names, point.effort, "set-point, effort")
         self.motion.stream(joint_names, point, t)
         self.p.mode[0] = STREAM
 

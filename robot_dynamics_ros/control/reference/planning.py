@@ -71,7 +71,8 @@ def plan_move(
     duration: float | None = None,
     samples: int = 101,
 ) -> Trajectory:
-    """A straight move in joint space, at rest at both ends, with smooth acceleration.
+    """A straight move in joint space, at rest at both ends, with smooth acceleration; or one
+    through several waypoints.
 
     All joints follow q0 + (q1 − q0) s(t/T), s the quintic with rest at both ends.  T is the
     shortest time for which velocity, acceleration and effort stay within their limits; the effort
@@ -79,7 +80,9 @@ def plan_move(
 
     Args:
         model: joints of one degree of freedom each.
-        q0, q1: (n,) start and goal; continuous joints take the short way round.
+        q0, q1: (n,) start and goal; continuous joints take the short way round.  ``q1`` may be
+            (k, n), waypoints in order: the move passes them at speed, in equal times, as
+            ``scale`` of the velocity and effort limits allows.
         scale: factor on velocity limits and accelerations, above 0 to 1.
         acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit
             in 0.25 s.
@@ -98,6 +101,8 @@ def plan_move(
             short.
     """
     check_controllable(model)
+    if np.ndim(q1) == 2:
+        return _move_through(model, q0, np.asarray(q1, dtype=float), scale, duration)
     q0, q1 = (
         vector(q, model.nq, name, joints=model.joint_names) for q, name in ((q0, "q0"), (q1, "q1"))
     )
@@ -143,6 +148,32 @@ def plan_move(
     end = math.ceil(shortest * NANOSECONDS)
     points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
     return Trajectory.from_points(model.joint_names, points)
+
+
+def _move_through(
+    model: RobotModel, q0: ArrayLike, waypoints: Array, scale: float, duration: float | None
+) -> Trajectory:
+    """A move through waypoints (k, n), each within the limits."""
+    names = model.joint_names
+    visits = np.vstack(
+        [vector(q0, model.nq, "q0", joints=names)]
+        + [vector(q, model.nq, f"q1[{k}]", joints=names) for k, q in enumerate(waypoints)]
+    )
+    for k, q in enumerate(visits):
+        check_within_limits(model, q, "q0" if k == 0 else f"q1[{k - 1}]")
+    remedy = "It is a factor on the limits."
+    expect(0.0 < scale <= 1.0, "a number above 0, up to 1", scale, "scale", remedy)
+    nothing = np.zeros_like(visits)
+    motion = _within_limits(model, visits, nothing, 0.1 * (len(visits) - 1), scale, math.inf)
+    if motion is None:
+        raise _too_weak(model, visits[0], "on the way", scale)
+    if duration is None:
+        return motion.trajectory()
+    if duration < motion.duration * (1.0 - 1e-9):
+        problem = f"{duration!r} s is too short, the limits need {motion.duration:.4g} s"
+        remedy = "Allow more time, or raise scale."
+        raise TrajectoryError(problem, where="duration", got=duration, remedy=remedy)
+    return motion.trajectory(duration / motion.duration)
 
 
 def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:

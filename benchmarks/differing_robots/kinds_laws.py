@@ -127,9 +127,14 @@ class FunctionLaw(Contender):
         self.before = t
         effort = self.law(dt, *desired, q, v)
         self.fault = getattr(self.law, "fault", "")
-        effort = np.clip(effort, -self.model.effort_limit, self.model.effort_limit)
+        effort = clipped(effort, -self.model.effort_limit, self.model.effort_limit)
         self.last = effort - rd.gravity_forces(self.model, q) if self.robot_holds else effort
         return self.last
+
+
+def clipped(x: Vector, low: Vector | float, high: Vector | float) -> Vector:
+    """``x`` between two bounds; numpy's own clip takes five times as long for seven numbers."""
+    return np.minimum(np.maximum(x, low), high)
 
 
 class ModelLaw:
@@ -184,7 +189,7 @@ class PlainPID(PlainPD):
 
     def __call__(self, dt, q_d, v_d, a_d, q, v):
         bound = 0.5 * self.limit
-        self.z = np.clip(self.z + 2.0 * self.K * (q_d - q) * dt, -bound, bound)
+        self.z = clipped(self.z + 2.0 * self.K * (q_d - q) * dt, -bound, bound)
         return super().__call__(dt, q_d, v_d, a_d, q, v) + self.z
 
 
@@ -230,7 +235,7 @@ class LightJoints:
             misfit = float(np.square(missing - v * rotor).sum())
             moved = np.abs(v).max(0) > 0.25 * np.abs(acted).max(0) / np.diag(self.mass)
             if misfit < best[0]:
-                best = misfit, np.where(moved, np.clip(rotor, 0.0, usual), usual)
+                best = misfit, np.where(moved, clipped(rotor, 0.0, usual), usual)
         return best[1]
 
 
@@ -290,16 +295,16 @@ class Plain(ModelLaw):
         sense = np.sign(v_d)
         self.side = np.where(moving, sense + (self.side - sense) * keeps, self.side)
         model = self.inverse_dynamics(q_d, v_d, a_d) + self.rotor * a_d
-        bounded = np.clip(self.K * (q_d - q), -half, half)
+        bounded = clipped(self.K * (q_d - q), -half, half)
         loop = bounded + self.D * (v_d - v)
         effort = model + self.friction * self.side + loop + self.integral
         winds = (np.abs(effort) >= self.limit) & (np.sign(effort) == np.sign(bounded))
-        self.integral = np.clip(
+        self.integral = clipped(
             self.integral + np.where(winds, 0.0, 2.0 * dt * bounded), -half, half
         )
         self.learn(dt, v_d, loop + self.integral)
         effort = model + self.friction * self.side + loop + self.integral + pulsed
-        return np.clip(effort, -self.limit, self.limit)
+        return clipped(effort, -self.limit, self.limit)
 
     def learn(self, dt, v_d, added):
         """Friction by least squares of what the feedback adds while the joints move."""
@@ -307,7 +312,7 @@ class Plain(ModelLaw):
         noise = 0.02**2 * 0.1 / dt
         gain = np.where(used, self.spread / (self.spread + noise), 0.0)
         surprise = added - self.offset
-        learned = np.clip(self.friction + gain * surprise * self.side, 0.0, 0.12 * self.limit)
+        learned = clipped(self.friction + gain * surprise * self.side, 0.0, 0.12 * self.limit)
         # what friction takes over, the integral gives
         self.integral = self.integral - (learned - self.friction) * self.side
         self.friction = learned

@@ -260,6 +260,7 @@ class _Run:
             kind.drift != (1.0, 1.0) or kind.breakaway != 1.0 or kind.drawn
         )
         total = round(self.end / T)
+        self.grid = [self.plan.at(k * T) for k in range(total + 1)]
         why = ""
         before: tuple[Vector, Vector] | None = None
         for k in range(total):
@@ -293,7 +294,10 @@ class _Run:
                         law.follow(self.plan.trajectory(sent, robot.difference.claim.joint_names),
                                    self.plan.begins[sent])
                         sent += 1
-                    command = law.update(stamp, q, v, self.plan.at(stamp))
+                    on_grid = round(stamp / T)
+                    exactly = on_grid <= total and abs(stamp - on_grid * T) < 1e-9
+                    desired = self.grid[on_grid] if exactly else self.plan.at(stamp)
+                    command = law.update(stamp, q, v, desired)
                     seen = now
                     if not np.isfinite(command).all():
                         why = "not finite"
@@ -311,20 +315,21 @@ class _Run:
                 if safe is not None:
                     order += 1
                     heapq.heappush(queue, (i + round(late / h), order, "effort", safe))
-            self._record(t, command)
-            why = why or self._astray(t)
+            self._record(k, command)
+            if k % 10 == 0:
+                why = why or self._astray(t)
             if why:
                 break
         return self._figures(why)
 
-    def _record(self, t: float, command: Vector) -> None:
-        robot = self.robot
-        for name, value in zip(
-            self.rows,
-            (t, robot.q.copy(), robot.v.copy(), self.plan.at(t + self.period)[0], command.copy()),
-            strict=True,
-        ):
-            self.rows[name].append(value)
+    def _record(self, k: int, command: Vector) -> None:
+        """What is true at the end of the period ``k``."""
+        rows = self.rows
+        rows["t"].append((k + 1) * self.period)
+        rows["q"].append(self.robot.q.copy())
+        rows["v"].append(self.robot.v.copy())
+        rows["desired"].append(self.grid[k + 1][0])
+        rows["effort"].append(command.copy())
 
     def _astray(self, t: float) -> str:
         """Why the robot is lost, or ""."""

@@ -32,7 +32,15 @@ __all__ = ["kinds_table", "run_kinds", "summarize"]
 COLUMNS = ("goal", "way", "swing", "force", "rough", "step", "speed")
 WORSE = 1.1
 """A median that has grown by this factor is worse; smaller by it, better."""
-TINY = {"goal": 0.2, "way": 0.3, "swing": 0.3, "force": 5.0, "rough": 0.1, "step": 1.0, "speed": 0.1}
+TINY = {
+    "goal": 0.2,
+    "way": 0.3,
+    "swing": 0.3,
+    "force": 5.0,
+    "rough": 0.1,
+    "step": 1.0,
+    "speed": 0.1,
+}
 """Differences that are not told apart: mrad, N, % of the limit, share of the speed limit."""
 
 
@@ -150,6 +158,8 @@ def _figure(values: tuple[float, float, float] | None) -> str:
     if values is None:
         return "–"
     median, least, most = values
+    if most - least <= 0.01 * most:
+        return f"{median:.2g}"
     return f"{median:.2g} [{least:.2g} {most:.2g}]"
 
 
@@ -194,9 +204,8 @@ def compare(before: Sequence[dict], after: Sequence[dict]) -> str:
             for name in ("lost", "swings"):
                 if was[name] != now[name]:
                     verdict = "worse" if now[name] > was[name] else "better"
-                    lines.append(
-                        f"{verdict}: {kind} {law} {name}: {was[name]} -> {now[name]} of {now['runs']}"
-                    )
+                    change = f"{was[name]} -> {now[name]} of {now['runs']}"
+                    lines.append(f"{verdict}: {kind} {law} {name}: {change}")
             for name in ("goal", "way", "swing", "rough", "step", "speed"):
                 if name in was and name in now:
                     a = was[name][0]
@@ -210,7 +219,8 @@ def compare(before: Sequence[dict], after: Sequence[dict]) -> str:
 def main() -> int:
     """Print the table and write the runs."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.differing_robots.kinds", description=(__doc__ or "").split("\n")[0]
+        prog="python -m benchmarks.differing_robots.kinds",
+        description=(__doc__ or "").split("\n")[0],
     )
     parser.add_argument("--kinds", default="all", help="names or groups by commas (default: all)")
     parser.add_argument(
@@ -257,4 +267,3 @@ def main() -> int:
 
 if __name__ == "__main__":
     raise SystemExit(main())
-

@@ -238,11 +238,7 @@ def kinds_of(words: str) -> dict[str, Kind]:
     """
     out: dict[str, Kind] = {}
     for word in words.split(","):
-        found = {
-            name: kind
-            for name, kind in KINDS.items()
-            if word in ("all", name, kind.group)
-        }
+        found = {name: kind for name, kind in KINDS.items() if word in ("all", name, kind.group)}
         if not found:
             groups = sorted({kind.group for kind in KINDS.values()})
             raise ValueError(f"no kind {word!r}: name groups {groups} or kinds {list(KINDS)}")

@@ -105,8 +105,12 @@ class FunctionLaw(Contender):
     """A law that is a function of the desired motion and the state."""
 
     def __init__(
-        self, make: Callable[[rd.RobotModel, float], LawFunction], model: rd.RobotModel,
-        period: float, *, robot_holds: float = 0.0,
+        self,
+        make: Callable[[rd.RobotModel, float], LawFunction],
+        model: rd.RobotModel,
+        period: float,
+        *,
+        robot_holds: float = 0.0,
     ) -> None:
         self.law = make(model, period)
         self.model = model

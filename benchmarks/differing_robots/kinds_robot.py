@@ -22,7 +22,8 @@ from benchmarks.differing_robots.differences import (
 )
 from benchmarks.differing_robots.kinds_cases import Kind
 from benchmarks.differing_robots.kinds_laws import ROTOR_LIMIT, USUAL_ROTOR
-from robot_dynamics_ros.simulation.mujoco_engine.convert import robot_spec
+from robot_dynamics_ros.simulation.effects.gears import GearTable
+from robot_dynamics_ros.simulation.mujoco_engine.convert import MOTOR, add_gears, robot_spec
 from robot_dynamics_ros.simulation.mujoco_engine.world import MujocoOptions
 
 __all__ = ["HELD_OUT", "MAIN_ARMS", "KindArm", "KindRobot", "Scene", "kind_arm", "make_scene"]
@@ -45,6 +46,8 @@ WALL_STIFFNESS = 2e4
 """N/m, of walls and tables: steel frames with an arm's flange on them."""
 WALL_DAMPING = 200.0
 """N s/m, of the same."""
+SPRING_DAMPING = 0.06
+"""Of springs in gears: twice their damping ratio of 3 %."""
 TABLE_FRICTION = 0.3
 TABLE_DEPTH = 3e-3
 """m that the motion leads into the table."""
@@ -75,10 +78,7 @@ def kind_arm(name: str) -> KindArm:
 def load_arm_of(arm: Arm) -> rd.RobotModel:
     """The arm with its finger: eight joints, one more than arms have."""
     file = arm.file
-    path = next(
-        path
-        for path in (rd_path(file),)
-    )
+    path = next(path for path in (rd_path(file),))
     model = rd.load_urdf(path, inertia_check="warn")
     others = [name for name in model.joint_names if not name.startswith(arm.joints)]
     return model.lock(others) if others else model
@@ -215,7 +215,9 @@ def _moves(
         start = np.clip(centre - 0.5 * step, low, high)
         goal = np.clip(start + step, low, high)
         fastest = float(np.max(1.875 * np.abs(goal - start) / model.velocity_limit))
-        move = Move(start, goal, 1.1 * fastest if kind.motion == "fast" else max(2.0, 1.43 * fastest))
+        move = Move(
+            start, goal, 1.1 * fastest if kind.motion == "fast" else max(2.0, 1.43 * fastest)
+        )
         room = _room(loaded, move, friction, kind)
         if room < 0.0:
             if best is None or room > best[0]:
@@ -266,42 +268,27 @@ def _compiled(scene: Scene, model: rd.RobotModel, h: float) -> mujoco.MjModel:
     spec.option.gravity = model.gravity.tolist()
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    own = np.diag(rd.mass_matrix(model, scene.moves[0].start))
-    for i, name in enumerate(model.joint_names):
-        driven = name
-        if kind.geared:
-            driven = "motor/" + name
-            joint = spec.joint(name)
-            body = joint.parent
-            motor = body.parent.add_body(name=driven, pos=body.pos, quat=body.quat)
-            motor.mass = 1e-12
-            motor.inertia = [1e-12] * 3
-            motor.explicitinertial = True
-            motor.add_joint(
-                name=driven,
-                type=joint.type,
-                axis=joint.axis,
-                armature=float(scene.motors[i]),
-                limited=0,
-                solref_friction=[2.0 * h, 1.0],
-                solimp_friction=joint.solimp_friction,
-            )
-            inertia = own[i] * scene.motors[i] / (own[i] + scene.motors[i])
-            half = 0.5 * kind.backlash
-            tendon = spec.add_tendon(
-                name="gear/" + name,
-                stiffness=float(scene.stiffness[i]),
-                damping=0.06 * float(np.sqrt(scene.stiffness[i] * inertia)),
-                springlength=[-half, half],
-            )
-            tendon.wrap_joint(driven, 1.0)
-            tendon.wrap_joint(name, -1.0)
+    if kind.geared:
+        own = np.diag(rd.mass_matrix(model, scene.moves[0].start))
+        swinging = own * scene.motors / (own + scene.motors)
+        damping = SPRING_DAMPING * np.sqrt(scene.stiffness * swinging)
+        play = np.full(model.nv, kind.backlash)
+        columns = scene.stiffness, damping, play, scene.motors
+        everyone = np.arange(model.nv)
+        gears = GearTable(everyone, tuple(model.joint_names), *columns, at_motor=kind.at_motor)
+        add_gears(spec, gears, h)
+    for name in model.joint_names:
+        driven = MOTOR + name if kind.geared else name
         actuator = spec.add_actuator(
-            name=name, trntype=mujoco.mjtTrn.mjTRN_JOINT, target=driven,
-            gaintype=mujoco.mjtGain.mjGAIN_FIXED, biastype=mujoco.mjtBias.mjBIAS_NONE,
+            name=name,
+            trntype=mujoco.mjtTrn.mjTRN_JOINT,
+            target=driven,
+            gaintype=mujoco.mjtGain.mjGAIN_FIXED,
+            biastype=mujoco.mjtBias.mjBIAS_NONE,
         )
         actuator.gainprm[0] = 1.0
-        if kind.lag:
+        # in a torque loop the command is late, not the motor's effort
+        if kind.lag and not kind.torque_loop:
             actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
             actuator.dynprm[0] = kind.lag
     m = spec.compile()
@@ -337,7 +324,7 @@ class KindRobot:
         names = d.truth.joint_names
         self.q_at = np.array([m.joint(x).qposadr[0] for x in names])
         self.v_at = np.array([m.joint(x).dofadr[0] for x in names])
-        driven = ["motor/" + x for x in names] if kind.geared else list(names)
+        driven = [MOTOR + x for x in names] if kind.geared else list(names)
         self.motor_q_at = np.array([m.joint(x).qposadr[0] for x in driven])
         self.motor_v_at = np.array([m.joint(x).dofadr[0] for x in driven])
         self.joint_ids = np.array([m.joint(x).id for x in names])
@@ -530,7 +517,8 @@ class KindRobot:
         kind = self.scene.kind
         data = self.data
         most = kind.torque_rate * self.limit * self.h if kind.torque_rate else np.inf
-        self._torque_command += np.clip(self.effort - self._torque_command, -most, most)
+        share = 1.0 - np.exp(-self.h / kind.lag)
+        self._torque_command += np.clip(share * (self.effort - self._torque_command), -most, most)
         wound = data.qpos[self.motor_q_at] - data.qpos[self.q_at]
         winding = data.qvel[self.motor_v_at] - data.qvel[self.v_at]
         carried = self.scene.stiffness * wound

@@ -43,11 +43,25 @@ SLOW_RATE = 10.0
 """Hz of the states while they are slow."""
 LOST_ERROR = 0.5
 """rad or m; beyond it the robot is lost, where nothing keeps it from its way."""
+SHAKING = 5.0
+"""% of the limits, rms above 20 Hz, of efforts that swing when they should be at rest."""
+THROWN = 6.0
+"""Of the velocity limit; what is faster is thrown."""
 SWING_SPEED = 0.1
 """rad/s; what moves faster when it should be at rest swings."""
 
 FIGURES = (
-    "lost", "swings", "goal", "way", "swing", "force", "rough", "step", "speed", "fault", "says"
+    "lost",
+    "swings",
+    "goal",
+    "way",
+    "swing",
+    "force",
+    "rough",
+    "step",
+    "speed",
+    "fault",
+    "says",
 )
 
 
@@ -121,7 +135,9 @@ class _Run:
             scene.moves[0] = Move(self.robot.q.copy(), first.goal, first.duration)
         self.plan = _Plan(scene, STAND)
         settled = self.plan.moved + REST
-        self.event_from = settled if kind.event_at == "rest" else STAND + 0.3 * scene.moves[0].duration
+        self.event_from = (
+            settled if kind.event_at == "rest" else STAND + 0.3 * scene.moves[0].duration
+        )
         self.event_to = self.event_from + EVENT
         end = settled
         if kind.payload_at in ("picked", "dropped"):
@@ -256,9 +272,7 @@ class _Run:
         sent = 0
         seen = 0.0
         command = np.zeros(robot.n)
-        changing = (
-            kind.drift != (1.0, 1.0) or kind.breakaway != 1.0 or kind.drawn
-        )
+        changing = kind.drift != (1.0, 1.0) or kind.breakaway != 1.0 or kind.drawn
         total = round(self.end / T)
         self.grid = [self.plan.at(k * T) for k in range(total + 1)]
         why = ""
@@ -291,8 +305,10 @@ class _Run:
                         law.start(stamp, q, v)
                         started = True
                     if sent < len(self.plan.moves) and now >= self.plan.begins[sent] - 1e-9:
-                        law.follow(self.plan.trajectory(sent, robot.difference.claim.joint_names),
-                                   self.plan.begins[sent])
+                        law.follow(
+                            self.plan.trajectory(sent, robot.difference.claim.joint_names),
+                            self.plan.begins[sent],
+                        )
                         sent += 1
                     on_grid = round(stamp / T)
                     exactly = on_grid <= total and abs(stamp - on_grid * T) < 1e-9
@@ -341,6 +357,9 @@ class _Run:
         kept = kept and self.event_from <= t
         if error > (3.0 if kept else LOST_ERROR):
             return f"{error:.2f} rad astray"
+        fastest = float((np.abs(self.robot.v) / self.robot.difference.claim.velocity_limit).max())
+        if fastest > THROWN:
+            return f"thrown, {fastest:.1f} times the speed limit"
         return ""
 
     def _figures(self, why: str) -> dict[str, object]:
@@ -377,9 +396,11 @@ class _Run:
         out["swing"] = 1e3 * float(np.ptp(q, axis=0).max())
         out["swings"] = bool(np.abs(rows["v"][still]).max() > SWING_SPEED)
         scaled = 100.0 * rows["effort"] / limit
+        shaking = high_passed(scaled[still], 1.0 / self.period)
+        out["swings"] = out["swings"] or bool(np.sqrt(np.mean(np.square(shaking))) > SHAKING)
         plain = on_way & ((t < self.event_from) | (not self.kind.event))
         if plain.sum() > 50:
-            rough = high_passed(scaled[plain], 1.0 / self.period) if self.kind.rate > 45 else scaled
+            rough = high_passed(scaled[plain], 1.0 / self.period)
             out["rough"] = float(np.sqrt(np.mean(np.square(rough))))
             out["step"] = float(np.abs(np.diff(scaled[plain], axis=0)).max())
         return out
@@ -392,5 +413,3 @@ def _contender(make: Callable[..., object], scene: Scene) -> Contender:
     if isinstance(make, type) and issubclass(make, Contender):
         return make(claim, scene.period, robot_holds=holds)
     return FunctionLaw(make, claim, scene.period, robot_holds=holds)  # type: ignore[arg-type]
-
-

@@ -110,7 +110,10 @@ def without_noise(table: Array, largest: float | None = None) -> Array:
     zero: rounding is no signal.
     """
     table = np.asarray(table, dtype=float)
-    top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0)) if largest is None else largest
+    if largest is None:
+        top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0))
+    else:
+        top = largest
     # what is not known stays so
     return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)
 
@@ -127,11 +130,10 @@ def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if handles:
-        where = (
-            {"loc": "outside lower center", "ncols": len(handles)}
-            if below
-            else {"loc": "outside right upper"}
-        )
+        if below:
+            where = {"loc": "outside lower center", "ncols": len(handles)}
+        else:
+            where = {"loc": "outside right upper"}
         figure.legend(handles.values(), handles.keys(), frameon=False, **where)
 
 

@@ -143,7 +143,10 @@ def _run(arguments: list[str]) -> int:
     except (BrokenPipeError, RecursionError):
         raise
     except (OSError, UnicodeError) as error:
-        place = f"{error.filename!r}: " if isinstance(error, OSError) and error.filename else ""
+        if isinstance(error, OSError) and error.filename:
+            place = f"{error.filename!r}: "
+        else:
+            place = ""
         output.failure(options, f"{place}{getattr(error, 'strerror', None) or error}")
         return 2
     except MemoryError:

@@ -218,7 +218,9 @@ class Change:
             value = f"[{inside}]"
         elif isinstance(value, float):
             value = f"{value:.5g}"
-        return self.key if value is None else f"{self.key}: {value}"
+        if value is None:
+            return self.key
+        return f"{self.key}: {value}"
 
 
 @dataclass(frozen=True)
@@ -272,12 +274,14 @@ def mistake(
     """
     row = KINDS[kind]
     names = (joints,) if isinstance(joints, str) else tuple(joints)
-    change = (
-        Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value)
-        if row.place
-        else None
-    )
-    sure = row.certainty if math.isnan(certainty) else certainty
+    if row.place:
+        change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value)
+    else:
+        change = None
+    if math.isnan(certainty):
+        sure = row.certainty
+    else:
+        sure = certainty
     return Finding(kind, names, sentence, float(number), row.unit, sure, change)
 
 

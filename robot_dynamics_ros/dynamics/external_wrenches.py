@@ -191,11 +191,10 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wr
         if poses is None:
             poses = evaluator(model, "link_poses")(q, finite=True)
         own = poses[..., model.link_index(link), :, :]
-        other = (
-            np.eye(4)
-            if w.frame not in model.link_names
-            else poses[..., model.link_index(w.frame), :, :]
-        )
+        if w.frame not in model.link_names:
+            other = np.eye(4)
+        else:
+            other = poses[..., model.link_index(w.frame), :, :]
         to_link = np.swapaxes(own[..., :3, :3], -1, -2)
         R = to_link @ other[..., :3, :3]
         r = np.einsum("...ij,...j->...i", to_link, other[..., :3, 3] - own[..., :3, 3])

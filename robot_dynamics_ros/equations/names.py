@@ -39,11 +39,10 @@ def check_identifier(name: object, where: str) -> str:
         )
     kinds = [kind for names, kind in _TAKEN.items() if name in names]
     if "__" in name or kinds:
-        problem = (
-            f"{name!r} is {kinds[0]}"
-            if kinds
-            else f"{name!r} has a double underscore, which is reserved"
-        )
+        if kinds:
+            problem = f"{name!r} is {kinds[0]}"
+        else:
+            problem = f"{name!r} has a double underscore, which is reserved"
         remedy = "Choose another name, such as one with a number or a suffix."
         raise ArgumentError(problem, where=where, remedy=remedy)
     return name

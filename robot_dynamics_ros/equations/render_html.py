@@ -73,7 +73,12 @@ def _terms(terms: list[sympy.Expr], write: Write, first: bool) -> str:
     out = []
     for k, term in enumerate(terms):
         minus = term.could_extract_minus_sign()
-        sign = "<mo>−</mo>" if minus else "" if first and k == 0 else "<mo>+</mo>"
+        if minus:
+            sign = "<mo>−</mo>"
+        elif first and k == 0:
+            sign = ""
+        else:
+            sign = "<mo>+</mo>"
         out.append(sign + write(-term if minus else term))
     return "".join(out)
 
@@ -90,11 +95,10 @@ def _equation(line: Line, coordinates: str, write: Write) -> str:
             used = 0
         rows[-1].append(term)
         used += length
-    notation = (
-        Notation(line.name, line.dots, line.joined_index)
-        if line.index
-        else notation_of(line.name, coordinates)
-    )
+    if line.index:
+        notation = Notation(line.name, line.dots, line.joined_index)
+    else:
+        notation = notation_of(line.name, coordinates)
     cells = [
         f"<mtr><mtd>{symbol_mathml(notation) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
         f'<mtd style="text-align: left"><mrow>{_terms(row, write, first=k == 0)}</mrow></mtd></mtr>'

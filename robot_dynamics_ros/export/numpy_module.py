@@ -83,7 +83,9 @@ def numpy_module(plan: Plan) -> str:
 def _raw(traced: Traced) -> str:
     def leaf(key: tuple[str, object]) -> str:
         name, what = key
-        return f'p["{what}"]' if name == "parameter" else f"{name}[{what}]"
+        if name == "parameter":
+            return f'p["{what}"]'
+        return f"{name}[{what}]"
 
     arguments = [*(a.name for a in traced.request.inputs), "p"]
     return "\n" + python_source(f"_{traced.request.name}", arguments, traced.flat(), leaf)

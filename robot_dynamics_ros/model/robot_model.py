@@ -499,7 +499,9 @@ def _rebuilt(
     description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str
 ) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
-    return model if backend == "auto" else model.with_backend(backend)
+    if backend == "auto":
+        return model
+    return model.with_backend(backend)
 
 
 def _locked_positions(
@@ -525,7 +527,10 @@ def _locked_positions(
                     remedy=remedy,
                 )
         at = {name: at[name] for name in names}
-    q = model.neutral() if at is None else model.configuration(at, where="lock, at")
+    if at is None:
+        q = model.neutral()
+    else:
+        q = model.configuration(at, where="lock, at")
     for name in names:
         values = q[model.q_slice(name)]
         if (

@@ -68,7 +68,9 @@ class ConstrainedPlant(Plant):
     def _loops(self) -> Constraints:
         """The constraints of the robot with its rotors."""
         given = self.constraints
-        return given if given.model is self.model else given.of(self.model)
+        if given.model is self.model:
+            return given
+        return given.of(self.model)
 
     def _command_limits(self) -> dict[str, Array]:
         nowhere = np.full(self.model.nv, np.inf)

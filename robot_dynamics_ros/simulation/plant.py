@@ -105,7 +105,10 @@ class Plant(SimulatedRobot):
         # motors are moved between two steps of the links
         self._plain = self._plain and self.gears is None
         self._quick = False
-        self.substeps = self._enough_substeps() if o.substeps is None else int(o.substeps)
+        if o.substeps is None:
+            self.substeps = self._enough_substeps()
+        else:
+            self.substeps = int(o.substeps)
         if self.gears is not None:
             least = self.gears.substeps(model, self._start_q, self.dt, o.substeps)
             self.substeps = max(self.substeps, least)
@@ -189,11 +192,9 @@ class Plant(SimulatedRobot):
         system = self.system
 
         def effort(q: Array, v: Array) -> Array:
-            return (
-                system.given_effort(0.0, q, v)
-                if self._time_stepping
-                else system.applied_effort(0.0, q, v, still)
-            )
+            if self._time_stepping:
+                return system.given_effort(0.0, q, v)
+            return system.applied_effort(0.0, q, v, still)
 
         tau = effort(q, v)
         K = np.empty((len(v), len(v)))

@@ -100,7 +100,10 @@ class ContactReader:
         for g in range(m.ngeom):
             name = m.geom(g).name
             body = int(m.geom_bodyid[g])
-            own = name.removeprefix(PREFIX).rpartition("/")[0] if name.startswith(PREFIX) else ""
+            if name.startswith(PREFIX):
+                own = name.removeprefix(PREFIX).rpartition("/")[0]
+            else:
+                own = ""
             self._link.append(owners.get(name, own))
             self._name.append(
                 self._link[g] or (m.body(body).name if body else "") or name or "world"
@@ -201,9 +204,10 @@ class MujocoPlant(SimulatedRobot):
         self._limits = LimitMemory()
         for name, values in self._command_limits().items():
             setattr(self._limits, name, values)
-        self.substeps = (
-            self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
-        )
+        if o.substeps is None:
+            self.substeps = self._enough_substeps(o.integrator)
+        else:
+            self.substeps = int(o.substeps)
         if self.gears is not None:
             least = self.gears.substeps(model, self._start_q, self.dt, o.substeps)
             self.substeps = max(self.substeps, least)
@@ -428,7 +432,10 @@ class MujocoPlant(SimulatedRobot):
         bad = [int(getattr(kinds, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC")]
         sound = np.isfinite(x).all() and speed.max(initial=0.0) <= self.max_speed
         if not sound or warned[bad].any():
-            worst = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf))) if len(speed) else 0
+            if len(speed):
+                worst = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))
+            else:
+                worst = 0
             raise SimulationError(
                 f"the simulation diverges at {self._dof_name(worst)}, which reaches "
                 f"{speed[worst]:.3g} rad/s or m/s",

@@ -80,7 +80,9 @@ def c_function_body(
     lines: list[str] = []
 
     def text(x: Expr) -> str:
-        return c_number(x.a, real) if x.op == "const" else names[x.id]
+        if x.op == "const":
+            return c_number(x.a, real)
+        return names[x.id]
 
     for node in order:
         if node.op == "const":

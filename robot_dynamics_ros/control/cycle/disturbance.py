@@ -94,6 +94,27 @@ ANSWERED_SPEED = 4e-3
 """rad/s that can be told from noise."""
 ANSWERING_TIME = 0.03
 """s after it, until which its answer may come."""
+SWING_CORNER = 20.0
+"""rad/s, above which v̂ swings.  Half: a motion that starts quickly swings; twice: slow swings of
+heavy links are not seen.
+"""
+SWING_SPEED = 0.04
+"""rad/s of v̂ that are no swing.  Half: encoders of 14 bits swing; twice: a spring is thrown."""
+SWING_LASTING = 0.9
+"""Of the swing before; a swing that has at least that does not decay.  Half: a damped one counts."""
+SWING_SUDDEN = 2.0
+"""Times the swing before: one as large has another cause, such as a push."""
+SWINGS_TO_SOFTEN = 3
+"""That do not decay, one after the other.  2: friction that lets go softens; 6: a spring is thrown.
+"""
+SWING_SOFTER = 0.8
+"""Root of the share of the stiffness that is left after each further one."""
+SWING_LEAST = 0.2
+"""The least of that root: 1/25 of the stiffness."""
+SWING_RETURN = 20.0
+"""s, in which stiffness comes back, so that a swing that was a person's is forgotten."""
+JITTERY = 0.15
+"""Of the desired velocity, that v̂ may be wrong by where stamps are."""
 POSE_CHANGE = 0.01
 """rad, by which the reference moves until the bounds are found anew: 1 % of the inertia."""
 
@@ -161,6 +182,7 @@ def reject_disturbances(p: CycleMemory) -> int:
         measure_lateness(p, dt)
         estimate_velocity(p, dt)
         listen_to_answer(p, dt)
+        watch_swings(p, dt)
     choose_gains(p, dt)
     p.inverse_dynamics(row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.nominal)
     for i in range(p.nv):
@@ -209,7 +231,7 @@ def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
     knows is kept as it was in slow motion.
     """
     desired = p.reference[1, i]
-    if desired == 0.0:
+    if desired == 0.0 or dt <= 0.0:
         return
     sense = copysign(1.0, desired)
     kept = exp(-abs(desired) * dt / (SIDE_WAY * p.scale[i]))
@@ -267,6 +289,11 @@ def begin_rejection(p: CycleMemory) -> None:
         p.side[i] = 0.0
         p.slow_forces[i] = 0.0
         p.let_go[i] = 0.0
+        p.share[i] = 1.0
+        p.swing[i] = 0.0
+        p.swings[i] = 0
+        p.passed[0, i] = 0.0
+        p.passed[1, i] = 0.0
         for k in range(4):
             p.drive[k, i] = 0.0
         for k in range(3):
@@ -313,14 +340,15 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         wanted = STIFFNESS_AT_LEVEL_SOFT
     if p.stiffness_wish[0] <= 0.0:
         p.stiffness_wish[0] = STIFFNESS_AT_LEVEL_PLAIN
-    share = 1.0 - exp(-dt / STIFFNESS_TIME)
+    share = 1.0 - exp(-max(dt, 0.0) / STIFFNESS_TIME)
     p.stiffness_wish[0] = p.stiffness_wish[0] + share * (wanted - p.stiffness_wish[0])
     lateness = p.whole_delay[0] + UNTOLD_LATENESS
     slowest = p.bandwidth[0]
     for i in range(p.nv):
         inertia = p.inertia[i, i] + p.assumed_rotor[i]
         most = p.bandwidth[0] * p.bandwidth[0] * inertia
-        asked = min(p.share[i] * p.stiffness_wish[0] * p.effort_size[i], most)
+        left = p.share[i] * p.share[i]
+        asked = min(left * p.stiffness_wish[0] * p.effort_size[i], most)
         bearable = LATENESS_MARGIN * p.bearable_inertia[i] / lateness
         damping = min(DAMPING_FACTOR * sqrt(asked * inertia), bearable)
         stiffness = min(asked, 0.5 * damping * damping / p.free_inertia[i])
@@ -485,6 +513,46 @@ def read_answer(p: CycleMemory) -> None:
     if answers > 0.7 * p.nv:
         p.answered_delay[0] = latest * p.period[0]
     p.bounds_known[0] = 0
+
+
+# -- swings: springs and lateness that nobody told -------------------------------------------------
+
+
+def watch_swings(p: CycleMemory, dt: float) -> None:
+    """Soften joints that swing by themselves: v̂, above SWING_CORNER, goes from side to side and
+    does not decay.  Its gear is a spring that the loop drives, or the loop is later than was told.
+    """
+    high = 1.0 - exp(-SWING_CORNER * dt)
+    for i in range(p.nv):
+        p.passed[0, i] = p.passed[0, i] + high * (p.velocity[i] - p.passed[0, i])
+        once = p.velocity[i] - p.passed[0, i]
+        p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
+        swinging = once - p.passed[1, i]
+        p.share[i] = min(p.share[i] + dt / SWING_RETURN, 1.0)
+        p.swing[i] = p.swing[i] + copysign(dt, p.swing[i])
+        p.peak[0, i] = max(p.peak[0, i], abs(swinging))
+        quiet = SWING_SPEED * p.scale[i]
+        if abs(swinging) > quiet and swinging * p.swing[i] <= 0.0:
+            noise = quiet + p.digit[i] * p.low_pass[0] + JITTERY * abs(p.reference[1, i])
+            judge_swing(p, i, 2.0 * noise)
+            p.swing[i] = copysign(dt, swinging)
+
+
+def judge_swing(p: CycleMemory, i: int, least: float) -> None:
+    """A swing of joint ``i`` is over.  After several that do not decay, and are larger than
+    ``least``, it is softened, and others by their share in its inertia.
+    """
+    growth = p.peak[0, i] / max(p.peak[1, i], least)
+    quick = abs(p.swing[i]) * p.natural[0] < 2.0
+    lasts = quick and growth > SWING_LASTING and growth < SWING_SUDDEN and p.peak[1, i] > least
+    p.swings[i] = p.swings[i] + 1 if lasts else 0
+    p.peak[1, i] = p.peak[0, i]
+    p.peak[0, i] = 0.0
+    if p.swings[i] < SWINGS_TO_SOFTEN:
+        return
+    for j in range(p.nv):
+        coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)
+        p.share[j] = max((1.0 - coupling * (1.0 - SWING_SOFTER)) * p.share[j], SWING_LEAST)
 
 
 # -- velocity from positions -----------------------------------------------------------------------

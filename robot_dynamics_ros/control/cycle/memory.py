@@ -159,6 +159,14 @@ class RejectionMemory(Declared):
     share: Vector = numbers(
         "nv", meaning="share of its stiffness that a joint has, less once it has swung"
     )
+    passed: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="states of the filters of v̂")
+    swing: Vector = numbers(
+        "nv", unit="s", meaning="time since v̂ swung to its other side, with the sign of it"
+    )
+    peak: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="largest v̂ of this swing, and of the one before"
+    )
+    swings: Integers = integers("nv", meaning="swings, one after the other, that did not decay")
     asked_for: Vector = numbers(
         1, unit="s", meaning="since the first pulse began; below 0: it has not"
     )

@@ -30,6 +30,7 @@ from robot_dynamics_ros.dynamics.complementarity import (
     HELD,
     HIGH,
     factor_mass,
+    factor_part,
     solve_complementarity,
     solve_mass,
 )
@@ -41,12 +42,25 @@ LONGEST_STEP = 0.005
 MOST_STEPS = 40
 # 1/s: with which the joints close a gap to the tool's reference
 GAP_RATE = 20.0
+# 1/s: the same while joints cannot accelerate as the gap asks, or they would swing about it
+LEAST_GAP_RATE = 1.0
+# 1/s: with which the first falls to the second, and rises again
+GAP_RATE_FALLS = 20.0
+GAP_RATE_RISES = 1.0
 # weight of the share of the twist, to that of the twist
 SHARE_WEIGHT = 1e-2
 # m²/s²: the same where there is hardly any twist
 LEAST_SHARE_WEIGHT = 1e-8
 # m²: weight of the joint velocities
 DAMPING = 1e-6
+# m²: the same in a singular pose
+LARGEST_DAMPING = 3e-4
+# m: least singular value of the weighted Jacobian below which a pose is near a singular one
+NEAR_SINGULAR = 0.06
+# share of the velocity limits in a singular pose, where joints could not stop in time
+CALMEST = 0.1
+# m²: keeps the search for that value finite
+LEAST_SQUARE = 1e-12
 # 1/s: with which a free motion of the joints changes
 FREE_RATE = 10.0
 # share of the acceleration limit that the way to a position limit is planned with
@@ -57,8 +71,12 @@ LIMIT_RATE = 10.0
 WHOLE = 1.005
 # share of the velocity limits that free motion of the joints may use
 FREE_SHARE = 0.3
+# 1/s: with which the share of the twist may rise again
+SHARE_RISE = 5.0
 # a share of the twist below this has a cause that is counted
 SLOWED = 0.98
+# a share below this is hardly a motion
+BLOCKED = 0.5
 POSITION_LIMIT = 0
 VELOCITY_LIMIT = 1
 ACCELERATION_LIMIT = 2
@@ -69,6 +87,7 @@ def begin_task(p: TaskMemory, t: int) -> None:
     """Start from the joints' reference in ``position``, ``velocity``, at time ``t``, ns."""
     p.time[0] = t
     p.share[0] = 1.0
+    p.gap_rate[0] = GAP_RATE
     for i in range(p.n):
         p.predicted[i] = p.position[i]
         p.acceleration[i] = 0.0
@@ -83,9 +102,12 @@ def begin_task(p: TaskMemory, t: int) -> None:
         p.rate[k] = 0.0
         for i in range(p.n):
             p.twist[k] = p.twist[k] + p.jacobian[k, i] * p.velocity[i]
+        p.moving[k] = p.twist[k]
     p.kind[0] = HOLD_POSE
     for i in range(p.nv):
         p.side[i] = HELD
+        # no direction of its own, so that none is at right angles to it for long
+        p.weakest[i] = 1.0 / float(i + 1)
 
 
 def follow_task(p: TaskMemory, t: int, segments: Vector) -> None:
@@ -97,8 +119,6 @@ def follow_task(p: TaskMemory, t: int, segments: Vector) -> None:
         for k in range(steps):
             since = (t - p.target_time[0]) / NANOSECONDS - float(steps - 1 - k) * h
             find_goal(p, since, h, segments)
-            for m in range(6):
-                p.before[m] = p.twist[m]
             approach(p, h)
             step_joints(p, h)
         p.time[0] = t
@@ -111,7 +131,7 @@ def follow_task(p: TaskMemory, t: int, segments: Vector) -> None:
 
 
 def step_joints(p: TaskMemory, h: float) -> None:
-    """Joints and tool's reference after ``h`` s; ``twist`` is what the tool is to do then."""
+    """Joints and tool's reference after ``h`` s, in which the tool takes a share of ``twist``."""
     for i in range(p.n):
         p.predicted[i] = p.position[i] + h * p.velocity[i]
     p.link_pose(p.position, p.link)
@@ -119,7 +139,13 @@ def step_joints(p: TaskMemory, h: float) -> None:
     read_tool(p)
     difference(p, p.pose, p.tool, p.gap)
     for k in range(6):
-        p.asked[k] = GAP_RATE * p.gap[k]
+        p.asked[k] = p.gap_rate[0] * p.gap[k]
+    p.damping[0] = DAMPING
+    p.calm[0] = 1.0
+    if find_weakest(p) == 1 and p.weakest_value[0] < NEAR_SINGULAR:
+        share_left = p.weakest_value[0] / NEAR_SINGULAR
+        p.damping[0] = DAMPING + LARGEST_DAMPING * (1.0 - share_left) * (1.0 - share_left)
+        p.calm[0] = max(share_left, CALMEST)
     bound_velocities(p, h)
     state_problem(p, h)
     solved = invert_matrix(p)
@@ -135,17 +161,32 @@ def step_joints(p: TaskMemory, h: float) -> None:
             p.x[i] = min(max(0.0, p.lo[i]), p.hi[i])
             p.side[i] = HELD
     p.share[0] = share
-    # the tool's reference takes the same share
+    adapt_gap_rate(p, h)
     for k in range(6):
         now = share * p.twist[k]
-        p.rate[k] = p.rate[k] + (now - p.twist[k]) / h
-        p.twist[k] = now
-        p.asked[k] = 0.5 * (p.before[k] + now)
+        p.asked[k] = 0.5 * (p.moving[k] + now)
+        p.moving[k] = now
     move(p, p.pose, p.asked, h)
     for i in range(p.n):
         p.acceleration[i] = (p.x[i] - p.velocity[i]) / h
         p.position[i] = p.position[i] + 0.5 * h * (p.velocity[i] + p.x[i])
         p.velocity[i] = p.x[i]
+
+
+def adapt_gap_rate(p: TaskMemory, h: float) -> None:
+    """``gap_rate``: less while the tool hardly moves and joints change as fast as they may."""
+    swings = False
+    for i in range(p.n):
+        if p.side[i] != HELD:
+            bound = 2 * i
+            if p.side[i] == HIGH:
+                bound = bound + 1
+            swings = swings or p.cause[bound] == ACCELERATION_LIMIT
+    if swings and p.share[0] < BLOCKED:
+        p.gap_rate[0] = max(LEAST_GAP_RATE, p.gap_rate[0] * max(0.0, 1.0 - GAP_RATE_FALLS * h))
+    else:
+        rise = GAP_RATE_RISES * p.gap_rate[0] * h
+        p.gap_rate[0] = min(GAP_RATE, p.gap_rate[0] + rise)
 
 
 def room(p: TaskMemory, i: int, distance: float) -> float:
@@ -164,16 +205,18 @@ def bound_velocities(p: TaskMemory, h: float) -> None:
         down = room(p, i, p.position[i] + min(way, 0.0) - p.lower[i])
         p.cause[2 * i] = POSITION_LIMIT
         p.cause[2 * i + 1] = POSITION_LIMIT
-        if down > p.fastest[i]:
-            p.cause[2 * i] = VELOCITY_LIMIT
-            down = p.fastest[i]
-        if up > p.fastest[i]:
-            p.cause[2 * i + 1] = VELOCITY_LIMIT
-            up = p.fastest[i]
         change = h * p.sharpest[i]
+        # one that is faster than it may be here brakes as hard as it may
+        back = max(p.calm[0] * p.fastest[i], -p.velocity[i] - change)
+        ahead = max(p.calm[0] * p.fastest[i], p.velocity[i] - change)
+        if down > back:
+            p.cause[2 * i] = VELOCITY_LIMIT
+            down = back
+        if up > ahead:
+            p.cause[2 * i + 1] = VELOCITY_LIMIT
+            up = ahead
         p.lo[i] = -down
         p.hi[i] = up
-        # a joint that may not be as fast any more brakes as hard as it may
         if p.velocity[i] - change > p.lo[i]:
             p.lo[i] = p.velocity[i] - change
             p.cause[2 * i] = ACCELERATION_LIMIT
@@ -187,7 +230,46 @@ def bound_velocities(p: TaskMemory, h: float) -> None:
             p.lo[i] = nearest
             p.hi[i] = nearest
     p.lo[p.n] = 0.0
-    p.hi[p.n] = 1.0
+    p.hi[p.n] = min(1.0, p.share[0] + SHARE_RISE * h)
+
+
+def find_weakest(p: TaskMemory) -> int:
+    """``weakest_value``: least singular value of the weighted Jacobian, without rows that are zero,
+    by one step of inverse iteration from the direction of the step before; 0 if there is none.
+    """
+    rows = 0
+    for k in range(6):
+        size = 0.0
+        for i in range(p.n):
+            size = size + p.jacobian[k, i] * p.jacobian[k, i]
+        if p.axes[k] * p.axes[k] * size > LEAST_SQUARE:
+            p.row_used[rows] = k
+            rows = rows + 1
+    if rows == 0 or rows > p.n:
+        return 0
+    for a in range(rows):
+        p.part[a] = a
+        for b in range(a, rows):
+            k = p.row_used[a]
+            m = p.row_used[b]
+            entry = 0.0
+            for i in range(p.n):
+                entry = entry + p.jacobian[k, i] * p.jacobian[m, i]
+            p.M[a, b] = entry * p.axes[k] * p.axes[m]
+        p.M[a, a] = p.M[a, a] + LEAST_SQUARE
+    if factor_part(p, rows) == 0:
+        return 0
+    solve_mass(p, rows, p.weakest)
+    square = 0.0
+    for a in range(rows):
+        square = square + p.weakest[a] * p.weakest[a]
+    if not square > 0.0:
+        return 0
+    length = sqrt(square)
+    for a in range(rows):
+        p.weakest[a] = p.weakest[a] / length
+    p.weakest_value[0] = 1.0 / sqrt(length)
+    return 1
 
 
 def state_problem(p: TaskMemory, h: float) -> None:
@@ -207,7 +289,7 @@ def state_problem(p: TaskMemory, h: float) -> None:
                 entry = entry + p.axes[k] * p.axes[k] * p.jacobian[k, i] * p.jacobian[k, j]
             p.M[i, j] = entry
             p.M[j, i] = entry
-        p.M[i, i] = p.M[i, i] + DAMPING
+        p.M[i, i] = p.M[i, i] + p.damping[0]
         along = 0.0
         gap = 0.0
         for k in range(6):
@@ -219,7 +301,7 @@ def state_problem(p: TaskMemory, h: float) -> None:
         preferred = p.posture_rate[0] * (p.posture[i] - p.position[i])
         preferred = min(max(preferred, -FREE_SHARE * p.fastest[i]), FREE_SHARE * p.fastest[i])
         free = p.velocity[i] + min(1.0, FREE_RATE * h) * (preferred - p.velocity[i])
-        p.target[i] = gap + DAMPING * free
+        p.target[i] = gap + p.damping[0] * free
     p.M[n, n] = square + share_weight
     p.target[n] = share_weight - against
     for i in range(p.nv):
@@ -249,7 +331,9 @@ def note_causes(p: TaskMemory) -> None:
     for i in range(p.n):
         if p.side[i] != HELD:
             bounded = True
-            bound = 2 * i + (1 if p.side[i] == HIGH else 0)
+            bound = 2 * i
+            if p.side[i] == HIGH:
+                bound = bound + 1
             p.hits[p.cause[bound]] = p.hits[p.cause[bound]] + 1
     if not bounded:
         p.hits[SINGULAR_POSE] = p.hits[SINGULAR_POSE] + 1

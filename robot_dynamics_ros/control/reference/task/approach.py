@@ -51,10 +51,7 @@ def find_goal(p: TaskMemory, t: float, h: float, segments: Vector) -> None:
 def follow_path(p: TaskMemory, segments: Vector) -> None:
     """The path at ``clock``, after its end its last pose."""
     k = 0
-    while (
-        k < p.segments[0] - 1
-        and p.clock[0] >= segments[SEGMENT * k] + segments[SEGMENT * k + 1]
-    ):
+    while k < p.segments[0] - 1 and p.clock[0] >= segments[SEGMENT * k] + segments[SEGMENT * k + 1]:
         k = k + 1
     first = SEGMENT * k
     length = segments[first + 1]
@@ -135,7 +132,9 @@ def approach(p: TaskMemory, h: float) -> None:
         edge = STOPPING_SHARE * p.largest_acceleration[part] / (DISTANCE_RATE * DISTANCE_RATE)
         speed = DISTANCE_RATE * distance
         if distance > edge:
-            speed = sqrt(2.0 * STOPPING_SHARE * p.largest_acceleration[part] * (distance - 0.5 * edge))
+            speed = sqrt(
+                2.0 * STOPPING_SHARE * p.largest_acceleration[part] * (distance - 0.5 * edge)
+            )
         speed_per_distance = 0.0
         if distance > 0.0 and p.kind[0] != BY_TWIST:
             speed_per_distance = speed / distance

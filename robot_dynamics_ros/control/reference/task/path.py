@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +86,7 @@ def path_segments(
         times = np.array([times[0], times[0] + 1e-3])
         poses = np.vstack([poses, poses])
         twists = np.zeros((2, 6))
-    ways = np.array([pose_difference(b, a) for a, b in zip(poses[:-1], poses[1:], strict=True)])
+    ways = np.array([pose_difference(b, a) for a, b in pairwise(poses)])
     turns = np.linalg.norm(ways[:, :3], axis=1)
     if turns.max() > LARGEST_TURN:
         k = int(np.argmax(turns))

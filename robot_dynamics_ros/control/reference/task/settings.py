@@ -68,7 +68,10 @@ class TaskSettings:
             value = getattr(self, name)
             expect(0.0 < value < np.inf, "a finite positive number", value, name)
         expect(
-            0.0 <= self.posture_rate <= 10.0, "a number from 0 to 10", self.posture_rate, "posture_rate"
+            0.0 <= self.posture_rate <= 10.0,
+            "a number from 0 to 10",
+            self.posture_rate,
+            "posture_rate",
         )
         if self.axes is not None:
             good = len(self.axes) == 6 and any(self.axes)
@@ -102,7 +105,9 @@ def farthest_link(model: RobotModel) -> str:
 
 def checked_pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
     """(7,) pose from a position, m, and a quaternion x, y, z, w; TrajectoryRejected: it is none."""
-    pose = np.concatenate([numbers_of(position, 3, "position"), numbers_of(quaternion, 4, "orientation")])
+    pose = np.concatenate(
+        [numbers_of(position, 3, "position"), numbers_of(quaternion, 4, "orientation")]
+    )
     length = float(np.linalg.norm(pose[3:]))
     if abs(length - 1.0) > QUATERNION_SLACK:
         raise TrajectoryRejected(

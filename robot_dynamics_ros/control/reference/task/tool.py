@@ -6,7 +6,7 @@ The same object serves the controller and a script; it knows no ROS and no clock
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
+from robot_dynamics_ros.control.reference.task.approach import rest_at_reference
 from robot_dynamics_ros.control.reference.task.memory import (
     BY_TWIST,
     CAUSES,
@@ -23,7 +24,6 @@ from robot_dynamics_ros.control.reference.task.memory import (
     TO_POSE,
     TaskMemory,
 )
-from robot_dynamics_ros.control.reference.task.approach import rest_at_reference
 from robot_dynamics_ros.control.reference.task.path import ToolPath, path_segments
 from robot_dynamics_ros.control.reference.task.poses import (
     pose_difference,
@@ -40,7 +40,7 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
-from robot_dynamics_ros.errors import check_name
+from robot_dynamics_ros.errors import UnknownNameError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector
@@ -69,6 +69,8 @@ class ToolReference:
         settings: as given; ``link``: the link that the tool belongs to.
         active: whether the joints follow the tool; :meth:`begin` sets it, :meth:`end` clears it.
         memory: what its routines work on; ``p``: the same as they see it.
+        piece: (8, n) polynomials of the joints' reference at the time of the last :meth:`follow`:
+            coefficients of 1, τ … τ⁵, τ in s from then on, then those of an effort, which is 0.
         counts: cause → cycles in which it slowed the tool down, see :data:`CAUSES`.
     """
 
@@ -105,6 +107,7 @@ class ToolReference:
         self.p = memory.python
         self._routines = make_routines(memory, ROUTINES, compiled=self.compiled)
         self._all_poses = kernel(model, "link_poses")
+        self._jacobian = kernel(model, "jacobian", frame="world", link=number)
         self.active = False
         self._posture = None
         if s.posture is not None:
@@ -116,6 +119,7 @@ class ToolReference:
         memory["largest_acceleration"][:] = s.acceleration
         memory["largest_jerk"][:] = s.jerk
         memory["posture_rate"][0] = s.posture_rate
+        self.piece = memory["piece"]
         self._mean_gap = 0.0
         self._segments = np.zeros(SEGMENT)
         self._follow: Callable[[int], object]
@@ -139,7 +143,8 @@ class ToolReference:
             address = segments.ctypes.data
             self._follow = lambda t: held(block, t, address)
         else:
-            self._follow = lambda t: follow_task(self.p, t, segments.data)
+            handed: Any = segments.data
+            self._follow = lambda t: follow_task(self.p, t, handed)
 
     # -- what is followed --------------------------------------------------------------------------
 
@@ -158,12 +163,10 @@ class ToolReference:
         """The joints follow something else from now on."""
         self.active = False
 
-    def follow(self, t: int) -> tuple[Array, int]:
-        """(8, n) polynomials of the joints' reference at ``t``, ns, and the mode: HOLD or STREAM."""
+    def follow(self, t: int) -> int:
+        """Fill ``piece`` for ``t``, ns; returns the number of the mode: HOLD or STREAM."""
         self._follow(t)
-        p = self.p
-        moves = p.kind[0] != HOLD_POSE
-        return self.memory["piece"], STREAM if moves else HOLD
+        return HOLD if self.p.kind[0] == HOLD_POSE else STREAM
 
     @property
     def counts(self) -> Counter[str]:
@@ -172,7 +175,14 @@ class ToolReference:
     # -- targets -----------------------------------------------------------------------------------
 
     def to_pose(
-        self, position: ArrayLike, quaternion: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
+        begin: Callable[[], None] = lambda: None,
     ) -> None:
         """Head for a pose of the tool, straight from where its reference is.
 
@@ -185,70 +195,86 @@ class ToolReference:
             t: the present time, ns.
             frame: a link, whose desired pose at this moment counts, or "" for the world.
             stamp: ns, when the target was meant; 0: now.
+            begin: called once the target is accepted, before anything changes.
 
         Raises:
             TrajectoryRejected: numbers that are no pose, a frame that is unknown, a target that is
                 late or was there before; the tool goes on as before.
         """
-        pose = self._in_world(checked_pose(position, quaternion), frame)
+        given = checked_pose(position, quaternion)
+        self._check_frame(frame)
         stamp = self._checked_stamp(stamp, t)
+        begin()
+        pose = self._in_world(given, frame)
         p = self.p
         memory = self.memory
         before = memory["target_pose"].copy()
         gap = (stamp - p.target_time[0]) / NANOSECONDS
-        streams = p.kind[0] == TO_POSE and LEAST_GAP < gap < STREAM_GAP
-        if streams:
-            speed = pose_difference(pose, before) / gap
-            share = NEWEST_SHARE if self._mean_gap > 0.0 else 1.0
-            # a jump of the target is no velocity
-            if self._can_move(speed):
-                memory["target_twist"][:] += share * (speed - memory["target_twist"])
-            else:
-                memory["target_twist"][:] = 0.0
-            self._mean_gap += share * (gap - self._mean_gap)
-        else:
+        if p.kind[0] != TO_POSE or not 0.0 <= gap < STREAM_GAP:
             memory["target_twist"][:] = 0.0
             self._mean_gap = 0.0
+        elif gap > LEAST_GAP:
+            self._watch_stream(pose_difference(pose, before) / gap, gap)
         memory["target_pose"][:] = pose
         p.kind[0] = TO_POSE
         p.target_time[0] = stamp
         p.target_until[0] = stamp + nanoseconds(GOES_ON * self._mean_gap)
 
+    def _watch_stream(self, speed: Array, gap: float) -> None:
+        """Another pose of a stream came after ``gap`` s, and asks for this twist."""
+        twist = self.memory["target_twist"]
+        share = NEWEST_SHARE if self._mean_gap > 0.0 else 1.0
+        self._mean_gap += share * (gap - self._mean_gap)
+        # a jump of the target is no velocity
+        if self._can_move(speed):
+            twist += share * (speed - twist)
+        else:
+            twist[:] = 0.0
+
     def _can_move(self, twist: Array) -> bool:
         """Whether the tool may be so fast."""
         angular, linear = self.settings.speed
-        return bool(
-            np.linalg.norm(twist[:3]) <= angular and np.linalg.norm(twist[3:]) <= linear
-        )
+        return bool(np.linalg.norm(twist[:3]) <= angular and np.linalg.norm(twist[3:]) <= linear)
 
     def by_twist(
-        self, angular: ArrayLike, linear: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        angular: ArrayLike,
+        linear: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
+        begin: Callable[[], None] = lambda: None,
     ) -> None:
         """Move the tool by a twist of its own point, until the next, or ``twist_timeout``.
 
         Args:
             angular, linear: (3,) rad/s and m/s, in the axes of the frame.
-            t, frame, stamp, and errors: as :meth:`to_pose`.
+            t, frame, stamp, begin, and errors: as :meth:`to_pose`.
         """
         twist = checked_twist(angular, linear)
+        self._check_frame(frame)
+        stamp = self._checked_stamp(stamp, t)
+        begin()
         R = self._frame(frame)[:3, :3]
         twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        stamp = self._checked_stamp(stamp, t)
         self.memory["target_twist"][:] = twist
         p = self.p
         p.kind[0] = BY_TWIST
         p.target_time[0] = stamp
         p.target_until[0] = t + nanoseconds(self.settings.twist_timeout)
 
-    def on_path(self, path: ToolPath, t: int) -> None:
+    def on_path(self, path: ToolPath, t: int, *, begin: Callable[[], None] = lambda: None) -> None:
         """Follow a path from ``t``, ns, on; where joints cannot keep up, time on it is slower.
 
         Raises:
             TrajectoryRejected: numbers that are no poses, times that do not increase, a frame that
                 is unknown.
         """
+        self._check_frame(path.frame)
+        begin()
         poses = np.array([self._in_world(pose, path.frame) for pose in path.poses])
-        start = self.memory["pose"].copy(), self.memory["twist"].copy()
+        start = self.memory["pose"].copy(), self.memory["moving"].copy()
         R = self._frame(path.frame)[:3, :3]
         twists = None
         if path.twists is not None:
@@ -268,32 +294,47 @@ class ToolReference:
 
     def _checked_stamp(self, stamp: int, t: int) -> int:
         """When a target was meant, ns."""
-        if stamp <= 0 or stamp > t:
-            stamp = t
+        if stamp <= 0:
+            return t
         p = self.p
         where = "header.stamp"
+        largest = self.settings.largest_age
         age = (t - stamp) / NANOSECONDS
-        if age > self.settings.largest_age:
+        if abs(age) > largest:
+            when = "old" if age > 0.0 else "ahead"
             remedy = "Check that the clocks agree, or set the stamp to zero."
             raise TrajectoryRejected(
-                f"the target is {age:.3f} s old", where=where, got=stamp, remedy=remedy
+                f"the target is {abs(age):.3f} s {when}", where=where, got=stamp, remedy=remedy
             )
-        if p.kind[0] in (TO_POSE, BY_TWIST) and stamp <= p.target_time[0]:
+        if self.active and p.kind[0] in (TO_POSE, BY_TWIST) and stamp <= p.target_time[0]:
             problem = "the target was there before, or a newer one"
             remedy = "Stamps must increase; nothing was changed."
             raise TrajectoryRejected(problem, where=where, got=stamp, remedy=remedy)
         return stamp
 
+    def _is_world(self, frame: str) -> bool:
+        return frame in WORLD_NAMES and frame not in self.model.link_names
+
+    def _check_frame(self, frame: str) -> None:
+        """TrajectoryRejected: a frame that is neither the world nor a link."""
+        if not self._is_world(frame):
+            try:
+                check_name("frame", frame, self.model.link_names, where="header.frame_id")
+            except UnknownNameError as error:
+                raise TrajectoryRejected(
+                    error.problem, where=error.where, got=frame, remedy=error.remedy
+                ) from None
+
     def _frame(self, frame: str) -> Array:
         """(4, 4) pose of a frame in the world, where the reference has it now."""
-        if frame in WORLD_NAMES and frame not in self.model.link_names:
+        if self._is_world(frame):
             return np.eye(4)
-        check_name("frame", frame, self.model.link_names, where="header.frame_id")
-        return self._all_poses(self.memory["position"])[self.model.link_index(frame)]
+        poses: Array = self._all_poses(self.memory["position"])
+        return poses[self.model.link_index(frame)]
 
     def _in_world(self, pose: Array, frame: str) -> Array:
         """(7,) a pose in a frame, in the world."""
-        if frame in WORLD_NAMES and frame not in self.model.link_names:
+        if self._is_world(frame):
             return pose
         X = self._frame(frame)
         turn = quaternion_product(quaternion_of(X[:3, :3]), pose[3:])
@@ -307,3 +348,8 @@ class ToolReference:
         position = X[:3, 3] + X[:3, :3] @ self.memory["point"]
         turn = quaternion_product(quaternion_of(X[:3, :3]), self.memory["turn"])
         return np.concatenate([position, turn])
+
+    def twist_at(self, q: Array, v: Array) -> Array:
+        """(6,) [angular; linear] of the tool for joint positions and velocities, (n,) each."""
+        twist: Array = self._jacobian(q, self.memory["point"]) @ v
+        return twist

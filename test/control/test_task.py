@@ -114,7 +114,7 @@ def test_a_circle_is_followed_in_time_and_in_place():
     tool.on_path(path, 0)
     t, _, _ = run(tool, 0, 600 * MS)
     t, _, poses = run(tool, t, int((times[-1] - 0.5) * NANOSECONDS))
-    off = np.linalg.norm(poses[:, :3] - (start[:3] + [radius, 0.0, 0.0]), axis=1) - radius
+    off = np.linalg.norm(poses[:, :3] - start[:3] - radius * np.eye(3)[0], axis=1) - radius
     assert np.abs(off).max() < 5e-4
     _, _, poses = run(tool, t, 2 * NANOSECONDS)
     np.testing.assert_allclose(poses[-1, :3], points[-1], atol=1e-5)
@@ -124,11 +124,10 @@ def test_frames_of_links_count_where_the_reference_is():
     arm, tool = tool_of()
     X = rd.link_pose(arm, START, "forearm_link")
     here = np.linalg.inv(X) @ rd.link_pose(arm, START, tool.link)
-    tool.to_pose(
-        here[:3, 3] + [0.0, 0.0, 0.02], quaternion_of(here[:3, :3]), 0, frame="forearm_link"
-    )
+    place = here[:3, 3] + 0.02 * np.eye(3)[2]
+    tool.to_pose(place, quaternion_of(here[:3, :3]), 0, frame="forearm_link")
     _, _, poses = run(tool, 0, NANOSECONDS)
-    np.testing.assert_allclose(poses[-1, :3], (X @ np.append(target, 1.0))[:3], atol=1e-5)
+    np.testing.assert_allclose(poses[-1, :3], (X @ np.append(place, 1.0))[:3], atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import dataclasses
 import html
 import json
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -68,6 +69,9 @@ APART = 0.2
 LEADING = 3.0
 # s for a person to lead the arm to all poses
 PATIENCE = 300.0
+# s without a usable joint state after which a step gives up: on a busy computer of two cores the
+# middleware takes up to 10 s to find a publisher
+SILENCE_BORNE = 15.0
 
 
 @runtime_checkable
@@ -222,15 +226,24 @@ class Commissioning:
     # -- the steps that only look ------------------------------------------------------------------
 
     def _state(self) -> ArmState:
-        for _ in range(20):
+        deadline = time.monotonic() + SILENCE_BORNE
+        announced = False
+        while True:
             state = self.arm.read()
             if state is not None and np.isfinite(state.q).all():
                 return state
+            if time.monotonic() > deadline or self.stop():
+                break
+            if state is None and not announced and not getattr(self.arm, "refused", ""):
+                self.tell(f"waiting for joint states, {SILENCE_BORNE:.0f} s at most")
+                announced = True
         why = getattr(self.arm, "refused", "")
-        if why:
+        if self.stop():
+            text = "stopped by a person before a joint state has arrived"
+        elif why:
             text = f"no joint state can be used: {why}"
         else:
-            text = "no joint states arrive"
+            text = f"no joint states have arrived for {SILENCE_BORNE:.0f} s"
         raise ArgumentError(
             text, where="arm", remedy="Start the robot, and check topics and joint names."
         )

@@ -39,6 +39,7 @@ from robot_dynamics_ros.figures import (
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.whole_files import whole_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -368,9 +369,9 @@ class Commissioning:
         documents["controller.yaml"] = {"/**": {"ros__parameters": table}}
         texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}
         texts["commissioning.html"] = page(self.model, self.reports, self.records, parameters)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        with whole_files(folder) as place:
+            for name, text in texts.items():
+                (place / name).write_text(text, encoding="utf-8")
         return {name: folder / name for name in texts}
 
 

@@ -232,7 +232,7 @@ def _edited(model: RobotModel, source: str) -> str:
 
 
 def _leave_namespace(root: ElementTree.Element) -> None:
-    """Without the namespace that the document says is meant where nothing is said: URDF has none."""
+    """Take the document's default namespace from its elements: URDF has none."""
     namespace, closing, _ = root.tag.rpartition("}")
     if not closing:
         return

@@ -404,9 +404,7 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
         sentences.append(f"{m.ntendon} tendons are no part of the model")
     elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _ON_JOINTS)
     tell("actuator", elsewhere, "actuators that drive no joint directly are no part of the model")
-    on_free = [
-        not elsewhere[a] and bool(free[int(m.actuator_trnid[a, 0])]) for a in range(m.nu)
-    ]
+    on_free = [not elsewhere[a] and bool(free[int(m.actuator_trnid[a, 0])]) for a in range(m.nu)]
     tell("actuator", on_free, "actuators of free joints are no part of the model")
     tell(
         "actuator",

@@ -175,8 +175,8 @@ def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
 
 def moves(t: Array, q: Array) -> NDArray[np.bool_]:
     """(n,) whether a joint moves in each row of its positions (n,): in 0.1 s around it, it goes a
-    part of the way that it goes at its speed in most of its motion.  The noise of an encoder at rest
-    is no motion.
+    part of the way that it goes at its usual large speed.  The noise of an encoder at rest is no
+    motion.
     """
     first = np.searchsorted(t, t - 0.5 * _AROUND)
     last = np.minimum(np.searchsorted(t, t + 0.5 * _AROUND, side="right"), len(t)) - 1

@@ -68,8 +68,8 @@ def test_set_points_go_the_short_way() -> None:
     assert controller.desired(SECOND)[0, 0] == pytest.approx(2.0 * math.pi - 3.0)
 
 
-def run_goal(way: float, seconds: float, *, wrapped: bool = False, path: float = 1.0) -> rd.Goal:
-    """The goal of a motion of ``way`` rad, cubic, in a plant; ``wrapped``: a driver that says angles
+def run_goal(way: float, seconds: float, *, wrapped: bool = False) -> rd.Goal:
+    """The goal of a motion of ``way`` rad, cubic, in a plant; ``wrapped``: its driver says angles
     between −π and π.
     """
     model = rd.load_urdf(TURNTABLE)

@@ -68,7 +68,9 @@ def test_a_wrong_declaration_names_its_place() -> None:
 
 
 def test_a_default_namespace_loses_nothing_on_the_way_out() -> None:
-    text = TEXT.replace("ENCODING", "utf-8").replace('name="r"', 'name="r" xmlns="http://a.example"')
+    text = TEXT.replace("ENCODING", "utf-8").replace(
+        'name="r"', 'name="r" xmlns="http://a.example"'
+    )
     model = rd.load_urdf(text)
     out = urdf_of(model, model.description.source)
     assert "<box" in out and "ns0" not in out

@@ -89,7 +89,7 @@ def compute_errors(p: CycleMemory) -> None:
         before = p.error[0, i]
         p.error[0, i] = short_way(p, i, p.reference[0, i] - p.q[i])
         if p.continuous[i] == 1 and p.fresh[0] == 0:
-            # an error that passes half a turn appears on the other side: a turn is lost, or regained
+            # an error beyond half a turn appears on the other side: a turn is lost, or regained
             p.turns_behind[i] = p.turns_behind[i] - whole_turns(p.error[0, i] - before)
         p.error[1, i] = p.reference[1, i] - p.v[i]
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-rclpy = pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+import rclpy
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.arm_parameters import write_parameters

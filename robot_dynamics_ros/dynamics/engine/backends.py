@@ -30,6 +30,7 @@ from robot_dynamics_ros.dynamics.engine.evaluate import (
     interpreted_engine,
     source_engine,
 )
+from robot_dynamics_ros.dynamics.engine.function_options import completed_options
 from robot_dynamics_ros.dynamics.engine.registry import (
     TABLE,
     Options,
@@ -242,9 +243,11 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     True
 
     Raises:
-        UnknownNameError: no such function.
+        UnknownNameError: no such function, link or frame.
+        ArgumentError: an option is missing, or not one of this function.
     """
-    function = evaluator(model, name, tuple(sorted(options.items())))
+    chosen = completed_options(model, name, options, where="kernel")
+    function = evaluator(model, name, tuple(sorted(chosen.items())))
     made = _of(model)
     with made.lock:
         run = made.kernels.get(function)

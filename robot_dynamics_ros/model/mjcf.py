@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from mujoco import MjModel
 
 # mjtJoint
-_FREE, _BALL, _SLIDE, _HINGE = range(4)
+_MJCF_FREE, _BALL, _MJCF_SLIDE, _MJCF_HINGE = range(4)
 # mjtTrn: joint, and joint in the parent's frame, which for a hinge or slide is the same
-_ON_JOINTS = (0, 1)
+_JOINT_TRANSMISSIONS = (0, 1)
 # mjtDyn: none, filter, exact filter: the force follows the command and stays within its range
-_BOUNDED = (0, 2, 3)
+_BOUNDED_DYNAMICS = (0, 2, 3)
 
 
 def is_mjcf(data: bytes | str) -> bool:
@@ -143,7 +143,7 @@ class _Translator:
             last = j == numbers[-1]
             anchor = np.array(m.jnt_pos[j])
             kind = int(m.jnt_type[j])
-            if kind == _FREE:
+            if kind == _MJCF_FREE:
                 offset = Pose()
                 anchor = np.zeros(3)
             if last and not anchor.any():
@@ -173,13 +173,13 @@ class _Translator:
             problem = "it is a ball joint, which no model here has"
             remedy = "Write three hinges with axes x, y and z in its place."
             raise UrdfError(problem, where=f"{self.label}, joint {name!r}", remedy=remedy)
-        if kind == _FREE:
+        if kind == _MJCF_FREE:
             return Joint(name, JointType.FLOATING, parent, child, origin)
         axis = np.array(m.jnt_axis[j])
         limited = bool(m.jnt_limited[j])
         types = {
-            _SLIDE: JointType.PRISMATIC,
-            _HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS,
+            _MJCF_SLIDE: JointType.PRISMATIC,
+            _MJCF_HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS,
         }
         dof = int(m.jnt_dofadr[j])
         low, high = (float(x) for x in m.jnt_range[j]) if limited else (-np.inf, np.inf)
@@ -205,7 +205,7 @@ class _Translator:
         return [
             a
             for a in range(m.nu)
-            if int(m.actuator_trntype[a]) in _ON_JOINTS and int(m.actuator_trnid[a, 0]) == j
+            if int(m.actuator_trntype[a]) in _JOINT_TRANSMISSIONS and int(m.actuator_trnid[a, 0]) == j
         ]
 
     def effort_limit(self, j: int, name: str) -> float:
@@ -240,7 +240,7 @@ class _Translator:
             low = float(m.actuator_forcerange[a, 0])
             high = float(m.actuator_forcerange[a, 1])
         # a servo adds what its joint does, an integrator what was before: they bound no effort
-        plain = not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED
+        plain = not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED_DYNAMICS
         if m.actuator_ctrllimited[a] and plain:
             ends = float(m.actuator_gainprm[a, 0]) * np.array(m.actuator_ctrlrange[a])
             low = max(low, float(ends.min()))
@@ -260,7 +260,7 @@ class _Translator:
             q = {}
             for j in range(m.njnt):
                 first = int(m.jnt_qposadr[j])
-                free = int(m.jnt_type[j]) == _FREE
+                free = int(m.jnt_type[j]) == _MJCF_FREE
                 part = m.key_qpos[k, first : first + (7 if free else 1)].tolist()
                 q[self.name("joint", j)] = tuple([*part[:3], *part[4:], part[3]] if free else part)
             named[str(name)] = q
@@ -368,7 +368,7 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
         if np.any(flags):
             sentences.append(f"{what}: {some(kind, flags)}")
 
-    free = np.asarray(m.jnt_type) == _FREE
+    free = np.asarray(m.jnt_type) == _MJCF_FREE
     dofs = np.zeros(m.njnt, dtype=bool)
     for array in ("dof_armature", "dof_damping", "dof_frictionloss", "dof_dampingpoly"):
         lossy = differs(array)
@@ -402,7 +402,7 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
     tell("body", mocap, "bodies that a motion capture moves stand still in the model")
     if m.ntendon:
         sentences.append(f"{m.ntendon} tendons are no part of the model")
-    elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _ON_JOINTS)
+    elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _JOINT_TRANSMISSIONS)
     tell("actuator", elsewhere, "actuators that drive no joint directly are no part of the model")
     on_free = [not elsewhere[a] and bool(free[int(m.actuator_trnid[a, 0])]) for a in range(m.nu)]
     tell("actuator", on_free, "actuators of free joints are no part of the model")

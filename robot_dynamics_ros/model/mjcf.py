@@ -205,7 +205,8 @@ class _Translator:
         return [
             a
             for a in range(m.nu)
-            if int(m.actuator_trntype[a]) in _JOINT_TRANSMISSIONS and int(m.actuator_trnid[a, 0]) == j
+            if int(m.actuator_trntype[a]) in _JOINT_TRANSMISSIONS
+            and int(m.actuator_trnid[a, 0]) == j
         ]
 
     def effort_limit(self, j: int, name: str) -> float:
@@ -240,7 +241,9 @@ class _Translator:
             low = float(m.actuator_forcerange[a, 0])
             high = float(m.actuator_forcerange[a, 1])
         # a servo adds what its joint does, an integrator what was before: they bound no effort
-        plain = not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED_DYNAMICS
+        plain = (
+            not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED_DYNAMICS
+        )
         if m.actuator_ctrllimited[a] and plain:
             ends = float(m.actuator_gainprm[a, 0]) * np.array(m.actuator_ctrlrange[a])
             low = max(low, float(ends.min()))

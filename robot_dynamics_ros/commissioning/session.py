@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
-from robot_dynamics_ros.commissioning.findings import (
-    ANNOUNCED,
-    KINDS,
-    STEPS,
-    StepReport,
-)
+from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.release import LARGEST_EXPOSURE, calm_pose, exposure, scale_of

@@ -87,7 +87,12 @@ class FrictionFile:
             ) from None
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys(
-            (*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects", "compensation")
+            (
+                *_NUMBERS,
+                *(n for e in EFFECTS.values() for n in e.numbers),
+                "effects",
+                "compensation",
+            )
         )
         parameters = _parameters()
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}

@@ -204,7 +204,7 @@ def _check_metadata(path: Path) -> None:
     if not file.is_file():
         return
     text = file.read_text("utf-8", "replace")
-    stated = re.search(r"""^\s*storage_identifier:\s*(["']?)([^"'\n]*)\1""", text, re.M)
+    stated = re.search(r"""^\s*storage_identifier:[ \t]*(["']?)([^"'\n]*)\1""", text, re.M)
     if stated is not None and not stated[2].strip():
         kinds = {f.suffix for f in path.iterdir()} & {".mcap", ".db3"}
         word = {".mcap": "mcap", ".db3": "sqlite3"}.get(min(kinds, default=""), "mcap or sqlite3")

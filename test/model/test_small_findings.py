@@ -49,7 +49,8 @@ def test_numbers_of_yaml(number: str, tmp_path) -> None:
     text = f"constraints:\n- {{type: gear, name: g, a: head_pan, b: head_tilt, ratio: {number}}}\n"
     (constraint,) = rd.load_constraints(model, text).constraints
     assert dict(constraint.numbers)["ratio"] == (0.001,)
-    profile = next((share_directory() / "config" / "arms").glob("*.yaml"))
+    profile = share_directory() / "config" / "arms" / "franka_fr3.yaml"
+    assert "delay:" in profile.read_text()
     file = tmp_path / "my_arm.yaml"
     lines = profile.read_text().splitlines()
     delays = [f"{k.partition('delay:')[0]}delay: {number}" if "delay:" in k else k for k in lines]

@@ -87,7 +87,7 @@ def test_quaternions_and_damping_that_are_none() -> None:
     for length in (0.0, 2.0, np.nan):
         q = model.neutral()
         q[3:7] *= length
-        with pytest.raises(ArgumentError, match="quaternion|finite"):
+        with pytest.raises(ArgumentError, match=r"quaternion|finite"):
             rd.integrate(model, q, np.zeros(model.nv))
     arm = rd.load_robot("six_axis")
     for damping in (np.nan, np.inf, -1.0):

@@ -10,7 +10,7 @@ is the motion between two events: σ, the sliding direction of each joint, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def _kernels_of(
     return kernels
 
 
-WrenchesAt = Callable[[float], tuple[dict[str, Array], dict[str, Array]]]
+WrenchesAt: TypeAlias = Callable[[float], tuple[dict[str, Array], dict[str, Array]]]
 """Time, s → external wrenches by link, in link axes and in world axes."""
 
 

@@ -64,9 +64,7 @@ def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
 
 def add_time_unit(parser: argparse.ArgumentParser) -> None:
     """The option ``--time-unit`` of commands that read tables."""
-    text = (
-        "of the times in tables; auto: s, but whole numbers in steps of 1 or more are ms, us or ns"
-    )
+    text = "of the times in tables; auto: s, but steps of 1 or more are ms, us or ns"
     option(parser, "--time-unit", TIME_UNITS, text, "auto")
 
 

@@ -50,7 +50,7 @@ _PLAY = 3e-3
 _BACKWARDS_SPEED_SHARE = 0.1
 # share of the samples in motion whose effort is frozen or clipped: fewer are taken for a coarse
 # sensor
-_UNUSABLE = 0.2
+_UNUSABLE_EFFORT_SHARE = 0.2
 # standard errors
 _SURE_STANDARD_ERRORS = 4.0
 # by which errors alike in successive messages make standard errors larger
@@ -309,7 +309,7 @@ def _frozen(log: _Log) -> Iterator[Finding]:
             # where a joint rests its effort may well be constant
             moving = moves(log.t, log.position[:, joints[k]])
             share = float(bad[moving, k].mean()) if moving.any() else 0.0
-            if name in constant or share > _UNUSABLE:
+            if name in constant or share > _UNUSABLE_EFFORT_SHARE:
                 text = (
                     f"the effort of joint {name} is "
                     f"{'constant' if name in constant else 'frozen or clipped'} while it moves"

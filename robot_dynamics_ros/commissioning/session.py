@@ -72,7 +72,7 @@ LEADING = 3.0
 LEADING_PATIENCE_S = 300.0
 # s without a usable joint state after which a step gives up: on a busy computer of two cores the
 # middleware takes up to 10 s to find a publisher
-SILENCE_BORNE = 15.0
+SILENCE_BORNE_S = 15.0
 
 
 @runtime_checkable
@@ -227,7 +227,7 @@ class Commissioning:
     # -- the steps that only look ------------------------------------------------------------------
 
     def _state(self) -> ArmState:
-        deadline = time.monotonic() + SILENCE_BORNE
+        deadline = time.monotonic() + SILENCE_BORNE_S
         announced = False
         while True:
             state = self.arm.read()
@@ -236,7 +236,7 @@ class Commissioning:
             if time.monotonic() > deadline or self.stop():
                 break
             if state is None and not announced and not getattr(self.arm, "refused", ""):
-                self.tell(f"waiting for joint states, {SILENCE_BORNE:.0f} s at most")
+                self.tell(f"waiting for joint states, {SILENCE_BORNE_S:.0f} s at most")
                 announced = True
         why = getattr(self.arm, "refused", "")
         if self.stop():
@@ -244,7 +244,7 @@ class Commissioning:
         elif why:
             text = f"no joint state can be used: {why}"
         else:
-            text = f"no joint states have arrived for {SILENCE_BORNE:.0f} s"
+            text = f"no joint states have arrived for {SILENCE_BORNE_S:.0f} s"
         raise ArgumentError(
             text, where="arm", remedy="Start the robot, and check topics and joint names."
         )

@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.description import Array, JointType, Pose, joint_p
 from robot_dynamics_ros.model.mjcf import compile_mjcf, is_mjcf, mujoco_name, mujoco_rotation
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
+from robot_dynamics_ros.yaml_text import load_yaml
 
 __all__ = ["load_constraints"]
 
@@ -115,7 +116,7 @@ def _constraint(k: int, entry: object) -> Constraint:
 def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLike]]:
     yaml = optional_package("yaml", "files of constraints need", "load_constraints", "pyyaml")
     try:
-        content = yaml.safe_load(text)
+        content = load_yaml(text, "files of constraints need", "load_constraints")
     except yaml.YAMLError as error:
         raise ArgumentError(
             f"is not YAML: {' '.join(str(error).split())}",

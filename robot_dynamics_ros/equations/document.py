@@ -99,8 +99,10 @@ def rounded(expression: sympy.Expr, digits: int | None) -> sympy.Expr:
 
 
 def number_text(value: float | None) -> str:
-    """A value for tables; empty for variables."""
-    return "" if value is None else f"{value:.9g}"
+    """A value for tables, with all its digits: formulas with these values give the same numbers;
+    empty for variables.
+    """
+    return "" if value is None else repr(float(value)).removesuffix(".0")
 
 
 _GREEK = (

@@ -21,11 +21,28 @@ _MATH = """
 MATH_NAMES = frozenset(name + suffix for name in _MATH.split() for suffix in ("", "f", "l"))
 """What math.h, and the standard headers used beside it, declare."""
 
+_MACROS = """
+    NULL EOF NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT math_errhandling
+    FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL FP_FAST_FMA FP_ILOGB0 FP_ILOGBNAN
+    M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2
+    isnan isinf isfinite isnormal signbit fpclassify isgreater isgreaterequal isless islessequal
+    islessgreater isunordered
+    I errno assert offsetof stdin stdout stderr EDOM ERANGE EILSEQ RAND_MAX EXIT_SUCCESS
+    EXIT_FAILURE BUFSIZ SEEK_SET SEEK_CUR SEEK_END CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN
+    LONG_MAX LONG_MIN SHRT_MAX SHRT_MIN UINT_MAX ULONG_MAX USHRT_MAX UCHAR_MAX SCHAR_MAX SCHAR_MIN
+    DBL_MAX DBL_MIN DBL_EPSILON FLT_MAX FLT_MIN FLT_EPSILON LDBL_MAX LDBL_MIN LDBL_EPSILON
+    linux unix i386 NDEBUG DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS MAXFLOAT
+"""
+MACRO_NAMES = frozenset(_MACROS.split())
+"""Macros of the standard headers, and those that compilers define without being asked: a name of
+them is replaced before the compiler sees it."""
+
 _TAKEN = {
     C_KEYWORDS: "a keyword or reserved word of C",
     CPP_KEYWORDS: "a keyword of C++, which headers are read by, too",
     frozenset((*keyword.kwlist, *keyword.softkwlist)): "a keyword of Python",
     MATH_NAMES: "a function of the C library",
+    MACRO_NAMES: "a macro of C",
 }
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 

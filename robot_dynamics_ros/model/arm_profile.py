@@ -18,6 +18,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, check_name, optional_package
 from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
+from robot_dynamics_ros.yaml_text import load_yaml
 
 FACTS = (
     "gravity",
@@ -291,7 +292,8 @@ def load_arm_profile(arm: str) -> ArmProfile:
 def _read(path: Path) -> Mapping[str, object]:
     yaml = optional_package("yaml", "profiles of arms need", "load_arm_profile", "pyyaml")
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = load_yaml(text, "profiles of arms need", "load_arm_profile")
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ArgumentError(
             f"cannot be read: {error}", where=str(path), remedy="Check the path and the file."

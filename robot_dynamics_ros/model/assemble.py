@@ -27,6 +27,7 @@ from robot_dynamics_ros.model.description import (
     Array,
     Inertia,
     Joint,
+    JointType,
     Link,
     Pose,
     RobotDescription,
@@ -81,6 +82,7 @@ def assemble(
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
+    bounds = _bounds_with_mimics(order, master, multiplier, offset)
     # and the power of the multiplier of mimic joints
     effects = [
         ("damping", 2, [j.damping for j in order]),
@@ -118,12 +120,8 @@ def assemble(
         mimic_master=_ints(master),
         mimic_multiplier=frozen_array(multiplier, (nb,)),
         mimic_offset=frozen_array(offset, (nb,)),
-        lower=_floats(
-            [j.limits.lower if j.type.nq == 1 else -math.inf for j in own for _ in range(j.type.nq)]
-        ),
-        upper=_floats(
-            [j.limits.upper if j.type.nq == 1 else math.inf for j in own for _ in range(j.type.nq)]
-        ),
+        lower=_floats([bounds[j.name][0] for j in own for _ in range(j.type.nq)]),
+        upper=_floats([bounds[j.name][1] for j in own for _ in range(j.type.nq)]),
         velocity_limit=_floats([j.limits.velocity for j in own for _ in range(j.type.nv)]),
         effort_limit=_floats([j.limits.effort for j in own for _ in range(j.type.nv)]),
         **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
@@ -174,6 +172,29 @@ def _with_regular_inertia(
     if stuck and policy != "repair":
         raise singular_error(stuck, joint_named)
     return description, bodies
+
+
+def _bounds_with_mimics(
+    order: Sequence[Joint], master: Sequence[int], multiplier: Array, offset: Array
+) -> dict[str, tuple[float, float]]:
+    """Joint → its position limits, narrowed by those of the joints that mimic it: where one of them
+    is at its stop, the master is, too.
+    """
+    bounds = {}
+    for joint, leader in zip(order, master, strict=True):
+        if leader < 0 and joint.type.nq == 1:
+            bounds[joint.name] = (joint.limits.lower, joint.limits.upper)
+        elif leader < 0:
+            bounds[joint.name] = (-math.inf, math.inf)
+    for i, joint in enumerate(order):
+        bounded = joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+        if master[i] < 0 or not bounded or multiplier[i] == 0.0:
+            continue
+        limits = (joint.limits.lower, joint.limits.upper)
+        ends = sorted((float(x) - float(offset[i])) / float(multiplier[i]) for x in limits)
+        low, high = bounds[order[master[i]].name]
+        bounds[order[master[i]].name] = (max(low, ends[0]), min(high, ends[1]))
+    return bounds
 
 
 def _first_coordinates(sizes: list[int], master: Sequence[int]) -> tuple[list[int], int]:

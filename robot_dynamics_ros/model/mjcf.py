@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 # mjtJoint
 _MJCF_FREE, _BALL, _MJCF_SLIDE, _MJCF_HINGE = range(4)
 # mjtTrn: joint, and joint in the parent's frame, which for a hinge or slide is the same
-_ON_JOINTS = (0, 1)
+_JOINT_TRANSMISSIONS = (0, 1)
 # mjtDyn: none, filter, exact filter: the force follows the command and stays within its range
-_BOUNDED = (0, 2, 3)
+_BOUNDED_DYNAMICS = (0, 2, 3)
 
 
 def is_mjcf(data: bytes | str) -> bool:
@@ -205,7 +205,8 @@ class _Translator:
         return [
             a
             for a in range(m.nu)
-            if int(m.actuator_trntype[a]) in _ON_JOINTS and int(m.actuator_trnid[a, 0]) == j
+            if int(m.actuator_trntype[a]) in _JOINT_TRANSMISSIONS
+            and int(m.actuator_trnid[a, 0]) == j
         ]
 
     def effort_limit(self, j: int, name: str) -> float:
@@ -240,7 +241,9 @@ class _Translator:
             low = float(m.actuator_forcerange[a, 0])
             high = float(m.actuator_forcerange[a, 1])
         # a servo adds what its joint does, an integrator what was before: they bound no effort
-        plain = not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED
+        plain = (
+            not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED_DYNAMICS
+        )
         if m.actuator_ctrllimited[a] and plain:
             ends = float(m.actuator_gainprm[a, 0]) * np.array(m.actuator_ctrlrange[a])
             low = max(low, float(ends.min()))
@@ -402,7 +405,7 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
     tell("body", mocap, "bodies that a motion capture moves stand still in the model")
     if m.ntendon:
         sentences.append(f"{m.ntendon} tendons are no part of the model")
-    elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _ON_JOINTS)
+    elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _JOINT_TRANSMISSIONS)
     tell("actuator", elsewhere, "actuators that drive no joint directly are no part of the model")
     on_free = [not elsewhere[a] and bool(free[int(m.actuator_trnid[a, 0])]) for a in range(m.nu)]
     tell("actuator", on_free, "actuators of free joints are no part of the model")

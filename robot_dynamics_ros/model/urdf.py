@@ -101,6 +101,7 @@ def load_urdf(
         ArgumentError: an argument other than the document is wrong.
     """
     check_missing_inertia(missing_inertia, density)
+    estimates: list[str] = []
     description, places = _read(source, inertia_check, armature, xacro_arguments, max_bytes)
     if missing_inertia == "from_geometry" and density is not None:
         description, estimates = with_inertia_from_geometry(description, float(density))
@@ -110,9 +111,15 @@ def load_urdf(
     try:
         model = RobotModel.from_description(description, gravity=gravity, base=Pose.of(base))
     except ModelError as error:
+        # the cause, where geometry should have given mass and could not
+        lost = [text for text in estimates if "keeps no mass" in text]
+        problem = "; ".join([error.problem, *lost])
         if error.where not in places:
+            if lost:
+                raise ModelError(
+                    problem, where=error.where, got=error.got, remedy=error.remedy
+                ) from None
             raise
-        problem = error.problem
         for line, place in places.items():
             problem = problem.replace(f"\n  {line}:", f"\n  {place}:")
         raise UrdfError(
@@ -373,6 +380,7 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
                 f"{where}: effort and velocity are 0, as if not known; no limits are assumed"
             )
             return JointLimits()
+        _note_zeros(where, {"effort": effort, "velocity": velocity}, findings)
         return JointLimits(velocity=velocity, effort=effort)
     lower = float(limit.lower or 0.0)
     upper = float(limit.upper or 0.0)
@@ -398,11 +406,17 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
         return limits
     if limits.lower == limits.upper:
         findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
-    if zero := [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]:
+    _note_zeros(where, {"effort": limits.effort, "velocity": limits.velocity}, findings)
+    return limits
+
+
+def _note_zeros(where: str, limits: Mapping[str, float], findings: list[str]) -> None:
+    """Name limits that leave the joint nothing to be driven with."""
+    zero = [name for name, value in limits.items() if value == 0.0]
+    if zero:
         findings.append(
             f"{where}: {' and '.join(zero)} limit 0, so that the joint cannot be driven"
         )
-    return limits
 
 
 def _pose(origin: parsed.Pose | None) -> Pose:

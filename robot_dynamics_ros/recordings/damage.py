@@ -51,8 +51,8 @@ _AT_BOUND = 0.01
 _SPIKE_BAND_SHARE = 0.02
 _DAMAGE_FACTOR = 3.0
 # s around a row in which its speed is looked at, and share of the usual large speed that is rest
-_AROUND = 0.1
-_AT_REST = 0.02
+_SPEED_WINDOW_S = 0.1
+_REST_SPEED_SHARE = 0.02
 _DAMAGED_CHANNELS = ("efforts", "positions", "positions and efforts")
 
 
@@ -182,13 +182,13 @@ def moves(t: Array, q: Array) -> NDArray[np.bool_]:
     part of the way that it goes at its usual large speed.  The noise of an encoder at rest is no
     motion.
     """
-    first = np.searchsorted(t, t - 0.5 * _AROUND)
-    last = np.minimum(np.searchsorted(t, t + 0.5 * _AROUND, side="right"), len(t)) - 1
+    first = np.searchsorted(t, t - 0.5 * _SPEED_WINDOW_S)
+    last = np.minimum(np.searchsorted(t, t + 0.5 * _SPEED_WINDOW_S, side="right"), len(t)) - 1
     # neighbours at least, where rows are rare
     first = np.minimum(first, np.maximum(np.arange(len(t)) - 1, 0))
     last = np.maximum(last, np.minimum(np.arange(len(t)) + 1, len(t) - 1))
     speed = np.abs(q[last] - q[first]) / np.maximum(t[last] - t[first], np.finfo(float).tiny)
-    return np.asarray(speed > _AT_REST * float(np.quantile(speed, 0.95)))
+    return np.asarray(speed > _REST_SPEED_SHARE * float(np.quantile(speed, 0.95)))
 
 
 def unusable_efforts(

@@ -140,7 +140,7 @@ def read_messages(
     take: Callable[[int, int, Callable[[], Any]], None],
     progress: Callable[[float], None] | None = None,
 ) -> tuple[str, ...]:
-    """Go through the messages of one topic of a bag; see :func:`read_bag`.  Sentences about
+    """Go through the messages of one topic of a bag; see :func:`read_bag`.  Returns sentences about
     messages that the bag should have and has not.
 
     Args:
@@ -203,11 +203,8 @@ def _check_metadata(path: Path) -> None:
     file = path / "metadata.yaml"
     if not file.is_file():
         return
-    stated = re.search(
-        r"""^\s*storage_identifier:\s*(["']?)([^"'\n]*)\1""",
-        file.read_text("utf-8", "replace"),
-        re.M,
-    )
+    text = file.read_text("utf-8", "replace")
+    stated = re.search(r"""^\s*storage_identifier:[ \t]*(["']?)([^"'\n]*)\1""", text, re.M)
     if stated is not None and not stated[2].strip():
         kinds = {f.suffix for f in path.iterdir()} & {".mcap", ".db3"}
         word = {".mcap": "mcap", ".db3": "sqlite3"}.get(min(kinds, default=""), "mcap or sqlite3")

@@ -27,7 +27,7 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 UNUSABLE_ROWS = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers
 # s between rows: with more between them, the motion of an arm cannot be told from its positions
-SLOWEST_STEP = 0.5
+SLOWEST_STEP_S = 0.5
 # a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
 _DOUBTFUL_STEP = 0.1
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
@@ -505,7 +505,7 @@ class RowCollector:
 def require_fast_enough(t: Array) -> None:
     """Refuse times (n,), s, that are too far apart for velocities and accelerations."""
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
-    if step > SLOWEST_STEP:
+    if step > SLOWEST_STEP_S:
         remedy = (
             "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
         )

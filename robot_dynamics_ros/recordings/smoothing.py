@@ -23,6 +23,8 @@ from robot_dynamics_ros.per_joint import expect
 VELOCITIES = ("auto", "recorded", "positions")
 POLYNOMIAL_ORDER = 4
 """Usual order of the local polynomials."""
+HIGHEST_ORDER = 9
+"""Beyond it the equations of a fit have no accurate solution in double precision."""
 _HIGHEST_ORDER = 10
 # the last window / 4 rows at an edge see the acceleration with several times the noise of the
 # others
@@ -82,6 +84,7 @@ def derivatives(
         ArgumentError: times that do not increase.
     """
     require_increasing(t)
+    check_order(order, up_to)
     out = np.full((up_to + 1, *x.shape), np.nan)
     for part in segments(t, bridge):
         n = part.stop - part.start
@@ -89,6 +92,17 @@ def derivatives(
             w = min(window, n)
             out[:, part] = _fit(t[part], x[part], w, min(order, w - 1), up_to)
     return out
+
+
+def check_order(order: int, least: int = 2) -> None:
+    """Refuse an order of local polynomials that has no derivatives, or amplifies noise alone."""
+    if not least <= order <= HIGHEST_ORDER:
+        raise ArgumentError(
+            f"expected {least} to {HIGHEST_ORDER}",
+            where="order",
+            got=order,
+            remedy="3 or 4 are usual: polynomials of higher order follow the noise.",
+        )
 
 
 def _fit(

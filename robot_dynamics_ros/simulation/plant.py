@@ -344,7 +344,8 @@ class Plant(SimulatedRobot):
     def advance(self) -> None:
         memory = self.system.memory
         system = self.system
-        if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
+        held = not system.world_wrenches and system.wrenches_at is None
+        if self._plain and held and self._advance(memory) == DONE:
             return
         t = self.t
         h = float(memory["h"][0])

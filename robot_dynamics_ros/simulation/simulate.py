@@ -82,7 +82,8 @@ class SimulationOptions(PlantOptions):
     Attributes:
         record_wrenches: also record every joint's wrench, and those of the constraints.
         external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in
-            world axes; or a function of time giving that.
+            world axes; or a function of time giving that, which each stage of the integrator asks:
+            the run keeps the integrator's order.
         progress: called now and then with the share that is done.
     """
 
@@ -152,6 +153,11 @@ def simulate(
     loops: dict[str, Array] = {}
     if o.record_wrenches and isinstance(plant, ConstrainedPlant):
         loops = {name: np.empty((n, 2, 6)) for name in plant.constraints.names}
+    if callable(o.external) or callable(o.external_world):
+        plant.system.wrenches_at = lambda time: (
+            plant.checked_wrenches("external", _at(o.external, time)),
+            plant.checked_wrenches("external_world", _at(o.external_world, time)),
+        )
     command: ArrayLike = np.zeros(model.nv)
     for k in range(n):
         if o.progress is not None and k % 64 == 0:

@@ -217,8 +217,8 @@ class SimulatedRobot(ABC):
         :meth:`acceleration`, :meth:`joint_wrenches` and the like then tell what it causes.
         """
         checked = self._velocity("command", command)
-        link = self._checked_wrenches("external", external)
-        self._set_wrenches(link, self._checked_wrenches("external_world", external_world))
+        link = self.checked_wrenches("external", external)
+        self._set_wrenches(link, self.checked_wrenches("external_world", external_world))
         self.command[:] = checked
         self._limit_command()
 
@@ -272,7 +272,7 @@ class SimulatedRobot(ABC):
             path = np.empty((steps, self.model.nq + 2 * self.model.nv))
         else:
             path = None
-        self._run(rows, steps, self._checked_wrenches("external", external), path)
+        self._run(rows, steps, self.checked_wrenches("external", external), path)
         if path is None:
             return None
         return PlantPath.of(self.model, path)
@@ -385,7 +385,7 @@ class SimulatedRobot(ABC):
             raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(values))
         return _finite("commands", array), len(array)
 
-    def _checked_wrenches(self, name: str, wrenches: Wrenches) -> dict[str, Array]:
+    def checked_wrenches(self, name: str, wrenches: Wrenches) -> dict[str, Array]:
         """Link → (6,) wrench of a mapping, copied; errors name argument and link."""
         if not wrenches and not isinstance(wrenches, (list, tuple, np.ndarray)):
             return {}

@@ -9,8 +9,8 @@ is the motion between two events: σ, the sliding direction of each joint, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,6 +62,10 @@ def _kernels_of(
     return kernels
 
 
+WrenchesAt: TypeAlias = Callable[[float], tuple[dict[str, Array], dict[str, Array]]]
+"""Time, s → external wrenches by link, in link axes and in world axes."""
+
+
 class JointSystem:
     """A :class:`~robot_dynamics_ros.simulation.integrators.methods.MechanicalSystem` made of a
     model and what acts on it.
@@ -76,6 +80,7 @@ class JointSystem:
         routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on
             that memory.
         friction: of the joints, brakes included.
+        wrenches_at: gives both of the following at a time, s, where they are functions of time.
         link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes,
             held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
@@ -121,6 +126,7 @@ class JointSystem:
         self.set_friction(friction)
         self.link_wrenches: dict[str, Array] = {}
         self.world_wrenches: dict[str, Array] = {}
+        self.wrenches_at: WrenchesAt | None = None
         self.set_modes()
         self._gatherer = WrenchGatherer(self.model)
         self._M = np.empty((self.nv, self.nv))
@@ -260,6 +266,7 @@ class JointSystem:
         wrenches, friction.
         """
         memory = self.memory
+        self._sample_wrenches(t)
         memory["q_forces"][:] = q
         memory["middle"][:] = v
         memory["z1"][:] = z
@@ -299,6 +306,7 @@ class JointSystem:
         kept = [memory[name].copy() for name in ("q", "v", "z")]
         memory["q"][:], memory["v"][:], memory["z"][:] = self.split(y)
         positions = memory["q"].copy()
+        self._sample_wrenches(t + 0.5 * h if self._midpoint else t)
         if self._midpoint and (self.world_wrenches or self.user_effort is not None):
             self.integrate(memory["q"], 0.5 * h * memory["v"], positions)
         memory["external"][:] = self.body_wrenches(positions)
@@ -317,6 +325,13 @@ class JointSystem:
         if not done:
             raise self.diverged(t, y, y1, h) if memory["unsettled"][0] else not_definite()
         return y1
+
+    def _sample_wrenches(self, t: float) -> None:
+        """Take external wrenches that are functions of time as they are at ``t``: a method has its
+        order only if each of its stages sees them.
+        """
+        if self.wrenches_at is not None:
+            self.link_wrenches, self.world_wrenches = self.wrenches_at(t)
 
     def diverged(self, t: float, y: Array, y1: Array, h: float) -> SimulationError:
         """The error for a step of ``h`` s to ``y1`` that means nothing, naming the joint that ran

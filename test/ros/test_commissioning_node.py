@@ -187,7 +187,7 @@ def test_stamps_of_a_real_clock_are_no_mistake(peer):
 
 
 def test_the_first_joint_state_may_come_late(peer, monkeypatch):
-    monkeypatch.setattr(session, "SILENCE_BORNE", 0.4)
+    monkeypatch.setattr(session, "SILENCE_BORNE_S", 0.4)
     told = []
     arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array", state_timeout=0.05)
     commissioning = rd.commissioning.Commissioning(

@@ -25,6 +25,7 @@ LAYERS = (
         "topic_names",
         "whole_files",
         "workers",
+        "yaml_text",
     ),
     ("model",),
     ("wrench", "figures", "per_joint"),

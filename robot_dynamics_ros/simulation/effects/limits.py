@@ -95,7 +95,9 @@ class RigidStops:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompliantStops:
-    """Compliant stops: effort k p + c ṗ for a penetration p > 0; they never pull.
+    """Compliant stops: effort k p + c ṗ for a penetration p > 0, and zero where that would pull.
+
+    Semi-implicit Euler takes it linearly implicit: it may pull as a joint leaves a damped stop.
 
     Attributes:
         stiffness: k, N m/rad or N/m.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,17 +98,17 @@ def calls(model: rd.RobotModel) -> dict[str, Call]:
     )
     found: dict[str, Call] = {}
     for name in of_q:
-        found[name] = lambda f=getattr(rd, name): f(model, q)  # type: ignore[misc]
+        found[name] = partial(getattr(rd, name), model, q)
     for name in of_q_v:
-        found[name] = lambda f=getattr(rd, name): f(model, q, v)  # type: ignore[misc]
+        found[name] = partial(getattr(rd, name), model, q, v)
     for name in of_motion:
-        found[name] = lambda f=getattr(rd, name): f(model, q, v, a)  # type: ignore[misc]
+        found[name] = partial(getattr(rd, name), model, q, v, a)
     for name in ("link_pose", "jacobian", "analytical_jacobian", "inertia_about"):
-        found[name] = lambda f=getattr(rd, name): f(model, q, link)  # type: ignore[misc]
+        found[name] = partial(getattr(rd, name), model, q, link)
     for name in ("jacobian_derivative", "analytical_jacobian_derivative"):
-        found[name] = lambda f=getattr(rd, name): f(model, q, v, link)  # type: ignore[misc]
+        found[name] = partial(getattr(rd, name), model, q, v, link)
     for name in ("neutral", "random_configuration", "inertial_parameters", "parameter_names"):
-        found[name] = lambda f=getattr(rd, name): f(model)  # type: ignore[misc]
+        found[name] = partial(getattr(rd, name), model)
     return found | {
         "base_parameters": lambda: rd.base_parameters(model),
         "body_wrenches": lambda: dynamics.body_wrenches(model, external, q),
@@ -132,9 +133,7 @@ def calls(model: rd.RobotModel) -> dict[str, Call]:
 def public_functions() -> set[str]:
     """Names of the public functions of the dynamics that have to have a row."""
     functions = {
-        name
-        for name in dynamics.__all__
-        if isinstance(getattr(dynamics, name), types.FunctionType)
+        name for name in dynamics.__all__ if isinstance(getattr(dynamics, name), types.FunctionType)
     }
     return functions - NOT_OF_A_STATE
 

@@ -14,6 +14,7 @@ import benchmarks
 
 KEPT = {
     "dynamics": (),
+    "public_functions": (),
     "batches": ("--quick",),
     "wrenches": (),
     "simulation": (),

@@ -659,6 +659,9 @@ def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, A
     free = np.eye(K.shape[-2])
     largest = np.zeros(1)
     for joints in (~driven, driven):
+        # without such joints there is nothing to share; a decomposition of zeros takes as long
+        if not joints.any():
+            continue
         U, s, Vt = np.linalg.svd(
             (np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False
         )

@@ -52,7 +52,7 @@ timid, a tenth of it lets them jump between branches; the search corrects either
 """
 LEAST_DAMPING = 1e-9
 """Below this a step is Newton's to rounding errors, and at a singular pose still bounded."""
-LARGEST_DAMPING = 1e6
+GIVE_UP_DAMPING = 1e6
 """Beyond this a step is so short that the guess cannot come nearer: it ends."""
 STALLED_SHARE = 0.99
 """Of the cost: a step that leaves more than this counts as no progress."""
@@ -198,7 +198,7 @@ def inverse_kinematics_kernel(
     """
     number = model.link_index(link)
     o = _options(options)
-    search = _Search(model, number, bool(limits))
+    search = _PoseSearch(model, number, bool(limits))
     search.set_task(Pose.of(tool) if tool is not None else None, orientation, o)
     nq = model.nq
     name = "inverse_kinematics"
@@ -229,7 +229,7 @@ def inverse_kinematics_kernel(
 KERNEL_MAKERS["inverse_kinematics"] = inverse_kinematics_kernel
 
 
-class _Search:
+class _PoseSearch:
     """The search compiled for one robot and link, and the memory that it works on; who uses it
     holds its lock.
 
@@ -348,26 +348,26 @@ class _Search:
 
 
 _NO_TOOL = np.eye(4)[:3].ravel()
-_DEFAULTS = InverseKinematicsOptions()
+_DEFAULT_SEARCH = InverseKinematicsOptions()
 
 
 @once_per_model
-def _searches(model: RobotModel) -> dict[tuple[int, bool], _Search]:
+def _searches(model: RobotModel) -> dict[tuple[int, bool], _PoseSearch]:
     return {}
 
 
-def _search_of(model: RobotModel, link: int, hold_limits: bool) -> _Search:
+def _search_of(model: RobotModel, link: int, hold_limits: bool) -> _PoseSearch:
     """The search that all plain calls for a robot and link share."""
     searches = _searches(model)
     key = (link, hold_limits)
     if key not in searches:
-        searches[key] = _Search(model, link, hold_limits)
+        searches[key] = _PoseSearch(model, link, hold_limits)
     return searches[key]
 
 
 def _options(options: Mapping[str, object]) -> InverseKinematicsOptions:
     if not options:
-        return _DEFAULTS
+        return _DEFAULT_SEARCH
     return options_of(InverseKinematicsOptions, options, "inverse_kinematics")
 
 
@@ -486,7 +486,7 @@ def descend(p: SearchMemory, iterations: int) -> int:
             p.errors[0] <= ARRIVED_SHARE * p.tolerances[0]
             and p.errors[1] <= ARRIVED_SHARE * p.tolerances[1]
         )
-        if arrived or p.weights[2] > LARGEST_DAMPING or slow > STALLED_STEPS:
+        if arrived or p.weights[2] > GIVE_UP_DAMPING or slow > STALLED_STEPS:
             return k
         # the step went too far: from where it began, with more damping
         if not better:

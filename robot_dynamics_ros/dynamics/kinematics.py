@@ -28,7 +28,7 @@ __all__ = [
     "operational_space_inertia",
 ]
 
-AXES = ("world", "link")
+JACOBIAN_AXES = ("world", "link")
 REPRESENTATIONS = ("rpy", "quaternion")
 ORIGIN = (0.0, 0.0, 0.0)
 _ZEROS = np.zeros(3)
@@ -218,8 +218,8 @@ def _point(offset: ArrayLike) -> np.ndarray:
 
 
 def _in_axes(functions: dict[str, Public], axes: str) -> Public:
-    if axes not in AXES:
-        raise UnknownNameError("frame", axes, AXES, where="expressed_in")
+    if axes not in JACOBIAN_AXES:
+        raise UnknownNameError("frame", axes, JACOBIAN_AXES, where="expressed_in")
     return functions[axes]
 
 

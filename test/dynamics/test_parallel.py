@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from support.random_trees import random_model, random_state
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics.engine.parallel import MOST, set_threads
+from robot_dynamics_ros.dynamics.engine.parallel import MOST_THREADS, set_threads
 from robot_dynamics_ros.model.description import JointType
 
 COMPILED = [b for b in ("native", "loops") if b in rd.available_backends()]
@@ -167,6 +167,6 @@ def test_a_forked_process_has_threads_of_its_own():
 
 
 def test_number_of_threads():
-    for count in (0, MOST + 1, 1.5):
+    for count in (0, MOST_THREADS + 1, 1.5):
         with pytest.raises(rd.ArgumentError, match="whole number"):
             set_threads(count)

@@ -32,7 +32,7 @@ from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar
 
-DAMPING = 1e-8
+REACTION_DAMPING_SHARE = 1e-8
 REFINEMENTS = 3
 """μ as a part of the mean diagonal of K M⁻¹ Kᵀ, and how often its effect is corrected: directions
 in which that matrix is below about 1e-6 of its mean count as dependent.
@@ -63,7 +63,7 @@ class ReactionSolver(Generic[S]):
         trace: Scalar = 0.0
         for i in range(n):
             trace = trace + self.A[i][i]
-        mu = trace * (DAMPING / max(1, n))
+        mu = trace * (REACTION_DAMPING_SHARE / max(1, n))
         damped = [
             [x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.A)
         ]

@@ -91,10 +91,8 @@ class Function:
     # operations beyond which it is compiled as loops; 0: it is not stated in whole passes over the
     # tree
     loops: int = 0
-    joint_space: bool = (
-        # it follows from efforts of motions alone, so inertias may be regrouped for speed
-        False
-    )
+    # whether it follows from efforts of motions alone, so that inertias may be regrouped for speed
+    joint_space: bool = False
     # whether it is made ready with every robot that is controlled
     common: bool = False
     # as what it can be exported

@@ -15,11 +15,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Mat3, Scalar, Vec3, maximum, minimum, sqrt
 
 # rad or m for each joint
-LONGEST_STEP = 1.0
+LONGEST_JOINT_STEP = 1.0
 # turns a difference into a yes or no
 _STEEP = 1e30
 # of the largest diagonal entry of JᵀWJ: no joint counts for less
-_LEAST = 1e-3
+_LEAST_COLUMN_SHARE = 1e-3
 
 
 @function(
@@ -47,7 +47,7 @@ def inverse_kinematics_step(
 
     e = [2 sin(φ/2) u; p* − p] with φ about u the rotation that is missing, and p of the tool's
     frame.  A joint at a limit that would go on beyond it gets no weight D⁻¹; each joint moves by
-    :data:`LONGEST_STEP` at most and stays within its
+    :data:`LONGEST_JOINT_STEP` at most and stays within its
     limits.  Joints of several degrees of freedom stand.  ``target`` and ``tool`` are (3, 4) [R | p]
     in the world and in the link's frame, ``weights`` those of radians, of metres, and λ.
 
@@ -90,7 +90,7 @@ def inverse_kinematics_step(
         held = held + _is_positive(-uphill) * (
             1.0 - _is_positive(q[coordinate_of[j]] - lower[coordinate_of[j]])
         )
-        share[j] = (1.0 - held) / maximum(size[j], largest * _LEAST)
+        share[j] = (1.0 - held) / maximum(size[j], largest * _LEAST_COLUMN_SHARE)
     A: list[list[Scalar]] = [[0.0] * 6 for _ in range(6)]
     for i in range(6):
         for k in range(i + 1):
@@ -102,7 +102,7 @@ def inverse_kinematics_step(
     q_next = [q[i] for i in range(tree.model.nq)]
     for j in moving:
         step = share[j] * dot(columns[j], y)
-        step = minimum(maximum(step, -LONGEST_STEP), LONGEST_STEP)
+        step = minimum(maximum(step, -LONGEST_JOINT_STEP), LONGEST_JOINT_STEP)
         i = coordinate_of[j]
         q_next[i] = minimum(maximum(q[i] + step, lower[i]), upper[i])
     return q_next, [turn, linear.dot(linear)]

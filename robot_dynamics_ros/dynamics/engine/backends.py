@@ -1,14 +1,17 @@
 """Backends: how a function is computed, chosen by the model's size and by what is installed, or by
 name.
 
-=============
-=====================================================================================================
-``native``     traced for the robot, compiled to machine code through llvmlite; the default where
-llvmlite is present ``loops``      compiled loops over the tree, for robots too large to unroll;
-chosen by ``native`` where it is better ``numpy``      traced for the robot, run as straight-line
-Python and NumPy; the default where llvmlite is not present ``interpreted``  the algorithm as
-written, for checking the others =============
-=====================================================================================================
+``native``
+    traced for the robot, compiled to machine code through llvmlite; the default where llvmlite is
+    present
+``loops``
+    compiled loops over the tree, for robots too large to unroll; chosen by ``native`` where it is
+    better
+``numpy``
+    traced for the robot, run as straight-line Python and NumPy; the default where llvmlite is not
+    present
+``interpreted``
+    the algorithm as written, for checking the others
 """
 
 from __future__ import annotations

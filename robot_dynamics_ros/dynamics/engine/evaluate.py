@@ -193,7 +193,7 @@ def quaternion_starts(model: RobotModel) -> list[int]:
     ]
 
 
-CHUNK = 2048
+STATES_AT_ONCE_UNCOMPILED = 2048
 """States evaluated at once without a compiler: enough to hide Python, few enough to stay in cache
 and memory.
 """
@@ -218,8 +218,8 @@ class PythonEngine(Engine):
     def block(
         self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
     ) -> bool:
-        for start in range(0, len(outputs[0]), CHUNK):
-            stop = start + CHUNK
+        for start in range(0, len(outputs[0]), STATES_AT_ONCE_UNCOMPILED):
+            stop = start + STATES_AT_ONCE_UNCOMPILED
             results = iter(
                 self._vector(*[list(np.ascontiguousarray(x[start:stop].T)) for x in inputs])
             )

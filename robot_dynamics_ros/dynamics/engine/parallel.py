@@ -24,7 +24,7 @@ one cache line.
 """
 PIECES = 8
 """Pieces of a thread's share, at least: a thread that the system stops holds up its piece only."""
-MOST = 256
+MOST_THREADS = 256
 """Threads, at most."""
 
 
@@ -35,7 +35,7 @@ def threads() -> int:
     if _threads is not None:
         return _threads
     return min(
-        MOST,
+        MOST_THREADS,
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
     )
 
@@ -47,9 +47,9 @@ def set_threads(count: int | None) -> None:
         ArgumentError: not a whole number from 1 to 256.
     """
     global _threads
-    if count is not None and (not isinstance(count, int) or not 1 <= count <= MOST):
+    if count is not None and (not isinstance(count, int) or not 1 <= count <= MOST_THREADS):
         raise ArgumentError(
-            f"expected a whole number from 1 to {MOST} or None, got {count!r}",
+            f"expected a whole number from 1 to {MOST_THREADS} or None, got {count!r}",
             where="threads",
             got=count,
         )
@@ -93,7 +93,7 @@ def run_pieces(run: Callable[[int, int, int], bool], count: int, several: int, m
 
 @functools.lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MOST, "robot_dynamics")
+    return ThreadPoolExecutor(MOST_THREADS, "robot_dynamics")
 
 
 if hasattr(os, "register_at_fork"):

@@ -66,11 +66,9 @@ def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
         "ny": len(model.link_names) if options.get("external") else 0,
         "nm": 2 if options.get("moving_base") else 0,
         "nw": len(options.get("joints_of", ())),
-        "nf": 10 if options.get("own_frame") else 0,
-        "no": 8
-        if options.get("own_observer")
         # rows of frames and points that are not simply a link's
-        else 0,
+        "nf": 10 if options.get("own_frame") else 0,
+        "no": 8 if options.get("own_observer") else 0,
         "na": 3 if options.get("own_axes") else 0,
         "nt": 1 if options.get("own_point") else 0,
         "nc": sum(ROWS[kind] for kind, *_ in options.get("constraints", ())),

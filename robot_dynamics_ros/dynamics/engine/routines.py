@@ -58,7 +58,7 @@ Given: TypeAlias = Array | memoryview | bytes | int | float
 D = TypeVar("D", bound=Declared, covariant=True)
 # numbers: 64 bytes
 _ALIGNMENT = 8
-_LONG = 16
+_DEGREES_WORTH_VECTORS = 16
 """Robots of fewer degrees of freedom have loops too short for vector instructions."""
 _lock = threading.Lock()
 
@@ -239,7 +239,7 @@ class Routines:
                 + python_wrapper(arguments)
             )
         self._library = library_of(
-            source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _LONG
+            source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _DEGREES_WORTH_VECTORS
         )
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}

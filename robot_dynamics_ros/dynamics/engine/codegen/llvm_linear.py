@@ -298,25 +298,40 @@ class LinearWriter(Writer):
                 ]
                 values = first + second
             keep(addresses, values)
-            for place, value in zip(
-                [(k, s, c) for k in rows for s, c in parts], values, strict=True
-            ):
-                k, s, c = place
-                if s < len(right) - 1:
-                    value = e.put(f"fneg {e.type} {value}")
-                entry = self.entry(self.row(results[s], k), c)
-                if c + self.lanes <= self.n:
-                    w.line(f"store {e.type} {value}, ptr {entry}, align 8")
-                else:
-                    lanes = ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes))
-                    e.masked_store(value, entry, f"<{lanes}>")
+            places = [(k, s, c) for k in rows for s, c in parts]
+            self._store_results(results, places, values)
+
+        self._in_pairs(upper, lower)
+
+    def _store_results(
+        self, results: Sequence[int], places: list[tuple[str, int, int]], values: list[str]
+    ) -> None:
+        """Values at (row, right-hand side, column): all but the last result change their sign."""
+        e = self.rows
+        for (k, s, c), value in zip(places, values, strict=True):
+            if s < len(results) - 1:
+                value = e.put(f"fneg {e.type} {value}")
+            entry = self.entry(self.row(results[s], k), c)
+            if c + self.lanes <= self.n:
+                self.line(f"store {e.type} {value}, ptr {entry}, align 8")
+            else:
+                # the last columns do not fill a vector
+                lanes = ", ".join(f"i1 {int(c + x < self.n)}" for x in range(self.lanes))
+                e.masked_store(value, entry, f"<{lanes}>")
+
+    def _in_pairs(
+        self, upper: Callable[[list[str]], None], lower: Callable[[list[str]], None]
+    ) -> None:
+        """Up through all rows and down again, two at a time; where their number is odd, the first
+        one alone.
+        """
 
         def two(rows: Callable[[list[str]], None]) -> Callable[[str], None]:
-            return lambda k: rows([k, w.put(f"add nsw i64 {k}, 1")])
+            return lambda k: rows([k, self.put(f"add nsw i64 {k}, 1")])
 
         odd = self.n % 2
-        w.loop(str(self.n - 2), str(odd - 1), -2, two(upper))
+        self.loop(str(self.n - 2), str(odd - 1), -2, two(upper))
         if odd:
             upper(["0"])
             lower(["0"])
-        w.loop(str(odd), str(self.n), 2, two(lower))
+        self.loop(str(odd), str(self.n), 2, two(lower))

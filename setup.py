@@ -24,10 +24,11 @@ def shared(*patterns):
     return sorted(where.items())
 
 
-# ROS 2 as wheels.  The two distributions must never mix, and a bare "ros-sensor-msgs" takes whatever is newest,
-# so every package is named with its distribution and held to that distribution's series.
-# There are none for other platforms: there the extra installs the rest (rclpy needs PyYAML), and the nodes use a sourced
-# installation.
+# ROS 2 as wheels.  The two distributions must never mix, and a bare "ros-sensor-msgs" takes
+# whatever is newest, so every package is named with its distribution and held to that
+# distribution's series.
+# There are none for other platforms: there the extra installs the rest (rclpy needs PyYAML), and
+# the nodes use a sourced installation.
 HAS_WHEELS = "sys_platform == 'linux' and platform_machine == 'x86_64'"
 ROS_JAZZY = [
     f"ros-jazzy-rclpy[fastrtps]~=7.1.6; {HAS_WHEELS}",
@@ -90,7 +91,8 @@ NODES = (
     "simulator",
     "viewer",
 )
-# colcon and Debian put executables where only ros2 looks, wheels put them on the PATH, beside those of others
+# colcon and Debian put executables where only ros2 looks, wheels put them on the PATH, beside those
+# of others
 PREFIX = "robot_dynamics_" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
 setup(
@@ -164,7 +166,10 @@ setup(
     author="robot_dynamics_ros maintainers",
     maintainer="robot_dynamics_ros maintainers",
     maintainer_email="maintainers@users.noreply.github.com",
-    description="Rigid-body dynamics of any URDF robot for ROS 2: computed-torque control, joint wrenches, simulation.",
+    description=(
+        "Rigid-body dynamics of any URDF robot for ROS 2: computed-torque control, joint "
+        "wrenches, simulation."
+    ),
     long_description=(HERE / "README.md").read_text(encoding="utf-8")
     if (HERE / "README.md").is_file()
     else "",

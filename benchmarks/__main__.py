@@ -35,14 +35,17 @@ def main() -> int:
     known = [
         m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_")
     ]
-    named, options = sys.argv[1:], []
+    named = sys.argv[1:]
+    options = []
     if len(named) > 1 and named[1].startswith("-"):
-        named, options = named[:1], named[1:]
+        options = named[1:]
+        named = named[:1]
     unknown = [name for name in named if name not in known]
     if unknown:
         print(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    worst, begin = 0, monotonic()
+    worst = 0
+    begin = monotonic()
     for name in named or KEPT:
         print(f"── {name} " + "─" * (70 - len(name)), flush=True)
         words = options if named else KEPT[name]
@@ -56,7 +59,8 @@ def main() -> int:
         )
     if not named:
         print(
-            f"{monotonic() - begin:.0f} s; not run: {', '.join(name for name in known if name not in KEPT)}"
+            f"{monotonic() - begin:.0f} s; not run: "
+            f"{', '.join(name for name in known if name not in KEPT)}"
         )
     return worst
 

@@ -13,7 +13,9 @@ __all__ = ["arm", "closed_loop", "home"]
 
 
 def arm(name: str) -> rd.RobotModel:
-    """A robot of ours with rotors in its joints: 0.2 kg m² reflected at the large ones, 0.05 at the small ones."""
+    """A robot of ours with rotors in its joints: 0.2 kg m² reflected at the large ones, 0.05 at the
+    small ones.
+    """
     limits = rd.load_robot(name)
     rotors = {
         joint: 0.2 if limits.effort_limit[i] > 50.0 else 0.05
@@ -50,12 +52,16 @@ def closed_loop(
     waiting = deque([start] * delay)
     applied = start
     while True:
-        t, q, v = plant.t, plant.q, plant.v
+        t = plant.t
+        q = plant.q
+        v = plant.v
         stamp = round(t * 1e9) + 1_000_000_000
-        x, y = q, v
+        x = q
+        y = v
         if reading is not None:
             r = reading.sample(t, q, v, plant.tau)
-            x, y = r.q, r.v
+            x = r.q
+            y = r.v
         if controller.mode is rd.Mode.INACTIVE:
             controller.activate(stamp - 1, x, y)
         waiting.append(controller.update(stamp, x, y, applied if measured_effort else None).copy())

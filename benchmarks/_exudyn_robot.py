@@ -28,7 +28,8 @@ def exudyn_motion(
 ) -> np.ndarray:
     """(N, n) positions every ``every`` steps of Exudyn's RK44, joints under P (0 − q) + D (0 − q̇).
 
-    For revolute and prismatic joints without mimics and armature; frames are turned so that all axes are z.
+    For revolute and prismatic joints without mimics and armature; frames are turned so that all
+    axes are z.
     """
     import exudyn
     from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree, SensorNode

@@ -1,7 +1,8 @@
 """Ratios of the benchmarks in one file, so that the next person sees what has changed.
 
-A benchmark hands its ratios to :func:`keep`; with ``ROBOT_DYNAMICS_RATIOS=FILE`` they are written there, and what differs from the
-file that is checked in is printed.  Ratios are of two things measured in the same run; absolute figures are not kept.
+A benchmark hands its ratios to :func:`keep`; with ``ROBOT_DYNAMICS_RATIOS=FILE`` they are written
+there, and what differs from the file that is checked in is printed.  Ratios are of two things
+measured in the same run; absolute figures are not kept.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ NOTABLE = 0.1
 
 
 def keep(benchmark: str, ratios: dict[str, float]) -> None:
-    """Compare ratios with those checked in, print what has changed, and write them where the environment says.
+    """Compare ratios with those checked in, print what has changed, and write them where the
+    environment says.
 
     Args:
         benchmark: its name.
@@ -30,7 +32,8 @@ def keep(benchmark: str, ratios: dict[str, float]) -> None:
     known = before.get("ratios", {})
     if before:
         print(
-            f"\nbeside {CHECKED_IN.name} ({before['date']}, load {before['load']:.1f}, {before['machine']}):"
+            f"\nbeside {CHECKED_IN.name} ({before['date']}, load {before['load']:.1f}, "
+            f"{before['machine']}):"
         )
     changed = 0
     for name, value in ratios.items():

@@ -1,6 +1,8 @@
-"""Figures of the benchmarks as result files, from which ``docs/generate/figures.py`` fills the tables of the pages.
+"""Figures of the benchmarks as result files, from which ``docs/generate/figures.py`` fills the
+tables of the pages.
 
-With ``ROBOT_DYNAMICS_RESULTS=FOLDER`` a benchmark writes ``FOLDER/<name>.json``; ``make figures`` runs them all so.
+With ``ROBOT_DYNAMICS_RESULTS=FOLDER`` a benchmark writes ``FOLDER/<name>.json``; ``make figures``
+runs them all so.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ LOAD = os.getloadavg()[0]
 
 
 def write(benchmark: str, figures: dict[str, Any]) -> None:
-    """Write figures where the environment says, with the circumstances of the measurement under ``measured``.
+    """Write figures where the environment says, with the circumstances of the measurement under
+    ``measured``.
 
     Args:
         benchmark: name of the file, without ``.json``.
-        figures: anything that JSON holds; numbers get five significant digits, those that are not finite become null.
+        figures: anything that JSON holds; numbers get five significant digits, those that are not
+            finite become null.
     """
     folder = os.environ.get(WRITE_TO)
     if not folder:

@@ -21,13 +21,17 @@ def ros_missing() -> bool:
 
 
 def keep_to_this_machine() -> None:
-    """Use a ROS domain of this process's own, unless the caller has chosen one, and talk to nobody elsewhere."""
+    """Use a ROS domain of this process's own, unless the caller has chosen one, and talk to nobody
+    elsewhere.
+    """
     os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """The option ``--set NAME:=VALUE``; it gives a list of pairs ("-p", "NAME:=VALUE") for the command line of a node."""
+    """The option ``--set NAME:=VALUE``; it gives a list of pairs ("-p", "NAME:=VALUE") for the
+    command line of a node.
+    """
     parser.add_argument(
         "--set",
         action="append",

@@ -1,7 +1,7 @@
 """The demonstration's motion on every robot that is installed: ``python -m benchmarks.all_robots``.
 
-The same as ``robot_dynamics demo --all``, with its table as a result file.  The figures come from a simulation in lockstep:
-they do not depend on the speed of the machine.
+The same as ``robot_dynamics demo --all``, with its table as a result file.  The figures come from a
+simulation in lockstep: they do not depend on the speed of the machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import argparse
 from benchmarks._results import write
 from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, try_robots
 
-SEED, TOLERANCE = 7, 0.01
+SEED = 7
+TOLERANCE = 0.01
 
 
 def main() -> int:

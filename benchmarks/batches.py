@@ -1,8 +1,10 @@
-"""Batches: a second thread beside one, and beside what two processes can do here: ``python -m benchmarks.batches [--quick]``.
+"""Batches: a second thread beside one, and beside what two processes can do here: ``python -m
+benchmarks.batches [--quick]``.
 
-A six-axis arm of the UR5's size.  One and two threads are timed in turns; the figure is the median of many calls with
-``out=`` given, and of calls that return new arrays.  The machine's own ceiling is measured between them: two processes
-that know nothing of each other, each with half the states, over one of them alone.
+A six-axis arm of the UR5's size.  One and two threads are timed in turns; the figure is the median
+of many calls with ``out=`` given, and of calls that return new arrays.  The machine's own ceiling
+is measured between them: two processes that know nothing of each other, each with half the states,
+over one of them alone.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def calls(what: str, states: int) -> dict[str, Call]:
     function = getattr(rd, FUNCTIONS[what])
     inputs = (q,) if what == "mass matrix" else (q, v, a)
     result = function(model, *inputs)
-    if what == "wrenches":  # a table with names
+    # a table with names
+    if what == "wrenches":
         return {"new": lambda: function(model, *inputs)}
     return {
         "out": lambda: function(model, *inputs, out=result),
@@ -61,7 +64,8 @@ def measure(given: dict[str, Call], seconds: float) -> dict[str, tuple[float, fl
         for name, call in given.items():
             for count, row in zip((1, 2), times[name], strict=True):
                 set_threads(count)
-                call()  # as in a loop of calls: threads and caches warm
+                # as in a loop of calls: threads and caches warm
+                call()
                 begin = perf_counter()
                 call()
                 row.append(perf_counter() - begin)
@@ -73,7 +77,8 @@ def measure(given: dict[str, Call], seconds: float) -> dict[str, tuple[float, fl
 
 def rate(call: Call) -> float:
     """Calls a second over a short while."""
-    begin, count = perf_counter(), 0
+    begin = perf_counter()
+    count = 0
     while (past := perf_counter() - begin) < WINDOW:
         call()
         count += 1
@@ -150,7 +155,8 @@ def main() -> int:
         f"{'':20}{'states':>10}{'':>6}{'one, M/s':>10}{'two, M/s':>10}{'two/one':>9}{'two processes/one':>20}"
     )
     figures: dict[str, dict[str, dict[str, float]]] = {}
-    ratios, low = {}, []
+    ratios = {}
+    low = []
     twin = Twin()
     try:
         for what in FUNCTIONS:
@@ -173,7 +179,8 @@ def main() -> int:
                     ratios[f"{what}, {states:,} states, {way}: two threads over one"] = one / two
                     if states >= 64_000 and one / two < BOUND:
                         low.append(
-                            f"{what}, {states:,} states, {way}: {one / two:.2f} (processes {ceiling:.2f})"
+                            f"{what}, {states:,} states, {way}: {one / two:.2f} (processes "
+                            f"{ceiling:.2f})"
                         )
     finally:
         twin.end()

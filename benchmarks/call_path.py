@@ -1,9 +1,11 @@
-"""From a joint state to an effort: how many files, classes and Python calls one control cycle of the node passes through.
+"""From a joint state to an effort: how many files, classes and Python calls one control cycle of
+the node passes through.
 
-The node runs in this process, without a peer; one serialized joint state is handed to its callback under a profiler.
-Counted is the Python of this package only, once everything optional (wrench topics, observers) has nobody listening: until the
-command is handed to the middleware, and until the callback ends.  The files of the cycle's routines, which run compiled in the
-node, are seen by running them as they are written.
+The node runs in this process, without a peer; one serialized joint state is handed to its callback
+under a profiler. Counted is the Python of this package only, once everything optional (wrench
+topics, observers) has nobody listening: until the command is handed to the middleware, and until
+the callback ends.  The files of the cycle's routines, which run compiled in the node, are seen by
+running them as they are written.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def _cycle() -> tuple[Counter[str], Counter[str], int, set[str]]:
                 classes[type(frame.f_locals["self"]).__name__] += 1
 
     try:
-        for k in range(1, 200):  # settle: the first cycles activate and compile
+        # settle: the first cycles activate and compile
+        for k in range(1, 200):
             subscription.callback(state(k * 2_000_000))
         raw = state(200 * 2_000_000)
         sys.setprofile(seen)
@@ -78,7 +81,8 @@ def _routine_files() -> set[str]:
 
     model = rd.load_robot("six_axis").with_backend("numpy")
     controller = rd.JointController(model)
-    q, v = model.initial_configuration(), np.zeros(6)
+    q = model.initial_configuration()
+    v = np.zeros(6)
     controller.activate(0, q, v)
     controller.update(1_000_000, q, v)
     package = Path(rd.__file__).parent
@@ -107,10 +111,12 @@ def main() -> int:
     files, classes, calls, until_sent = _cycle()
     routines = _routine_files()
     print(
-        f"one joint state, six_axis: {len(files)} files, {len(classes)} classes, {calls} Python calls"
+        f"one joint state, six_axis: {len(files)} files, {len(classes)} classes, {calls} Python "
+        "calls"
     )
     print(
-        f"from message to message: {len(until_sent | routines)} files, {len(routines)} of them routines\n"
+        f"from message to message: {len(until_sent | routines)} files, {len(routines)} of them "
+        "routines\n"
     )
     for name in sorted(until_sent | routines):
         print(f"  {name}")

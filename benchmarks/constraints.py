@@ -2,9 +2,9 @@
 
     python -m benchmarks.constraints
 
-Both solve for accelerations and reactions at the same states; outputs of both are compared before anything is timed.  Then
-whole steps of ``ConstrainedPlant``, in machine code and as Python runs the same statements, beside ``mj_step`` of the robot with
-equality constraints.
+Both solve for accelerations and reactions at the same states; outputs of both are compared before
+anything is timed.  Then whole steps of ``ConstrainedPlant``, in machine code and as Python runs the
+same statements, beside ``mj_step`` of the robot with equality constraints.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from benchmarks._results import write
 
 
 def theirs(loops, q, v, tau):
-    """A call of Pinocchio's constraintDynamics, and the order of its coordinates; hinges as it has them, at points."""
+    """A call of Pinocchio's constraintDynamics, and the order of its coordinates; hinges as it has
+    them, at points.
+    """
     import pinocchio as pin
     from support.pinocchio_bridge import PinocchioBridge
 
     model = loops.model
     bridge = PinocchioBridge(model, rd.to_urdf(model))
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models = pin.StdVec_RigidConstraintModel()
+    datas = pin.StdVec_RigidConstraintData()
     for c in loops.constraints:
         ends = []
         for link, point in ((c.a, "point_a"), (c.b, "point_b")):
@@ -56,14 +59,18 @@ def theirs(loops, q, v, tau):
 def bridge_state(bridge, q, v, tau):
     """Pinocchio's coordinates of a state of hinges alone: continuous joints as (cos, sin)."""
     model = bridge.model
-    q_pin, v_pin, tau_pin = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
+    q_pin = np.zeros(model.nq)
+    v_pin = np.zeros(model.nv)
+    tau_pin = np.zeros(model.nv)
     for name in bridge.ours.joint_names:
-        joint, at = model.joints[model.getJointId(name)], bridge.ours.v_slice(name).start
+        joint = model.joints[model.getJointId(name)]
+        at = bridge.ours.v_slice(name).start
         angle = q[bridge.ours.q_slice(name).start]
         q_pin[joint.idx_q : joint.idx_q + joint.nq] = (
             [angle] if joint.nq == 1 else [np.cos(angle), np.sin(angle)]
         )
-        v_pin[joint.idx_v], tau_pin[joint.idx_v] = v[at], tau[at]
+        v_pin[joint.idx_v] = v[at]
+        tau_pin[joint.idx_v] = tau[at]
     return q_pin, None, v_pin, tau_pin
 
 
@@ -84,7 +91,8 @@ def main() -> None:
         if c.kind == "hinge"
     ]
     print(
-        f"{'mechanism':28} {'ours, µs':>9} {'Pinocchio, µs':>14} {'ratio':>6}  {'accelerations differ by':>24}"
+        f"{'mechanism':28} {'ours, µs':>9} {'Pinocchio, µs':>14} {'ratio':>6}  "
+        f"{'accelerations differ by':>24}"
     )
     timed = {}
     for name, loops, guess in (
@@ -98,23 +106,24 @@ def main() -> None:
         model = loops.model
         q, v = loops.consistent_state(guess, np.linspace(0.1, 1.0, model.nv))
         tau = np.linspace(-1.0, 1.0, model.nv)
-        run, none = loops.kernel("constrained_forward_dynamics"), np.zeros(2)
-        a, reactions = np.empty(model.nv), np.empty(loops.rows)
+        run = loops.kernel("constrained_forward_dynamics")
+        none = np.zeros(2)
+        a = np.empty(model.nv)
+        reactions = np.empty(loops.rows)
         run(q, v, tau, none, a, reactions)
         pinocchio, bridge = theirs(loops, q, v, tau)
         found = pinocchio()
         order = [bridge.model.joints[bridge.model.getJointId(n)].idx_v for n in model.joint_names]
         apart = np.abs(found[order] - a).max() / np.abs(a).max()
-        ours, other = (
-            best(lambda r=run, x=(q, v, tau, none, a, reactions): r(*x), 20000),
-            best(pinocchio, 5000),
-        )
+        ours = best(lambda r=run, x=(q, v, tau, none, a, reactions): r(*x), 20000)
+        other = best(pinocchio, 5000)
         timed[name] = {"ours, µs": ours, "Pinocchio, µs": other}
         print(f"{name:28} {ours:9.3f} {other:14.3f} {other / ours:6.1f}  {apart:24.1e}")
     hinge = arm
     q, v = hinge.consistent_state(np.full(arm.model.nq, 0.2))
     run = hinge.kernel("constrained_forward_dynamics")
-    a, reactions = np.empty(arm.model.nv), np.empty(hinge.rows)
+    a = np.empty(arm.model.nv)
+    reactions = np.empty(hinge.rows)
     call = best(lambda: run(q, v, np.zeros(arm.model.nv), np.zeros(2), a, reactions), 5000)
     print(f"{'the same, hinges and gear':28} {call:9.3f}")
     stepped = steps()

@@ -1,8 +1,12 @@
-"""How well each law tracks on a robot that differs from its model: ``python -m benchmarks control_laws``.
+"""How well each law tracks on a robot that differs from its model: ``python -m benchmarks
+control_laws``.
 
-A move of 0.5 rad in all joints, there and back, at 80 % of the velocity limits, and a second and a half of standing.
-Cells: root mean square, and largest, error of any joint in mrad.  All laws have the same closed-loop frequency, 20
-rad/s, with the inertia of the start pose; friction is compensated at the reference speed; nothing is tuned to a column.
+A move of 0.5 rad in all joints, there and back, at 80 % of the velocity limits, and a second and a
+half of standing.
+Cells: root mean square, and largest, error of any joint in mrad.  All laws have the same
+    closed-loop frequency, 20
+rad/s, with the inertia of the start pose; friction is compensated at the reference speed; nothing
+is tuned to a column.
 """
 
 from __future__ import annotations
@@ -50,7 +54,9 @@ LINKS = {"six_axis": "tool0", "seven_axis": "flange"}
 def laws(model: rd.RobotModel, omega: float = OMEGA) -> dict[str, rd.Law]:
     """All laws that track, as stiff as one another."""
     inertia = np.diag(rd.mass_matrix(model, home(model)))
-    kp, kd, friction = omega**2 * inertia, 2.0 * omega * inertia, rd.Friction.of(model)
+    kp = omega**2 * inertia
+    kd = 2.0 * omega * inertia
+    friction = rd.Friction.of(model)
     return {
         "computed torque": rd.ComputedTorque(kp=omega**2, kd=2.0 * omega, friction=friction),
         "computed torque + I": rd.ComputedTorque(
@@ -76,7 +82,9 @@ def laws(model: rd.RobotModel, omega: float = OMEGA) -> dict[str, rd.Law]:
 def track(
     model: rd.RobotModel, law: rd.Law, case: Case, rate: int = 1000
 ) -> tuple[float, float, float]:
-    """Root mean square and largest error, and largest speed while standing at the end: mrad, mrad, mrad/s."""
+    """Root mean square and largest error, and largest speed while standing at the end: mrad, mrad,
+    mrad/s.
+    """
     truth = rd.robot_model_error(model, mass=case.mass, friction=case.friction)
     q0 = home(model)
     q1 = q0 + 0.5 * np.where(np.arange(model.nv) % 2, -1.0, 1.0)
@@ -85,17 +93,23 @@ def track(
     )
     controller = rd.JointController(model, law)
     controller.want_wrenches = False
-    there, back = rd.plan_move(model, q0, q1, scale=0.8), rd.plan_move(model, q1, q0, scale=0.8)
-    errors, speeds, sent = [], [], 0
-    until, end = np.inf, np.inf
+    there = rd.plan_move(model, q0, q1, scale=0.8)
+    back = rd.plan_move(model, q1, q0, scale=0.8)
+    errors = []
+    speeds = []
+    sent = 0
+    until = np.inf
+    end = np.inf
     for t, q, v, _ in closed_loop(controller, plant, delay=case.delay, sensors=case.sensors):
         stamp = round(t * 1e9) + 1_000_000_000
         if sent == 0:
             goal = controller.accept_trajectory(there, stamp)
-            sent, until = 1, t + there.duration + 0.1
+            sent = 1
+            until = t + there.duration + 0.1
         elif sent == 1 and t >= until:
             goal = controller.accept_trajectory(back, stamp)
-            sent, end = 2, t + back.duration + 1.5
+            sent = 2
+            end = t + back.duration + 1.5
         errors.append(controller.reference[0] - q)
         if t > end - 0.2:
             speeds.append(v)
@@ -112,11 +126,13 @@ def track(
 
 
 def highest_frequency(model: rd.RobotModel, title: str, rate: int, delay: int) -> float:
-    """Largest of some frequencies, rad/s, up to which the loop of a frictionless arm is stable; 0 if at none.
+    """Largest of some frequencies, rad/s, up to which the loop of a frictionless arm is stable; 0
+    if at none.
 
     Friction would hide that a loop is not.
     """
-    slick, stable = rd.robot_model_error(model, damping=0.0, friction=0.0), 0.0
+    slick = rd.robot_model_error(model, damping=0.0, friction=0.0)
+    stable = 0.0
     for omega in FREQUENCIES:
         _, most, speed = track(slick, laws(slick, omega)[title], Case("", delay=delay), rate)
         if not (speed < 5.0 and most < 100.0):
@@ -134,7 +150,9 @@ def by_case(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def by_rate(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
-    """Law → rate in Hz → largest error, mrad, and largest speed while standing, mrad/s; the exact model."""
+    """Law → rate in Hz → largest error, mrad, and largest speed while standing, mrad/s; the exact
+    model.
+    """
     return {
         title: {str(rate): track(model, law, CASES[0], rate)[1:] for rate in RATES}
         for title, law in laws(model).items()
@@ -142,7 +160,9 @@ def by_rate(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def stability(model: rd.RobotModel) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Law → rate in Hz → highest stable frequency, rad/s, with efforts at once and one period late; no friction."""
+    """Law → rate in Hz → highest stable frequency, rad/s, with efforts at once and one period late;
+    no friction.
+    """
     return {
         title: {
             str(rate): tuple(highest_frequency(model, title, rate, k) for k in (0, 1))

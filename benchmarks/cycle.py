@@ -1,4 +1,5 @@
-"""One control cycle of the library: compiled, and as written where there is no compiler; joint wrenches in both.
+"""One control cycle of the library: compiled, and as written where there is no compiler; joint
+wrenches in both.
 
     python -m benchmarks.cycle
 
@@ -46,7 +47,8 @@ def median(
         controller.accept_trajectory(
             rd.plan_move(controller.model, q, q + 0.02, duration=2.0 * CYCLES * PERIOD * 1e-9), 0
         )
-    v, taken = np.zeros(controller.model.nv), np.zeros(cycles)
+    v = np.zeros(controller.model.nv)
+    taken = np.zeros(cycles)
     for k in range(cycles):
         if special is not None:
             special(controller, (k + 1) * PERIOD)
@@ -92,11 +94,10 @@ def main() -> int:
     for robot, make in robots.items():
         model = make()
         for name, law in laws(model).items():
-            compiled, written = (
-                JointController(model, law),
-                JointController(model.with_backend("numpy"), law),
-            )
-            fast, slow = median(compiled), median(written)
+            compiled = JointController(model, law)
+            written = JointController(model.with_backend("numpy"), law)
+            fast = median(compiled)
+            slow = median(written)
             print(f"{robot:12}{name:38}{fast:14.1f}{slow:12.1f}{slow / fast:8.1f}", flush=True)
             rows[f"{robot}, {name}"] = {"compiled, µs": fast, "as written, µs": slow}
             ratios[f"{robot}, {name}: as written over compiled"] = slow / fast

@@ -2,8 +2,9 @@
 
     python -m benchmarks.derivatives [--only panda,straight_chain32]
 
-The least of several rounds in turns, as in :mod:`benchmarks.dynamics`; the first call is that of a new process without any
-code in the cache, on the clock and in seconds of processor, which other programs disturb less.  Nothing is subtracted.
+The least of several rounds in turns, as in :mod:`benchmarks.dynamics`; the first call is that of a
+new process without any code in the cache, on the clock and in seconds of processor, which other
+programs disturb less.  Nothing is subtracted.
 """
 
 from __future__ import annotations
@@ -79,9 +80,8 @@ def per_call(model: rd.RobotModel) -> dict[str, float]:
         "inverse, Pinocchio": lambda: pin.computeRNEADerivatives(theirs, data, x, w, b),
         "forward, Pinocchio": lambda: pin.computeABADerivatives(theirs, data, x, w, b),
     }
-    return least(
-        calls, 0.0005, 200
-    )  # rounds shorter than a time slice: other programs disturb few of them
+    # rounds shorter than a time slice: other programs disturb few of them
+    return least(calls, 0.0005, 200)
 
 
 def main() -> None:
@@ -95,12 +95,11 @@ def main() -> None:
     for name in parser.parse_args().only.split(","):
         figures[name] = times = per_call(made(name))
         for function in ("inverse", "forward"):
-            ours, theirs = times[function], times[f"{function}, Pinocchio"]
+            ours = times[function]
+            theirs = times[f"{function}, Pinocchio"]
             first, processor = first_call(name, function)
-            (
-                times[f"{function}, first call, s"],
-                times[f"{function}, first call, s of processor"],
-            ) = first, processor
+            times[f"{function}, first call, s"] = first
+            times[f"{function}, first call, s of processor"] = processor
             numbers = (
                 f"{ours:10.2f} {theirs:14.2f} {theirs / ours:6.2f} {first:15.2f} {processor:14.2f}"
             )

@@ -2,7 +2,8 @@
 
     python -m benchmarks.dynamics [--quick] [--json FILE] [--plot FILE] [--only ur5,chain10]
 
-Every figure is the least of several interleaved rounds of whole calls from Python; nothing is subtracted.  What counts is
+Every figure is the least of several interleaved rounds of whole calls from Python; nothing is
+subtracted.  What counts is
 the ratios: absolute figures drift from machine to machine and from minute to minute.
 """
 
@@ -50,7 +51,8 @@ def least(calls: dict[str, Call], seconds: float, rounds: int) -> dict[str, floa
         return (time.perf_counter() - start) / repeats
 
     for call in calls.values():
-        call()  # compiles
+        # compiles
+        call()
     repeats = {
         name: max(1, int(seconds / max(once(call, 3), 1e-8))) for name, call in calls.items()
     }
@@ -85,7 +87,8 @@ def robots(only: set[str]) -> dict[str, tuple[rd.RobotModel, str]]:
 
 
 def straight_chain(n: int) -> rd.RobotModel:
-    """A serial arm as they are built: axes in turn along z, y and x of aligned frames, full inertias.
+    """A serial arm as they are built: axes in turn along z, y and x of aligned frames, full
+    inertias.
 
     ``rd.chain`` is the harder one, with every frame and axis turned at random.
     """
@@ -99,7 +102,8 @@ def straight_chain(n: int) -> rd.RobotModel:
     )
 
     rng = np.random.default_rng(0)
-    links, joints = [Link("base")], []
+    links = [Link("base")]
+    joints = []
     for i in range(n):
         A = rng.normal(size=(3, 3))
         moments = A @ A.T
@@ -128,7 +132,8 @@ class Peers:
         import mujoco
         import pinocchio as pin
 
-        self.pin, self.mujoco = pin, mujoco
+        self.pin = pin
+        self.mujoco = mujoco
         P = self.P = pin.buildModelFromXML(urdf)
         D = self.D = P.createData()
         q = pin.randomConfiguration(P, -np.ones(P.nq), np.ones(P.nq))
@@ -143,7 +148,8 @@ class Peers:
             return
         m, d = robot
         d.qpos[:] = state[0][: m.nq]
-        d.qvel[:], d.qacc[:] = state[1][: m.nv], state[2][: m.nv]
+        d.qvel[:] = state[1][: m.nv]
+        d.qacc[:] = state[2][: m.nv]
         mujoco.mj_forward(m, d)
 
         def position() -> None:
@@ -194,26 +200,30 @@ class Peers:
 
 FUNCTIONS = {"inverse": "inverse_dynamics", "forward": "forward_dynamics", "mass": "mass_matrix"}
 WAYS = ("kernel", "plain", "plain, out")
-"""``rd.kernel(model, name)(q, v, a, out)``, ``rd.name(model, q, v, a)``, and the latter with ``out=``."""
+"""``rd.kernel(model, name)(q, v, a, out)``, ``rd.name(model, q, v, a)``, and the latter with
+``out=``.
+"""
 
 
 def per_call(
     model: rd.RobotModel, urdf: str, seconds: float, rounds: int
 ) -> dict[str, dict[str, float]]:
-    """Microseconds a call by function and contestant: our kernels and plain functions, and the peers."""
+    """Microseconds a call by function and contestant: our kernels and plain functions, and the
+    peers.
+    """
     rng = np.random.default_rng(0)
     q, v, a = (rng.uniform(-1, 1, n) for n in (model.nq, model.nv, model.nv))
-    out, M, wrenches = (
-        np.empty(model.nv),
-        np.empty((model.nv, model.nv)),
-        np.empty((len(model.joint_names), 6)),
-    )
+    out = np.empty(model.nv)
+    M = np.empty((model.nv, model.nv))
+    wrenches = np.empty((len(model.joint_names), 6))
     peers = Peers(model, urdf, (q, v, a))
     both = rd.kernel(model, "inverse_dynamics_wrenches")
 
     def ours(name: str, inputs: tuple[np.ndarray, ...], result: np.ndarray) -> dict[str, Call]:
-        run, plain = rd.kernel(model, name), getattr(rd, name)
-        if len(inputs) == 1:  # written out as a caller would, without unpacking
+        run = rd.kernel(model, name)
+        plain = getattr(rd, name)
+        # written out as a caller would, without unpacking
+        if len(inputs) == 1:
             (x,) = inputs
             return {
                 "kernel": lambda: run(x, result),
@@ -239,13 +249,17 @@ def per_call(
 def by_link(
     model: rd.RobotModel, urdf: str, seconds: float, rounds: int
 ) -> dict[str, dict[str, float]]:
-    """Microseconds a call of the plain functions of one link, and of all joints' wrenches, beside Pinocchio's."""
+    """Microseconds a call of the plain functions of one link, and of all joints' wrenches, beside
+    Pinocchio's.
+    """
     import pinocchio as pin
 
     P = pin.buildModelFromXML(urdf)
     D = P.createData()
-    x, u = pin.neutral(P), np.ones(P.nv)
-    q, v = model.neutral(), np.ones(model.nv)
+    x = pin.neutral(P)
+    u = np.ones(P.nv)
+    q = model.neutral()
+    v = np.ones(model.nv)
     link = model.link_names[int(np.argmax(model.link_body))]
     frame = P.getFrameId(link)
     axes = pin.LOCAL_WORLD_ALIGNED
@@ -306,7 +320,8 @@ def sweep(rounds: int) -> dict[str, list[float]]:
             model = rd.chain(n).with_backend("loops")
             rng = np.random.default_rng(0)
             q, v, a = rng.uniform(-1, 1, (3, n))
-            run, out = rd.kernel(model, name), np.empty(n)
+            run = rd.kernel(model, name)
+            out = np.empty(n)
             row.append(
                 least(
                     {"ours": lambda run=run, q=q, v=v, a=a, out=out: run(q, v, a, out)},
@@ -319,17 +334,22 @@ def sweep(rounds: int) -> dict[str, list[float]]:
 
 def exponent(sizes: list[float], costs: list[float]) -> float:
     """Slope of log cost over log size beyond the smallest sizes, where calling dominates."""
-    x, y = np.log(sizes), np.log(costs)
+    x = np.log(sizes)
+    y = np.log(costs)
     return float(np.polyfit(x, y, 1)[0])
 
 
 def compile_times() -> dict[str, float]:
-    """Seconds to make the seven-axis arm's common functions ready, in fresh processes, without and with a cache."""
+    """Seconds to make the seven-axis arm's common functions ready, in fresh processes, without and
+    with a cache.
+    """
     import subprocess
 
     code = (
-        "import time, numpy, robot_dynamics_ros as rd; m = rd.load_robot('seven_axis'); import llvmlite.binding\n"
-        "for n in ('inverse_dynamics', 'forward_dynamics', 'mass_matrix', 'inverse_dynamics_wrenches'):\n"
+        "import time, numpy, robot_dynamics_ros as rd; m = rd.load_robot('seven_axis'); import "
+        "llvmlite.binding\n"
+        "for n in ('inverse_dynamics', 'forward_dynamics', 'mass_matrix', "
+        "'inverse_dynamics_wrenches'):\n"
         " t = time.perf_counter(); rd.kernel(m, n); print(n, time.perf_counter() - t)"
     )
     found = {}
@@ -346,7 +366,10 @@ def compile_times() -> dict[str, float]:
             for line in said.stdout.splitlines():
                 name, seconds = line.split()
                 found[f"{name}, {label}"] = float(seconds)
-    start = "import time; t = time.perf_counter(); import robot_dynamics_ros as rd; rd.load_urdf; rd.kernel; print(time.perf_counter() - t)"
+    start = (
+        "import time; t = time.perf_counter(); import robot_dynamics_ros as rd; rd.load_urdf; "
+        "rd.kernel; print(time.perf_counter() - t)"
+    )
     times = [
         float(
             subprocess.run(
@@ -360,9 +383,12 @@ def compile_times() -> dict[str, float]:
 
 
 def rollouts(rounds: int) -> dict[str, float]:
-    """Million simulation steps a second on the seven-axis arm, one state, friction and stops on, beside mj_step."""
+    """Million simulation steps a second on the seven-axis arm, one state, friction and stops on,
+    beside mj_step.
+    """
     model = rd.load_robot("seven_axis")
-    q, v = model.initial_configuration(), np.zeros(model.nv)
+    q = model.initial_configuration()
+    v = np.zeros(model.nv)
     calls: dict[str, Call] = {
         method: lambda method=method: rd.rollout(
             model, q, v, dt=1e-4, steps=1000, method=method, stop_stiffness=1e3
@@ -378,10 +404,13 @@ def rollouts(rounds: int) -> dict[str, float]:
 
 
 BARS = {
-    "inverse": (5.0, 1.5), "forward": (5.0, 1.5), "mass": (5.0, 1.5),
-}  # fmt: skip
+    "inverse": (5.0, 1.5),
+    "forward": (5.0, 1.5),
+    "mass": (5.0, 1.5),
+}
 """Times Pinocchio, for up to 32 degrees of freedom and for more: kernels."""
-PLAIN_BAR, LINK_BAR = 3.0, 2.0
+PLAIN_BAR = 3.0
+LINK_BAR = 2.0
 """The same for plain functions and for those of one link, up to nine degrees of freedom."""
 
 
@@ -399,7 +428,8 @@ def main() -> int:
     missed = []
 
     print(
-        "µs a whole call from Python, nothing subtracted; × is the peer's time over ours (Pinocchio's, MuJoCo's)\n"
+        "µs a whole call from Python, nothing subtracted; × is the peer's time over ours "
+        "(Pinocchio's, MuJoCo's)\n"
     )
     print(
         f"{'robot':18}{'':9}{'backend':9}"
@@ -426,7 +456,8 @@ def main() -> int:
             for way, bar in zip(WAYS, bars, strict=True):
                 if row["pinocchio"] / row[way] < bar:
                     missed.append(
-                        f"{name} {what}, {way}: {row['pinocchio'] / row[way]:.1f} × Pinocchio, wanted {bar}"
+                        f"{name} {what}, {way}: {row['pinocchio'] / row[way]:.1f} × Pinocchio, "
+                        f"wanted {bar}"
                     )
             if (
                 what == "mass"
@@ -455,11 +486,13 @@ def main() -> int:
         figures["batch"] = batch(model, urdf, 100_000, rounds)
         for what, row in figures["batch"].items():
             print(f"{what:9}" + "   ".join(f"{k}: {x:.1f}" for k, x in row.items()))
-            ours, bar = row["ours, 1 threads"], {"inverse": 20.0, "forward": 15.0}[what]
+            ours = row["ours, 1 threads"]
+            bar = {"inverse": 20.0, "forward": 15.0}[what]
             if "pinocchio, 1 threads" in row:
                 ratio = ours / row["pinocchio, 1 threads"]
                 print(
-                    f"{'':9}{ratio:.0f} × Pinocchio on one thread; two threads {row['ours, 2 threads'] / ours:.2f} × one"
+                    f"{'':9}{ratio:.0f} × Pinocchio on one thread; two threads "
+                    f"{row['ours, 2 threads'] / ours:.2f} × one"
                 )
                 if ratio < bar:
                     missed.append(f"batch {what}: {ratio:.0f} × Pinocchio, wanted {bar:.0f}")

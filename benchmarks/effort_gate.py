@@ -1,7 +1,8 @@
-"""What the effort gate costs in the round trip: ``python -m benchmarks.effort_gate [--cycles N] [--robot NAME]``.
+"""What the effort gate costs in the round trip: ``python -m benchmarks.effort_gate [--cycles N]
+[--robot NAME]``.
 
-A state goes in turns to a controller, and to a controller with the effort gate after it; taken is the time until the
-effort is here.  Both ways share this process and the machine.
+A state goes in turns to a controller, and to a controller with the effort gate after it; taken is
+the time until the effort is here.  Both ways share this process and the machine.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def main() -> int:
     ):
         times = measure(args.robot, args.cycles, NAMES)
     print(
-        f"{args.robot}, {args.cycles} cycles each in turns, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+        f"{args.robot}, {args.cycles} cycles each in turns, {os.cpu_count()} processors, load "
+        f"{os.getloadavg()[0]:.1f}"
     )
     print(f"{'':12}{'controller':>14}{'with the gate':>15}{'added':>10}")
     found = {}

@@ -1,9 +1,11 @@
-"""Energy over a million steps of ten robots that move chaotically, without friction and stops: does it drift?
+"""Energy over a million steps of ten robots that move chaotically, without friction and stops: does
+it drift?
 
     python -m benchmarks.energy [--steps 1000000] [--dt 0.002] [--integrator moreau]
 
-The mean of the energy's error over each of 50 windows, and a line fitted to these means.  What counts is the rise of that line over
-the whole run beside the oscillation within a window, and the momentum of the robots that float without gravity.
+The mean of the energy's error over each of 50 windows, and a line fitted to these means.  What
+counts is the rise of that line over the whole run beside the oscillation within a window, and the
+momentum of the robots that float without gravity.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def start(model: rd.RobotModel) -> tuple[np.ndarray, np.ndarray]:
     q = rd.integrate(
         model, model.neutral(), rng.uniform(-2.0, 2.0, model.nv) * (0.0 if floating else 1.0)
     )
-    if floating:  # its mass centre rests
+    # its mass centre rests
+    if floating:
         v[3:6] -= rd.centroidal_momentum(model, q, v)[3:] / model.total_mass
     return q, v
 
@@ -50,13 +53,17 @@ def start(model: rd.RobotModel) -> tuple[np.ndarray, np.ndarray]:
 def drift(
     model: rd.RobotModel, steps: int, dt: float, integrator: str = "moreau"
 ) -> dict[str, float]:
-    """Rise of the fitted line, oscillation within the first window, and how far momentum moved; over the largest kinetic energy
-    and the largest momentum."""
+    """Rise of the fitted line, oscillation within the first window, and how far momentum moved;
+    over the largest kinetic energy and the largest momentum.
+    """
     q0, v0 = start(model)
     plant = Plant(
         model, dt, integrator=integrator, friction=False, stops=None, limiter=False, q0=q0, v0=v0
     )
-    begin, means, oscillation, kinetic = sum(plant.energy()), [], 0.0, 0.0
+    begin = sum(plant.energy())
+    means = []
+    oscillation = 0.0
+    kinetic = 0.0
     for window in range(WINDOWS):
         path = plant.run(np.zeros(model.nv), steps // WINDOWS)
         moving = np.asarray(rd.kinetic_energy(model, path.q, path.v))

@@ -1,10 +1,12 @@
-"""Both engines of the simulator on the same robots where nothing touches: how far apart they are, and what a step costs.
+"""Both engines of the simulator on the same robots where nothing touches: how far apart they are,
+and what a step costs.
 
     python -m benchmarks.engines [--quick]
 
-Robots as their URDFs say, moving freely from a lively state without motors.  Accelerations and joint wrenches of that
-state, with dry friction off; then one second at 1 ms: both with a fourth-order method, and both as they are by default
-(dry friction on).  Speed: `plant.step`, the default methods, interleaved rounds in one process.
+Robots as their URDFs say, moving freely from a lively state without motors.  Accelerations and
+joint wrenches of that state, with dry friction off; then one second at 1 ms: both with a
+fourth-order method, and both as they are by default (dry friction on).  Speed: `plant.step`, the
+default methods, interleaved rounds in one process.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def pair(model: rd.RobotModel, method: str, **options: object) -> tuple[rd.Plant
 
 
 def differences(model: rd.RobotModel) -> list[float]:
-    """Largest relative difference of accelerations and wrenches; largest distance of positions over a second, three times."""
+    """Largest relative difference of accelerations and wrenches; largest distance of positions over
+    a second, three times.
+    """
     free = {"stops": None, "limiter": False}
     idle = np.zeros(model.nv)
     ours, theirs = pair(rd.robot_model_error(model, friction=0.0), "rk4", **free)
@@ -75,7 +79,8 @@ def differences(model: rd.RobotModel) -> list[float]:
         plant.hold(idle)
     row = []
     for of in ("acceleration", "joint_wrenches"):
-        expected, found = getattr(ours, of)(), getattr(theirs, of)()
+        expected = getattr(ours, of)()
+        found = getattr(theirs, of)()
         row.append(float(np.abs(found - expected).max() / np.abs(expected).max()))
     row.append(apart(ours, theirs))
     row.append(apart(*pair(model, "", **free)))
@@ -88,7 +93,8 @@ def differences(model: rd.RobotModel) -> list[float]:
 
 def apart(ours: rd.Plant, theirs: rd.MujocoPlant) -> float:
     """rad or m."""
-    idle, gap = np.zeros(ours.model.nv), 0.0
+    idle = np.zeros(ours.model.nv)
+    gap = 0.0
     for _ in range(round(SECONDS / DT)):
         ours.step(idle)
         theirs.step(idle)
@@ -115,7 +121,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds of timing")
     options = parser.parse_args()
     print(
-        f"{'robot':16}{'joints':>7} | {'acceleration':>13}{'wrenches':>10} | {'1 s, rk4':>10}{'1 s, default':>14}{'4 steps':>14} | µs a step: ours, MuJoCo"
+        f"{'robot':16}{'joints':>7} | {'acceleration':>13}{'wrenches':>10} | "
+        f"{'1 s, rk4':>10}{'1 s, default':>14}{'4 steps':>14} | µs a step: ours, MuJoCo"
     )
     found = {}
     for name, model in robots().items():
@@ -132,7 +139,8 @@ def main() -> int:
             "MujocoPlant, µs a step": theirs,
         }
         print(
-            f"{name:16}{model.nv:7} | {a:13.1e}{w:10.1e} | {close:10.1e}{default:14.1e}{finer:14.1e} | {ours:10.1f}{theirs:10.1f}",
+            f"{name:16}{model.nv:7} | {a:13.1e}{w:10.1e} | "
+            f"{close:10.1e}{default:14.1e}{finer:14.1e} | {ours:10.1f}{theirs:10.1f}",
             flush=True,
         )
     times = {
@@ -141,8 +149,10 @@ def main() -> int:
     keep("engines", {f"{name}, a step: times MujocoPlant": ratio for name, ratio in times.items()})
     write("engines", {"robots": found})
     print(
-        "\nacceleration, wrenches: largest difference over the largest value, one state; 1 s: largest distance of any joint, rad"
-        f" or m.\nMimic joints are rigid in ours and yield in MuJoCo.  Load {os.getloadavg()[0]:.1f}."
+        "\nacceleration, wrenches: largest difference over the largest value, one state; 1 s: "
+        "largest distance of any joint, rad"
+        " or m.\nMimic joints are rigid in ours and yield in MuJoCo.  Load "
+        f"{os.getloadavg()[0]:.1f}."
     )
     return 0
 

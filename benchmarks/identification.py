@@ -1,26 +1,30 @@
 """Identification of a real arm: ``python -m benchmarks.identification FOLDER``.
 
-FOLDER is a clone of github.com/marcocognetti/FrankaEmikaPandaDynModel (Gaz, Cognetti, Oliva, Robuffo Giordano and De
-Luca, IEEE RA-L 4(4), 2019): a recording of a Franka Panda at 1 kHz and the authors' identified model.  Nothing of it
-is part of this package.
+FOLDER is a clone of github.com/marcocognetti/FrankaEmikaPandaDynModel (Gaz, Cognetti, Oliva,
+Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019): a recording of a Franka Panda at 1 kHz and the
+authors' identified model.  Nothing of it is part of this package.
 
-The first 70 % of the rows are identified, the last 30 % predicted.  Measured and predicted efforts are compared on a
-regular grid of 1 ms; positions and efforts pass the same zero-phase low-pass filter of 10 Hz (Butterworth, order 4),
-velocities and accelerations are central differences of the filtered positions.  Rows, in N m:
+The first 70 % of the rows are identified, the last 30 % predicted.  Measured and predicted efforts
+are compared on a regular grid of 1 ms; positions and efforts pass the same zero-phase low-pass
+filter of 10 Hz (Butterworth, order 4), velocities and accelerations are central differences of the
+filtered positions.  Rows, in N m:
 
 - the URDF without its hand (example-robot-data);
 - ``identify`` with default options, from the rows as recorded;
 - the authors' model;
-- plain least squares for base parameters, Coulomb and viscous friction and offset, from the filtered rows; the same with a
-  rotor on every joint.
+- plain least squares for base parameters, Coulomb and viscous friction and offset, from the
+  filtered rows; the same with a rotor on every joint.
 
-The same with the recorded velocities: all rows have these, filtered, earlier by as much as they are late beside the positions
-in the training rows, and their central differences as accelerations.  Stamps that are wrong cost accelerations much less then.
+The same with the recorded velocities: all rows have these, filtered, earlier by as much as they are
+    late beside the positions
+in the training rows, and their central differences as accelerations.  Stamps that are wrong cost
+accelerations much less then.
 
-The same with the log's times repaired (:meth:`Recording.repaired`), as ``robot_dynamics identify`` does by default: the
-logger polled at a rate of its own.
+The same with the log's times repaired (:meth:`Recording.repaired`), as ``robot_dynamics identify``
+does by default: the logger polled at a rate of its own.
 
-Then, for poor data: the first seconds of the recording alone, with what they do not show kept from the URDF.
+Then, for poor data: the first seconds of the recording alone, with what they do not show kept from
+    the URDF.
 """
 
 from __future__ import annotations
@@ -44,7 +48,10 @@ from benchmarks.dynamics import example
 from robot_dynamics_ros.identification import FrictionTerms, IdentificationSettings, identify
 from robot_dynamics_ros.recordings import Recording
 
-SHARE, CUTOFF, STEP, EDGE = 0.7, 10.0, 1e-3, 0.1
+SHARE = 0.7
+CUTOFF = 10.0
+STEP = 1e-3
+EDGE = 0.1
 HAND = {"panda_hand", "panda_leftfinger", "panda_rightfinger", "panda_hand_tcp"}
 LOG = "matlab/data/Exciting_Traj/Trajectory_1/rbt_log/exciting_traj_{}.txt"
 MODEL = "matlab/dyn_model_panda/get_{}.m"
@@ -76,7 +83,9 @@ def recorded(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
 
 
 def expression(path: Path, q: np.ndarray) -> np.ndarray:
-    """(n, k) the vector of elementwise expressions that a generated MATLAB function builds of q (n, 7)."""
+    """(n, k) the vector of elementwise expressions that a generated MATLAB function builds of q (n,
+    7).
+    """
     text = re.sub(r"%.*", "", path.read_text(encoding="latin-1")).replace("...\n", "")
     known = {"cos": np.cos, "sin": np.sin, **{f"q{i + 1}": q[:, i] for i in range(7)}}
     plain = re.compile(r"[\w\s.*+\-/();\[\],]*")
@@ -88,9 +97,8 @@ def expression(path: Path, q: np.ndarray) -> np.ndarray:
             raise SystemExit(f"{path}: not a plain expression: {value[:60]}")
         vector = value.startswith("[")
         code = f"({value[1:-1].replace(';', ',')},)" if vector else value
-        known[name] = eval(
-            code, {"__builtins__": {}}, known
-        )  # checked above: numbers, names, operators
+        # checked above: numbers, names, operators
+        known[name] = eval(code, {"__builtins__": {}}, known)
         if vector:
             return np.stack([np.broadcast_to(x, len(q)) for x in known[name]], axis=1)
     raise SystemExit(f"{path}: holds no vector")
@@ -99,7 +107,8 @@ def expression(path: Path, q: np.ndarray) -> np.ndarray:
 class PublishedModel:
     """The authors' model: mass matrix, gravity and friction as published.
 
-    Velocity terms follow from the mass matrix; they are taken from the inertial parameters that reproduce it.
+    Velocity terms follow from the mass matrix; they are taken from the inertial parameters that
+    reproduce it.
     """
 
     def __init__(self, folder: Path, arm: rd.RobotModel) -> None:
@@ -123,7 +132,8 @@ class PublishedModel:
         return np.array([[float(x) for x in row.split(",")] for row in block.group(1).split(";")])
 
     def _rigid(self, q: np.ndarray, a: np.ndarray) -> np.ndarray:
-        entries, M = expression(self.mass, q), np.zeros((len(q), 7, 7))
+        entries = expression(self.mass, q)
+        M = np.zeros((len(q), 7, 7))
         rows, columns = np.tril_indices(7)
         M[:, rows, columns] = M[:, columns, rows] = entries
         return np.einsum("nij,nj->ni", M, a) + expression(self.gravity, q)
@@ -158,7 +168,8 @@ def filtered(
     position = smooth(q)
     velocity = np.gradient(position, STEP, axis=0)
     if v is not None:
-        read, training = smooth(v), slice(round(EDGE / STEP), int(SHARE * len(grid)))
+        read = smooth(v)
+        training = slice(round(EDGE / STEP), int(SHARE * len(grid)))
         rate, missing = (
             x[training].ravel() for x in (np.gradient(read, STEP, axis=0), velocity - read)
         )
@@ -180,7 +191,9 @@ def plain_least_squares(
         use: (n, nv) 0 where a joint's effort does not count.
     """
     q, v, a, effort = rows
-    base, nv, kinds = rd.base_parameters(arm).independent, arm.nv, 4 if rotors else 3
+    base = rd.base_parameters(arm).independent
+    nv = arm.nv
+    kinds = 4 if rotors else 3
     Y = np.zeros((len(q), nv, len(base) + kinds * nv))
     Y[..., : len(base)] = rd.joint_torque_regressor(arm, q, v, a)[..., base]
     for j in range(nv):
@@ -189,15 +202,20 @@ def plain_least_squares(
     weight = np.ones(nv)
     for _ in range(4):
         w = (use * np.ones_like(effort))[training] * weight
-        A, b = (Y[training] * w[..., None])[::5], (effort[training] * w)[::5]
+        A = (Y[training] * w[..., None])[::5]
+        b = (effort[training] * w)[::5]
         x = np.linalg.lstsq(A.reshape(-1, A.shape[-1]), b.ravel(), rcond=1e-10)[0]
         weight = 1.0 / np.sqrt(np.mean((use * (effort - Y @ x))[training] ** 2, axis=0))
     return np.asarray(Y @ x)
 
 
 def row(name: str, left: np.ndarray, more: str = "") -> dict[str, list[float]]:
-    """One line of rms per joint and in all, one of peaks; the same returned.  NaN does not count."""
-    rms, peak = np.sqrt(np.nanmean(left**2, axis=0)), np.nanmax(np.abs(left), axis=0)
+    """One line of rms per joint and in all, one of peaks; the same returned.
+
+    NaN does not count.
+    """
+    rms = np.sqrt(np.nanmean(left**2, axis=0))
+    peak = np.nanmax(np.abs(left), axis=0)
     print(
         f"{name:<26}"
         + "".join(f"{x:7.3f}" for x in (*rms, np.sqrt(np.nanmean(left**2))))
@@ -216,7 +234,8 @@ PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.M)
 def forget_peak() -> None:
     """Let the peak of memory begin anew, so that it is not that of the models compared with."""
     gc.collect()
-    with contextlib.suppress(OSError):  # Linux alone has it
+    # Linux alone has it
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -239,15 +258,20 @@ def compare(
     effort: np.ndarray,
     v: np.ndarray | None = None,
 ) -> tuple[tuple[np.ndarray, ...], dict[str, dict[str, list[float]]]]:
-    """Identify the first rows and print what every model leaves of the last; these rows and figures are returned."""
+    """Identify the first rows and print what every model leaves of the last; these rows and figures
+    are returned.
+    """
     count = int(SHARE * len(t))
     forget_peak()
     clock = time.perf_counter()
     found = identify(arm, t[:count], q[:count], effort[:count], v=None if v is None else v[:count])
-    took, used = time.perf_counter() - clock, memory()
+    took = time.perf_counter() - clock
+    used = memory()
     rows = filtered(t, q, effort, v)
-    n, edge = len(rows[0]), round(EDGE / STEP)
-    training, test = slice(edge, int(SHARE * n)), slice(int(SHARE * n), n - edge)
+    n = len(rows[0])
+    edge = round(EDGE / STEP)
+    training = slice(edge, int(SHARE * n))
+    test = slice(int(SHARE * n), n - edge)
     last = tuple(x[test] for x in rows)
     qt, vt, at, measured = last
     print(f"{'':<26}" + "".join(f"{name:>7}" for name in (*(f"J{j}" for j in range(1, 8)), "all")))
@@ -287,7 +311,8 @@ def main() -> int:
     published = PublishedModel(options.folder, without_hand(path, 9.80665))
     before = memory()
     print(
-        f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; {before:.0f} MB before\n"
+        f"{len(t)} rows, {t[-1]:.1f} s; rms and peak of what is left of the last 30 %, N m; "
+        f"{before:.0f} MB before\n"
     )
     print("times as recorded")
     (qt, vt, at, measured), as_recorded = compare(arm, published, t, q, effort)

@@ -1,14 +1,19 @@
-"""Identification of two real arms: ``python -m benchmarks.identification_of_arms --ur10e FOLDER --tx40 FOLDER``.
+"""Identification of two real arms: ``python -m benchmarks.identification_of_arms --ur10e FOLDER
+--tx40 FOLDER``.
 
-- UR10e: FOLDER is a clone of github.com/shamilmamedov/dynamic_calibration: positions, velocities and motor currents, 94 rows a
-  second.  Torques are the currents times the authors' drive gains.  Two motions are identified (30 s and 50 s), a third of 40 s
-  is predicted.  Then the same from the currents alone: the errors are brought to N m by the authors' gains.
-- Stäubli TX40: FOLDER is a clone of github.com/thanhndv212/figaroh-examples.  Its last motor turns with the sum of the
-  speeds of joints 5 and 6.  The first 70 % of the rows are identified, the last 30 % predicted.
+- UR10e: FOLDER is a clone of github.com/shamilmamedov/dynamic_calibration: positions, velocities
+  and motor currents, 94 rows a
+  second.  Torques are the currents times the authors' drive gains.  Two motions are identified (30
+  s and 50 s), a third of 40 s is predicted.  Then the same from the currents alone: the errors are
+  brought to N m by the authors' gains.
+- Stäubli TX40: FOLDER is a clone of github.com/thanhndv212/figaroh-examples.  Its last motor turns
+  with the sum of the speeds of joints 5 and 6.  The first 70 % of the rows are identified, the last
+  30 % predicted.
 
-Nothing of either is part of this package.  The URDFs are those of the recordings.  Measured and predicted efforts are averaged
-over 0.05 s, efforts as late as identification finds them, as ``--validate`` compares them.  Those of a joint that stands are
-left out, because what holds it then no model of motion tells.  Plain least squares have a rotor on every joint.
+Nothing of either is part of this package.  The URDFs are those of the recordings.  Measured and
+predicted efforts are averaged over 0.05 s, efforts as late as identification finds them, as
+``--validate`` compares them.  Those of a joint that stands are left out, because what holds it then
+no model of motion tells.  Plain least squares have a rotor on every joint.
 """
 
 from __future__ import annotations
@@ -57,7 +62,8 @@ def tx40(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         np.genfromtxt(data / f"{x}_data.csv", delimiter=",", skip_header=1)
         for x in ("pos_read", "curr")
     )
-    motors, torques = np.diag(RATIOS), np.diag(RATIOS)
+    motors = np.diag(RATIOS)
+    torques = np.diag(RATIOS)
     motors[5, 4] = torques[4, 5] = RATIOS[5]
     q = q @ np.linalg.inv(motors).T + np.array([0.0, -0.5, 0.5, 0.0, 0.0, 0.0]) * np.pi
     return 2e-4 * np.arange(len(q))[::5], q[::5], (effort @ torques.T)[::5]
@@ -89,7 +95,8 @@ def compare(
         np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort")
     )
     last = motions[-1]
-    count, slow = len(last.t), 0.2 * EffortParameters(arm).smoothing
+    count = len(last.t)
+    slow = 0.2 * EffortParameters(arm).smoothing
     use = blocks(found.parameters, last, slow=slow).use
     plain = plain_least_squares(
         arm, rows, slice(0, -count), rotors=True, use=np.abs(rows[1]) > slow
@@ -121,7 +128,8 @@ def main() -> int:
     if options.ur10e is not None:
         arm = loaded(options.ur10e / "URe" / "urdf" / "ur10e.urdf")
         names, last = UR10E
-        training, test = [ur10e(options.ur10e, name) for name in names], ur10e(options.ur10e, last)
+        training = [ur10e(options.ur10e, name) for name in names]
+        test = ur10e(options.ur10e, last)
         print("UR10e, torques")
         torques = [(t, q, v, i * GAINS) for t, q, v, i in (*training, test)]
         figures["UR10e, torques"] = compare(arm, torques[:-1], torques[-1])

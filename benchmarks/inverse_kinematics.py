@@ -1,10 +1,12 @@
-"""Inverse kinematics of six arms for random targets within reach, beside Levenberg and Marquardt's steps on Pinocchio, in one run.
+"""Inverse kinematics of six arms for random targets within reach, beside Levenberg and Marquardt's
+steps on Pinocchio, in one run.
 
     python -m benchmarks.inverse_kinematics [--only z1,xarm7] [--targets 1000]
 
-Each target is the pose of the last link at a random configuration within the limits; every search begins at the robot's
-initial configuration and goes on from random ones until it arrives.  Pinocchio has no solver of its own: the peer is the usual
-loop of Python around its compiled kinematics and NumPy's solver, on a tenth of the targets.
+Each target is the pose of the last link at a random configuration within the limits; every search
+begins at the robot's initial configuration and goes on from random ones until it arrives.
+Pinocchio has no solver of its own: the peer is the usual loop of Python around its compiled
+kinematics and NumPy's solver, on a tenth of the targets.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class Peer:
         """Whether the pose is reached from ``q``, or from one of 80 random configurations."""
         pin = self.pin
         for _ in range(81):
-            damping, error = 1e-2, self.error(q, target)
+            damping = 1e-2
+            error = self.error(q, target)
             for _ in range(100):
                 if np.linalg.norm(error) < TOLERANCE:
                     return True
@@ -70,7 +73,9 @@ class Peer:
                 ahead = np.clip(q + step, self.lower, self.upper)
                 new = self.error(ahead, target)
                 if new @ new < error @ error:
-                    q, error, damping = ahead, new, max(0.2 * damping, 1e-9)
+                    q = ahead
+                    error = new
+                    damping = max(0.2 * damping, 1e-9)
                 else:
                     damping *= 10.0
                 if damping > 1e3:
@@ -81,19 +86,23 @@ class Peer:
 
 def measure(name: str, count: int) -> dict[str, float]:
     """Milliseconds a target, median and 99 of 100, and the share found; the same of the peer."""
-    model, link = arm(name), ARMS[name]
+    model = arm(name)
+    link = ARMS[name]
     rng = np.random.default_rng(0)
-    lower, upper = np.maximum(model.lower, -np.pi), np.minimum(model.upper, np.pi)
+    lower = np.maximum(model.lower, -np.pi)
+    upper = np.minimum(model.upper, np.pi)
     poses = rd.link_pose(model, rng.uniform(lower, upper, (count, model.nq)), link)
     rd.inverse_kinematics(model, link, poses[0])
-    peer, start = Peer(model, link), model.initial_configuration()
+    peer = Peer(model, link)
+    start = model.initial_configuration()
     figures: dict[str, float] = {}
     searches = {
         "": lambda pose: bool(rd.inverse_kinematics(model, link, pose).reached),
         ", Pinocchio": lambda pose: peer.find(pose, np.clip(start, peer.lower, peer.upper), rng),
     }
     for word, search in searches.items():
-        times, reached = [], 0
+        times = []
+        reached = 0
         for pose in poses if not word else poses[: count // 10]:
             begin = time.perf_counter()
             reached += search(pose)
@@ -123,7 +132,8 @@ def main() -> None:
             [f[f"{x}{word}"] for x in ("median", "99 %", "found")] for word in ("", ", Pinocchio")
         )
         print(
-            f"{name:12} {ours[0]:10.3f} {ours[1]:9.2f} {ours[2]:6.3f} | {theirs[0]:21.3f} {theirs[1]:9.2f} {theirs[2]:6.3f}"
+            f"{name:12} {ours[0]:10.3f} {ours[1]:9.2f} {ours[2]:6.3f} | {theirs[0]:21.3f} "
+            f"{theirs[1]:9.2f} {theirs[2]:6.3f}"
         )
     write("inverse_kinematics", {"arms": figures})
 

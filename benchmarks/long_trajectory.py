@@ -1,16 +1,19 @@
 """Long trajectories while the arm is held: how soon one is accepted, what the commands feel of it.
 
-    python -m benchmarks long_trajectory [--points 1000 10000 100000] [--turns 20] [--rate 500] [--action]
+    python -m benchmarks long_trajectory [--points 1000 10000 100000] [--turns 20] [--rate 500]
+    [--action]
 
-The simulator and the controller run in processes of their own; this one sends the message, serialized beforehand, and reads
-the controller's log.  With ``--action`` (needs control_msgs) it sends goals of FollowJointTrajectory, and the time until one is
-accepted counts from when the client has handed it to the middleware: rclpy takes seconds to serialize 10⁵ points, in the
-client's process.
+The simulator and the controller run in processes of their own; this one sends the message,
+serialized beforehand, and reads the controller's log.  With ``--action`` (needs control_msgs) it
+sends goals of FollowJointTrajectory, and the time until one is accepted counts from when the client
+has handed it to the middleware: rclpy takes seconds to serialize 10⁵ points, in the client's
+process.
 
-What counts is the longest time between two commands, by the times at which the controller has published them, in a window
-that begins with the sending.  A pause of the machine makes it long as well, so windows in which nothing arrives come in turns
-with the others, and the times between joint states, which the controller has no part in, stand beside: the medians of the
-windows, and what nine in ten of them keep.
+What counts is the longest time between two commands, by the times at which the controller has
+published them, in a window that begins with the sending.  A pause of the machine makes it long as
+well, so windows in which nothing arrives come in turns with the others, and the times between joint
+states, which the controller has no part in, stand beside: the medians of the windows, and what nine
+in ten of them keep.
 """
 
 from __future__ import annotations
@@ -32,11 +35,14 @@ from benchmarks._results import write
 from benchmarks._ros import DiagnosticsListener, add_parameters, keep_to_this_machine, ros_missing
 
 ROBOT = "six_axis"
-SIMULATOR, CONTROLLER = "robot_simulator", "computed_torque_controller"
+SIMULATOR = "robot_simulator"
+CONTROLLER = "computed_torque_controller"
 #: Bars: s until accepted, periods from one command to the next.
-ACCEPTED, LATEST = 0.5, 2.0
+ACCEPTED = 0.5
+LATEST = 2.0
 #: s that a window lasts, and that the motion takes.
-WINDOW, MOTION = 0.6, 1.0
+WINDOW = 0.6
+MOTION = 1.0
 
 
 def trajectory(names: list[str], start: np.ndarray, n: int, duration: float) -> Any:
@@ -47,7 +53,8 @@ def trajectory(names: list[str], start: np.ndarray, n: int, duration: float) -> 
     points = []
     for i in range(1, n + 1):
         phase = 2.0 * np.pi * i / n
-        swing, speed = 0.1 * (1.0 - np.cos(phase)), 0.1 * np.sin(phase) * 2.0 * np.pi / duration
+        swing = 0.1 * (1.0 - np.cos(phase))
+        speed = 0.1 * np.sin(phase) * 2.0 * np.pi / duration
         sec, nanosec = divmod(round(1e9 * duration * i / n), 10**9)
         points.append(
             JointTrajectoryPoint(
@@ -103,7 +110,8 @@ class ByAction:
 class Published:
     """When the messages of a topic were published, by their publisher.
 
-    They stay with the middleware until they are asked for: this process does nothing while it waits.
+    They stay with the middleware until they are asked for: this process does nothing while it
+    waits.
     """
 
     def __init__(self, node: Any, kind: type, topic: str) -> None:
@@ -119,25 +127,31 @@ class Published:
 
     def taken(self) -> list[tuple[int, int]]:
         """(number, ns since 1970) of the messages that have come since."""
-        subscription, messages = self._subscription, []
+        subscription = self._subscription
+        messages = []
         while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
             messages.append((taken[1]["publication_sequence_number"], taken[1]["source_timestamp"]))
         return messages
 
     def longest(self, begin: float, end: float) -> float:
-        """Longest time, ms, between two messages of which the later one came between two times, s since 1970."""
+        """Longest time, ms, between two messages of which the later one came between two times, s
+        since 1970.
+        """
         messages = self.taken()
         times = [
             later - earlier
             for (first, earlier), (second, later) in itertools.pairwise(messages)
             if begin <= 1e-9 * later <= end
-            and second == first + 1  # one that was lost on the way is no pause
+            # one that was lost on the way is no pause
+            and second == first + 1
         ]
         return 1e-6 * max(times)
 
 
 def accepted_after(controller: Any, sent: float, before: int, timeout: float = 30.0) -> float:
-    """s from the wall-clock time ``sent`` until the controller says that it follows a trajectory, once more than ``before``."""
+    """s from the wall-clock time ``sent`` until the controller says that it follows a trajectory,
+    once more than ``before``.
+    """
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         told = re.findall(r"\[(\d+\.\d+)\].*following a trajectory", controller.output())
@@ -175,7 +189,8 @@ def measure(sizes: list[int], rate: float, turns: int, extra: list[str], action:
                 for node in (SIMULATOR, CONTROLLER):
                     listener.wait_for(node, "cycles", 60.0)
                 print(
-                    f"{ROBOT}, {rate:g} Hz, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+                    f"{ROBOT}, {rate:g} Hz, {os.cpu_count()} processors, load "
+                    f"{os.getloadavg()[0]:.1f}"
                 )
                 print(
                     f"{'longest, ms, median and 90 %:':>29}{'between joint states':>25}{'between commands':>32}"
@@ -190,9 +205,10 @@ def measure(sizes: list[int], rate: float, turns: int, extra: list[str], action:
                 for n in sizes:
                     rows[str(n)] = row = arrivals.row(n, turns)
                     told = [
-                        f"{row[f'{topic}, {what}, median, ms']:.2f} {row[f'{topic}, {what}, 90 %, ms']:6.2f}".rjust(
-                            16
-                        )
+                        (
+                            f"{row[f'{topic}, {what}, median, ms']:.2f} "
+                            f"{row[f'{topic}, {what}, 90 %, ms']:6.2f}"
+                        ).rjust(16)
                         for topic in ("joint states", "commands")
                         for what in ("nothing", "arriving")
                     ]
@@ -245,7 +261,8 @@ class Arrivals:
         import robot_dynamics_ros as rd
 
         self._model = rd.load_robot(ROBOT)
-        self._controller, self._way = controller, way
+        self._controller = controller
+        self._way = way
         self._sent = 0
         self._topics = {
             "joint states": Published(node, JointState, "joint_states"),
@@ -261,10 +278,8 @@ class Arrivals:
             list(self._model.joint_names), self._model.initial_configuration(), n, MOTION
         )
         send, size = self._way.prepared(message)
-        accepted, found = (
-            [],
-            {(topic, what): [] for topic in self._topics for what in ("nothing", "arriving")},
-        )
+        accepted = []
+        found = {(topic, what): [] for topic in self._topics for what in ("nothing", "arriving")}
         for _ in range(turns):
             for what in ("nothing", "arriving"):
                 for published in self._topics.values():

@@ -1,8 +1,12 @@
-"""What three mechanisms of our own are worth, each against the ordinary way: ``python -m benchmarks.mechanisms``.
+"""What three mechanisms of our own are worth, each against the ordinary way: ``python -m
+benchmarks.mechanisms``.
 
-- Serialized messages read and written in place (``ros/transport/cdr.py``), against message objects of rclpy.
-- The focused executor, against rclpy's ``SingleThreadedExecutor``: processor time of the controller's process a state.
-- Compiled loops over the tree, against straight lines, for chains of links: time to compile, and a call.
+- Serialized messages read and written in place (``ros/transport/cdr.py``), against message objects
+  of rclpy.
+- The focused executor, against rclpy's ``SingleThreadedExecutor``: processor time of the
+  controller's process a state.
+- Compiled loops over the tree, against straight lines, for chains of links: time to compile, and a
+  call.
 """
 
 from __future__ import annotations
@@ -43,17 +47,16 @@ def messages() -> None:
     message = JointState(name=names, position=[0.1] * 6, velocity=[0.2] * 6, effort=[0.3] * 6)
     message.header.stamp.sec = 1
     raw = serialize_message(message)
-    reader, order = JointStateReader(names), {name: k for k, name in enumerate(names)}
+    reader = JointStateReader(names)
+    order = {name: k for k, name in enumerate(names)}
     state = np.zeros((3, 6))
 
     def by_object() -> None:
         found = deserialize_message(raw, JointState)
         rows = [order[name] for name in found.name]
-        state[0][rows], state[1][rows], state[2][rows] = (
-            found.position,
-            found.velocity,
-            found.effort,
-        )
+        state[0][rows] = found.position
+        state[1][rows] = found.velocity
+        state[2][rows] = found.effort
         if not np.isfinite(state).all():
             raise ValueError
 
@@ -147,12 +150,15 @@ def executors(seconds: float) -> None:
                 )
 
             def play(duration: float) -> int:
-                sent, due, end = 0, time.monotonic(), time.monotonic() + duration
+                sent = 0
+                due = time.monotonic()
+                end = time.monotonic() + duration
                 while time.monotonic() < end:
                     state.header.stamp = node.get_clock().now().to_msg()
                     for name in names:
                         publishers[name].publish(state)
-                    sent, due = sent + 1, due + 0.002
+                    sent = sent + 1
+                    due = due + 0.002
                     executor.spin_once(timeout_sec=0.0)
                     time.sleep(max(0.0, due - time.monotonic()))
                 return sent
@@ -176,7 +182,8 @@ def executors(seconds: float) -> None:
     print(
         f"\n{'µs of processor a state at 500 Hz':36}{'focused':>10}{'single-threaded':>18}{'saved':>10}"
     )
-    own, other = figures["focused"], figures["single_threaded"]
+    own = figures["focused"]
+    other = figures["single_threaded"]
     print(f"{'controller, six axes':36}{own:10.0f}{other:18.0f}{other - own:10.0f}")
 
 
@@ -199,8 +206,8 @@ def loops() -> None:
             run(q, v, tau, out)
             cells += [
                 f"{time.perf_counter() - start:.2f} s",
-                f"{_least(lambda: run(q, v, tau, out), 500):.2f} µs",
-            ]  # noqa: B023
+                f"{_least(lambda: run(q, v, tau, out), 500):.2f} µs",  # noqa: B023
+            ]
         print(
             f"{f'chain of {n}':20}{cells[0]:>16}{cells[1]:>10}{cells[2]:>20}{cells[3]:>10}",
             flush=True,

@@ -1,8 +1,9 @@
-"""What the momentum observer makes of motion without and with contact: ``python -m benchmarks.observer [minutes]``.
+"""What the momentum observer makes of motion without and with contact: ``python -m
+benchmarks.observer [minutes]``.
 
-The seven-axis arm follows a motion that excites everything, at 1 kHz, with noisy sensors.  First nobody touches it:
-what the observer claims all the same is its false alarms.  Then it is pushed every second: error and delay of the
-estimates.
+The seven-axis arm follows a motion that excites everything, at 1 kHz, with noisy sensors.  First
+nobody touches it: what the observer claims all the same is its false alarms.  Then it is pushed
+every second: error and delay of the estimates.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ from benchmarks.dynamics import least
 from robot_dynamics_ros.control.kernels import Kernels
 
 SENSORS = rd.SensorSettings(position_noise=2e-5, velocity_noise=2e-3, effort_noise=0.05, seed=3)
-GAIN, LINK = 50.0, "flange"
-DAMPED = 1e-2  # ratio of eigenvalues of J Jᵀ, as in rd.contact_wrench
-SETTLED, PUSH, EVERY = 1.0, 0.5, 1.0  # s
+GAIN = 50.0
+LINK = "flange"
+# ratio of eigenvalues of J Jᵀ, as in rd.contact_wrench
+DAMPED = 1e-2
+# s
+SETTLED = 1.0
+PUSH = 0.5
+EVERY = 1.0
 WRONG = {"exact model": {}, "masses + 5 %, friction + 20 %": {"mass": 1.05, "friction": 1.2}}
 
 
@@ -82,11 +88,12 @@ def silence(
 def pushes(
     model: rd.RobotModel, truth: rd.RobotModel, minutes: float, threshold: np.ndarray, force: float
 ):
-    """Forces of one size and random direction at the flange; (errors N, whether near a singular pose, delays s, flags
-    s).
+    """Forces of one size and random direction at the flange; (errors N, whether near a singular
+    pose, delays s, flags s).
 
-    Errors are those of the force at the end of each push, near a singular pose those where the estimate is damped,
-    delays those of the estimated effort's norm to 63 % of the true one's, flags from the onset to the flag.
+    Errors are those of the force at the end of each push, near a singular pose those where the
+    estimate is damped, delays those of the estimated effort's norm to 63 % of the true one's, flags
+    from the onset to the flag.
     """
     rng = np.random.default_rng(5)
     count = int(60.0 * minutes / EVERY)
@@ -101,7 +108,10 @@ def pushes(
             else None
         )
 
-    errors, near, delays, flags = [], [], [], []
+    errors = []
+    near = []
+    delays = []
+    flags = []
     flag = rd.CollisionMonitor(model, threshold, delay=0.005)
     reached = raised = None
     for t, q, observer in observed(model, truth, minutes, pushed):
@@ -115,7 +125,8 @@ def pushes(
         if flag.update(observer.effort, 1e-3) and raised is None:
             raised = phase
         if reached is None:
-            J, R = rd.jacobian(model, q, LINK), rd.link_pose(model, q, LINK)[:3, :3]
+            J = rd.jacobian(model, q, LINK)
+            R = rd.link_pose(model, q, LINK)[:3, :3]
             true = J[3:].T @ (R @ ways[int(k)])
             if (observer.effort - before) @ true >= 0.632 * (true @ true):
                 reached = phase
@@ -133,10 +144,12 @@ def pushes(
 
 def cost(model: rd.RobotModel) -> tuple[float, float]:
     """µs of one step of the observer with friction, and of the robot's function in it alone."""
-    kernels, n = Kernels(model), model.nv
+    kernels = Kernels(model)
+    n = model.nv
     observer = rd.MomentumObserver(model, GAIN, rd.Friction.of(model))
     q, v, tau = np.random.default_rng(0).normal(size=(3, n))
-    p, known = np.empty(n), np.empty(n)
+    p = np.empty(n)
+    known = np.empty(n)
     calls = {
         "step": lambda: observer.update(kernels, q, v, tau, 1e-3),
         "function": lambda: kernels.generalized_momentum(q, v, p, known),
@@ -151,7 +164,8 @@ def main() -> int:
     model = arm("seven_axis")
     shares = (0.05, 0.1, 0.2)
     thresholds = [share * model.effort_limit for share in shares]
-    false, figures = 0, {}
+    false = 0
+    figures = {}
     step, function = cost(model)
     print(f"a step of the observer: {step:.2f} µs, of which the robot's momentum {function:.2f} µs")
     ratios = {"a step over the robot's momentum alone (less is better)": step / function}
@@ -186,9 +200,12 @@ def main() -> int:
                 flag
             ) / len(error)
             print(
-                f"{len(error)} pushes of {force:g} N at {LINK}: error median {np.median(far):.2g} N, 95 % below "
-                f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular poses (up to "
-                f"{error.max():.2g} N); delay to 63 % median {1e3 * np.median(delay):.0f} ms; flag at 10 % raised by "
+                f"{len(error)} pushes of {force:g} N at {LINK}: error median "
+                f"{np.median(far):.2g} N, 95 % below "
+                f"{np.quantile(far, 0.95):.2g} N, not counting {int(near.sum())} near singular "
+                "poses (up to "
+                f"{error.max():.2g} N); delay to 63 % median {1e3 * np.median(delay):.0f} ms; "
+                "flag at 10 % raised by "
                 f"{len(flag) / len(error):.0%}"
                 + (f" after {1e3 * np.median(flag):.0f} ms" if len(flag) else ""),
                 flush=True,

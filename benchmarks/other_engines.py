@@ -1,9 +1,11 @@
-"""Our functions in JAX beside JaxSim and MJX, on the processor: ``python -m benchmarks.other_engines``.
+"""Our functions in JAX beside JaxSim and MJX, on the processor: ``python -m
+benchmarks.other_engines``.
 
-Forward dynamics of a serial chain with inertias off the axes, one state, 128 and 4096: seconds until the first result
-(tracing and compiling), and µs a state, the least of some runs, all in one process.  Peers are left out, and said to be,
-where they are not installed (``pip install jaxsim mujoco-mjx``).  JaxSim reads SDF, which is written here, so that
-no Gazebo is needed.  Also: gradients, compile time of all functions at fifty joints, and the relative error of float32.
+Forward dynamics of a serial chain with inertias off the axes, one state, 128 and 4096: seconds
+until the first result (tracing and compiling), and µs a state, the least of some runs, all in one
+process.  Peers are left out, and said to be, where they are not installed (``pip install jaxsim
+mujoco-mjx``).  JaxSim reads SDF, which is written here, so that no Gazebo is needed.  Also:
+gradients, compile time of all functions at fifty joints, and the relative error of float32.
 
     --joints 7 --batch 0 128 4096 --peers jaxsim mjx --json FILE --precision --large
 """
@@ -18,20 +20,25 @@ from typing import Any
 
 import numpy as np
 
-MASS, COM, MOMENTS, LENGTH = 1.0, (0.01, 0.02, 0.15), (0.01, 0.02, 0.03), 0.3
+MASS = 1.0
+COM = (0.01, 0.02, 0.15)
+MOMENTS = (0.01, 0.02, 0.03)
+LENGTH = 0.3
 AXES = ("0 0 1", "0 1 0")
 
 
 def urdf(joints: int) -> str:
     """A serial chain, axes z and y by turns."""
     inertial = (
-        f"<inertial><origin xyz='{' '.join(map(str, COM))}'/><mass value='{MASS}'/><inertia ixx='{MOMENTS[0]}' "
+        f"<inertial><origin xyz='{' '.join(map(str, COM))}'/><mass value='{MASS}'/><inertia "
+        f"ixx='{MOMENTS[0]}' "
         f"iyy='{MOMENTS[1]}' izz='{MOMENTS[2]}' ixy='0' ixz='0' iyz='0'/></inertial>"
     )
     text = "<robot name='chain'><link name='l0'/>"
     for k in range(1, joints + 1):
         text += (
-            f"<link name='l{k}'>{inertial}</link><joint name='j{k}' type='revolute'><parent link='l{k - 1}'/>"
+            f"<link name='l{k}'>{inertial}</link><joint name='j{k}' type='revolute'><parent "
+            f"link='l{k - 1}'/>"
             f"<child link='l{k}'/><origin xyz='0 0 {LENGTH}'/><axis xyz='{AXES[k % 2]}'/>"
             "<limit lower='-3' upper='3' effort='100' velocity='10'/></joint>"
         )
@@ -49,14 +56,19 @@ def sdf(joints: int) -> str:
             "<pose>0 0 0 0 0 0</pose>" if small else f"<pose relative_to='j{k}'>0 0 0 0 0 0</pose>"
         )
         text += (
-            f"<link name='l{k}'>{pose}<inertial><pose>{' '.join(map(str, com))} 0 0 0</pose><mass>{mass}</mass><inertia>"
+            f"<link name='l{k}'>{pose}<inertial><pose>{' '.join(map(str, com))} 0 0 "
+            f"0</pose><mass>{mass}</mass><inertia>"
             f"<ixx>{moments[0]}</ixx><iyy>{moments[1]}</iyy><izz>{moments[2]}</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
             "</inertia></inertial></link>"
         )
-    text += "<joint name='fixed' type='fixed'><pose>0 0 0 0 0 0</pose><parent>world</parent><child>l0</child></joint>"
+    text += (
+        "<joint name='fixed' type='fixed'><pose>0 0 0 0 0 "
+        "0</pose><parent>world</parent><child>l0</child></joint>"
+    )
     for k in range(1, joints + 1):
         text += (
-            f"<joint name='j{k}' type='revolute'><pose relative_to='l{k - 1}'>0 0 {LENGTH} 0 0 0</pose>"
+            f"<joint name='j{k}' type='revolute'><pose relative_to='l{k - 1}'>0 0 {LENGTH} 0 0 "
+            "0</pose>"
             f"<parent>l{k - 1}</parent><child>l{k}</child><axis><xyz>{AXES[k % 2]}</xyz><limit><lower>-3</lower>"
             "<upper>3</upper><effort>100</effort><velocity>10</velocity></limit></axis></joint>"
         )
@@ -89,7 +101,8 @@ def mjx(joints: int) -> Callable[..., Any]:
     model.opt.disableflags = int(
         mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     )
-    placed, data = engine.put_model(model), engine.make_data(model)
+    placed = engine.put_model(model)
+    data = engine.make_data(model)
 
     def forward(q: Any, v: Any, tau: Any) -> Any:
         return engine.forward(placed, data.replace(qpos=q, qvel=v, qfrc_applied=tau)).qacc
@@ -118,12 +131,14 @@ def timed(
     start = time.perf_counter()
     result = jax.block_until_ready(run(*arguments))
     first = time.perf_counter() - start
-    best, spent = float("inf"), 0.0
+    best = float("inf")
+    spent = 0.0
     while spent < budget:
         start = time.perf_counter()
         jax.block_until_ready(run(*arguments))
         took = time.perf_counter() - start
-        best, spent = min(best, took), spent + took
+        best = min(best, took)
+        spent = spent + took
     return first, best, result
 
 
@@ -145,15 +160,33 @@ def compare(joints: int, batches: list[int], peers: list[str]) -> list[dict[str,
                 np.abs(np.asarray(result) - np.asarray(expected)).max()
                 / np.abs(np.asarray(expected)).max()
             )
-            rows.append({"engine": name, "joints": joints, "batch": max(batch, 1), "first_s": first,
-                         "us_per_state": best * 1e6 / max(batch, 1), "difference": error})  # fmt: skip
-            print("  {engine:8} {joints:3} joints, batch {batch:5}: first result {first_s:7.2f} s, "
-                  "{us_per_state:10.3f} µs a state, differs from ours by {difference:.0e}".format(**rows[-1]), flush=True)  # fmt: skip
+            rows.append(
+                {
+                    "engine": name,
+                    "joints": joints,
+                    "batch": max(batch, 1),
+                    "first_s": first,
+                    "us_per_state": best * 1e6 / max(batch, 1),
+                    "difference": error,
+                }
+            )
+            print(
+                "  {engine:8} {joints:3} joints, batch {batch:5}: first result {first_s:7.2f} s, "
+                "{us_per_state:10.3f} µs a state, differs from ours by {difference:.0e}".format(
+                    **rows[-1]
+                ),
+                flush=True,
+            )
     for batch in {row["batch"] for row in rows}:
         at = {row["engine"]: row for row in rows if row["batch"] == batch}
         for peer in at.keys() - {"ours"}:
-            print(f"  batch {batch}: {peer} takes {at[peer]['us_per_state'] / at['ours']['us_per_state']:.1f} × our time a state, "
-                  f"{at[peer]['first_s'] / at['ours']['first_s']:.1f} × our time to the first result")  # fmt: skip
+            print(
+                f"  batch {batch}: {peer} takes "
+                f"{at[peer]['us_per_state'] / at['ours']['us_per_state']:.1f} × our time a "
+                "state, "
+                f"{at[peer]['first_s'] / at['ours']['first_s']:.1f} × our time to the first "
+                "result"
+            )
     return rows
 
 
@@ -166,9 +199,19 @@ def large(joints: int) -> list[dict[str, Any]]:
     from robot_dynamics_ros.frameworks.traced import make_request
 
     model = rd.load_urdf(urdf(joints))
-    f, rows = rd.jax_functions(model), []
-    names = ["inverse_dynamics", "forward_dynamics", "gravity_forces", "mass_matrix", "mass_matrix_inverse",
-             "inverse_dynamics_derivatives", "coriolis_matrix", "kinetic_energy", "center_of_mass"]  # fmt: skip
+    f = rd.jax_functions(model)
+    rows = []
+    names = [
+        "inverse_dynamics",
+        "forward_dynamics",
+        "gravity_forces",
+        "mass_matrix",
+        "mass_matrix_inverse",
+        "inverse_dynamics_derivatives",
+        "coriolis_matrix",
+        "kinetic_energy",
+        "center_of_mass",
+    ]
     q, v, tau = states(joints, 0)
     known = {"q": q, "v": v, "a": tau, "tau": tau}
     for name in names:
@@ -199,14 +242,17 @@ def large(joints: int) -> list[dict[str, Any]]:
         }
     )
     print(
-        f"  gradient of forward_dynamics             first result {first:6.2f} s, {best * 1e6:9.1f} µs",
+        f"  gradient of forward_dynamics             first result {first:6.2f} s, "
+        f"{best * 1e6:9.1f} µs",
         flush=True,
     )
     return rows
 
 
 def precision(robot: str, count: int = 200) -> list[dict[str, Any]]:
-    """Worst relative error of float32, by function: largest error over the output's largest entry, over random states."""
+    """Worst relative error of float32, by function: largest error over the output's largest entry,
+    over random states.
+    """
     import jax.numpy as jnp
 
     import robot_dynamics_ros as rd
@@ -215,7 +261,9 @@ def precision(robot: str, count: int = 200) -> list[dict[str, Any]]:
     from robot_dynamics_ros.frameworks.traced import make_request
 
     model = rd.load_robot(robot)
-    f, rows, rng = rd.jax_functions(model), [], np.random.default_rng(0)
+    f = rd.jax_functions(model)
+    rows = []
+    rng = np.random.default_rng(0)
     link = model.link_names[-2]
     known = {"q": rng.uniform(-np.pi, np.pi, (count, model.nq))}
     known |= {word: rng.uniform(-3.0, 3.0, (count, model.nv)) for word in ("v", "a")}
@@ -227,11 +275,13 @@ def precision(robot: str, count: int = 200) -> list[dict[str, Any]]:
     }
     known["point"] = np.zeros(3)
     print(
-        f"| function | worst relative error of float32 ({robot}, {count} random states) |\n|---|---|"
+        f"| function | worst relative error of float32 ({robot}, {count} random states) "
+        "|\n|---|---|"
     )
     for name, entry in TABLE.items():
         if [word for word, _ in entry.inputs] == ["q", "external"]:
-            continue  # zero without wrenches
+            # zero without wrenches
+            continue
         options = {"link": link} if "link" in entry.options else {}
         try:
             request = make_request(model, name, options, where="jax")
@@ -239,11 +289,13 @@ def precision(robot: str, count: int = 200) -> list[dict[str, Any]]:
             exact = rd.kernel(model, name, **dict(request.options))(*inputs)
             found = f[name](*(jnp.asarray(x, jnp.float32) for x in inputs), **options)
         except (KeyError, RobotDynamicsError):
-            continue  # functions about constraints and observers
+            # functions about constraints and observers
+            continue
         pairs = zip(found, exact, strict=True) if isinstance(exact, tuple) else [(found, exact)]
         worst = 0.0
         for x, y in pairs:
-            x, y = np.asarray(x, float).reshape(count, -1), np.asarray(y).reshape(count, -1)
+            x = np.asarray(x, float).reshape(count, -1)
+            y = np.asarray(y).reshape(count, -1)
             worst = max(
                 worst,
                 float((np.abs(x - y).max(axis=1) / np.maximum(np.abs(y).max(axis=1), 1e-12)).max()),

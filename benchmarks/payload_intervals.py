@@ -1,17 +1,20 @@
-"""Payload intervals on arms that are not as their URDF says: ``python -m benchmarks.payload_intervals [--draws N] [--seed N]``.
+"""Payload intervals on arms that are not as their URDF says: ``python -m
+benchmarks.payload_intervals [--draws N] [--seed N]``.
 
-Four arms of example-robot-data carry a payload of random mass, centre and inertia along a gentle motion of 24 s.  This
-package's plant and MuJoCo simulate them, in turns, under a proportional-derivative controller.  Friction is wrong by 10 %,
-positions have noise of 1e-5 rad, efforts noise of 0.5 % of their limits, and are 1 ms late.  Arms:
+Four arms of example-robot-data carry a payload of random mass, centre and inertia along a gentle
+motion of 24 s.  This package's plant and MuJoCo simulate them, in turns, under a
+proportional-derivative controller.  Friction is wrong by 10 %, positions have noise of 1e-5 rad,
+efforts noise of 0.5 % of their limits, and are 1 ms late.  Arms:
 
 - ``exact``: the bodies are those of the URDF;
 - ``3 % off``: masses, centres and inertias of the links times exp(0.03 z), z standard normal;
 - ``identified``: 15 % off, and identified from a recording of 15 s without payload.
 
-``arm_error`` is what :func:`robot_dynamics_ros.estimate_payload` is given: the share, the covariance of the identification,
-or nothing, so that it finds the share from the recording.
+``arm_error`` is what :func:`robot_dynamics_ros.estimate_payload` is given: the share, the
+covariance of the identification, or nothing, so that it finds the share from the recording.
 
-Printed: the share of 95 % intervals that hold the true mass, and those that hold a true coordinate of the centre; the median
+Printed: the share of 95 % intervals that hold the true mass, and those that hold a true coordinate
+    of the centre; the median
 error divided by its standard error (0.67 for a normal distribution); the median half widths.
 """
 
@@ -37,9 +40,14 @@ GIVEN: dict[str, tuple[float | None, ...]] = {
     "identified": (None,),
 }
 """``arm_error`` of each case; nothing stands for the covariance where the arm was identified."""
-STEP, EVERY = 1e-3, 4  # s, and steps of a row of the recording
-COULOMB, VISCOUS = 0.02, 0.01  # of the effort limit, at any speed and at the largest speed
-ROTOR = 2e-3  # kg m² for N m of effort limit
+# s, and steps of a row of the recording
+STEP = 1e-3
+EVERY = 4
+# of the effort limit, at any speed and at the largest speed
+COULOMB = 0.02
+VISCOUS = 0.01
+# kg m² for N m of effort limit
+ROTOR = 2e-3
 NORMAL = 1.96
 
 
@@ -75,7 +83,8 @@ def gentle_motion(name: str) -> rd.Excitation:
 
 def drawn_payload(arm: Arm, rng: np.random.Generator) -> rd.Payload:
     """A solid ellipsoid of a third of the nominal payload to all of it."""
-    mass, radii = arm.payload * rng.uniform(1 / 3, 1.0), rng.uniform(0.03, 0.08, 3)
+    mass = arm.payload * rng.uniform(1 / 3, 1.0)
+    radii = rng.uniform(0.03, 0.08, 3)
     inertia = 0.2 * mass * np.diag(np.sum(radii**2) - radii**2)
     return rd.Payload(
         arm.flange, mass, np.r_[rng.uniform(-0.05, 0.05, 2), rng.uniform(0.03, 0.12)], inertia
@@ -90,26 +99,33 @@ def record(
     rng: np.random.Generator,
     periods: int = 2,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Periods of ``motion`` by a controller that knows ``prior``: times, positions and efforts as recorded."""
+    """Periods of ``motion`` by a controller that knows ``prior``: times, positions and efforts as
+    recorded.
+    """
     t = STEP * np.arange(round(periods * motion.period / STEP))
     q, v, a = (motion.at(t, k) for k in range(3))
     gain = np.diagonal(rd.mass_matrix(prior, q[0]))
-    kp, kd = 2500.0 * gain, 100.0 * gain
+    kp = 2500.0 * gain
+    kd = 100.0 * gain
     ahead = rd.inverse_dynamics(prior, q, v, a) + rd.Friction.of(prior).effort(v)
     if engine == "plant":
         plant = rd.Plant(
             truth, STEP, springs=rd.JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0]
         )
         path = plant.run(ahead + kp * q + kd * v)
-        states, speeds = np.concatenate([q[:1], path.q]), np.concatenate([v[:1], path.v])
+        states = np.concatenate([q[:1], path.q])
+        speeds = np.concatenate([v[:1], path.v])
         # springs act during the step: these are their mean efforts
-        middle, speed = 0.5 * (states[:-1] + states[1:]), 0.5 * (speeds[:-1] + speeds[1:])
-        states, effort = states[:-1], ahead + kp * (q - middle) + kd * (v - speed)
+        middle = 0.5 * (states[:-1] + states[1:])
+        speed = 0.5 * (speeds[:-1] + speeds[1:])
+        states = states[:-1]
+        effort = ahead + kp * (q - middle) + kd * (v - speed)
     else:
         twin = rd.MujocoPlant(
             truth, STEP, geometry="none", stops=None, limiter=False, q0=q[0], v0=v[0]
         )
-        states, effort = np.empty(q.shape), np.empty(q.shape)
+        states = np.empty(q.shape)
+        effort = np.empty(q.shape)
         for k in range(len(t)):
             states[k] = twin.q
             effort[k] = ahead[k] + kp * (q[k] - states[k]) + kd * (v[k] - twin.v)
@@ -130,22 +146,28 @@ def fast_motion(name: str) -> rd.Excitation:
 
 
 def one(task: tuple[str, str, int]) -> list[tuple[str, str, list[float], list[float]]]:
-    """Of one arm, case and draw: case, ``arm_error``, errors divided by their standard errors, and standard errors
-    (share of the mass, m of the centre), for each ``arm_error``."""
+    """Of one arm, case and draw: case, ``arm_error``, errors divided by their standard errors, and
+    standard errors (share of the mass, m of the centre), for each ``arm_error``.
+    """
     name, case, seed = task
     rng = np.random.default_rng([seed, NAMES.index(name), list(CASES).index(case)])
-    prior, arm, off, engine = described(name), ARMS[name], CASES[case], ENGINES[seed % 2]
+    prior = described(name)
+    arm = ARMS[name]
+    off = CASES[case]
+    engine = ENGINES[seed % 2]
     truth = rd.random_model_error(
         prior, rng, mass=off, com=off, inertia=off, damping=0.1, friction=0.1
     )
-    known, covariance = prior, None
+    known = prior
+    covariance = None
     if case == "identified":
         t, q, effort = record(prior, truth, fast_motion(name), engine, rng, 1)
         settings = rd.IdentificationSettings(
             friction="simple", unseen="keep", plausibility="accept"
         )
         found = rd.identify(prior, t, q, effort, settings)
-        known, covariance = found.model, found.body_covariance
+        known = found.model
+        covariance = found.body_covariance
     payload = drawn_payload(arm, rng)
     t, q, effort = record(known, rd.carrying(truth, payload), gentle_motion(name), engine, rng)
     out = []

@@ -1,10 +1,12 @@
-"""The simulator at 1 kHz with the controller in a second process: how regular, how exact, at what cost.
+"""The simulator at 1 kHz with the controller in a second process: how regular, how exact, at what
+cost.
 
     python -m benchmarks realtime [--seconds 600]
 
-Measured by the nodes themselves and told in their diagnostics; this process only listens to those, once a second.  Beside them
-runs a bare C loop on clock_nanosleep with the same period, compiled here: what the machine itself can do in that minute.  Then a
-third process subscribes to all joint wrenches, and the controller's computing time is asked for again.
+Measured by the nodes themselves and told in their diagnostics; this process only listens to those,
+once a second.  Beside them runs a bare C loop on clock_nanosleep with the same period, compiled
+here: what the machine itself can do in that minute.  Then a third process subscribes to all joint
+wrenches, and the controller's computing time is asked for again.
 """
 
 from __future__ import annotations
@@ -78,9 +80,13 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
     from robot_dynamics_ros.resources import share_directory
 
     files = [share_directory() / "config" / f"{ROBOT}.yaml"]
-    common = ["--ros-args", *(word for file in files for word in ("--params-file", str(file))),
-              "-p", f"robot_description_file:={ROBOT}",
-              *parameters]  # fmt: skip
+    common = [
+        "--ros-args",
+        *(word for file in files for word in ("--params-file", str(file))),
+        "-p",
+        f"robot_description_file:={ROBOT}",
+        *parameters,
+    ]
     simulator = NodeProcess(
         "simulator",
         [*common, "-p", f"update_rate:={RATE}", "-p", "holding_brakes:=true"],
@@ -91,12 +97,15 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
         try:
             listener.wait_for("robot_simulator", "cycles", 60.0)
             listener.wait_for("computed_torque_controller", "cycles", 60.0)
-            listener.listen(3.0)  # let it run in
-            first, began = listener.newest("robot_simulator"), time.monotonic()
+            # let it run in
+            listener.listen(3.0)
+            first = listener.newest("robot_simulator")
+            began = time.monotonic()
             ticks = {node.name: _cpu(node.pid) for node in (simulator, controller)}
             bare = start_bare_loop(place, seconds)
             listener.listen(seconds)
-            last, took = listener.newest("robot_simulator"), time.monotonic() - began
+            last = listener.newest("robot_simulator")
+            took = time.monotonic() - began
             shares = {
                 node.name: (_cpu(node.pid) - ticks[node.name]) / took
                 for node in (simulator, controller)
@@ -108,8 +117,10 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
                 stdout=subprocess.PIPE,
             ) as reader:
                 assert reader.stdout is not None
-                reader.stdout.readline()  # it has subscribed
-                listener.listen(5.0)  # the newest 2048 cycles count
+                # it has subscribed
+                reader.stdout.readline()
+                # the newest 2048 cycles count
+                listener.listen(5.0)
                 heard = listener.newest("computed_torque_controller")
                 reader.communicate(b"", timeout=10.0)
         finally:
@@ -124,15 +135,18 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
             heard[f"{key} median [ms]"]
         )
     print(
-        f"             of it the middleware      {follower['sending median [ms]']}; all wrenches published: compute "
-        f"{heard['compute median [ms]']}, p99 {heard['compute p99 [ms]']}, of it the middleware {heard['sending median [ms]']}"
+        f"             of it the middleware      {follower['sending median [ms]']}; all wrenches "
+        "published: compute "
+        f"{heard['compute median [ms]']}, p99 {heard['compute p99 [ms]']}, of it the middleware "
+        f"{heard['sending median [ms]']}"
     )
     if bare is None:
         print("C loop       none: there is no C compiler here")
     else:
         share = found["C loop: share of regular periods"] = float(bare.communicate(timeout=30.0)[0])
         print(
-            f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same time"
+            f"C loop       cycles within 1 ± 0.1 ms  {share:7.2%}, beside the others in the same "
+            "time"
         )
         regular = float(last["cycles within 10 % of the period"]) - float(
             first["cycles within 10 % of the period"]
@@ -151,7 +165,9 @@ def _measure(seconds: float, place: Path, parameters: list[str]) -> int:
 
 
 def listen_to_wrenches() -> int:
-    """Subscribe to all joint wrenches until the input ends; messages are not looked at, so that only publishing is measured."""
+    """Subscribe to all joint wrenches until the input ends; messages are not looked at, so that
+    only publishing is measured.
+    """
     import rclpy
     from geometry_msgs.msg import WrenchStamped
     from rclpy.qos import qos_profile_sensor_data
@@ -184,7 +200,8 @@ def start_bare_loop(
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
-    source, program = place / "bare_loop.c", place / "bare_loop"
+    source = place / "bare_loop.c"
+    program = place / "bare_loop"
     source.write_text(BARE_LOOP)
     subprocess.run([compiler, "-O2", "-o", program, source], check=True)
     command = [str(program), str(round(1e9 / rate)), str(round(seconds * rate))]
@@ -210,11 +227,13 @@ def _report(
     lost = grown("time given up [s]")
     drift = grown("simulated time [s]") + lost - elapsed
     print(
-        f"{ROBOT}, {RATE:g} Hz, controller in a second process, {elapsed:.0f} s, {os.cpu_count()} processors, "
+        f"{ROBOT}, {RATE:g} Hz, controller in a second process, {elapsed:.0f} s, "
+        f"{os.cpu_count()} processors, "
         f"load {os.getloadavg()[0]:.1f}\n"
     )
     print(
-        f"simulator    cycles within 1 ± 0.1 ms  {grown('cycles within 10 % of the period') / cycles:7.2%} of {cycles:.0f}"
+        "simulator    cycles within 1 ± 0.1 ms  "
+        f"{grown('cycles within 10 % of the period') / cycles:7.2%} of {cycles:.0f}"
     )
     for who, values in (("simulator", last), ("controller", follower)):
         shown = ", ".join(
@@ -222,10 +241,12 @@ def _report(
         )
         print(f"{who:12} period, last 2048 [ms]    {shown}; processor {shares[who]:.0%} of one")
     print(
-        f"drift        simulated less real time  {1e3 * drift:.1f} ms (resolution 1 ms); given up after halts {1e3 * lost:.1f} ms"
+        f"drift        simulated less real time  {1e3 * drift:.1f} ms (resolution 1 ms); given "
+        f"up after halts {1e3 * lost:.1f} ms"
     )
     print(
-        f"controller   compute [ms]              median {follower['compute median [ms]']}, p99 {follower['compute p99 [ms]']}"
+        f"controller   compute [ms]              median {follower['compute median [ms]']}, p99 "
+        f"{follower['compute p99 [ms]']}"
     )
     return {
         "seconds": elapsed,

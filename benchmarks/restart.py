@@ -1,9 +1,11 @@
-"""How soon the arm is held again after a node was killed: ``python -m benchmarks.restart [--times N] [--robot NAME]``.
+"""How soon the arm is held again after a node was killed: ``python -m benchmarks.restart [--times
+N] [--robot NAME]``.
 
-Simulator (with brakes) and controller run in processes of their own and the arm moves; one of the two is killed with
-SIGKILL and started again.  Told is, in wall time: from the start of the new process to its first message, which is Python's
-imports for the most; from there until the arm is at rest, carried by the controller; and the largest effort meanwhile.
-The bar is 1 s for the second of these.
+Simulator (with brakes) and controller run in processes of their own and the arm moves; one of the
+two is killed with SIGKILL and started again.  Told is, in wall time: from the start of the new
+process to its first message, which is Python's imports for the most; from there until the arm is at
+rest, carried by the controller; and the largest effort meanwhile. The bar is 1 s for the second of
+these.
 """
 
 from __future__ import annotations
@@ -87,7 +89,10 @@ class Watch:
 
     def forget(self) -> None:
         """What was heard so far."""
-        self.state, self.first_state, self.first_command, self.largest = None, 0.0, 0.0, 0.0
+        self.state = None
+        self.first_state = 0.0
+        self.first_command = 0.0
+        self.largest = 0.0
 
     def wait(self, condition: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
         """Listen until something is true."""
@@ -145,7 +150,8 @@ def main() -> int:
 
     keep_to_this_machine()
     print(
-        f"{args.robot}, {args.times} times each, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+        f"{args.robot}, {args.times} times each, {os.cpu_count()} processors, load "
+        f"{os.getloadavg()[0]:.1f}"
     )
     print(f"{'killed':12}{'start to first message':>26}{'then held':>22}{'largest effort':>18}")
     late = False

@@ -1,9 +1,11 @@
-"""The controller's round trip beside an empty node: ``python -m benchmarks.round_trip [--cycles N] [--runs N] [--robot NAME]``.
+"""The controller's round trip beside an empty node: ``python -m benchmarks.round_trip [--cycles N]
+[--runs N] [--robot NAME]``.
 
 Three processes: the controller; an rclpy node that answers every ``sensor_msgs/JointState`` with a
-``std_msgs/Float64MultiArray`` and does nothing else; and this one, which sends a state to each of the two in turn and
-takes the time until the answer is here.  What this process and the middleware need is in both figures.  The bars are
-1.15 for the medians and 1.25 for the 99th percentiles.
+``std_msgs/Float64MultiArray`` and does nothing else; and this one, which sends a state to each of
+the two in turn and
+takes the time until the answer is here.  What this process and the middleware need is in both
+figures.  The bars are 1.15 for the medians and 1.25 for the 99th percentiles.
 """
 
 from __future__ import annotations
@@ -176,7 +178,9 @@ def main() -> int:
 
 
 def one_run(robot: str, cycles: int) -> dict[str, tuple[float, float]]:
-    """Percentile → µs of the controller and of the empty node, in new processes; printed beside the bars."""
+    """Percentile → µs of the controller and of the empty node, in new processes; printed beside the
+    bars.
+    """
     from robot_dynamics_ros.cli.processes import NodeProcess
 
     arguments = [
@@ -200,7 +204,8 @@ def one_run(robot: str, cycles: int) -> dict[str, tuple[float, float]]:
             empty.wait(10)
     lost = {name: int(np.isnan(t).sum()) for name, t in times.items()}
     print(
-        f"{robot}, {cycles} cycles each in turns, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
+        f"{robot}, {cycles} cycles each in turns, {os.cpu_count()} processors, load "
+        f"{os.getloadavg()[0]:.1f}; "
         f"unanswered: {lost}"
     )
     print(f"{'':16}{'controller':>14}{'empty node':>14}{'ratio':>8}{'bar':>7}")

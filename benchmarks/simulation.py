@@ -2,8 +2,8 @@
 
     python -m benchmarks simulation [--quick]
 
-Arms with joint friction and stops, driven around at 1 ms.  Every figure is the least of interleaved rounds in one process;
-what counts is the ratios.
+Arms with joint friction and stops, driven around at 1 ms.  Every figure is the least of interleaved
+rounds in one process; what counts is the ratios.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.simulation import Plant
 
 DT = 1e-3
-STEPS = 100  # a round: from the same start, so that all do the same work
+# a round: from the same start, so that all do the same work
+STEPS = 100
 MANY = 200
 
 
@@ -71,11 +72,13 @@ def contestants(model: rd.RobotModel) -> dict[str, tuple[Call, int]]:
 
         calls[f"Plant, {name}"] = ours, STEPS
     peer = rd.MujocoPlant(model, DT, geometry="none", integrator="euler")
-    m, d = peer.m, peer.data
+    m = peer.m
+    d = peer.data
 
     def start() -> None:
         mujoco.mj_resetData(m, d)
-        d.qpos[:], d.qvel[:] = q0, v0
+        d.qpos[:] = q0
+        d.qvel[:] = v0
 
     def theirs() -> None:
         start()
@@ -112,7 +115,8 @@ def main() -> int:
     options = parser.parse_args()
     rounds = 4 if options.quick else 12
     print(
-        "thousand steps of 1 ms in a second; in brackets MuJoCo's time a step over ours, called alike\n"
+        "thousand steps of 1 ms in a second; in brackets MuJoCo's time a step over ours, called "
+        "alike\n"
     )
     print(f"{'':22}" + "".join(f"{name:>22}" for name in robots()))
     rows: dict[str, list[str]] = {}
@@ -132,8 +136,10 @@ def main() -> int:
     for name, cells in rows.items():
         print(f"{name:22}" + "".join(f"{cell:>22}" for cell in cells))
     print(
-        "\n'Plant' is a call of Python a step: friction that sticks, stops, ros2_control's limiter and a check for divergence;"
-        "\n'Plant.run' is the same, all steps in one call; 'rollout' is one call, friction and stops smoothed;"
+        "\n'Plant' is a call of Python a step: friction that sticks, stops, ros2_control's "
+        "limiter and a check for divergence;"
+        "\n'Plant.run' is the same, all steps in one call; 'rollout' is one call, friction and "
+        "stops smoothed;"
         "\n'mj_step' has soft friction and soft stops."
     )
     keep("simulation", ratios)
@@ -154,7 +160,8 @@ def _batch(rounds: int) -> dict[str, float]:
     }
     found = {"512 arms in one rollout": 512 * 100 / least(call, 0.05, rounds)["batch"]}
     print(
-        f"\n512 seven-axis arms in one rollout: {found['512 arms in one rollout']:.2f} million steps a second"
+        f"\n512 seven-axis arms in one rollout: {found['512 arms in one rollout']:.2f} million "
+        "steps a second"
     )
     plants = [Plant(rd.random_model_error(model, k, friction=0.2), DT) for k in range(8)]
     commands = np.zeros((8, 2000, 7))

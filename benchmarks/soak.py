@@ -1,11 +1,14 @@
-"""Simulator, effort gate and controller for an hour, with faults: ``python -m benchmarks.soak [--seconds N] [--rate HZ …]``.
+"""Simulator, effort gate and controller for an hour, with faults: ``python -m benchmarks.soak
+[--seconds N] [--rate HZ …]``.
 
-The arm moves to and fro.  Meanwhile this process does at random moments what goes wrong in the course of years: states,
-trajectories, set-points, wrenches and commands of nonsense, a second publisher, parameters and services asked for rightly
-and wrongly, listeners that come and go, a process that is held up.  Memory, threads and file handles of the three nodes are
-read all along; they must not grow, every effort that the robot gets must be finite and within its limits, and no node may
-end.  The exit code says whether all that held.  ``--together`` runs all rates at the same time, each in a ROS domain of its
-own.
+The arm moves to and fro.  Meanwhile this process does at random moments what goes wrong in the
+course of years: states, trajectories, set-points, wrenches and commands of nonsense, a second
+publisher, parameters and services asked for rightly and wrongly, listeners that come and go, a
+process that is held up.  Memory, threads and file handles of the three nodes are read all along;
+they must not grow, every effort that the robot gets must be finite and within its limits, and no
+node may
+end.  The exit code says whether all that held.  ``--together`` runs all rates at the same time,
+each in a ROS domain of its own.
 """
 
 from __future__ import annotations
@@ -30,14 +33,17 @@ from benchmarks import _results
 from benchmarks._ros import keep_to_this_machine, ros_missing
 
 ROBOT = "six_axis"
-CONTROLLER, SIMULATOR, GATE = "computed_torque_controller", "robot_simulator", "effort_gate"
+CONTROLLER = "computed_torque_controller"
+SIMULATOR = "robot_simulator"
+GATE = "effort_gate"
 #: Growth of a node's memory from a quarter of the time to its end that is put down to chance, MiB.
 GROWTH = 3.0
 #: Average time between two faults, s.
 PAUSE = 0.5
 #: Faults that make states or cycles stop on purpose.
 STANDSTILLS = ("held_up", "pause", "transition")
-#: Time after them in which a node's longest period, of its newest 2048 cycles, may still be theirs, s.
+# : Time after them in which a node's longest period, of its newest 2048 cycles, may still be
+# theirs, s.
 REMEMBERED = 6.0
 
 
@@ -65,10 +71,13 @@ class Use:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def grown(self) -> tuple[float, int, int]:
-        """MiB, threads and handles by which the last tenth of the time exceeds the tenth after its first quarter."""
+        """MiB, threads and handles by which the last tenth of the time exceeds the tenth after its
+        first quarter.
+        """
         rows = np.array(self.rows)
         n = len(rows)
-        early, late = rows[n // 4 : max(n // 4 + n // 10, n // 4 + 1)], rows[-max(n // 10, 1) :]
+        early = rows[n // 4 : max(n // 4 + n // 10, n // 4 + 1)]
+        late = rows[-max(n // 10, 1) :]
         memory = float(np.median(late[:, 1]) - np.median(early[:, 1]))
         return memory, *(int(np.median(late[:, k]) - np.median(early[:, k])) for k in (2, 3))  # type: ignore[return-value]
 
@@ -96,7 +105,9 @@ class Periods:
                 self._rows.setdefault(name, []).append((row[0], row[1], row[2], undisturbed))
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Name of a node → median of the medians and of the 99th percentiles, longest of all and longest without standstill."""
+        """Name of a node → median of the medians and of the 99th percentiles, longest of all and
+        longest without standstill.
+        """
         found = {}
         for name, rows in self._rows.items():
             median, p99, longest, undisturbed = np.array(rows).T
@@ -125,7 +136,9 @@ class Trouble:
         from std_srvs.srv import SetBool, Trigger
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-        self.node, self.model, self.nodes = node, model, nodes
+        self.node = node
+        self.model = model
+        self.nodes = nodes
         self.names, self.home = list(model.joint_names), model.initial_configuration()
         self.dice = random.Random(seed)
         self.done: Counter[str] = Counter()
@@ -352,10 +365,13 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
         try:
             reader.read(raw)
         except StateRejected:
-            return  # one of our own
+            # one of our own
+            return
         if not reader.stamp:
-            return  # ours too
-        effort = reader.effort  # NaN if there was none
+            # ours too
+            return
+        # NaN if there was none
+        effort = reader.effort
         heard["states"] += 1
         if not np.isfinite(effort).all() or (np.abs(effort) > model.effort_limit + 1e-9).any():
             heard["efforts not finite or beyond the limit"] += 1
@@ -376,7 +392,9 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
         }
         trouble = Trouble(node, model, nodes, seed)
         use = {name: Use(process.pid) for name, process in nodes.items()}
-        periods, loads, processor = Periods(node), [], {}
+        periods = Periods(node)
+        loads = []
+        processor = {}
         begin = time.monotonic()
         sample = begin + 5.0
         try:
@@ -418,20 +436,24 @@ def soak(rate: float, seconds: float, seed: int) -> bool:
         "period, ms": periods.figures(),
     }
     print(
-        f"{rate:g} Hz, {seconds / 60:.1f} min, {figures['faults']} faults of {len(trouble.done)} kinds",
+        f"{rate:g} Hz, {seconds / 60:.1f} min, {figures['faults']} faults of {len(trouble.done)} "
+        "kinds",
         end="",
     )
     print(f", load average {np.mean(loads):.1f}, at most {max(loads):.1f}")
     print(f"  states {heard['states']}, with an effort {heard['states with effort']}", end="")
     print(
-        f", efforts not finite or beyond the limit {wrong}, tracebacks {tracebacks}, ended early {ended or 'none'}"
+        f", efforts not finite or beyond the limit {wrong}, tracebacks {tracebacks}, ended early "
+        f"{ended or 'none'}"
     )
     for name, one in use.items():
         memory, threads, handles = one.grown()
         last = one.rows[-1]
         print(
-            f"  {name:12} memory {last[1]:.1f} MiB, grown {memory:+.2f}; threads {last[2]}, grown {threads:+d}; "
-            f"file handles {last[3]}, grown {handles:+d}; {lines[name]} lines of log, exit code {codes[name]}"
+            f"  {name:12} memory {last[1]:.1f} MiB, grown {memory:+.2f}; threads {last[2]}, "
+            f"grown {threads:+d}; "
+            f"file handles {last[3]}, grown {handles:+d}; {lines[name]} lines of log, exit code "
+            f"{codes[name]}"
         )
         print(f"  {'':12} {100 * processor[name]:.0f} % of a processor")
         good = good and memory < GROWTH and threads <= 0 and handles <= 0

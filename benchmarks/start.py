@@ -1,10 +1,13 @@
-"""From the start of the controller's process to its first command: ``python -m benchmarks.start [--times N]``.
+"""From the start of the controller's process to its first command: ``python -m benchmarks.start
+[--times N]``.
 
-This process publishes joint states a hundred times a second and starts the controller, with an empty cache of machine
-code (cold) and with a full one (warm), and takes the time until the first command is here and the processor's time that
-the process has used by then.  An empty rclpy node that answers joint states is started alike, in turns with it: what
-Python, rclpy and discovery take.  Each is started once beforehand, so that byte code is there as in an installed package,
-whatever PYTHONDONTWRITEBYTECODE says.  The bars are 0.8 s warm and 2 s cold for six_axis, and 2 s of processor for a chain of 20 joints, cold.
+This process publishes joint states a hundred times a second and starts the controller, with an
+empty cache of machine code (cold) and with a full one (warm), and takes the time until the first
+command is here and the processor's time that the process has used by then.  An empty rclpy node
+that answers joint states is started alike, in turns with it: what Python, rclpy and discovery take.
+Each is started once beforehand, so that byte code is there as in an installed package, whatever
+PYTHONDONTWRITEBYTECODE says.  The bars are 0.8 s warm and 2 s cold for six_axis, and 2 s of
+processor for a chain of 20 joints, cold.
 """
 
 from __future__ import annotations
@@ -78,7 +81,9 @@ class Robot:
     def first_command(
         self, start: Callable[[], subprocess.Popen[bytes]], timeout: float = 60.0
     ) -> tuple[float, float]:
-        """Seconds from the start of a process to its first command, and the processor's seconds that it took."""
+        """Seconds from the start of a process to its first command, and the processor's seconds
+        that it took.
+        """
         self._heard = 0.0
         begin = time.monotonic()
         process = start()
@@ -101,9 +106,8 @@ class Robot:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            last = (
-                time.monotonic() + 0.5
-            )  # a node that ends has a last command, which is not the next one's first
+            # a node that ends has a last command, which is not the next one's first
+            last = time.monotonic() + 0.5
             while time.monotonic() < last:
                 self._executor.spin_once(timeout_sec=0.1)
 

@@ -1,9 +1,11 @@
-"""What each measure for steady time brings: simulator and controller in two processes, with one measure more.
+"""What each measure for steady time brings: simulator and controller in two processes, with one
+measure more.
 
-    python -m benchmarks steady_time [--seconds 10] [--rate 1000] [--competitors N] [--name steady_time|closed_loop_500|middleware]
+    python -m benchmarks steady_time [--seconds 10] [--rate 1000] [--competitors N] [--name
+    steady_time|closed_loop_500|middleware]
 
-Beside each run goes a bare C loop on clock_nanosleep with the same period.  A state counts as answered when the controller has
-run a cycle for it; both counts come from the nodes' diagnostics.
+Beside each run goes a bare C loop on clock_nanosleep with the same period.  A state counts as
+answered when the controller has run a cycle for it; both counts come from the nodes' diagnostics.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ from benchmarks._results import write
 from benchmarks._ros import DiagnosticsListener, keep_to_this_machine, ros_missing
 from benchmarks.realtime import ROBOT, start_bare_loop
 
-SIMULATOR, CONTROLLER = "robot_simulator", "computed_torque_controller"
-REGULAR, CYCLES, STAMP = "cycles within 10 % of the period", "cycles", "stamp"
+SIMULATOR = "robot_simulator"
+CONTROLLER = "computed_torque_controller"
+REGULAR = "cycles within 10 % of the period"
+CYCLES = "cycles"
+STAMP = "stamp"
 FIFO = ["-p", "thread_priority:=20"]
 LOCKED = ["-p", "lock_memory:=true"]
 
@@ -98,7 +103,8 @@ def measure(row: str, seconds: float, rate: float, place: Path) -> dict[str, Any
     try:
         for who in (SIMULATOR, CONTROLLER):
             listener.wait_for(who, CYCLES, 60.0)
-        listener.listen(3.0)  # let it run in
+        # let it run in
+        listener.listen(3.0)
         first = {who: listener.newest(who) for who in (SIMULATOR, CONTROLLER)}
         bare = start_bare_loop(place, seconds, rate)
         listener.listen(seconds)
@@ -163,7 +169,8 @@ def main() -> int:
     rows = {}
     try:
         print(
-            f"{ROBOT}, {args.rate:g} Hz, {args.seconds:g} s each, {os.cpu_count()} processors, {args.competitors} competitors"
+            f"{ROBOT}, {args.rate:g} Hz, {args.seconds:g} s each, {os.cpu_count()} processors, "
+            f"{args.competitors} competitors"
         )
         print(
             f"{'':34}{'regular':>9}{'C loop':>9}{'p99 sim':>9}{'p99 ctl':>9}{'max ctl':>9}{'compute':>9}{'unanswered':>12}{'load':>6}"
@@ -174,9 +181,11 @@ def main() -> int:
             regular, loop, *periods, compute, lost, load = list(found.values())[:8]
             beside = "–" if loop is None else f"{loop:.1%}"
             print(
-                f"{row:34}{regular:9.1%}{beside:>9}" + "".join(f"{p:9.2f}" for p in periods)
-                + f"{compute:9.3f}{lost:12.3%}{load:6.1f}  {found.get('refused', '')}", flush=True
-            )  # fmt: skip
+                f"{row:34}{regular:9.1%}{beside:>9}"
+                + "".join(f"{p:9.2f}" for p in periods)
+                + f"{compute:9.3f}{lost:12.3%}{load:6.1f}  {found.get('refused', '')}",
+                flush=True,
+            )
     finally:
         for competitor in competitors:
             competitor.kill()

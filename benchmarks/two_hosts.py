@@ -1,13 +1,18 @@
-"""Controller and robot on two hosts with a bad network between them: ``python -m benchmarks.two_hosts [--loss 0.1] …``.
+"""Controller and robot on two hosts with a bad network between them: ``python -m
+benchmarks.two_hosts [--loss 0.1] …``.
 
-Two network namespaces stand for the hosts, each with one network interface (TUN).  This process carries every packet
-between the two: it loses some, delays each by a random time, so that they also overtake one another, and for a while
-lets nothing through.  That is what ``tc qdisc … netem loss 10% delay 5ms 5ms`` does, but needs no kernel module.  The
-simulator runs on one host, the controller on the other; they find each other by ``ROS_STATIC_PEERS``.
+Two network namespaces stand for the hosts, each with one network interface (TUN).  This process
+carries every packet
+between the two: it loses some, delays each by a random time, so that they also overtake one
+    another, and for a while
+lets nothing through.  That is what ``tc qdisc … netem loss 10% delay 5ms 5ms`` does, but needs no
+kernel module.  The simulator runs on one host, the controller on the other; they find each other by
+``ROS_STATIC_PEERS``.
 
-Told is, for a network without faults, with loss and delay, and with a cut besides: how far the arm is from its
-reference, how old the states are, how long the arm goes on with the last effort once the network is cut, and how soon
-it is held again.  Needs Linux, root (or user namespaces) and /dev/net/tun; without them it is skipped with the reason.
+Told is, for a network without faults, with loss and delay, and with a cut besides: how far the arm
+is from its reference, how old the states are, how long the arm goes on with the last effort once
+the network is cut, and how soon it is held again.  Needs Linux, root (or user namespaces) and
+/dev/net/tun; without them it is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -38,7 +43,9 @@ import numpy as np
 from benchmarks._ros import ros_missing
 
 CLONE_NEWNET = 0x40000000
-TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+TUNSETIFF = 0x400454CA
+IFF_TUN = 0x0001
+IFF_NO_PI = 0x1000
 ADDRESSES = {"robot": "10.213.77.1", "controller": "10.213.77.2"}
 ROBOT = "six_axis"
 #: Larger differences between reference and arm count as not held, rad.
@@ -123,7 +130,10 @@ class Network(threading.Thread):
         super().__init__(daemon=True)
         self._ends = {a: b, b: a}
         self._random = random.Random(seed)
-        self.loss, self.delay, self.cut, self._over = 0.0, (0.0, 0.0), False, False
+        self.loss = 0.0
+        self.delay = (0.0, 0.0)
+        self.cut = False
+        self._over = False
         self.carried = self.lost = 0
 
     def run(self) -> None:
@@ -154,9 +164,8 @@ class Network(threading.Thread):
 
     @staticmethod
     def _write(end: int, packet: bytes) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # the interface's queue is full: as on any network, the packet is lost
+        # the interface's queue is full: as on any network, the packet is lost
+        with contextlib.suppress(OSError):
             os.write(end, packet)
 
     def end(self) -> None:
@@ -164,11 +173,13 @@ class Network(threading.Thread):
         self.join()
 
 
-# -- what runs on the hosts beside the nodes -----------------------------------------------------------------------------
+# -- what runs on the hosts beside the nodes -------------------------------------------------------
 
 
 def watch(kind: str, seconds: float, out: str) -> None:
-    """Write down what this host sees: ``states`` at the robot, or errors and goals at the controller; moves the arm."""
+    """Write down what this host sees: ``states`` at the robot, or errors and goals at the
+    controller; moves the arm.
+    """
     import rclpy
     from rclpy.node import Node
     from rclpy.qos import qos_profile_sensor_data
@@ -225,7 +236,7 @@ def move(node: Any, seconds: float) -> None:
     node.create_timer(2.5, go)
 
 
-# -- the measurement -----------------------------------------------------------------------------------------------------
+# -- the measurement -------------------------------------------------------------------------------
 
 
 def measure(
@@ -235,7 +246,8 @@ def measure(
     python = [sys.executable, "-m"]
     node = [*python, "robot_dynamics_ros.ros.main"]
     given = ["--ros-args", "-p", f"robot_description_file:={ROBOT}"]
-    robot, other = hosts["robot"], hosts["controller"]
+    robot = hosts["robot"]
+    other = hosts["controller"]
     simulator = [
         *node,
         "simulator",
@@ -269,9 +281,11 @@ def measure(
             )
         time.sleep(args.seconds / 2)
         if cut:
-            began, network.cut = time.time(), True
+            began = time.time()
+            network.cut = True
             time.sleep(args.cut)
-            ended, network.cut = time.time(), False
+            ended = time.time()
+            network.cut = False
         for process in watchers:
             process.wait(args.seconds + 30.0)
     finally:
@@ -299,11 +313,13 @@ def report(folder: Path, began: float, ended: float) -> None:
     age = np.array([t - s for t, s, _ in errors]) * 1e3
     steady = np.ones(len(when), bool) if not ended else (when < began) | (when > ended + 3.0)
     print(
-        f"  tracking error: root mean square {np.sqrt((size[steady] ** 2).mean()):.5f} rad, largest "
+        f"  tracking error: root mean square {np.sqrt((size[steady] ** 2).mean()):.5f} rad, "
+        "largest "
         f"{size[steady].max():.5f} rad ({steady.sum()} samples)"
     )
     print(
-        f"  state to reference topic: median {np.median(age):.1f} ms, 99 % {np.percentile(age, 99):.1f} ms"
+        f"  state to reference topic: median {np.median(age):.1f} ms, 99 % "
+        f"{np.percentile(age, 99):.1f} ms"
     )
     acting = np.array([t for t, _, e in efforts if np.abs(e).max() > 1e-9])
     idle = np.array([t for t, _, e in efforts if np.abs(e).max() <= 1e-9])
@@ -313,7 +329,8 @@ def report(folder: Path, began: float, ended: float) -> None:
     )
     gaps = [sum(1 for _ in run) for no_effort, run in itertools.groupby(meanwhile) if no_effort]
     print(
-        f"  once held, states without effort: {meanwhile.sum()} of {len(meanwhile)}, at most {max(gaps, default=0)} in a row"
+        f"  once held, states without effort: {meanwhile.sum()} of {len(meanwhile)}, at most "
+        f"{max(gaps, default=0)} in a row"
     )
     print(f"  largest effort: {max(np.abs(e).max() for _, _, e in efforts):.1f} N m")
     if ended:
@@ -385,7 +402,10 @@ def main() -> int:
             ),
             (f"the same, and nothing at all for {args.cut:g} s", args.loss, args.delay, True),
         ):
-            network.loss, network.delay, network.carried, network.lost = loss, tuple(delay), 0, 0
+            network.loss = loss
+            network.delay = tuple(delay)
+            network.carried = 0
+            network.lost = 0
             print(f"{title}: {ROBOT}, {args.rate:g} states a second, {args.seconds:g} s")
             with tempfile.TemporaryDirectory() as folder:
                 measure(hosts, network, args, Path(folder), cut)

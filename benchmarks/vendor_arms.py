@@ -1,7 +1,9 @@
-"""The demo of every arm that has a profile, with its vendor's own description: ``python -m benchmarks.vendor_arms FOLDER [ARM …]``.
+"""The demo of every arm that has a profile, with its vendor's own description: ``python -m
+benchmarks.vendor_arms FOLDER [ARM …]``.
 
-FOLDER holds checkouts of the vendors' repositories, under their own names.  Controller and simulator are two processes in real
-time; the simulator behaves as the arm's driver does.  An arm arrives if it is within 3 mrad (or mm) of the goal and stands.
+FOLDER holds checkouts of the vendors' repositories, under their own names.  Controller and
+simulator are two processes in real time; the simulator behaves as the arm's driver does.  An arm
+arrives if it is within 3 mrad (or mm) of the goal and stands.
 """
 
 from __future__ import annotations
@@ -33,10 +35,26 @@ def demo(profile: ArmProfile, checkouts: Path) -> dict[str, object]:
     )
     with tempfile.TemporaryDirectory() as output:
         done = subprocess.run(
-            [sys.executable, "-m", "robot_dynamics_ros.cli.main", "demo", description, "--arm", profile.name, "--no-picture",
-             "--no-view", "--json", "--tolerance", str(TOLERANCE), "--output", output],
-            capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "robot_dynamics_ros.cli.main",
+                "demo",
+                description,
+                "--arm",
+                profile.name,
+                "--no-picture",
+                "--no-view",
+                "--json",
+                "--tolerance",
+                str(TOLERANCE),
+                "--output",
+                output,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
     start = done.stdout.find("{")
     if start < 0:
         return {"arrived": False, "reason": done.stderr.strip()[-300:]}
@@ -70,7 +88,8 @@ def main() -> int:
         rows[profile.name] = row = demo(profile, options.folder)
         if "goal" in row:
             print(
-                f"{profile.name:28}{row['goal']:14.2f}{row['way']:14.2f}  {'' if row['arrived'] else 'NOT ARRIVED'}",
+                f"{profile.name:28}{row['goal']:14.2f}{row['way']:14.2f}  "
+                f"{'' if row['arrived'] else 'NOT ARRIVED'}",
                 flush=True,
             )
         else:

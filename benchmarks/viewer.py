@@ -3,17 +3,20 @@
 The controller's round trip, from a joint state to efforts, in blocks, in turns in one run:
 
 - alone;
-- beside a subscriber that takes every joint state and does nothing with it (any second reader costs the middleware);
+- beside a subscriber that takes every joint state and does nothing with it (any second reader costs
+  the middleware);
 - with the viewer (a process that shows six joints and all their wrenches), no page open;
 - with the viewer and one page, whose messages are taken and not drawn: the viewer's own work;
 - with the viewer and a real browser that draws the page, where one is installed.
 
-The bars: medians 1.05 of those alone; 99th percentiles 1.15 of those beside the subscriber, or of those alone.  A browser
+The bars: medians 1.05 of those alone; 99th percentiles 1.15 of those beside the subscriber, or of
+    those alone.  A browser
 without a graphics processor draws on the same processors; its row has no bar.
 
-Then pictures a second that the viewer makes of a moving arm, bar 24, the processor time that a state costs with nobody, one
-and two watching, and how its memory grows over so many (``--blocks 0``: this alone).  With ``--minutes 10``, memory of a viewer node that shows a moving robot to one page for so long,
-which must not grow by more than 3 MB.
+Then pictures a second that the viewer makes of a moving arm, bar 24, the processor time that a
+state costs with nobody, one and two watching, and how its memory grows over so many (``--blocks
+0``: this alone).  With ``--minutes 10``, memory of a viewer node that shows a moving robot to one
+page for so long, which must not grow by more than 3 MB.
 """
 
 from __future__ import annotations
@@ -39,13 +42,13 @@ from benchmarks._ros import keep_to_this_machine
 from benchmarks.round_trip import measure
 from benchmarks.soak import GROWTH, Use
 
-BAR_MEDIAN, BAR_99, BAR_PICTURES = 1.05, 1.15, 24.0
-SECOND, VIEWER, PAGE, BROWSER = (
-    "a second subscriber",
-    "the viewer",
-    "the viewer, one page",
-    "the viewer, a browser",
-)
+BAR_MEDIAN = 1.05
+BAR_99 = 1.15
+BAR_PICTURES = 24.0
+SECOND = "a second subscriber"
+VIEWER = "the viewer"
+PAGE = "the viewer, one page"
+BROWSER = "the viewer, a browser"
 WAYS = ("alone", SECOND, VIEWER, PAGE, BROWSER)
 KEPT = ("median, µs", "99th percentile, µs", "processor time of the controller a state, µs")
 SETTLE = 2.0
@@ -65,9 +68,16 @@ def page(address: str) -> None:
         proxy=None,
     ) as socket:
         camera = {
-            "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0, "near": 0.1, "far": 100.0,
-            "image_height": 400, "image_width": 600, "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
-        }  # fmt: skip
+            "wxyz": (1.0, 0.0, 0.0, 0.0),
+            "position": (1.0, 1.0, 1.0),
+            "fov": 1.0,
+            "near": 0.1,
+            "far": 100.0,
+            "image_height": 400,
+            "image_width": 600,
+            "look_at": (0.0, 0.0, 0.0),
+            "up_direction": (0.0, 0.0, 1.0),
+        }
         socket.send(msgspec.msgpack.encode({"type": "ViewerCameraMessage", **camera}))
         print("open", flush=True)
         for _ in socket:
@@ -101,11 +111,15 @@ def browser(address: str) -> None:
 
 
 class Beside:
-    """Something beside, in a process of its own: one of the functions above.  Use as a context manager."""
+    """Something beside, in a process of its own: one of the functions above.
+
+    Use as a context manager.
+    """
 
     def __init__(self, what: str, argument: str) -> None:
         command = [sys.executable, "-m", "benchmarks.viewer", f"--{what}", argument]
-        # as with programs of different terminals, the scheduler shares between it and the others, not among its threads
+        # as with programs of different terminals, the scheduler shares between it and the others,
+        # not among its threads
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
         )
@@ -173,7 +187,9 @@ def beside(way: str, folder: str) -> Iterator[None]:
 
 
 def processor_time(pid: int) -> float:
-    """User and system time of a process, s: unlike a round trip, it does not depend on what else the machine does."""
+    """User and system time of a process, s: unlike a round trip, it does not depend on what else
+    the machine does.
+    """
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -222,15 +238,18 @@ def report(trips: dict[str, tuple[np.ndarray, float]]) -> dict[str, dict[str, fl
         }
         for way, (times, spent) in trips.items()
     }
-    alone, second = rows["alone"], rows.get(SECOND, rows["alone"])
+    alone = rows["alone"]
+    second = rows.get(SECOND, rows["alone"])
     print(
-        f"round trip, {next(iter(trips.values()))[0].size} each, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+        f"round trip, {next(iter(trips.values()))[0].size} each, {os.cpu_count()} processors, "
+        f"load {os.getloadavg()[0]:.1f}"
     )
     print(
         f"{'':24}{'median':>10}{'to alone':>10}{'99 %':>10}{'to alone':>10}{'to second':>11}{'controller':>12}"
     )
     for way, row in rows.items():
-        median, late = row["median, µs"], row["99th percentile, µs"]
+        median = row["median, µs"]
+        late = row["99th percentile, µs"]
         ratios = (
             median / alone["median, µs"],
             late / alone["99th percentile, µs"],
@@ -241,7 +260,8 @@ def report(trips: dict[str, tuple[np.ndarray, float]]) -> dict[str, dict[str, fl
             "" if way in ("alone", SECOND, BROWSER) else "  bars met" if met else "  bars missed"
         )
         print(
-            f"{way:24}{median:7.0f} µs{ratios[0]:10.2f}{late:7.0f} µs{ratios[1]:10.2f}{ratios[2]:11.2f}"
+            f"{way:24}{median:7.0f} µs{ratios[0]:10.2f}{late:7.0f} "
+            f"µs{ratios[1]:10.2f}{ratios[2]:11.2f}"
             f"{row['processor time of the controller a state, µs']:9.0f} µs{verdict}"
         )
     return rows
@@ -254,14 +274,16 @@ def resident() -> float:
 
 
 def pictures(count: int) -> dict[str, Any]:
-    """Pictures a second of a moving arm with all its wrenches, what one costs with nobody, one and two watching, and
-    memory.  Printed and returned."""
+    """Pictures a second of a moving arm with all its wrenches, what one costs with nobody, one and
+    two watching, and memory.  Printed and returned.
+    """
     import robot_dynamics_ros as rd
 
     spent: dict[str, float] = {}
     marks = []
     with rd.view(rd.load_robot("six_axis"), port=0) as viewer, ExitStack() as watching:
-        source, turn = viewer.robots[0].source, np.arange(6)
+        source = viewer.robots[0].source
+        turn = np.arange(6)
         for number, who in enumerate(("nobody", "one page", "two pages")):
             if number:
                 watching.enter_context(Beside("page", viewer.address))
@@ -276,7 +298,9 @@ def pictures(count: int) -> dict[str, Any]:
             spent[who] = 1e3 * (time.process_time() - before) / count
             print(f"a state, {who:9}: {spent[who]:.2f} ms of processor; memory {resident():.0f} MB")
             if number == 1:
-                stop, shown, k = time.monotonic() + 5.0, viewer.pictures, 0
+                stop = time.monotonic() + 5.0
+                shown = viewer.pictures
+                k = 0
                 while time.monotonic() < stop:
                     source.set(0.5 * np.sin(0.02 * k + turn), 0.5 * np.ones(6), np.ones(6))
                     k += 1
@@ -294,7 +318,10 @@ def pictures(count: int) -> dict[str, Any]:
 
 
 def memory(minutes: float) -> dict[str, Any]:
-    """Memory, threads and file handles of a viewer that shows a moving robot to one page.  Printed and returned."""
+    """Memory, threads and file handles of a viewer that shows a moving robot to one page.
+
+    Printed and returned.
+    """
     import rclpy
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
@@ -310,10 +337,12 @@ def memory(minutes: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, Watching("one", folder) as viewer:
         use = Use(viewer.node.pid)
         begin = due = time.monotonic()
-        sample = begin + min(20.0, 6.0 * minutes)  # once everything has been made that is made once
+        # once everything has been made that is made once
+        sample = begin + min(20.0, 6.0 * minutes)
         while (now := time.monotonic()) < begin + 60.0 * minutes:
             t = now - begin
-            q, v = 0.5 * np.sin(t + np.arange(6)), 0.5 * np.cos(t + np.arange(6))
+            q = 0.5 * np.sin(t + np.arange(6))
+            v = 0.5 * np.cos(t + np.arange(6))
             state = JointState(
                 name=names, position=q.tolist(), velocity=v.tolist(), effort=v.tolist()
             )
@@ -329,8 +358,10 @@ def memory(minutes: float) -> dict[str, Any]:
     grown, threads, handles = use.grown()
     rows = [row[1] for row in use.rows]
     print(
-        f"memory over {minutes:g} min with one page, MB: {rows[0]:.1f} first, {rows[-1]:.1f} last, {max(rows):.1f} most; "
-        f"grown {grown:+.2f} (bar {GROWTH:g}: {'met' if grown <= GROWTH else 'missed'}), threads {threads:+d}, handles {handles:+d}"
+        f"memory over {minutes:g} min with one page, MB: {rows[0]:.1f} first, {rows[-1]:.1f} "
+        f"last, {max(rows):.1f} most; "
+        f"grown {grown:+.2f} (bar {GROWTH:g}: {'met' if grown <= GROWTH else 'missed'}), threads "
+        f"{threads:+d}, handles {handles:+d}"
     )
     return {
         "minutes": minutes,

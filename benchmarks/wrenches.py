@@ -1,8 +1,8 @@
 """What joint wrenches cost beside the efforts they come with: ``python -m benchmarks.wrenches``.
 
-Both are timed in alternation on the same states, so that a busy machine slows both; the figure is the median of many
-short rounds.  The bound is 1.3 for all joints that have coordinates, in one pass with the efforts, called once a
-control cycle.
+Both are timed in alternation on the same states, so that a busy machine slows both; the figure is
+the median of many short rounds.  The bound is 1.3 for all joints that have coordinates, in one pass
+with the efforts, called once a control cycle.
 In batches of thousands memory decides: seven numbers are written where efforts alone write one.
 """
 
@@ -38,10 +38,13 @@ def compare(runs: list[Callable[[], object]], rounds: int = 400, calls: int = 20
 
 
 def measure(model: rd.RobotModel) -> tuple[list[float], list[float]]:
-    """ns for (efforts, efforts with wrenches, every joint in world axes), called one by one and in batches of 1000."""
+    """ns for (efforts, efforts with wrenches, every joint in world axes), called one by one and in
+    batches of 1000.
+    """
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, model.nv))
-    tau, rows = np.empty(model.nv), np.empty((len(model.joint_names), 6))
+    tau = np.empty(model.nv)
+    rows = np.empty((len(model.joint_names), 6))
     links = tuple(range(1, len(model.link_names)))
     every = np.empty((len(links), 6))
     efforts = rd.kernel(model, "inverse_dynamics")
@@ -55,11 +58,9 @@ def measure(model: rd.RobotModel) -> tuple[list[float], list[float]]:
         ]
     )
     many = [np.ascontiguousarray(x) for x in rng.normal(size=(3, 1000, model.nv))]
-    taus, tables, everies = (
-        np.empty((1000, *tau.shape)),
-        np.empty((1000, *rows.shape)),
-        np.empty((1000, *every.shape)),
-    )
+    taus = np.empty((1000, *tau.shape))
+    tables = np.empty((1000, *rows.shape))
+    everies = np.empty((1000, *every.shape))
     batch = compare(
         [
             lambda: efforts(*many, taus),
@@ -74,7 +75,9 @@ def measure(model: rd.RobotModel) -> tuple[list[float], list[float]]:
 
 def main() -> int:
     """Print the table; 1 if the bound is broken."""
-    worst, found, ratios = 0.0, {}, {}
+    worst = 0.0
+    found = {}
+    ratios = {}
     print(
         f"{'robot':<16}{'':<8}{'efforts':>10}{'+ wrenches':>12}{'ratio':>8}{'all joints, world axes':>25}{'ratio':>8}"
     )
@@ -84,7 +87,8 @@ def main() -> int:
     for model in robots:
         for what, (efforts, both, world) in zip(("call", "batch"), measure(model), strict=True):
             print(
-                f"{model.name:<16}{what:<8}{efforts:>7.0f} ns{both:>9.0f} ns{both / efforts:>8.2f}{world:>22.0f} ns"
+                f"{model.name:<16}{what:<8}{efforts:>7.0f} ns{both:>9.0f} "
+                f"ns{both / efforts:>8.2f}{world:>22.0f} ns"
                 f"{world / efforts:>8.2f}"
             )
             found.setdefault(model.name, {})[what] = {
@@ -96,7 +100,8 @@ def main() -> int:
                 f"{model.name}, {what}: efforts with wrenches over efforts alone (less is better)"
             ] = both / efforts
             ratios[
-                f"{model.name}, {what}: all joints in world axes over efforts alone (less is better)"
+                f"{model.name}, {what}: all joints in world axes over efforts alone (less is "
+                "better)"
             ] = world / efforts
             worst = max(worst, both / efforts) if what == "call" else worst
     keep("wrenches", ratios)

@@ -1,12 +1,18 @@
-"""Put the rows that `make test-faults` measured into docs/reference/faults.md: ``docs/make_fault_page.py ROWS``."""
+"""Put the rows that `make test-faults` measured into docs/reference/faults.md:
+``docs/make_fault_page.py ROWS``.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-BEGIN, END = "<!-- faults -->\n", "<!-- end of faults -->\n"
-HEAD = "\n| node | fault | reaction | counted as | recovery | works again, s |\n|---|---|---|---|---|---|\n"
+BEGIN = "<!-- faults -->\n"
+END = "<!-- end of faults -->\n"
+HEAD = (
+    "\n| node | fault | reaction | counted as | recovery | works again, s "
+    "|\n|---|---|---|---|---|---|\n"
+)
 
 
 def main() -> int:

@@ -1,4 +1,5 @@
-"""Balance the two-link arm upright with the elbow's motor alone: linearize, solve for the regulator, simulate.
+"""Balance the two-link arm upright with the elbow's motor alone: linearize, solve for the
+regulator, simulate.
 
 python examples/balance_acrobot.py
 """
@@ -26,8 +27,11 @@ def main() -> float:
     start = upright + np.array([0.02, -0.03])
     run = rd.simulate(model, control, start, None, 6.0, 1e-3, friction=JointFriction(coulomb=0.0))
     left = float(np.abs(run.q[-1] - upright).max())
-    print(f"started {np.abs(start - upright).max():g} rad off, largest effort {np.abs(run.tau).max():.2f} N m, "
-          f"left after {run.t[-1]:g} s: {left:.1e} rad")  # fmt: skip
+    print(
+        f"started {np.abs(start - upright).max():g} rad off, largest effort "
+        f"{np.abs(run.tau).max():.2f} N m, "
+        f"left after {run.t[-1]:g} s: {left:.1e} rad"
+    )
     return left
 
 

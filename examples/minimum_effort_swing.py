@@ -1,8 +1,10 @@
-"""Swing a two-link arm upright with motors too weak to lift it: IPOPT plans, the computed-torque controller follows.
+"""Swing a two-link arm upright with motors too weak to lift it: IPOPT plans, the computed-torque
+controller follows.
 
-The arm starts at rest, hanging. Its shoulder's motor bears two thirds of what the outstretched arm weighs on it. The
-plan minimizes ∫ |τ / limit|² dt over piecewise linear efforts; the motion between the nodes is integrated by the
-trapezoidal rule (direct collocation; Betts 2010, chapter 4). CasADi differentiates our forward dynamics.
+The arm starts at rest, hanging. Its shoulder's motor bears two thirds of what the outstretched arm
+weighs on it. The plan minimizes ∫ |τ / limit|² dt over piecewise linear efforts; the motion between
+the nodes is integrated by the trapezoidal rule (direct collocation; Betts 2010, chapter 4). CasADi
+differentiates our forward dynamics.
 
 python examples/minimum_effort_swing.py            needs: pip install 'robot_dynamics_ros[casadi]'
 """
@@ -18,7 +20,8 @@ import robot_dynamics_ros as rd
 
 LIMITS = np.array([18.0, 8.0])
 """Efforts of the motors, N m; the arm, stretched out level, needs 26.5 and 4.4."""
-DURATION, NODES = 2.4, 61
+DURATION = 2.4
+NODES = 61
 
 
 class Plan(NamedTuple):
@@ -37,11 +40,14 @@ def plan(model: rd.RobotModel, start: np.ndarray, goal: np.ndarray) -> Plan:
     Raises:
         RuntimeError: IPOPT found none.
     """
-    n, h = model.nv, DURATION / (NODES - 1)
+    n = model.nv
+    h = DURATION / (NODES - 1)
     forward = rd.casadi_function(model, "forward_dynamics")
     damping = np.asarray(model.damping)
     problem = ca.Opti()
-    q, v, u = problem.variable(n, NODES), problem.variable(n, NODES), problem.variable(n, NODES)
+    q = problem.variable(n, NODES)
+    v = problem.variable(n, NODES)
+    u = problem.variable(n, NODES)
     rates = [forward(q[:, k], v[:, k], u[:, k] * LIMITS - damping * v[:, k]) for k in range(NODES)]
     cost = 0
     for k in range(NODES - 1):
@@ -92,13 +98,17 @@ def follow(model: rd.RobotModel, planned: Plan) -> tuple[np.ndarray, np.ndarray]
 def main() -> tuple[Plan, np.ndarray, np.ndarray]:
     """The plan, the deviation at its end and the largest efforts."""
     model = rd.load_robot("two_link")
-    hanging, upright = np.array([-np.pi / 2, 0.0]), np.array([np.pi / 2, 0.0])
+    hanging = np.array([-np.pi / 2, 0.0])
+    upright = np.array([np.pi / 2, 0.0])
     planned = plan(model, hanging, upright)
     left, efforts = follow(model, planned)
-    print(f"plan: {DURATION:g} s, ∫ |τ / limit|² dt = {planned.cost:.3f} s, "
-          f"largest efforts {np.round(np.abs(planned.tau).max(axis=0), 2)} of {LIMITS} N m")  # fmt: skip
     print(
-        f"followed with {np.round(efforts, 2)} N m; off the goal at the end by {np.abs(left).max():.1e} rad"
+        f"plan: {DURATION:g} s, ∫ |τ / limit|² dt = {planned.cost:.3f} s, "
+        f"largest efforts {np.round(np.abs(planned.tau).max(axis=0), 2)} of {LIMITS} N m"
+    )
+    print(
+        f"followed with {np.round(efforts, 2)} N m; off the goal at the end by "
+        f"{np.abs(left).max():.1e} rad"
     )
     return planned, left, efforts
 

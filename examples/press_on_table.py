@@ -1,9 +1,12 @@
-"""An arm under Cartesian impedance presses on a table, slides along it and lifts off; what it feels beside what is true.
+"""An arm under Cartesian impedance presses on a table, slides along it and lifts off; what it feels
+beside what is true.
 
 python examples/press_on_table.py [PICTURE]
 
-MuJoCo simulates the arm and the table (``pip install 'robot_dynamics_ros[mujoco]'``).  The controller measures positions,
-velocities and motor efforts alone: its momentum observer finds the efforts that the model does not explain, and
+MuJoCo simulates the arm and the table (``pip install 'robot_dynamics_ros[mujoco]'``).  The
+controller measures positions,
+velocities and motor efforts alone: its momentum observer finds the efforts that the model does not
+    explain, and
 ``ContactEstimate`` the wrench at the flange that explains those.
 """
 
@@ -32,7 +35,8 @@ WAYPOINTS = {
 
 def plan(model: rd.RobotModel) -> rd.Trajectory:
     """A motion through the poses of :data:`WAYPOINTS`, the flange as upright as at the start."""
-    q, rows = START, []
+    q = START
+    rows = []
     here = rd.link_pose(model, START, LINK)
     for forwards, height in WAYPOINTS.values():
         pose = here.copy()
@@ -52,14 +56,14 @@ def run(duration: float = 5.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(n,) time, (n, 3) estimated and (n, 3) true force on the flange in world axes, N."""
     model = rd.load_robot("seven_axis")
     x, y, z = rd.link_pose(model, START, LINK)[:3, 3]
-    tip, thick = 0.02, 0.04
+    tip = 0.02
+    thick = 0.04
     table = rd.WorldShape(
         "table", "box", (0.8, 0.8, thick), (x, y, z - 0.02 - tip - thick / 2), friction=0.3
     )
     ball = rd.WorldShape("tip", "sphere", (tip,), link=LINK, friction=0.3)
-    viscous = rd.JointFriction(
-        coulomb=0.0
-    )  # dry friction hides forces from an observer: leave it out here
+    # dry friction hides forces from an observer: leave it out here
+    viscous = rd.JointFriction(coulomb=0.0)
     plant = rd.MujocoPlant(model, DT, shapes=[table, ball], q0=START, friction=viscous)
 
     known = rd.Friction.of(model, viscous=model.damping, coulomb=0.0, breakaway=0.0)
@@ -73,12 +77,14 @@ def run(duration: float = 5.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     controller.accept_trajectory(plan(model), 0)
 
     steps = round(duration / DT)
-    estimated, true = np.zeros((steps, 3)), np.zeros((steps, 3))
+    estimated = np.zeros((steps, 3))
+    true = np.zeros((steps, 3))
     for k in range(steps):
         q = plant.q
         R = rd.link_pose(model, q, LINK)[:3, :3]
         command = controller.update(k * round(DT * 1e9) + 1, q, plant.v, plant.tau)
-        estimated[k], true[k] = R @ contact.wrench[3:], R @ plant.contact_wrenches()[LINK][3:]
+        estimated[k] = R @ contact.wrench[3:]
+        true[k] = R @ plant.contact_wrenches()[LINK][3:]
         plant.step(command)
     return DT * np.arange(steps), estimated, true
 
@@ -116,8 +122,10 @@ def main() -> float:
     steady = (t > 2.4) & (t < 3.3)
     error = float(np.abs(estimated - true)[steady].max())
     press = true[steady].mean(axis=0)
-    print(f"pressing and sliding: true force {np.round(press, 2)} N, estimated "
-          f"{np.round(estimated[steady].mean(axis=0), 2)} N, largest error {error:.2f} N")  # fmt: skip
+    print(
+        f"pressing and sliding: true force {np.round(press, 2)} N, estimated "
+        f"{np.round(estimated[steady].mean(axis=0), 2)} N, largest error {error:.2f} N"
+    )
     if len(sys.argv) > 1:
         draw(t, estimated, true, Path(sys.argv[1]))
     return error

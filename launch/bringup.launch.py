@@ -1,4 +1,5 @@
-"""Bring up the controller with a robot: simulated, in ros2_control, topic-based, or one that is already there.
+"""Bring up the controller with a robot: simulated, in ros2_control, topic-based, or one that is
+already there.
 
 ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axis
 """
@@ -34,7 +35,8 @@ from robot_dynamics_ros.resources import share_directory
 from robot_dynamics_ros.ros import arm_parameters
 from robot_dynamics_ros.view.layouts import write_layouts
 
-PACKAGE, CONTROLLER = "robot_dynamics_ros", "computed_torque_controller"
+PACKAGE = "robot_dynamics_ros"
+CONTROLLER = "computed_torque_controller"
 ROBOTS = ("sim", "none", "ros2_control", "topic_based")
 COMMAND_TOPICS = ("effort_controller/commands", "robot_joint_commands")
 VIEWERS = ("none", "browser", "rviz", "foxglove_bridge")
@@ -50,11 +52,11 @@ class _Stack:
     """
 
     def __init__(self, namespace: str, sim_time: bool) -> None:
-        self.namespace, self.sim_time = namespace, sim_time
+        self.namespace = namespace
+        self.sim_time = sim_time
         self.folder = Path(tempfile.mkdtemp(prefix="robot_dynamics_ros_"))
-        atexit.register(
-            shutil.rmtree, self.folder, ignore_errors=True
-        )  # a slow node may read its file late
+        # a slow node may read its file late
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self._files = 0
 
     def file(self, values: Mapping[str, object], *, of_all_nodes: bool = True) -> str:
@@ -88,9 +90,11 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def _refuse_unknown_arguments(command_line: Sequence[str]) -> None:
-    """Launch passes over arguments that it does not know: a gate that is not started protects nobody.
+    """Launch passes over arguments that it does not know: a gate that is not started protects
+    nobody.
 
-    Only where this file is launched by itself: the arguments of a file that includes it are that file's.
+    Only where this file is launched by itself: the arguments of a file that includes it are that
+    file's.
 
     Raises:
         UnknownNameError: naming the argument and the nearest one.
@@ -103,26 +107,32 @@ def _refuse_unknown_arguments(command_line: Sequence[str]) -> None:
                 )
 
 
-_SWITCH, _AUTO = ("true", "false"), ("auto", "true", "false")
+_SWITCH = ("true", "false")
+_AUTO = ("auto", "true", "false")
 _ARGUMENTS: dict[str, tuple[str, Sequence[str], str]] = {
     "robot": (
         "sim",
         ROBOTS,
-        "sim: the simulator; none: hardware that is brought up elsewhere and speaks effort_controller/commands; ros2_control: "
-        "controller_manager with an effort controller; topic_based: hardware that takes a JointState of efforts on "
+        "sim: the simulator; none: hardware that is brought up elsewhere and speaks "
+        "effort_controller/commands; ros2_control: "
+        "controller_manager with an effort controller; topic_based: hardware that takes a "
+        "JointState of efforts on "
         "robot_joint_commands",
     ),
     "description": (
         "",
         (),
-        "URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name of a robot that ships with the "
-        "package; empty: six_axis with robot:=sim, else the topic robot_description; with an arm, xacro arguments alone go to its "
+        "URDF or xacro file (xacro arguments may follow: 'arm.xacro tool:=gripper'), or the name "
+        "of a robot that ships with the "
+        "package; empty: six_axis with robot:=sim, else the topic robot_description; with an "
+        "arm, xacro arguments alone go to its "
         "vendor's description: 'robot_ip:=172.16.0.2'",
     ),
     "arm": (
         "",
         (),
-        "profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, its controllers and its "
+        "profile of an arm, such as franka_fr3 or the path of a file: its vendor's description, "
+        "its controllers and its "
         "parameters; with robot:=sim the simulator behaves as its driver",
     ),
     "controller_params": ("", (), "parameter file of the controller"),
@@ -130,14 +140,16 @@ _ARGUMENTS: dict[str, tuple[str, Sequence[str], str]] = {
     "gate": (
         "auto",
         _AUTO,
-        "put the effort gate between controller and robot: only fresh, finite, bounded efforts pass; auto: where the driver may "
+        "put the effort gate between controller and robot: only fresh, finite, bounded efforts "
+        "pass; auto: where the driver may "
         "hold the last effort for ever, that is not with robot:=sim",
     ),
     "gate_params": ("", (), "parameter file of the effort gate"),
     "inertia_check": (
         DEFAULT_POLICY,
         INERTIA_POLICIES,
-        "physically impossible inertias of links: error: refused; warn: used as they are, with a warning; repair: given the "
+        "physically impossible inertias of links: error: refused; warn: used as they are, with a "
+        "warning; repair: given the "
         "nearest possible inertia",
     ),
     "namespace": ("", (), "namespace of all nodes"),
@@ -149,7 +161,8 @@ _ARGUMENTS: dict[str, tuple[str, Sequence[str], str]] = {
     "viewer": (
         "none",
         VIEWERS,
-        "start a viewer, if it is installed: browser (this package's own, at http://127.0.0.1:8080), rviz (as rviz:=true), or "
+        "start a viewer, if it is installed: browser (this package's own, at "
+        "http://127.0.0.1:8080), rviz (as rviz:=true), or "
         "foxglove_bridge, to which Foxglove connects at ws://localhost:8765",
     ),
     "rviz": ("false", _SWITCH, "start RViz"),
@@ -189,7 +202,10 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
     description = argument("description")
     arguments_alone = not description or ":=" in description.split(maxsplit=1)[0]
     if arm is not None and arguments_alone and robot in ("sim", "ros2_control"):
-        description = f"{arm_parameters.vendor_description(arm, with_hardware=robot == 'ros2_control')} {description}"
+        description = (
+            f"{arm_parameters.vendor_description(arm, with_hardware=robot == 'ros2_control')} "
+            f"{description}"
+        )
     path, named = _description(description, robot, arm)
     policy = argument("inertia_check")
     model = load_urdf(named, inertia_check=policy) if path is not None else None
@@ -207,7 +223,8 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
         raise RobotDynamicsError(
             "robot_state_publisher is not installed",
             where="launch argument robot:=ros2_control",
-            remedy="Install it: controller_manager waits for the topic robot_description for ever. If another node publishes "
+            remedy="Install it: controller_manager waits for the topic robot_description for "
+            "ever. If another node publishes "
             "that topic, say state_publisher:=false.",
         )
     if wanted and not publisher:
@@ -255,7 +272,9 @@ def _entities(stack: _Stack, argument: Callable[[str], str]) -> list[LaunchDescr
 
 
 def _description(description: str, robot: str, arm: ArmProfile | None) -> tuple[Path | None, str]:
-    """The file, and the text that names it together with its xacro arguments, those of the arm included."""
+    """The file, and the text that names it together with its xacro arguments, those of the arm
+    included.
+    """
     if not description and robot != "sim":
         return None, ""
     path, arguments = find_robot(description or "six_axis")
@@ -278,7 +297,8 @@ def _installed(package: str) -> bool:
 def _files(node: str, path: Path | None, arm: Mapping[str, Path], given: str) -> list[str]:
     """Parameter files; the user's wins over the others."""
     if given and not Path(given).is_file():
-        where, remedy = f"launch argument {node}_params", "Give the path of a parameter file."
+        where = f"launch argument {node}_params"
+        remedy = "Give the path of a parameter file."
         raise RobotDynamicsError(f"there is no file {given!r}", where=where, remedy=remedy)
     return [*map(str, arm_parameters.parameter_files(node, path, arm)), *filter(None, [given])]
 
@@ -317,7 +337,8 @@ def _ours(
 
 
 def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEntity]:
-    """A node without which the stack is of no use: its end ends the launch, with a sentence and an exit code that is not 0.
+    """A node without which the stack is of no use: its end ends the launch, with a sentence and an
+    exit code that is not 0.
 
     Args:
         may_finish: exit code 0 is no end: the node has done its work.
@@ -327,7 +348,10 @@ def _needed(node: Node, *, may_finish: bool = False) -> list[LaunchDescriptionEn
         if context.is_shutdown or (may_finish and event.returncode == 0):
             return []
         # an error, for launch returns 0 after any Shutdown that an action asks for
-        problem = f"{node.node_executable} has ended with exit code {event.returncode}, and the stack needs it"
+        problem = (
+            f"{node.node_executable} has ended with exit code {event.returncode}, and the stack "
+            "needs it"
+        )
         raise RobotDynamicsError(problem, where="launch", remedy="See its last lines above.")
 
     return [node, RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended))]
@@ -337,7 +361,8 @@ def _rviz(model: RobotModel | None, stack: _Stack) -> list[LaunchDescriptionEnti
     if not _installed("rviz2"):
         return [LogInfo(msg="RViz is not started: it is not installed")]
     config = share_directory() / "config" / "robot.rviz"
-    if model is not None:  # one with a display for the wrench of every joint
+    # one with a display for the wrench of every joint
+    if model is not None:
         config = next(
             path
             for path in write_layouts(model, stack.folder, stack.namespace)
@@ -349,7 +374,10 @@ def _rviz(model: RobotModel | None, stack: _Stack) -> list[LaunchDescriptionEnti
 
 def _browser(path: Path | None, stack: _Stack) -> list[LaunchDescriptionEntity]:
     if find_spec("viser") is None:
-        text = "the viewer is not started: viser is not installed (pip install 'robot_dynamics_ros[view]')"
+        text = (
+            "the viewer is not started: viser is not installed (pip install "
+            "'robot_dynamics_ros[view]')"
+        )
         return [LogInfo(msg=text)]
     given = {"robot_description_file": str(path)} if path is not None else {}
     return [_ours("viewer", stack, [], given)]
@@ -365,13 +393,13 @@ def _foxglove(stack: _Stack) -> list[LaunchDescriptionEntity]:
 def _ros2_control(
     model: RobotModel | None, text: str, arm: ArmProfile | None, stack: _Stack
 ) -> list[LaunchDescriptionEntity]:
-    """controller_manager with a joint state broadcaster and an effort controller for all joints, or those of the arm."""
+    """controller_manager with a joint state broadcaster and an effort controller for all joints, or
+    those of the arm.
+    """
     where = "launch argument robot:=ros2_control"
     if arm is not None and arm.driver.interface != "ros2_control":
-        text, remedy = (
-            "its driver takes no efforts by ros2_control",
-            f"{arm.driver.nearest} Then use robot:=none.",
-        )
+        text = "its driver takes no efforts by ros2_control"
+        remedy = f"{arm.driver.nearest} Then use robot:=none."
         raise RobotDynamicsError(text, where=f"arm {arm.name!r}", remedy=remedy)
     forwarding = (
         "forward_command_controller" if arm is None else arm.driver.controller.partition("/")[0]

@@ -5,8 +5,9 @@
 >>> rd.gravity_forces(model, [0.0, 0.0]).shape
 (2,)
 
-Nothing here needs ROS; the nodes live in :mod:`robot_dynamics_ros.ros`.  Names are brought in on first use, so that
-importing the package costs no more than NumPy does.  ``help(rd)`` lists them by part.
+Nothing here needs ROS; the nodes live in :mod:`robot_dynamics_ros.ros`.  Names are brought in on
+first use, so that importing the package costs no more than NumPy does.  ``help(rd)`` lists them by
+part.
 """
 
 import sys as _sys
@@ -42,12 +43,14 @@ PARTS = {
     "view": "Pictures and browser",
     "errors": "Errors",
 }
-"""Packages whose public names are names of this package, too, and their titles: those first that most people need, as in
-each ``__all__``."""
+"""Packages whose public names are names of this package, too, and their titles: those first that
+most people need, as in each ``__all__``.
+"""
+# the first keeps its names to itself, the second can be called
 _FOLDERS = (
     "commissioning",
     "view",
-)  # the first keeps its names to itself, the second can be called
+)
 
 
 def _names_of(part: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""One reading of numbers: real ones are taken, whatever would lose something on the way to doubles is not."""
+"""One reading of numbers: real ones are taken, whatever would lose something on the way to doubles
+is not.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ def real_array(values: object) -> npt.NDArray[np.float64]:
     """A new array of doubles from numbers, lists and arrays of floats, integers or booleans.
 
     Raises:
-        TypeError: complex numbers, text, dates, objects, or lists of unequal length.  NaN and infinities are taken.
+        TypeError: complex numbers, text, dates, objects, or lists of unequal length.  NaN and
+            infinities are taken.
     """
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values.copy()
@@ -28,7 +31,9 @@ def real_array(values: object) -> npt.NDArray[np.float64]:
 
 
 def real_array_or_nan(values: object) -> npt.NDArray[np.float64]:
-    """The same, and one NaN, of shape (), for what :func:`real_array` refuses: callers check shape and values anyway."""
+    """The same, and one NaN, of shape (), for what :func:`real_array` refuses: callers check shape
+    and values anyway.
+    """
     try:
         return real_array(values)
     except TypeError:
@@ -59,7 +64,9 @@ def plain(x: Any) -> Any:
 
 
 def aligned_zeros(size: int) -> npt.NDArray[np.float64]:
-    """(size,) zeros that begin where a cache line does, so that no vector lies across two of them."""
+    """(size,) zeros that begin where a cache line does, so that no vector lies across two of
+    them.
+    """
     room = np.zeros(size + 8)
     start = -room.ctypes.data // 8 % 8
     return room[start : start + size]

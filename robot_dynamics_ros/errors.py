@@ -1,8 +1,8 @@
 """Every error this package raises on purpose.
 
-One base class, :class:`RobotDynamicsError`, so that a caller can catch the package's errors and nothing else.  Each
-error says what was wrong, where, what would have been right, and what to do about it; the parts are kept as
-attributes for programs, the message is for people.
+One base class, :class:`RobotDynamicsError`, so that a caller can catch the package's errors and
+nothing else.  Each error says what was wrong, where, what would have been right, and what to do
+about it; the parts are kept as attributes for programs, the message is for people.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class RobotDynamicsError(Exception):
         where: the element, argument or field at fault, e.g. ``"link 'elbow' <inertia>"``.
         got: the offending value, where the message does not show it.
         remedy: one sentence telling what to do.
-        setting: (name, value) of the loading option or parameter with which the same request goes on; None: there is
-            none.  The command line shows it as a command.
+        setting: (name, value) of the loading option or parameter with which the same request goes
+            on; None: there is none.  The command line shows it as a command.
     """
 
     def __init__(
@@ -58,18 +58,22 @@ class RobotDynamicsError(Exception):
             text = f"{text}\n{remedy}" if "\n" in text else f"{text.rstrip('.')}. {remedy}"
         super().__init__(text)
 
+    # subclasses ask for arguments of their own; workers send errors back
     def __reduce__(
         self,
-    ) -> tuple[Any, ...]:  # subclasses ask for arguments of their own; workers send errors back
+    ) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ModelError(RobotDynamicsError, ValueError):
-    """A robot whose dynamics cannot be computed: broken tree, impossible inertia, unsupported joint."""
+    """A robot whose dynamics cannot be computed: broken tree, impossible inertia, unsupported
+    joint.
+    """
 
 
 class ModelWarning(UserWarning):
-    """A robot that can be used, with something in its description that its author should know about.
+    """A robot that can be used, with something in its description that its author should know
+    about.
 
     Attributes:
         findings: one sentence each.
@@ -97,7 +101,9 @@ class SimulationError(RobotDynamicsError, RuntimeError):
 
 
 class ConstraintError(RobotDynamicsError, ValueError):
-    """Constraints that cannot be satisfied: a loop that does not close, or a motion that violates it."""
+    """Constraints that cannot be satisfied: a loop that does not close, or a motion that violates
+    it.
+    """
 
 
 class BackendError(RobotDynamicsError, RuntimeError):
@@ -105,9 +111,11 @@ class BackendError(RobotDynamicsError, RuntimeError):
 
 
 def optional_package(name: str, purpose: str, where: str, install: str) -> ModuleType:
-    """A package, or a module in it, that not every installation has; a :class:`BackendError` if it is not installed.
+    """A package, or a module in it, that not every installation has; a :class:`BackendError` if it
+    is not installed.
 
-    ``purpose`` begins the error's sentence: ``"figures need"``; ``install`` is what ``pip install`` takes, and a way to do without.
+    ``purpose`` begins the error's sentence: ``"figures need"``; ``install`` is what ``pip install``
+    takes, and a way to do without.
     """
     try:
         return import_module(name)
@@ -137,7 +145,8 @@ class UnknownNameError(RobotDynamicsError, KeyError):
             remedy = f"There is no {kind} to name."
         super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy)
 
-    def __str__(self) -> str:  # KeyError would show the repr of the message
+    # KeyError would show the repr of the message
+    def __str__(self) -> str:
         return str(self.args[0])
 
 

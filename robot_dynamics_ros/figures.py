@@ -1,6 +1,8 @@
-"""One style for all figures: colours for many joints and for colour-blind readers, units that people use, no noise.
+"""One style for all figures: colours for many joints and for colour-blind readers, units that
+people use, no noise.
 
-Colours: Okabe and Ito (2008), "Color universal design"; black and yellow, which vanish on one ground or the other, are
+Colours: Okabe and Ito (2008), "Color universal design"; black and yellow, which vanish on one
+    ground or the other, are
 left out.  From the seventh curve on dashes tell curves apart.
 """
 
@@ -65,7 +67,9 @@ def pyplot() -> ModuleType:
 
 
 def curve(number: int) -> dict[str, object]:
-    """Colour and dashes of the curve of the joint with this number; twenty-four are all different."""
+    """Colour and dashes of the curve of the joint with this number; twenty-four are all
+    different.
+    """
     return {
         "color": SERIES[number % len(SERIES)],
         "linestyle": _DASHES[number // len(SERIES) % len(_DASHES)],
@@ -73,8 +77,9 @@ def curve(number: int) -> dict[str, object]:
 
 
 def joint_kinds(model: RobotModel) -> dict[str, list[int]]:
-    """Kind of motion, ``"angle"`` or ``"length"`` → the joints of that kind, as numbers in ``model.joint_names``; only
-    those with one coordinate."""
+    """Kind of motion, ``"angle"`` or ``"length"`` → the joints of that kind, as numbers in
+    ``model.joint_names``; only those with one coordinate.
+    """
     kinds: dict[str, list[int]] = {}
     for number, name in enumerate(model.joint_names):
         joint = model.joint(name)
@@ -86,7 +91,9 @@ def joint_kinds(model: RobotModel) -> dict[str, list[int]]:
 
 
 def unit_of(quantity: str, kind: str) -> tuple[str, float]:
-    """The unit people read, and the factor from SI: degrees and mm for positions and their errors, N m and N for efforts."""
+    """The unit people read, and the factor from SI: degrees and mm for positions and their errors,
+    N m and N for efforts.
+    """
     angle = kind == "angle"
     if quantity in ("effort", "force", "moment"):
         return "N m" if quantity == "moment" or (quantity == "effort" and angle) else "N", 1.0
@@ -97,10 +104,13 @@ def unit_of(quantity: str, kind: str) -> tuple[str, float]:
 
 
 def without_noise(table: Array, largest: float | None = None) -> Array:
-    """The numbers with what is below 1e-9 of the ``largest`` (of the table, if not given) set to zero: rounding is no signal."""
+    """The numbers with what is below 1e-9 of the ``largest`` (of the table, if not given) set to
+    zero: rounding is no signal.
+    """
     table = np.asarray(table, dtype=float)
     top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0)) if largest is None else largest
-    return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)  # what is not known stays so
+    # what is not known stays so
+    return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)
 
 
 def thinned(n: int) -> slice:
@@ -124,8 +134,13 @@ def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
 
 
 def html_page(title: str, body: Iterable[str]) -> str:
-    """A report as a page that needs no other file; classes ``good``, ``fair`` and ``poor`` colour its findings."""
-    head = f'<head><meta charset="utf-8"><title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style></head>'
+    """A report as a page that needs no other file; classes ``good``, ``fair`` and ``poor`` colour
+    its findings.
+    """
+    head = (
+        "<head><meta "
+        f'charset="utf-8"><title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style></head>'
+    )
     lines = (
         f'<!doctype html><html lang="en">{head}<body><h1>{html.escape(title)}</h1>',
         *body,
@@ -147,7 +162,9 @@ def html_finding(level: str, text: str) -> str:
 
 
 def as_html(draw: Callable[[], Figure], words: str) -> str:
-    """A figure as an image of an HTML page that needs no file, or why it cannot be drawn; the figure is closed."""
+    """A figure as an image of an HTML page that needs no file, or why it cannot be drawn; the
+    figure is closed.
+    """
     try:
         figure = draw()
     except BackendError as error:
@@ -155,7 +172,10 @@ def as_html(draw: Callable[[], Figure], words: str) -> str:
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=80)
     pyplot().close(figure)
-    return f'<img alt="{html.escape(words)}" src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
+    return (
+        f'<img alt="{html.escape(words)}" '
+        f'src="data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}">'
+    )
 
 
 def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:
@@ -164,6 +184,7 @@ def save(figure: Figure, path: str | Path | None, dpi: int = 120) -> Figure:
         try:
             figure.savefig(path, dpi=dpi)
         except (OSError, ValueError) as error:
-            problem, remedy = f"cannot be written: {error}", "Choose another place."
+            problem = f"cannot be written: {error}"
+            remedy = "Choose another place."
             raise ArgumentError(problem, where=str(path), remedy=remedy) from None
     return figure

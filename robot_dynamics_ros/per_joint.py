@@ -16,7 +16,9 @@ from robot_dynamics_ros.model.description import Array
 def expect(
     good: bool, kind: str, value: object, where: str, remedy: str = "Correct the setting."
 ) -> None:
-    """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is ``good``."""
+    """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is
+    ``good``.
+    """
     if not good:
         raise ArgumentError(
             f"expected {kind}, got {value!r}", where=where, got=value, remedy=remedy
@@ -47,7 +49,8 @@ def non_negative(
 ) -> Array:
     """Read-only array of one non-negative number, or of several: ``size`` if given.
 
-    ``positive`` refuses zero, ``infinite`` accepts infinity, ``signed`` negative numbers; errors name ``where`` and the remedy.
+    ``positive`` refuses zero, ``infinite`` accepts infinity, ``signed`` negative numbers; errors
+    name ``where`` and the remedy.
     """
     array = real_array_or_nan(value)
     good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
@@ -72,7 +75,9 @@ def per_joint(
     infinite: bool = False,
     remedy: str = "",
 ) -> Array:
-    """(n,) read-only array from one non-negative number or n of them; the rest as for :func:`non_negative`."""
+    """(n,) read-only array from one non-negative number or n of them; the rest as for
+    :func:`non_negative`.
+    """
     array = np.array(
         np.broadcast_to(
             non_negative(value, where, size=n, positive=positive, infinite=infinite, remedy=remedy),
@@ -86,7 +91,9 @@ def per_joint(
 def vector(
     values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = ""
 ) -> Array:
-    """(n,) array of finite numbers; errors name the joints, or the remedy where the values do not belong to joints."""
+    """(n,) array of finite numbers; errors name the joints, or the remedy where the values do not
+    belong to joints.
+    """
     array = real_array_or_nan(values)
     good = array.shape == (n,) and bool(np.isfinite(array).all())
     expect(

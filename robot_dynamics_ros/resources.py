@@ -1,7 +1,7 @@
 """Where the files that ship beside the code are: robot descriptions, configurations, launch files.
 
-The same package runs from a source checkout, from a pip installation and from a colcon workspace.  Each keeps these
-files somewhere else; this module knows where, without needing ROS.
+The same package runs from a source checkout, from a pip installation and from a colcon workspace.
+Each keeps these files somewhere else; this module knows where, without needing ROS.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ PACKAGE = "robot_dynamics_ros"
 def _candidates() -> Iterator[Path]:
     """Directories that may hold the shared files, nearest to the running code first."""
     here = Path(__file__).resolve()
-    yield here.parents[
-        1
-    ]  # a source checkout, also seen through an editable or symlinked installation
-    for parent in here.parents[
-        1:6
-    ]:  # <prefix>/lib/pythonX.Y/site-packages and its distribution-specific variants
+    # a source checkout, also seen through an editable or symlinked installation
+    yield here.parents[1]
+    # <prefix>/lib/pythonX.Y/site-packages and its distribution-specific variants
+    for parent in here.parents[1:6]:
         yield parent / "share" / PACKAGE
     for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
         if prefix:

@@ -1,13 +1,14 @@
 """Spatial vector algebra: the one place that fixes conventions.
 
-Six-dimensional vectors are [angular; linear]: a motion is [ω; v], a force is [moment; force] (Featherstone, *Rigid Body
-Dynamics Algorithms*, 2008, chapter 2).  A :class:`Transform` is the Plücker transform ``B_X_A`` from frame A to frame B,
-held as the rotation ``E`` (coordinates of A to coordinates of B) and ``r``, the origin of B in A coordinates (table A.2
-there).
+Six-dimensional vectors are [angular; linear]: a motion is [ω; v], a force is [moment; force]
+(Featherstone, *Rigid Body Dynamics Algorithms*, 2008, chapter 2).  A :class:`Transform` is the
+Plücker transform ``B_X_A`` from frame A to frame B, held as the rotation ``E`` (coordinates of A to
+coordinates of B) and ``r``, the origin of B in A coordinates (table A.2 there).
 
-Every component is a *scalar of any kind that can add and multiply*: a Python float, a NumPy array holding a whole batch
-of states, or a symbol of :mod:`robot_dynamics_ros.dynamics.engine.codegen.graph`.  So one statement of an algorithm runs on numbers, on
-batches, and on symbols from which machine code is made.
+Every component is a *scalar of any kind that can add and multiply*: a Python float, a NumPy array
+holding a whole batch of states, or a symbol of
+:mod:`robot_dynamics_ros.dynamics.engine.codegen.graph`.  So one statement of an algorithm runs on
+numbers, on batches, and on symbols from which machine code is made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 
 
 class Scalar(Protocol):
-    """A number as algorithms see it: a float, an array that holds a batch, or a symbol of a trace."""
+    """A number as algorithms see it: a float, an array that holds a batch, or a symbol of a
+    trace.
+    """
 
     def __add__(self, other: Any, /) -> Any: ...
     def __radd__(self, other: Any, /) -> Any: ...
@@ -43,7 +46,8 @@ QUATERNION_TOLERANCE = 1e-6
 
 
 def _elementary(name: str) -> Any:
-    on_float, on_array = getattr(math, name), getattr(np, name)
+    on_float = getattr(math, name)
+    on_array = getattr(np, name)
 
     def function(x: Scalar) -> Scalar:
         if isinstance(x, float):
@@ -67,7 +71,8 @@ tanh = _elementary("tanh")
 
 def minimum(x: S, bound: Scalar) -> S:
     """The smaller of two; a NaN in ``x`` stays."""
-    a, b = cast("Any", x), cast("Any", bound)
+    a = cast("Any", x)
+    b = cast("Any", bound)
     if isinstance(x, float):
         return b if a > b else a
     return np.minimum(a, b) if isinstance(x, np.ndarray) else a.minimum(b)
@@ -75,7 +80,8 @@ def minimum(x: S, bound: Scalar) -> S:
 
 def maximum(x: S, bound: Scalar) -> S:
     """The larger of two; a NaN in ``x`` stays."""
-    a, b = cast("Any", x), cast("Any", bound)
+    a = cast("Any", x)
+    b = cast("Any", bound)
     if isinstance(x, float):
         return b if a < b else a
     return np.maximum(a, b) if isinstance(x, np.ndarray) else a.maximum(b)
@@ -87,7 +93,9 @@ class Vec3:
     __slots__ = ("x", "y", "z")
 
     def __init__(self, x: Scalar, y: Scalar, z: Scalar) -> None:
-        self.x, self.y, self.z = x, y, z
+        self.x = x
+        self.y = y
+        self.z = z
 
     @staticmethod
     def zero() -> Vec3:
@@ -128,7 +136,9 @@ class Mat3:
     __slots__ = ("a", "b", "c")
 
     def __init__(self, a: Vec3, b: Vec3, c: Vec3) -> None:
-        self.a, self.b, self.c = a, b, c
+        self.a = a
+        self.b = b
+        self.c = c
 
     @staticmethod
     def identity() -> Mat3:
@@ -170,7 +180,9 @@ class Mat3:
 
     @property
     def T(self) -> Mat3:
-        a, b, c = self.a, self.b, self.c
+        a = self.a
+        b = self.b
+        c = self.c
         return Mat3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
 
     def __add__(self, o: Mat3) -> Mat3:
@@ -185,7 +197,9 @@ class Mat3:
 
     def tmul(self, x: Vec3) -> Vec3:
         """Mᵀ x."""
-        a, b, c = self.a, self.b, self.c
+        a = self.a
+        b = self.b
+        c = self.c
         return Vec3(
             a.x * x.x + b.x * x.y + c.x * x.z,
             a.y * x.x + b.y * x.y + c.y * x.z,
@@ -199,7 +213,9 @@ class Mat3:
         """Mᵀ S M of a symmetric S: only the upper half is computed."""
         p = sym.matmul(self)
         t = self.T
-        u, v, w = t.a, t.b, t.c
+        u = t.a
+        v = t.b
+        w = t.c
         q = p.T
         return Mat3.symmetric(
             u.dot(q.a), u.dot(q.b), u.dot(q.c), v.dot(q.b), v.dot(q.c), w.dot(q.c)
@@ -208,16 +224,25 @@ class Mat3:
 
 def rotation_about_z(angle: Scalar) -> Mat3:
     """Rotation matrix of a rotation about z."""
-    s, c = sin(angle), cos(angle)
+    s = sin(angle)
+    c = cos(angle)
     return Mat3(Vec3(c, -s, 0.0), Vec3(s, c, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
 def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
     """Rotation matrix of a unit quaternion (x, y, z, w)."""
-    x2, y2, z2 = 2.0 * x, 2.0 * y, 2.0 * z
-    xx, yy, zz = x2 * x, y2 * y, z2 * z
-    xy, xz, yz = x2 * y, x2 * z, y2 * z
-    wx, wy, wz = x2 * w, y2 * w, z2 * w
+    x2 = 2.0 * x
+    y2 = 2.0 * y
+    z2 = 2.0 * z
+    xx = x2 * x
+    yy = y2 * y
+    zz = z2 * z
+    xy = x2 * y
+    xz = x2 * z
+    yz = y2 * z
+    wx = x2 * w
+    wy = y2 * w
+    wz = z2 * w
     return Mat3(
         Vec3(1.0 - yy - zz, xy - wz, xz + wy),
         Vec3(xy + wz, 1.0 - xx - zz, yz - wx),
@@ -226,7 +251,8 @@ def rotation_of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
 
 
 def free_joint_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-    """Rates of a free joint's [p; x, y, z, w] from its twist [ω; v] in the body's axes: R v and ½ quaternion ⊗ ω.
+    """Rates of a free joint's [p; x, y, z, w] from its twist [ω; v] in the body's axes: R v and ½
+    quaternion ⊗ ω.
 
     The quaternion may have any length but 0, as within a step of an integrator.
     """
@@ -252,7 +278,8 @@ class _SpatialVector:
     __slots__ = ("ang", "lin")
 
     def __init__(self, ang: Vec3, lin: Vec3) -> None:
-        self.ang, self.lin = ang, lin
+        self.ang = ang
+        self.lin = lin
 
     @classmethod
     def zero(cls: type[_V]) -> _V:
@@ -300,12 +327,16 @@ class Force(_SpatialVector):
 
 
 class RigidInertia:
-    """Spatial inertia of a rigid body: mass, first moment h = m c, rotational inertia I about the frame's origin."""
+    """Spatial inertia of a rigid body: mass, first moment h = m c, rotational inertia I about the
+    frame's origin.
+    """
 
     __slots__ = ("I", "h", "m")
 
     def __init__(self, m: Scalar, h: Vec3, I: Mat3) -> None:  # noqa: E741 - the book's name
-        self.m, self.h, self.I = m, h, I
+        self.m = m
+        self.h = h
+        self.I = I
 
     @staticmethod
     def zero() -> RigidInertia:
@@ -335,7 +366,9 @@ class ArticulatedInertia:
     __slots__ = ("H", "I", "M")
 
     def __init__(self, I: Mat3, H: Mat3, M: Mat3) -> None:  # noqa: E741 - the book's name
-        self.I, self.H, self.M = I, H, M
+        self.I = I
+        self.H = H
+        self.M = M
 
     @staticmethod
     def of(values: Sequence[Scalar]) -> ArticulatedInertia:
@@ -355,7 +388,8 @@ class ArticulatedInertia:
 
     def minus_outer(self, u: Force, w: Force) -> ArticulatedInertia:
         """Self − u wᵀ, for u ∥ w so that the result stays symmetric."""
-        I, M = self.I - Mat3.outer(u.ang, w.ang), self.M - Mat3.outer(u.lin, w.lin)  # noqa: E741 - the book's name
+        I = self.I - Mat3.outer(u.ang, w.ang)  # noqa: E741 - the book's name
+        M = self.M - Mat3.outer(u.lin, w.lin)
         return ArticulatedInertia(
             Mat3.symmetric(*I.upper()),
             self.H - Mat3.outer(u.ang, w.lin),
@@ -364,12 +398,15 @@ class ArticulatedInertia:
 
 
 class Transform:
-    """Plücker transform B_X_A from coordinates A to B: rotation ``E`` (A to B), ``r`` = origin of B in A."""
+    """Plücker transform B_X_A from coordinates A to B: rotation ``E`` (A to B), ``r`` = origin of B
+    in A.
+    """
 
     __slots__ = ("E", "r")
 
     def __init__(self, E: Mat3, r: Vec3) -> None:
-        self.E, self.r = E, r
+        self.E = E
+        self.r = r
 
     @staticmethod
     def identity() -> Transform:
@@ -420,8 +457,10 @@ class Transform:
         """Rigid inertia given in B, expressed in A (equation 2.66): X^T I X."""
         h = self.rotate_back(i.h)
         rot = self.rotate_back_symmetric(i.I)
-        r, m = self.r, i.m
-        g = h + r * m  # first moment about A's origin
+        r = self.r
+        m = i.m
+        # first moment about A's origin
+        g = h + r * m
         # −(r×)(h×) − (g×)(r×): the parallel-axis terms, with (a×)(b×) = b aᵀ − (a·b) 1
         shift = Mat3.diagonal(r.dot(h) + r.dot(g)) - (Mat3.outer(h, r) + Mat3.outer(r, g))
         return RigidInertia(m, g, Mat3.symmetric(*(rot + shift).upper()))
@@ -433,6 +472,7 @@ class Transform:
         H = self.rotate_back_matrix(a.H)
         rx = Mat3.skew(self.r)
         rM = rx.matmul(M)
-        HrT = H.matmul(rx)  # H (r×) = −H (r×)ᵀ
+        # H (r×) = −H (r×)ᵀ
+        HrT = H.matmul(rx)
         full = (rx.matmul(H.T) - HrT) - rM.matmul(rx)
         return ArticulatedInertia(I + Mat3.symmetric(*full.upper()), H + rM, M)

@@ -1,4 +1,6 @@
-"""Tasks side by side: in this process, in several, or on a cluster, with the same results; a lost worker costs a retry."""
+"""Tasks side by side: in this process, in several, or on a cluster, with the same results; a lost
+worker costs a retry.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from robot_dynamics_ros.errors import BackendError, optional_package
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 Workers = Executor | Callable[[], AbstractContextManager[Executor]] | None
-"""An executor; or what opens one, so that another can be opened where all its workers are lost; or ``None``: here."""
+"""An executor; or what opens one, so that another can be opened where all its workers are lost; or
+``None``: here.
+"""
 Tell = Callable[[float, str], None]
 """Called by a long computation with the share that is done, from 0 to 1, and what is done next."""
 _TRIES = 3
@@ -40,7 +44,8 @@ def run_tasks(
     """``[work(task) for task in tasks]``, wherever the workers are.
 
     Args:
-        work: can be imported by the workers, and depends on its task alone: a task whose worker is lost is done again.
+        work: can be imported by the workers, and depends on its task alone: a task whose worker is
+            lost is done again.
         progress: called with (tasks done, tasks) after every task, of all workers.
         tries: how often workers may be lost without any task being done before it is given up.
 
@@ -68,7 +73,10 @@ def run_tasks(
             continue
         lost = lost + 1 if len(results) == before else 1
         if lost >= tries or (isinstance(workers, Executor) and isinstance(why, BrokenExecutor)):
-            problem = f"workers were lost {lost} times while {len(tasks) - len(results)} tasks were left ({why})"
+            problem = (
+                f"workers were lost {lost} times while {len(tasks) - len(results)} tasks were "
+                f"left ({why})"
+            )
             remedy = "Find out what ends them: memory, mostly. Fewer processes need less."
             raise BackendError(problem, where="workers", remedy=remedy) from why
     return [results[k] for k in range(len(tasks))]
@@ -93,9 +101,8 @@ def _round(
             failure = future.exception()
             if failure is None:
                 done(futures[future], future.result())
-            elif (
-                isinstance(failure, BrokenExecutor) or type(failure).__name__ == "KilledWorker"
-            ):  # of Dask
+            # of Dask
+            elif isinstance(failure, BrokenExecutor) or type(failure).__name__ == "KilledWorker":
                 why = failure
             else:
                 raise failure
@@ -131,10 +138,8 @@ def on_cluster(
         try:
             client: Any = distributed.Client(scheduler, timeout=timeout, set_as_default=False)
         except (OSError, ValueError) as error:
-            problem, remedy = (
-                f"no scheduler answers: {error}",
-                "Check the address: dask scheduler prints it.",
-            )
+            problem = f"no scheduler answers: {error}"
+            remedy = "Check the address: dask scheduler prints it."
             raise BackendError(problem, where=scheduler, remedy=remedy) from None
         try:
             with client.get_executor(pure=False, retries=_TRIES) as executor:

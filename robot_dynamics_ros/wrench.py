@@ -1,8 +1,8 @@
 """A wrench as a value: force, moment, the point it is reduced to, the frame it is expressed in.
 
-The point is given by its coordinates in that frame, so a wrench can be moved to another point and turned into another
-frame without asking a robot.  Messages and arrays do not store point and frame; this value does,
-and refuses to mix different ones.
+The point is given by its coordinates in that frame, so a wrench can be moved to another point and
+turned into another frame without asking a robot.  Messages and arrays do not store point and frame;
+this value does, and refuses to mix different ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ POINT_TOLERANCE = 1e-9
 
 def _three(values: ArrayLike, name: str) -> Array:
     array = frozen_array(values, (3,))
-    good, remedy = bool(np.isfinite(array).all()), "Find out where they come from."
+    good = bool(np.isfinite(array).all())
+    remedy = "Find out where they come from."
     expect(good, "three finite numbers", array.tolist(), f"wrench {name}", remedy)
     return array
 
@@ -33,8 +34,8 @@ def _three(values: ArrayLike, name: str) -> Array:
 class Wrench(Rebuilt):
     """Force and moment on a body.
 
-    Two wrenches are equal if their frames have the same name and force, moment and point agree to rounding (see
-    :meth:`isclose`); wrenches therefore have no hash.
+    Two wrenches are equal if their frames have the same name and force, moment and point agree to
+    rounding (see :meth:`isclose`); wrenches therefore have no hash.
 
     >>> import robot_dynamics_ros as rd
     >>> push = rd.Wrench(force=(0, 0, -10), point=(0.5, 0, 0), frame="tool0")
@@ -45,7 +46,8 @@ class Wrench(Rebuilt):
         force: (3,) N.
         moment: (3,) N m, about ``point``.
         point: (3,) where it is reduced to, coordinates in ``frame``, m.
-        frame: name of the frame whose axes and origin all of these refer to: a link, or ``"world"``.
+        frame: name of the frame whose axes and origin all of these refer to: a link, or
+            ``"world"``.
 
     Raises:
         ArgumentError: not three finite numbers each.
@@ -76,7 +78,9 @@ class Wrench(Rebuilt):
         return np.concatenate([self.moment, self.force])
 
     def translate(self, point: Sequence[float]) -> Wrench:
-        """The same wrench reduced to another point of its frame: the moment changes by r × F, r from the new point."""
+        """The same wrench reduced to another point of its frame: the moment changes by r × F, r
+        from the new point.
+        """
         to = _three(point, "point")
         return Wrench(
             self.force, self.moment + np.cross(self.point - to, self.force), to, self.frame
@@ -89,17 +93,15 @@ class Wrench(Rebuilt):
 
         Args:
             frame: name of the other frame.
-            placement: of the present frame in the other one: a :class:`Pose` or (4, 4) matrix, e.g. ``link_pose`` to go
-                from a link to the world.
+            placement: of the present frame in the other one: a :class:`Pose` or (4, 4) matrix, e.g.
+                ``link_pose`` to go from a link to the world.
             rotation: (3, 3) instead, if both frames have the same origin.
 
         Raises:
             ArgumentError: neither or both are given, or it is no placement.
         """
-        one, remedy = (
-            (placement is None) != (rotation is None),
-            "Give that of the wrench's frame in the frame wanted.",
-        )
+        one = (placement is None) != (rotation is None)
+        remedy = "Give that of the wrench's frame in the frame wanted."
         expect(one, "either a placement or a rotation", placement, "express", remedy)
         pose = Pose.of(placement if rotation is None else Pose(frozen_array(rotation, (3, 3))))
         R = pose.rotation
@@ -138,7 +140,8 @@ class Wrench(Rebuilt):
     __rmul__ = __mul__
 
     def isclose(self, other: Wrench, *, rtol: float = 1e-9, atol: float = 1e-9) -> bool:
-        """Whether frame and point are the same, and force and moment agree within ``atol`` + ``rtol`` · size.
+        """Whether frame and point are the same, and force and moment agree within ``atol`` +
+        ``rtol`` · size.
 
         Size is the norm of the larger force or moment; ``atol`` is in N and N m.
         """

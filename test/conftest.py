@@ -17,14 +17,17 @@ settings.load_profile("package")
 
 
 def pytest_runtest_setup() -> None:
-    """A SIGHUP that is ignored (nohup, or left so by a command that ended in the test before) is inherited by the
-    processes that a test starts, and they respect that."""
+    """A SIGHUP that is ignored (nohup, or left so by a command that ended in the test before) is
+    inherited by the processes that a test starts, and they respect that.
+    """
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in real time come first: they wait more than they compute, so one worker has them while the others compute."""
+    """Tests in real time come first: they wait more than they compute, so one worker has them while
+    the others compute.
+    """
     items.sort(key=lambda item: not in_real_time(item))
 
 
@@ -39,9 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _SecondAttempts:
-    """A test that drives several processes in real time has a second attempt: a shared machine may stop any of them.
+    """A test that drives several processes in real time has a second attempt: a shared machine may
+    stop any of them.
 
-    No failure is hidden: the end of the run shows each first failure whole, also where the second attempt passes.
+    No failure is hidden: the end of the run shows each first failure whole, also where the second
+        attempt passes.
     """
 
     def __init__(self) -> None:

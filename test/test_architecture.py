@@ -102,7 +102,8 @@ def test_no_files_import_each_other_in_a_circle():
     "text",
     [
         "def f():\n    from robot_dynamics_ros.model import edit",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import robot_dynamics_ros.model.edit",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import "
+        "robot_dynamics_ros.model.edit",
     ],
 )
 def test_imports_are_seen_wherever_they_stand(text, tmp_path, monkeypatch):
@@ -150,7 +151,8 @@ def test_the_core_works_where_ros_is_not_installed():
         "import robot_dynamics_ros as rd\n"
         "model = rd.limb(3)\n"
         "q = [0.1, 0.2, 0.3]\n"
-        "print(rd.forward_dynamics(model, q, q, rd.inverse_dynamics(model, q, q, [1.0, 2.0, 3.0])).round(9).tolist())\n",
+        "print(rd.forward_dynamics(model, q, q, rd.inverse_dynamics(model, q, q, [1.0, 2.0, "
+        "3.0])).round(9).tolist())\n",
     )
     assert out.strip() == "[1.0, 2.0, 3.0]"
 
@@ -159,7 +161,8 @@ def test_importing_the_package_is_cheap():
     out = run_without(
         [],
         "import robot_dynamics_ros, sys\n"
-        "heavy = {'scipy', 'matplotlib', 'lxml', 'llvmlite', 'sympy', 'urdf_parser_py', 'rclpy', 'rosbags'}\n"
+        "heavy = {'scipy', 'matplotlib', 'lxml', 'llvmlite', 'sympy', 'urdf_parser_py', 'rclpy', "
+        "'rosbags'}\n"
         "print(sorted(heavy & set(sys.modules)))\n",
     )
     assert out.strip() == "[]"
@@ -190,8 +193,12 @@ def test_versions_agree():
 def test_tests_that_the_makefile_runs_exist():
     done = subprocess.run(
         ["make", "--dry-run", "--always-make", "test-matrix", "test-next", "test-faults", "fuzz"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     paths = re.findall(r"\btest/[\w/.]+", done.stdout)
     assert len(paths) > 20
     assert not [path for path in paths if not (ROOT / path).exists()]

@@ -73,7 +73,8 @@ def test_the_python_of_every_page_runs(page, tmp_path, monkeypatch):
     if page in ELSEWHERE:
         pytest.skip(f"needs {ELSEWHERE[page]}")
     monkeypatch.chdir(tmp_path)
-    module = types.ModuleType("page")  # where dataclasses on the page look for their module
+    # where dataclasses on the page look for their module
+    module = types.ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
     space = module.__dict__
     if page != "README.md":
@@ -107,14 +108,19 @@ def test_the_algorithm_quoted_on_the_architecture_page_is_the_one_that_runs():
 
 
 def test_links_lead_somewhere():
-    """In the checkout; pages that are made from the code exist in the site only, see test_site.py."""
+    """In the checkout; pages that are made from the code exist in the site only, see
+    test_site.py.
+    """
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             path = (page.parent / target).resolve()
             if (
                 "://" not in target
-                and f"- {path.relative_to(ROOT / 'docs') if ROOT / 'docs' in path.parents else path}\n"
+                and (
+                    "- "
+                    f"{path.relative_to(ROOT / 'docs') if ROOT / 'docs' in path.parents else path}\n"
+                )
                 not in nav
             ):
                 assert path.exists(), f"{page.name}: {target}"

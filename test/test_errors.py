@@ -16,7 +16,8 @@ OURS = {
     name
     for name in errors.__all__
     if issubclass(getattr(errors, name), errors.RobotDynamicsError)
-    and name != "UnknownNameError"  # has its own remedy
+    # has its own remedy
+    and name != "UnknownNameError"
 }
 #: A sentence that says what would have been right needs no second one.
 SAYS_WHAT_IS_RIGHT = re.compile(r"\b(expected|must|needs?|has to be|give either)\b")

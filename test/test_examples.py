@@ -1,4 +1,6 @@
-"""Every public function and class has an example that ``help`` shows, and the examples do what they say."""
+"""Every public function and class has an example that ``help`` shows, and the examples do what they
+say.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,11 @@ def documented(name: str) -> str:
 
 
 def failures_of(names, space=()):
-    """What the examples of these names print beside what they say, and the names that the last one made."""
-    failures, made = [], dict(space)
+    """What the examples of these names print beside what they say, and the names that the last one
+    made.
+    """
+    failures = []
+    made = dict(space)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in names:

@@ -1,4 +1,6 @@
-"""The library and the command line without what Windows lacks: the C library by no name, semaphores, POSIX signals."""
+"""The library and the command line without what Windows lacks: the C library by no name,
+semaphores, POSIX signals.
+"""
 
 import os
 import subprocess
@@ -28,15 +30,20 @@ def run(*words):
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(HERE.parent)}
     done = subprocess.run(
         [sys.executable, str(HERE / "support" / "without_posix.py"), *words],
-        capture_output=True, text=True, timeout=600, env=environment, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=environment,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def test_functions_plants_and_batches_on_threads(tmp_path, monkeypatch):
     pytest.importorskip("llvmlite")
-    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", str(tmp_path))  # nothing that was compiled elsewhere
+    # nothing that was compiled elsewhere
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", str(tmp_path))
     run("-c", LIBRARY, "1")
 
 

@@ -89,9 +89,8 @@ def test_a_long_rollout_can_be_interrupted():
 
     limb = rd.limb(1)
     rd.rollout(limb, [0.0], [0.0], dt=1e-3, steps=1)
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # jobs in the background ignore it
+    # jobs in the background ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     try:
@@ -106,7 +105,8 @@ def test_a_rollout_in_pieces_is_the_same(monkeypatch):
     from robot_dynamics_ros.dynamics import rollout as module
 
     model = random_model(1, 4)
-    q, v = rd.random_configuration(model, np.random.default_rng(1)), np.ones(model.nv)
+    q = rd.random_configuration(model, np.random.default_rng(1))
+    v = np.ones(model.nv)
     whole = rd.rollout(model, q, v, dt=1e-4, steps=500)
     monkeypatch.setattr(
         __import__("sys").modules["robot_dynamics_ros.dynamics.rollout"], "SLICE", 7
@@ -118,7 +118,8 @@ def test_a_rollout_in_pieces_is_the_same(monkeypatch):
 
 
 def test_a_vertical_limb_feels_its_weight():
-    flat, upright = rd.limb(2), rd.limb(2, plane="vertical")
+    flat = rd.limb(2)
+    upright = rd.limb(2, plane="vertical")
     assert_allclose(rd.gravity_forces(flat, [0.3, 0.4]), 0.0, atol=1e-12)
     same = rd.limb(2, gravity=(0.0, -9.81, 0.0))
     assert_allclose(
@@ -140,7 +141,9 @@ def test_equations_as_functions_take_batches():
 
 
 def test_help_describes_every_argument_that_functions_share():
-    """Shape, unit and frame of q, v, a, efforts, wrenches, the base and out, in whatever function; once, and not twice."""
+    """Shape, unit and frame of q, v, a, efforts, wrenches, the base and out, in whatever function;
+    once, and not twice.
+    """
     counted = 0
     for name in rd.__all__:
         function = getattr(rd, name)

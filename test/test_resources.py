@@ -58,7 +58,9 @@ def run(*words, **options):
 @pytest.mark.skipif(not (ROOT / "setup.py").is_file(), reason="not a source checkout")
 @pytest.mark.skipif(not can_build(), reason="needs setuptools 70.1 or newer")
 def test_a_released_wheel_installs_with_its_files(tmp_path):
-    """Source archive, wheel made from the archive, pip install of the wheel; the checkout is out of reach."""
+    """Source archive, wheel made from the archive, pip install of the wheel; the checkout is out of
+    reach.
+    """
     copy = tmp_path / "checkout"
     shutil.copytree(
         ROOT,

@@ -1,4 +1,6 @@
-"""The site of the documentation: it builds without a warning, fetches nothing, and its reference is complete."""
+"""The site of the documentation: it builds without a warning, fetches nothing, and its reference is
+complete.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ import robot_dynamics_ros as rd
 
 ROOT = Path(__file__).parents[1]
 pytestmark = [
-    pytest.mark.slow,  # the site is built for the first of them
+    # the site is built for the first of them
+    pytest.mark.slow,
     pytest.mark.skipif(not (ROOT / "mkdocs.yml").is_file(), reason="not a source checkout"),
 ]
 
@@ -23,7 +26,9 @@ NODE_PAGES = ("reference/ros_interface.md", "how_to/viewing.md", "how_to/effort_
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Folder of the built site; broken links, missing pages and anchors are warnings, and warnings are errors."""
+    """Folder of the built site; broken links, missing pages and anchors are warnings, and warnings
+    are errors.
+    """
     pytest.importorskip("rclpy", reason="the page about parameters reads the nodes' declarations")
     pytest.importorskip("material")
     pytest.importorskip("mkdocstrings")

@@ -1,4 +1,6 @@
-"""The tutorials do what they say: their files, Python and commands, one after the other, in an empty folder."""
+"""The tutorials do what they say: their files, Python and commands, one after the other, in an
+empty folder.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def tutorials(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_every_step_of_a_tutorial_works_with_no_more_than_its_install_line(page, tmp_path):
-    """Blocks in ``sh`` and ``python`` are run, blocks with a title are files; ``bash`` needs ROS and a robot."""
+    """Blocks in ``sh`` and ``python`` are run, blocks with a title are files; ``bash`` needs ROS
+    and a robot.
+    """
     environment = {
         **os.environ,
         "MPLBACKEND": "Agg",
@@ -55,7 +59,9 @@ def test_a_package_that_is_not_installed_is_not_found():
 
 
 def test_the_notebooks_hold_every_step_of_their_pages(tutorials):
-    """The same steps in the same order as those that the test above runs; valid notebooks, with their pictures."""
+    """The same steps in the same order as those that the test above runs; valid notebooks, with
+    their pictures.
+    """
     nbformat = pytest.importorskip("nbformat")
     from docs.generate import notebooks
 

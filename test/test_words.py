@@ -1,4 +1,5 @@
-"""Texts use standard words: no page, docstring or message has one of the words that made readers stop.
+"""Texts use standard words: no page, docstring or message has one of the words that made readers
+stop.
 
 The style is in CONTRIBUTING.md; its table names what to write instead.
 """
@@ -55,7 +56,9 @@ def nodes_of(path: Path) -> list[ast.AST]:
 
 @cache
 def prose_of(path: Path) -> list[tuple[int, str]]:
-    """(line, text) of a page without its code, or of the docstrings and messages of a source file."""
+    """(line, text) of a page without its code, or of the docstrings and messages of a source
+    file.
+    """
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         text = re.sub(

@@ -25,7 +25,9 @@ def some_wrench(rng, frame="tool0"):
 def test_the_power_does_not_depend_on_point_or_frame(seed):
     """Moment and force, about any point and in any axes, do the same work on a rigid motion."""
     rng = np.random.default_rng(seed)
-    w, omega, origin_velocity = some_wrench(rng), rng.normal(size=3), rng.normal(size=3)
+    w = some_wrench(rng)
+    omega = rng.normal(size=3)
+    origin_velocity = rng.normal(size=3)
 
     def twist_at(point):
         return np.concatenate([omega, origin_velocity + np.cross(omega, point)])
@@ -46,7 +48,8 @@ def test_the_power_does_not_depend_on_point_or_frame(seed):
 @given(seeds)
 def test_there_and_back(seed):
     rng = np.random.default_rng(seed)
-    w, pose = some_wrench(rng), random_pose(rng)
+    w = some_wrench(rng)
+    pose = random_pose(rng)
     assert w.translate(rng.normal(size=3)).translate(w.point) == w
     assert w.express("world", pose).express("tool0", pose.inverse()) == w
     assert (
@@ -56,7 +59,8 @@ def test_there_and_back(seed):
 
 def test_moment_of_a_force():
     w = Wrench(force=(0, 0, -10), point=(0.5, 0, 0), frame="tool0").translate((0, 0, 0))
-    assert w.moment.tolist() == [0, 5, 0]  # r × F of x and −z
+    # r × F of x and −z
+    assert w.moment.tolist() == [0, 5, 0]
     assert w.vector.tolist() == [0, 5, 0, 0, 0, -10]
     assert Wrench.from_vector(w.vector, frame="tool0") == w
 

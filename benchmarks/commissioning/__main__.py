@@ -1,8 +1,10 @@
 """Mistakes found before anything is sent: ``python -m benchmarks.commissioning``.
 
-Twelve arms by their descriptions, each differing from it as arms do: masses, centres, friction, scale and offset of efforts,
-noise.  Each has no mistake, one, or two.  Our plant or MuJoCo moves it.  It is listened to at rest and in motion, and weighed in
-twelve poses.  A case counts if every mistake is named with its joints and nothing else is.
+Twelve arms by their descriptions, each differing from it as arms do: masses, centres, friction,
+scale and offset of efforts,
+noise.  Each has no mistake, one, or two.  Our plant or MuJoCo moves it.  It is listened to at rest
+and in motion, and weighed in twelve poses.  A case counts if every mistake is named with its joints
+and nothing else is.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def single(name: str, kind: str, engine: str, seed: int) -> tuple[MistakenArm, n
 def judge(arm: MistakenArm, poses: np.ndarray) -> dict:
     """What is named rightly and wrongly of an arm's mistakes."""
     right_names = [expected(arm, mistake) for mistake in arm.mistakes]
-    named, wrong = set(), []
+    named = set()
+    wrong = []
     for finding in look(arm, poses):
         fits = [
             k
@@ -104,7 +107,9 @@ def run(kind: str, name: str, engine: str, seed: int) -> dict:
 
 
 def _apart(one: Mistake, other: Mistake) -> bool:
-    """Whether two mistakes are two: not the same kind, and no other robot with mistakes in its bodies."""
+    """Whether two mistakes are two: not the same kind, and no other robot with mistakes in its
+    bodies.
+    """
     bodies = {"wrong_robot", "link_mass", "payload", "gravity_compensated_by_driver"}
     return one.kind != other.kind and not (
         "wrong_robot" in (one.kind, other.kind)
@@ -153,7 +158,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of everything (default: 0)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default: 1)")
     options = parser.parse_args()
-    every_case, turns = [], []
+    every_case = []
+    turns = []
     for kind in options.kind:
         count = {"healthy": options.healthy, "pair": options.pairs}.get(
             kind, options.each or len(options.robot)
@@ -161,14 +167,12 @@ def main() -> int:
         for k in range(count):
             engine = ("own", "mujoco")[(k + k // len(options.robot) + every.index(kind)) % 2]
             seed = 10_000 * options.seed + 100 * every.index(kind) + k + 1
-            first = 5 * every.index(
-                kind
-            )  # fewer cases than arms begin with another arm in each kind
+            # fewer cases than arms begin with another arm in each kind
+            first = 5 * every.index(kind)
             every_case.append((kind, options.robot[(first + k) % len(options.robot)], engine, seed))
             turns.append((k + 0.5) / count)
-    every_case = [
-        every_case[k] for k in np.argsort(turns, kind="stable")
-    ]  # a part of them has some of every kind
+    # a part of them has some of every kind
+    every_case = [every_case[k] for k in np.argsort(turns, kind="stable")]
     cases = [case for case in _cases_before(options.seed) if case["kind"] not in options.kind]
     began = time.monotonic()
     with ProcessPoolExecutor(
@@ -184,7 +188,9 @@ def main() -> int:
 
 
 def _cases_before(seed: int) -> list[dict]:
-    """Cases in the result file that is about to be renewed: those of kinds that are not run now stay."""
+    """Cases in the result file that is about to be renewed: those of kinds that are not run now
+    stay.
+    """
     path = Path(os.environ.get(WRITE_TO, "")) / "commissioning.json"
     before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return before.get("cases", []) if before.get("seed") == seed else []

@@ -27,15 +27,28 @@ from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 __all__ = ["ROBOTS", "Mistake", "MistakenArm", "make_arm", "robot"]
 
 ROBOTS = (
-    "six_axis", "seven_axis", "panda", "ur5", "ur10", "j2s6s200", "xarm7", "z1", "tiago", "tiago_pro", "baxter", "talos",
-)  # fmt: skip
+    "six_axis",
+    "seven_axis",
+    "panda",
+    "ur5",
+    "ur10",
+    "j2s6s200",
+    "xarm7",
+    "z1",
+    "tiago",
+    "tiago_pro",
+    "baxter",
+    "talos",
+)
 OWN = {
     "six_axis": (0.0, -1.3, 1.5, -0.4, 0.8, 0.3),
     "seven_axis": (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8),
 }
 """Configurations amid the workspace of the robots that ship with the package."""
-PERIOD = 2e-3  # s, of the driver
-BRAKES = 50  # periods without a command after which brakes hold
+# s, of the driver
+PERIOD = 2e-3
+# periods without a command after which brakes hold
+BRAKES = 50
 
 
 @dataclass(frozen=True)
@@ -45,11 +58,13 @@ class Mistake:
     Attributes:
         kind: out of ``rd.commissioning.KINDS``.
         joint: number of the joint, or of the body of ``link_mass``; -1: the whole arm.
-        number: its size in SI units: rad of ``zero_offset`` and ``play``, kg of ``payload``, s of ``delay``, Hz of
-            ``rate`` and ``velocity_filter``, a factor of ``effort_unit``, ``link_mass`` and ``friction``, s of ``clock``, rad of
-            ``mounting`` (about the base's x axis).
+        number: its size in SI units: rad of ``zero_offset`` and ``play``, kg of ``payload``, s of
+            ``delay``, Hz of ``rate`` and ``velocity_filter``, a factor of ``effort_unit``,
+            ``link_mass`` and ``friction``, s of ``clock``, rad of ``mounting`` (about the base's x
+            axis).
         other: the joint that it is exchanged with.
-        what: of signs and exchanges: ``"effort"`` (read and commanded), ``"position"`` (and velocity) or ``"both"``.
+        what: of signs and exchanges: ``"effort"`` (read and commanded), ``"position"`` (and
+            velocity) or ``"both"``.
     """
 
     kind: str
@@ -132,7 +147,8 @@ def _truth(
     usual: bool = True,
 ) -> rd.RobotModel:
     """The robot as it is: with its mistakes, and the errors that descriptions usually have."""
-    n, links = claim.nv, len(claim.description.links)
+    n = claim.nv
+    links = len(claim.description.links)
     errors = rng.uniform(0.95, 1.05, links), rng.normal(0.0, 0.003, (links, 3))
     truth = changed(claim, *errors, np.zeros(n)) if usual else claim
     dry = claim.friction * rng.uniform(0.7, 1.3, n)
@@ -147,7 +163,8 @@ def _truth(
         elif m.kind == "friction":
             dry = dry * np.where((m.joint < 0) | (np.arange(n) == m.joint), m.number, 1.0)
         elif m.kind == "mounting":
-            c, s = np.cos(m.number), np.sin(m.number)
+            c = np.cos(m.number)
+            s = np.sin(m.number)
             truth = truth.replace(
                 gravity=tuple(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ claim.gravity)
             )
@@ -157,7 +174,8 @@ def _truth(
 class MistakenArm:
     """A plant and its driver.
 
-    The driver reads and commands at ``PERIOD``; a reading stays the newest one until the next is published.  ``servo`` is the arm's own controller, which knows the truth: it leads the arm to
+    The driver reads and commands at ``PERIOD``; a reading stays the newest one until the next is
+    published.  ``servo`` is the arm's own controller, which knows the truth: it leads the arm to
     poses as a vendor's planner does.
 
     Args:
@@ -173,10 +191,12 @@ class MistakenArm:
         name: of :data:`ROBOTS`.
         nominal: the robot with its mistakes, and without the usual errors of descriptions.
         known: the robot as its driver knows it: without a tool that was forgotten.
-        sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and ``"effort"``.
+        sign, order, unit: (n,) how readings differ from the truth, by ``"position"`` and
+            ``"effort"``.
         t: s.
         declared_rate: Hz, that the driver is said to publish at.
-        fastest, farthest: largest share of a velocity limit, and (n,) rad or m from where it was placed.
+        fastest, farthest: largest share of a velocity limit, and (n,) rad or m from where it was
+            placed.
         floated: whether it was commanded to float.
     """
 
@@ -190,13 +210,11 @@ class MistakenArm:
         seed: int = 0,
     ) -> None:
         n = claim.nv
-        self.claim, self.truth, self.mistakes, self.nominal, self.name = (
-            claim,
-            truth,
-            tuple(mistakes),
-            truth,
-            "",
-        )
+        self.claim = claim
+        self.truth = truth
+        self.mistakes = tuple(mistakes)
+        self.nominal = truth
+        self.name = ""
         self.known = truth
         self._rng = rng = np.random.default_rng(seed)
         self.limit = np.where(np.isfinite(claim.effort_limit), claim.effort_limit, 50.0)
@@ -216,11 +234,14 @@ class MistakenArm:
         self._late: deque[np.ndarray | None] = deque(
             [None] * round(self._number("delay", 0.0) / PERIOD)
         )
-        self._command, self._silent = np.zeros(n), BRAKES
+        self._command = np.zeros(n)
+        self._silent = BRAKES
         self._compensates = any(m.kind == "gravity_compensated_by_driver" for m in mistakes)
         self.sign = {"position": np.ones(n), "effort": np.ones(n)}
         self.order = {"position": np.arange(n), "effort": np.arange(n)}
-        self.unit, self._zero, self._play = np.ones(n), np.zeros(n), np.zeros(n)
+        self.unit = np.ones(n)
+        self._zero = np.zeros(n)
+        self._play = np.zeros(n)
         for m in mistakes:
             self._configure(m)
         self._scale, self._bias = (
@@ -228,8 +249,12 @@ class MistakenArm:
             0.004 * self.limit * rng.uniform(-1.0, 1.0, n),
         )
         self._goal = self.plant.q
-        self._v, self._loose_q, self._tick, self._frozen = np.zeros(n), self.plant.q, 0, None
-        self._reading, self.floated = self._publish(), False
+        self._v = np.zeros(n)
+        self._loose_q = self.plant.q
+        self._tick = 0
+        self._frozen = None
+        self._reading = self._publish()
+        self.floated = False
         self._count()
 
     def _number(self, kind: str, otherwise: float) -> float:
@@ -261,22 +286,26 @@ class MistakenArm:
 
     def _count(self) -> None:
         """How far and how fast the arm truly goes counts from here."""
-        self.start, self.fastest, self.farthest = self.plant.q, 0.0, np.zeros(self.claim.nv)
+        self.start = self.plant.q
+        self.fastest = 0.0
+        self.farthest = np.zeros(self.claim.nv)
 
     def send(self, effort: np.ndarray) -> None:
         """Command efforts (n,) as a controller does, in the conventions of the driver."""
         true = np.asarray(effort, dtype=float) / self.unit
-        self._command, self._silent = np.empty_like(true), 0
-        self._command[self.order["effort"]] = (
-            self.sign["effort"] * true
-        )  # the inverse of what readings go through
+        self._command = np.empty_like(true)
+        self._silent = 0
+        # the inverse of what readings go through
+        self._command[self.order["effort"]] = self.sign["effort"] * true
 
     def hold(self) -> None:
         """Commands end: brakes hold the arm, where it has any."""
         self._silent = BRAKES
 
     def read(self) -> ArmState | None:
-        """The next state that is published, under the last command; brakes hold the arm after a silence."""
+        """The next state that is published, under the last command; brakes hold the arm after a
+        silence.
+        """
         before = self._reading
         for _ in range(2 * self._every):
             self._silent += 1
@@ -313,8 +342,12 @@ class MistakenArm:
         return reading
 
     def move(self, goal: np.ndarray, duration: float, steps: list[ArmState] | None = None) -> None:
-        """Lead the arm to a true configuration (n,), smoothly, and append what was published to ``steps``."""
-        start, self._goal, count = self._goal, np.asarray(goal), max(1, round(duration / PERIOD))
+        """Lead the arm to a true configuration (n,), smoothly, and append what was published to
+        ``steps``.
+        """
+        start = self._goal
+        self._goal = np.asarray(goal)
+        count = max(1, round(duration / PERIOD))
         for k in range(1, count + 1):
             way, rate, _ = rest_to_rest(np.array(k / count))
             before = self._reading
@@ -323,8 +356,11 @@ class MistakenArm:
                 steps.append(self._reading)
 
     def pass_through(self, goal: np.ndarray, speed: float, readings: list[ArmState]) -> None:
-        """Lead the fastest joint to a true configuration (n,) at constant speed, and append what is published."""
-        start, self._goal = self._goal, np.asarray(goal)
+        """Lead the fastest joint to a true configuration (n,) at constant speed, and append what is
+        published.
+        """
+        start = self._goal
+        self._goal = np.asarray(goal)
         count = max(1, round(float(np.max(np.abs(goal - start))) / speed / PERIOD))
         for k in range(1, count + 1):
             before = self._reading
@@ -335,7 +371,9 @@ class MistakenArm:
     def place(self, q: np.ndarray) -> None:
         """Be at rest at a true configuration (n,): how the arm got there, nobody saw."""
         self.plant.reset(q, t=self.t)
-        self._goal, self._v, self._loose_q = self.plant.q, np.zeros(len(q)), self.plant.q
+        self._goal = self.plant.q
+        self._v = np.zeros(len(q))
+        self._loose_q = self.plant.q
         self._count()
 
     def rest(self, duration: float, readings: list[ArmState]) -> None:
@@ -353,13 +391,17 @@ class MistakenArm:
         return position
 
     def unseen(self, position: np.ndarray) -> np.ndarray:
-        """(n,) true configuration at which the driver publishes positions: the inverse of :meth:`seen`."""
+        """(n,) true configuration at which the driver publishes positions: the inverse of
+        :meth:`seen`.
+        """
         q = np.empty_like(position)
         q[self.order["position"]] = self.sign["position"] * (position - self._zero)
         return q
 
     def read_exactly(self, q: np.ndarray) -> np.ndarray:
-        """(k, n) efforts that the driver publishes at rest at true configurations (k, n), without noise and friction."""
+        """(k, n) efforts that the driver publishes at rest at true configurations (k, n), without
+        noise and friction.
+        """
         tau = self._scale * rd.gravity_forces(self.truth, q) + self._bias
         effort: np.ndarray = self.unit * self.sign["effort"] * tau[:, self.order["effort"]]
         return effort
@@ -377,7 +419,8 @@ class MistakenArm:
         return self._reading
 
     def _publish(self) -> ArmState:
-        rng, n = self._rng, self.claim.nv
+        rng = self._rng
+        n = self.claim.nv
         q = self._loose_q + 2e-5 * rng.standard_normal(n)
         q = 1e-5 * np.round(q / 1e-5)
         tau = np.array(self.plant.tau)
@@ -385,11 +428,13 @@ class MistakenArm:
             tau = tau - rd.gravity_forces(self.known, self.plant.q)
         tau = self._scale * tau + self._bias + 0.002 * self.limit * rng.standard_normal(n)
         effort = self.unit * self.sign["effort"] * tau[self.order["effort"]]
-        position, velocity = self.seen(q), self.sign["position"] * self._v[self.order["position"]]
+        position = self.seen(q)
+        velocity = self.sign["position"] * self._v[self.order["position"]]
         for m in self.mistakes:
             if m.kind == "frozen_joint":
                 self._frozen = position[m.joint] if self._frozen is None else self._frozen
-                position[m.joint], velocity[m.joint] = self._frozen, 0.0
+                position[m.joint] = self._frozen
+                velocity[m.joint] = 0.0
         arrival = self.t + 2e-4 + 2e-4 * rng.random()
         return ArmState(self.t + self._number("clock", 0.0), position, velocity, effort, arrival)
 
@@ -397,7 +442,9 @@ class MistakenArm:
 def make_arm(
     name: str, mistakes: Sequence[Mistake] = (), *, engine: str = "own", seed: int = 0
 ) -> MistakenArm:
-    """A stand-in for a robot of :data:`ROBOTS`: it differs from its description as arms do, and has these mistakes."""
+    """A stand-in for a robot of :data:`ROBOTS`: it differs from its description as arms do, and has
+    these mistakes.
+    """
     claim, q0 = described(name)
     rng = np.random.default_rng(seed)
     state = rng.bit_generator.state
@@ -405,5 +452,6 @@ def make_arm(
     rng.bit_generator.state = state
     arm.known = _truth(claim, [m for m in mistakes if m.kind != "payload"], rng)
     rng.bit_generator.state = state
-    arm.nominal, arm.name = _truth(claim, mistakes, rng, usual=False), name
+    arm.nominal = _truth(claim, mistakes, rng, usual=False)
+    arm.name = name
     return arm

@@ -13,12 +13,32 @@ from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Wei
 __all__ = ["KINDS", "distance", "draw", "expected", "shows"]
 
 KINDS = (
-    "effort_sign", "position_sign", "axis", "joints_exchanged", "effort_unit", "effort_unit of one joint",
-    "gravity_compensated_by_driver", "upside down", "mounting", "zero_offset", "payload", "link_mass", "friction", "wrong_robot",
-    "velocity_filter", "frozen_joint", "clock", "rate", "brake", "delay", "play",
-)  # fmt: skip
+    "effort_sign",
+    "position_sign",
+    "axis",
+    "joints_exchanged",
+    "effort_unit",
+    "effort_unit of one joint",
+    "gravity_compensated_by_driver",
+    "upside down",
+    "mounting",
+    "zero_offset",
+    "payload",
+    "link_mass",
+    "friction",
+    "wrong_robot",
+    "velocity_filter",
+    "frozen_joint",
+    "clock",
+    "rate",
+    "brake",
+    "delay",
+    "play",
+)
 DISTANCE = 30.0
-"""Squared distance of readings from those of healthy arms, in terms of usual errors, from which a mistake can show."""
+"""Squared distance of readings from those of healthy arms, in terms of usual errors, from which a
+mistake can show.
+"""
 
 
 def draw(kind: str, n: int, rng: np.random.Generator) -> Mistake:
@@ -77,7 +97,8 @@ def expected(arm: MistakenArm, mistake: Mistake) -> tuple[str, frozenset[str]]:
 
 
 def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
-    """Whether noise-free readings differ from those of every arm that is within usual errors of its description.
+    """Whether noise-free readings differ from those of every arm that is within usual errors of its
+    description.
 
     ``arm`` has one mistake.
     """
@@ -99,11 +120,11 @@ def shows(arm: MistakenArm, poses: np.ndarray) -> bool:
 
 
 def distance(arm: MistakenArm, poses: np.ndarray) -> float:
-    """Squared distance of noise-free readings from those of arms within usual errors of the description, in terms of these."""
-    claim, compensated = (
-        arm.claim,
-        any(m.kind == "gravity_compensated_by_driver" for m in arm.mistakes),
-    )
+    """Squared distance of noise-free readings from those of arms within usual errors of the
+    description, in terms of these.
+    """
+    claim = arm.claim
+    compensated = any(m.kind == "gravity_compensated_by_driver" for m in arm.mistakes)
     tau = rd.gravity_forces(arm.nominal, np.array([arm.unseen(p) for p in poses])) * (
         not compensated
     )

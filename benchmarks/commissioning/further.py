@@ -1,10 +1,12 @@
 """What else commissioning promises: ``python -m benchmarks.commissioning.further PART``.
 
-- ``unweighed``: arms whose driver measures no efforts.  Each has one mistake, 20 ms of delay and a tenth of the friction described.
-  It is pushed, floats and twitches where its weight acts little.
-- ``links``: each link of twelve arms with 0.7 or 1.3 times its mass, and as many healthy arms, by their efforts in twelve poses.
-- ``tours``: arms with friction and rotors that their description lacks, and 4 ms of delay: the tour before and after; without what
-  the slow tour shows; and at the bandwidth chosen if the arm were known exactly.
+- ``unweighed``: arms whose driver measures no efforts.  Each has one mistake, 20 ms of delay and a
+  tenth of the friction described. It is pushed, floats and twitches where its weight acts little.
+- ``links``: each link of twelve arms with 0.7 or 1.3 times its mass, and as many healthy arms, by
+  their efforts in twelve poses.
+- ``tours``: arms with friction and rotors that their description lacks, and 4 ms of delay: the tour
+  before and after; without what the slow tour shows; and at the bandwidth chosen if the arm were
+  known exactly.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from robot_dynamics_ros.commissioning import ArmSettings
 from robot_dynamics_ros.control.reference.planning import plan_motion
 
 SEEN = 12.0
-"""Squared distance from healthy arms at which a mistake can show that is looked for alone: three and a half standard deviations."""
+"""Squared distance from healthy arms at which a mistake can show that is looked for alone: three
+and a half standard deviations.
+"""
 KINDS = {
     "none": None,
     "sign of commands": "effort_sign",
@@ -46,7 +50,8 @@ KINDS = {
 
 def run(kind: str, name: str, engine: str, seed: int) -> dict:
     """Push one arm, let it float, and twitch one of its joints."""
-    rng, mistake = np.random.default_rng(seed), KINDS[kind]
+    rng = np.random.default_rng(seed)
+    mistake = KINDS[kind]
     chosen = draw(mistake, described(name)[0].nv, rng) if isinstance(mistake, str) else mistake
     mistakes = [
         *([chosen] if chosen else []),
@@ -60,10 +65,10 @@ def run(kind: str, name: str, engine: str, seed: int) -> dict:
     runner = rd.commissioning.StepRunner(arm, arm.claim)
     try:
         report, pushes = rd.commissioning.probe(runner)
-    except (
-        rd.RobotDynamicsError
-    ) as error:  # it does not stand where it was led to: positions are wrong
-        report, pushes = rd.commissioning.StepReport("float", enough=False, notes=(str(error),)), {}
+    # it does not stand where it was led to: positions are wrong
+    except rd.RobotDynamicsError as error:
+        report = rd.commissioning.StepReport("float", enough=False, notes=(str(error),))
+        pushes = {}
     reports = [report]
     if not report.findings and report.enough:
         reports.append(rd.commissioning.float_arm(runner, 1.0))
@@ -85,14 +90,17 @@ def run(kind: str, name: str, engine: str, seed: int) -> dict:
 
 
 def links(name: str) -> list[dict]:
-    """Weigh one arm with each of its links too light and too heavy, and as often with none, by exact readings and their noise."""
+    """Weigh one arm with each of its links too light and too heavy, and as often with none, by
+    exact readings and their noise.
+    """
     cases = []
     for body in range(described(name)[0].nv):
         for factor in (0.7, 1.3, 1.0):
             arm = make_arm(
                 name, [Mistake("link_mass", body, factor)] if factor != 1.0 else [], seed=100 * body
             )
-            poses, noise = reachable_poses(arm), np.random.default_rng(body)
+            poses = reachable_poses(arm)
+            noise = np.random.default_rng(body)
             tau = arm.read_exactly(np.array([arm.unseen(pose) for pose in poses]))
             rub = arm.truth.friction * noise.uniform(0.95, 1.05, tau.shape)
             efforts = np.stack([tau + rub, tau - rub], axis=1) + 3e-4 * arm.limit * noise.normal(
@@ -121,7 +129,9 @@ def links(name: str) -> list[dict]:
 
 
 def tour(name: str, engine: str) -> dict:
-    """The tour with the default settings and after commissioning, of an arm whose description lacks friction and rotors."""
+    """The tour with the default settings and after commissioning, of an arm whose description lacks
+    friction and rotors.
+    """
     bare, home = robot(name)
 
     def standing(
@@ -140,14 +150,14 @@ def tour(name: str, engine: str) -> dict:
     known = ArmSettings().learned(bare.joint_names, twitched.numbers)
     runner = rd.commissioning.StepRunner(runner.arm, known.model(bare), known.options)
     tuned, chosen = rd.commissioning.tune(runner, known)
-    truth, exact = (
-        runner.arm.truth,
-        dataclasses.replace(chosen, delay=0.004, friction={}, armature={}, damping={}),
-    )
+    truth = runner.arm.truth
+    exact = dataclasses.replace(chosen, delay=0.004, friction={}, armature={}, damping={})
     exact.friction.update(zip(bare.joint_names, truth.friction.tolist(), strict=True))
-    plan, errors = plan_motion(bare, home), {}
+    plan = plan_motion(bare, home)
+    errors = {}
     moved, final = rd.commissioning.move(standing(bare, chosen, home), chosen, plan)
-    for label, model, settings in (  # from the same place, with a new controller each
+    # from the same place, with a new controller each
+    for label, model, settings in (
         ("default", bare, ArmSettings()),
         ("commissioned", bare, final),
         ("without the slow tour", bare, chosen),
@@ -224,7 +234,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     cases: list[dict] = []
     for k, name in enumerate(options.robot):
-        engine, began = ("own", "mujoco")[k % 2], time.monotonic()
+        engine = ("own", "mujoco")[k % 2]
+        began = time.monotonic()
         if options.part == "tours":
             cases.append(tour(name, engine))
         elif options.part == "links":

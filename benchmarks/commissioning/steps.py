@@ -14,14 +14,19 @@ from robot_dynamics_ros.commissioning.session import UNSAFE
 
 __all__ = ["STOPPERS", "efforts_at_rest", "look", "reachable_poses"]
 
-FLOATS = 1.0  # s
-_BACK, _SPEED = 0.06, 0.12  # rad, rad/s: from where and how fast a pose is passed
+# s
+FLOATS = 1.0
+# rad, rad/s: from where and how fast a pose is passed
+_BACK = 0.06
+_SPEED = 0.12
 STOPPERS = {"frozen_effort", "missing_field", "names", "position_unit"}
 """Findings of listening with which weighing would make no sense."""
 
 
 def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
-    """Findings of listening, at rest and in motion, of weighing, and of floating where nothing speaks against it."""
+    """Findings of listening, at rest and in motion, of weighing, and of floating where nothing
+    speaks against it.
+    """
     start = arm.plant.q
     findings = [*_listen(arm, still=True).findings]
     arm.place(start)
@@ -36,13 +41,13 @@ def look(arm: MistakenArm, poses: np.ndarray) -> list[rd.commissioning.Finding]:
     if not any(finding.kind in UNSAFE for finding in findings):
         arm.place(arm.unseen(rd.commissioning.calm_pose(arm.claim, arm.seen(start))))
         arm.release()
-        runner, arm.floated = rd.commissioning.StepRunner(arm, arm.claim), True
+        runner = rd.commissioning.StepRunner(arm, arm.claim)
+        arm.floated = True
         floating = rd.commissioning.probe(runner)[0].findings
         if not floating:
             floating = rd.commissioning.float_arm(runner, FLOATS).findings
-        findings += [
-            f for f in floating if f.kind != "drift" or not findings
-        ]  # it shows a mistake that has its name
+        # it shows a mistake that has its name
+        findings += [f for f in floating if f.kind != "drift" or not findings]
     return list({(f.kind, f.joints): f for f in findings}.values())
 
 
@@ -63,8 +68,11 @@ def _listen(arm: MistakenArm, *, still: bool) -> rd.commissioning.StepReport:
 
 
 def reachable_poses(arm: MistakenArm, count: int = 12, still: Sequence[str] = ()) -> np.ndarray:
-    """(count, n) poses, as they are read, where weighing asks for them and the arm gets to; some joints may have to stay."""
-    low, high = arm.truth.lower + 2.0 * _BACK, arm.truth.upper - 2.0 * _BACK
+    """(count, n) poses, as they are read, where weighing asks for them and the arm gets to; some
+    joints may have to stay.
+    """
+    low = arm.truth.lower + 2.0 * _BACK
+    high = arm.truth.upper - 2.0 * _BACK
     poses = []
     here = arm.seen(arm.plant.q)
     for pose in (
@@ -73,7 +81,8 @@ def reachable_poses(arm: MistakenArm, count: int = 12, still: Sequence[str] = ()
         else asked_poses(arm.name, count)
     ):
         true = np.clip(arm.unseen(pose), low, high)
-        for _ in range(20):  # a heavier arm does not get there
+        # a heavier arm does not get there
+        for _ in range(20):
             if (
                 np.max(
                     (np.abs(rd.gravity_forces(arm.truth, true)) + arm.truth.friction)
@@ -95,10 +104,15 @@ def reachable_poses(arm: MistakenArm, count: int = 12, still: Sequence[str] = ()
 def efforts_at_rest(
     arm: MistakenArm, poses: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(k, n) positions, (k, 2, n) efforts while poses (k, n) are passed slowly in both directions, (k, n) motion at rest."""
-    q, tau, moved = [], [], []
+    """(k, n) positions, (k, 2, n) efforts while poses (k, n) are passed slowly in both directions,
+    (k, n) motion at rest.
+    """
+    q = []
+    tau = []
+    moved = []
     for pose in poses:
-        positions, efforts = [], []
+        positions = []
+        efforts = []
         for side in (-1.0, 1.0):
             readings: list[ArmState] = []
             arm.place(arm.unseen(pose + side * _BACK))

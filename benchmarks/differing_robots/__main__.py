@@ -1,8 +1,11 @@
-"""How control laws hold up on robots that differ from their description: ``python -m benchmarks.differing_robots``.
+"""How control laws hold up on robots that differ from their description: ``python -m
+benchmarks.differing_robots``.
 
-Twelve real arms by their vendors' descriptions, each differing at random in masses, rotors, friction, payload, delay and
-sensors, moved by MuJoCo.  One move of 0.4 to 0.8 rad in all joints; then the flange is pushed with 30 N.  The same seed
-gives the same robots.  The five rows need fr3.urdf, ur10e.urdf and iiwa7.urdf, made from their vendors' xacro files.
+Twelve real arms by their vendors' descriptions, each differing at random in masses, rotors,
+friction, payload, delay and
+sensors, moved by MuJoCo.  One move of 0.4 to 0.8 rad in all joints; then the flange is pushed with
+30 N.  The same seed gives the same robots.  The five rows need fr3.urdf, ur10e.urdf and iiwa7.urdf,
+made from their vendors' xacro files.
 """
 
 from __future__ import annotations
@@ -26,9 +29,19 @@ from benchmarks.differing_robots.robot import Robot
 from benchmarks.differing_robots.rows import known_rows, rows
 
 HEAD = (
-    "law", "robots", "within 5/20 %", "within 15/60 %", "stable %", "goal median/p98 mrad", "way median/p98 mrad",
-    "speed of limit", "chatter of limit²", "push mm", "built up of limit", "overshoot %",
-)  # fmt: skip
+    "law",
+    "robots",
+    "within 5/20 %",
+    "within 15/60 %",
+    "stable %",
+    "goal median/p98 mrad",
+    "way median/p98 mrad",
+    "speed of limit",
+    "chatter of limit²",
+    "push mm",
+    "built up of limit",
+    "overshoot %",
+)
 
 
 def compare(
@@ -168,8 +181,19 @@ def main() -> int:
     if options.picture:
         draw_picture(results, options.picture)
     kept = (
-        "arm", "run", "rate", "delay", "goal", "way", "stable", "overshoot", "built_up", "chatter", "gaps", "faults",
-    )  # fmt: skip
+        "arm",
+        "run",
+        "rate",
+        "delay",
+        "goal",
+        "way",
+        "stable",
+        "overshoot",
+        "built_up",
+        "chatter",
+        "gaps",
+        "faults",
+    )
     each = {
         name: [{key: row.get(key) for key in kept} for row in found]
         for name, found in results.items()

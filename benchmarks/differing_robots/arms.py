@@ -1,4 +1,6 @@
-"""Real arms by the descriptions that their vendors publish: twelve of example-robot-data, others by file."""
+"""Real arms by the descriptions that their vendors publish: twelve of example-robot-data, others by
+file.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class Arm:
         flange: link that carries the payload, and that is pushed.
         payload: nominal, kg.
         joints: what the names of its joints begin with; the other joints are locked.
-        home: configuration amid its workspace, rad; the middle of the joint ranges where it is empty.
+        home: configuration amid its workspace, rad; the middle of the joint ranges where it is
+            empty.
     """
 
     file: str
@@ -36,19 +39,51 @@ class Arm:
 
 _UR = (0.0, -1.3, 1.5, -0.4, 0.8, 0.3)
 ARMS = {
-    "panda": Arm("urdf/panda.urdf", "panda_link8", 3.0, ("panda_joint",), (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8)),
+    "panda": Arm(
+        "urdf/panda.urdf",
+        "panda_link8",
+        3.0,
+        ("panda_joint",),
+        (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8),
+    ),
     "ur5": Arm("urdf/ur5_robot.urdf", "tool0", 5.0, home=_UR),
     "ur10": Arm("urdf/ur10_robot.urdf", "tool0", 10.0, home=_UR),
-    "j2s6s200": Arm("robots/kinova.urdf", "j2s6s200_end_effector", 1.3, home=(0.0, 2.6, 1.8, 0.5, 2.2, 0.5)),
+    "j2s6s200": Arm(
+        "robots/kinova.urdf", "j2s6s200_end_effector", 1.3, home=(0.0, 2.6, 1.8, 0.5, 2.2, 0.5)
+    ),
     "xarm7": Arm("urdf/xarm7.urdf", "link7", 3.5, home=(0.0, -0.5, 0.0, 1.2, 0.0, 0.8, 0.0)),
-    "z1": Arm("z1_description/urdf/z1.urdf", "link06", 2.0, ("joint1", "joint2", "joint3", "joint4", "joint5", "joint6")),
-    "tiago": Arm("robots/tiago_no_hand.urdf", "arm_7_link", 2.0, ("arm_",), (1.0, 0.1, -0.8, 1.4, 0.3, 0.2, 0.2)),
+    "z1": Arm(
+        "z1_description/urdf/z1.urdf",
+        "link06",
+        2.0,
+        ("joint1", "joint2", "joint3", "joint4", "joint5", "joint6"),
+    ),
+    "tiago": Arm(
+        "robots/tiago_no_hand.urdf",
+        "arm_7_link",
+        2.0,
+        ("arm_",),
+        (1.0, 0.1, -0.8, 1.4, 0.3, 0.2, 0.2),
+    ),
     "tiago_pro": Arm("robots/tiago_pro.urdf", "arm_left_7_link", 3.0, ("arm_left_",)),
-    "baxter": Arm("urdf/baxter.urdf", "left_wrist", 2.2, ("left_",), (0.0, 0.1, 0.0, 1.4, 0.0, 0.6, 0.0)),
-    "talos": Arm("robots/talos_left_arm.urdf", "arm_left_7_link", 2.0, ("arm_left_",), (0.4, 0.0, -1.0, 0.0, 0.0, 0.0)),
-    "g1_arm": Arm("urdf/g1_29dof_rev_1_0.urdf", "left_rubber_hand", 2.0, ("left_shoulder", "left_elbow", "left_wrist")),
+    "baxter": Arm(
+        "urdf/baxter.urdf", "left_wrist", 2.2, ("left_",), (0.0, 0.1, 0.0, 1.4, 0.0, 0.6, 0.0)
+    ),
+    "talos": Arm(
+        "robots/talos_left_arm.urdf",
+        "arm_left_7_link",
+        2.0,
+        ("arm_left_",),
+        (0.4, 0.0, -1.0, 0.0, 0.0, 0.0),
+    ),
+    "g1_arm": Arm(
+        "urdf/g1_29dof_rev_1_0.urdf",
+        "left_rubber_hand",
+        2.0,
+        ("left_shoulder", "left_elbow", "left_wrist"),
+    ),
     "so101": Arm("urdf/so101.urdf", "gripper_link", 0.3, ("shoulder", "elbow", "wrist")),
-}  # fmt: skip
+}
 
 
 @cache
@@ -76,7 +111,9 @@ def load_arm(arm: Arm) -> rd.RobotModel:
 
 
 def home(arm: Arm, model: rd.RobotModel) -> np.ndarray:
-    """(n,) configuration amid the workspace, at least 0.9 rad from the limits where the range allows it."""
+    """(n,) configuration amid the workspace, at least 0.9 rad from the limits where the range
+    allows it.
+    """
     bounded = np.isfinite(model.lower) & np.isfinite(model.upper)
     middle = np.where(
         bounded,

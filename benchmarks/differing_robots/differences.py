@@ -1,4 +1,6 @@
-"""Robots that differ from their description at random: what they are made of, and how they measure and act."""
+"""Robots that differ from their description at random: what they are made of, and how they measure
+and act.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,20 @@ __all__ = ["Difference", "Move", "draw", "exact", "rotor_size"]
 
 @dataclass
 class Difference:
-    """What the description of a robot does not say, or says wrongly.  Arrays (n,) by joint, in SI units.
+    """What the description of a robot does not say, or says wrongly.  Arrays (n,) by joint, in SI
+    units.
 
     Attributes:
         truth: the robot as it is: masses, centres, rotor inertias, payload.
         claim: the robot as its description has it; its ``<dynamics>`` claims friction.
-        breakaway, dry, stribeck_speed: friction at rest and in motion, and the speed over which it falls.
+        breakaway, dry, stribeck_speed: friction at rest and in motion, and the speed over which it
+            falls.
         load_share: share of the dry friction that grows with the load on the joint.
         viscous: N m s/rad.
         spring, neutral: stiffness of a spring across the joint, and where it is at rest.
         effort_scale: effort that arrives, over effort commanded.
-        rate: Hz; delay: periods from a command to its effort; velocity_filter: Hz, of the first order.
+        rate: Hz; delay: periods from a command to its effort; velocity_filter: Hz, of the first
+            order.
         quantum: rad; position_noise: rad; velocity_noise: rad/s, before the filter.
         payload: kg that nobody mentioned.
     """
@@ -62,7 +67,8 @@ class Move:
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(n,) position, velocity, acceleration ``t`` s after the start."""
         s = min(max(t / self.duration, 0.0), 1.0)
-        step, T = self.goal - self.start, self.duration
+        step = self.goal - self.start
+        T = self.duration
         return (
             self.start + step * s**3 * (10.0 + s * (6.0 * s - 15.0)),
             step * (30.0 * s**2 * (1.0 - s) ** 2 / T),
@@ -71,7 +77,8 @@ class Move:
 
 
 def rotor_size(model: rd.RobotModel) -> np.ndarray:
-    """(n,) kg m², the largest reflected rotor inertia of a joint of that effort limit: 0.2 from 100 N m on.
+    """(n,) kg m², the largest reflected rotor inertia of a joint of that effort limit: 0.2 from 100
+    N m on.
 
     Published arms lie below it: 0.195 at 87 N m, 0.074 at 12 N m (FR3), 0.1 at 54 N m (UR).
     """
@@ -81,20 +88,32 @@ def rotor_size(model: rd.RobotModel) -> np.ndarray:
 def exact(
     claim: rd.RobotModel, truth: rd.RobotModel | None = None, **numbers: object
 ) -> Difference:
-    """A robot with ideal sensors and actuators, the friction of ``truth`` (``claim`` if not given), and what else is given."""
+    """A robot with ideal sensors and actuators, the friction of ``truth`` (``claim`` if not given),
+    and what else is given.
+    """
     truth = claim if truth is None else truth
     zero = np.zeros(claim.nv)
     values: dict[str, object] = {
-        "truth": truth, "claim": claim, "breakaway": truth.friction, "dry": truth.friction, "stribeck_speed": zero + 0.1,
-        "load_share": zero, "viscous": truth.damping, "spring": zero, "neutral": zero, "effort_scale": zero + 1.0,
-    }  # fmt: skip
+        "truth": truth,
+        "claim": claim,
+        "breakaway": truth.friction,
+        "dry": truth.friction,
+        "stribeck_speed": zero + 0.1,
+        "load_share": zero,
+        "viscous": truth.damping,
+        "spring": zero,
+        "neutral": zero,
+        "effort_scale": zero + 1.0,
+    }
     return Difference(**{**values, **numbers})  # type: ignore[arg-type]
 
 
 def changed(
     model: rd.RobotModel, masses: np.ndarray, shifts: np.ndarray, rotors: np.ndarray
 ) -> rd.RobotModel:
-    """The robot with link masses times ``masses``, centres moved by ``shifts`` (links, 3), and rotors (n,) added."""
+    """The robot with link masses times ``masses``, centres moved by ``shifts`` (links, 3), and
+    rotors (n,) added.
+    """
     links = tuple(
         dataclasses.replace(
             link,
@@ -130,7 +149,9 @@ def claiming(
 def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
     """A robot that differs from its description, and a move for it; the same for the same seed."""
     rng = np.random.default_rng(seed)
-    n, limit, size = model.nv, np.minimum(model.effort_limit, 1e3), rotor_size(model)
+    n = model.nv
+    limit = np.minimum(model.effort_limit, 1e3)
+    size = rotor_size(model)
     links = model.description.links
     masses = rng.uniform(0.8, 1.2, len(links))
     shifts = rng.uniform(-0.01, 0.01, (len(links), 3))
@@ -141,14 +162,13 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
     dry = breakaway / rng.uniform(1.0, 1.5, n)
     viscous = rng.uniform(0.0, 0.03, n) * limit
     factor = 0.0 if rng.uniform() < 0.2 else rng.uniform(0.0, 3.0)
-    spring, neutral = np.zeros(n), np.zeros(n)
+    spring = np.zeros(n)
+    neutral = np.zeros(n)
     middle = home(arm, model)
     if rng.uniform() < 0.2:
         i = rng.integers(n)
-        spring[i], neutral[i] = (
-            rng.uniform(0.02, 0.1) * limit[i],
-            middle[i] + rng.uniform(-0.5, 0.5),
-        )
+        spring[i] = rng.uniform(0.02, 0.1) * limit[i]
+        neutral[i] = middle[i] + rng.uniform(-0.5, 0.5)
     truth = changed(model, masses, shifts, rotors)
     loaded = _with_payload(truth, arm, payload, offset)
     numbers = {
@@ -163,8 +183,10 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
         "velocity_noise": float(rng.uniform(0.0, 1e-2)),
         "seed": seed,
     }
-    low, high = np.maximum(model.lower, -3.0) + 0.9, np.minimum(model.upper, 3.0) - 0.9
-    low, high = np.minimum(low, high), np.maximum(low, high)  # ranges below 1.8 rad
+    low = np.maximum(model.lower, -3.0) + 0.9
+    high = np.minimum(model.upper, 3.0) - 0.9
+    # ranges below 1.8 rad
+    low, high = np.minimum(low, high), np.maximum(low, high)
     move = None
     while move is None:
         for _ in range(200):
@@ -182,15 +204,23 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
             )
     claim = claiming(model, factor * dry, factor * viscous)
     return Difference(
-        truth=loaded, claim=claim, breakaway=breakaway, dry=dry, viscous=viscous, spring=spring, neutral=neutral,
-        payload=payload, **numbers,
-    ), move  # fmt: skip
+        truth=loaded,
+        claim=claim,
+        breakaway=breakaway,
+        dry=dry,
+        viscous=viscous,
+        spring=spring,
+        neutral=neutral,
+        payload=payload,
+        **numbers,
+    ), move
 
 
 def _with_payload(model: rd.RobotModel, arm: Arm, mass: float, offset: np.ndarray) -> rd.RobotModel:
     if mass <= 0.0:
         return model
-    radius = 0.06  # of a ball of that mass
+    # of a ball of that mass
+    radius = 0.06
     body = Inertia(mass, offset + np.array([0.0, 0.0, 0.06]), 0.4 * mass * radius**2 * np.eye(3))
     return model.attach(arm.flange, body, name="unmentioned_payload")
 
@@ -199,7 +229,8 @@ def _move(rng: np.random.Generator, model: rd.RobotModel, middle: np.ndarray) ->
     """0.4 to 0.8 rad either way in 2 s, or as much longer as 70 % of the velocity limits need."""
     step = rng.uniform(0.4, 0.8, model.nv) * rng.choice([-1.0, 1.0], model.nv)
     start = middle - 0.5 * step + rng.uniform(-0.3, 0.3, model.nv)
-    low, high = model.lower + 0.1, model.upper - 0.1
+    low = model.lower + 0.1
+    high = model.upper - 0.1
     start = np.clip(start, low, high)
     goal = np.clip(start + step, low, high)
     duration = max(2.0, float(np.max(1.875 * np.abs(goal - start) / (0.7 * model.velocity_limit))))

@@ -1,6 +1,8 @@
-"""The default law on arms that are their descriptions: ``python -m benchmarks.differing_robots.exact``.
+"""The default law on arms that are their descriptions: ``python -m
+benchmarks.differing_robots.exact``.
 
-Twelve arms, two moves each, with the rotors described or without any, without friction, at three rates and delays.
+Twelve arms, two moves each, with the rotors described or without any, without friction, at three
+rates and delays.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ RATES = (500, 0), (1000, 0), (250, 3)
 
 
 def main() -> int:
-    """Print a line for each kind of robot: errors in mrad, median and largest, and how many are at rest at the end."""
+    """Print a line for each kind of robot: errors in mrad, median and largest, and how many are at
+    rest at the end.
+    """
     for share, rotors in ((0.4, "rotors described"), (0.0, "no rotors")):
         for rate, delay in RATES:
             rows = []
@@ -34,7 +38,10 @@ def main() -> int:
                     )
                     rows.append(run(Default, robot, move, arm.flange, push=False)[0])
             goal, way = (np.array([row[name] for row in rows]) for name in ("goal", "way"))
-            errors = f"goal {np.median(goal):.3g}/{goal.max():.3g}, way {np.median(way):.3g}/{way.max():.3g}"
+            errors = (
+                f"goal {np.median(goal):.3g}/{goal.max():.3g}, way "
+                f"{np.median(way):.3g}/{way.max():.3g}"
+            )
             good = sum(row["stable"] for row in rows)
             print(
                 f"{rotors:18}{rate:5} Hz, delay {delay}: {errors}, at rest {good} of {len(rows)}",

@@ -18,21 +18,26 @@ STEP = 1e-4
 
 
 class Elastic(Robot):
-    """Links in MuJoCo, motors beside it: rotor, friction and effort act before the spring.  Errors are those of the links.
+    """Links in MuJoCo, motors beside it: rotor, friction and effort act before the spring.  Errors
+    are those of the links.
 
-    The springs wind up by 0.005 to 0.0125 rad at the effort limit, damped by 3 %.  ``geared``: the rotors have 0.3 to 1 times the
-    inertia of what they move, as with gears of 1:100, and not what the difference says.
+    The springs wind up by 0.005 to 0.0125 rad at the effort limit, damped by 3 %.  ``geared``: the
+    rotors have 0.3 to 1 times the inertia of what they move, as with gears of 1:100, and not what
+    the difference says.
     """
 
     geared = True
 
     def __init__(self, difference: Difference, q: np.ndarray, flange: str) -> None:
-        d, rng = difference, np.random.default_rng(difference.seed + 7)
+        d = difference
+        rng = np.random.default_rng(difference.seed + 7)
         zero = np.zeros(d.truth.nv)
         links = claiming(d.truth, zero, zero, zero)
         super().__init__(dataclasses.replace(d, truth=links), q, flange)
         self.substeps = round(self.period / STEP)
-        m, limit, own = self._m, np.minimum(self._limit, 1e3), np.diag(rd.mass_matrix(links, q))
+        m = self._m
+        limit = np.minimum(self._limit, 1e3)
+        own = np.diag(rd.mass_matrix(links, q))
         m.opt.timestep = self.step_time = self.period / self.substeps
         m.dof_damping[self._v_at] = m.dof_frictionloss[self._v_at] = 0.0
         m.jnt_stiffness[:] = 0.0
@@ -45,10 +50,12 @@ class Elastic(Robot):
         self.damping = 0.06 * np.sqrt(self.stiffness * self.rotor * own / (self.rotor + own))
         mujoco.mj_forward(m, self._data)
         holding = self._data.qfrc_bias[self._v_at] + d.spring * (q - d.neutral)
-        self.angle, self.speed = q + holding / self.stiffness, np.zeros(len(limit))
+        self.angle = q + holding / self.stiffness
+        self.speed = np.zeros(len(limit))
 
     def move(self, load: np.ndarray) -> None:
-        d, h = self.difference, self.step_time
+        d = self.difference
+        h = self.step_time
         through = self.stiffness * (self.angle - self.q) + self.damping * (self.speed - self.v)
         self._data.qfrc_applied[self._v_at] += through - self.tau - d.spring * (self.q - d.neutral)
         friction = self.dry_friction(load, self.speed)

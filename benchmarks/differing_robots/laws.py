@@ -1,6 +1,7 @@
 """The laws that are compared, each led by one period at a time.
 
-None is tuned to the benchmark: stiffness and frequency are the ones that robots are sold with or that the law's
+None is tuned to the benchmark: stiffness and frequency are the ones that robots are sold with or
+    that the law's
 literature uses, with the delay of the middle of the robots in mind.
 """
 
@@ -42,15 +43,15 @@ class BenchLaw:
 
     def __init__(self, model: rd.RobotModel, knows: Knowledge, move: Move) -> None:
         n = model.nv
-        self.model, self.knows, self.move, self.n, self.limit = (
-            model,
-            knows,
-            move,
-            n,
-            model.effort_limit,
-        )
+        self.model = model
+        self.knows = knows
+        self.move = move
+        self.n = n
+        self.limit = model.effort_limit
         self.friction = rd.Friction.of(model)
-        self._tau, self._inertia, self._g = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+        self._tau = np.zeros(n)
+        self._inertia = np.zeros((n, n))
+        self._g = np.zeros(n)
         self._kernels = [
             kernel(model, name) for name in ("inverse_dynamics", "mass_matrix", "gravity_forces")
         ]
@@ -89,7 +90,8 @@ class Default(BenchLaw):
         )
         self.controller.want_wrenches = self.controller.want_efforts = False
         self.controller.activate(START - 1, q, v)
-        self.cycle, self.sent = 0, False
+        self.cycle = 0
+        self.sent = False
 
     def step(self, q, v, reference):
         stamp = START + round(self.cycle * self.knows.period * 1e9)
@@ -99,7 +101,8 @@ class Default(BenchLaw):
             and not self.controller.fault
             and stamp >= START + round(self.knows.hold * 1e9)
         ):
-            move, rest = self.move, np.zeros(self.n)
+            move = self.move
+            rest = np.zeros(self.n)
             way = rd.Trajectory.from_waypoints(
                 self.model.joint_names, [move.duration], [move.goal], [rest], [rest]
             )
@@ -119,7 +122,9 @@ class ComputedTorque(BenchLaw):
 
 
 class SoldPD(BenchLaw):
-    """PD with gravity at the stiffness that robots are sold with: 600 N m/rad at 87 N m, 84 at 12 N m."""
+    """PD with gravity at the stiffness that robots are sold with: 600 N m/rad at 87 N m, 84 at 12 N
+    m.
+    """
 
     def start(self, q, v):
         super().start(q, v)
@@ -132,11 +137,14 @@ class SoldPD(BenchLaw):
 
 
 class TrajectoryPID(SoldPD):
-    """PID without a model, as joint_trajectory_controller closes it on an effort interface; 2/s, clamped at half the limit."""
+    """PID without a model, as joint_trajectory_controller closes it on an effort interface; 2/s,
+    clamped at half the limit.
+    """
 
     def start(self, q, v):
         super().start(q, v)
-        self.z = self.gravity(q).copy()  # as if it had held there for long
+        # as if it had held there for long
+        self.z = self.gravity(q).copy()
 
     def step(self, q, v, reference):
         qd, vd, _ = reference
@@ -149,9 +157,12 @@ class TrajectoryPID(SoldPD):
 
 
 class InertiaFloor(BenchLaw):
-    """Computed torque with rotors of 0.1 kg m² at every joint, 20 rad/s, an integral of 0.3 ω³ that does not wind up."""
+    """Computed torque with rotors of 0.1 kg m² at every joint, 20 rad/s, an integral of 0.3 ω³ that
+    does not wind up.
+    """
 
-    omega, integral = 20.0, 0.3
+    omega = 20.0
+    integral = 0.3
 
     def feedback(self, q, v, reference):
         """Acceleration asked for."""
@@ -168,7 +179,9 @@ class InertiaFloor(BenchLaw):
 
 
 class DisturbanceObserver(InertiaFloor):
-    """The same without integral; the momentum observer's estimate, 10/s, is fed back up to 40 % of the limit."""
+    """The same without integral; the momentum observer's estimate, 10/s, is fed back up to 40 % of
+    the limit.
+    """
 
     def start(self, q, v):
         super().start(q, v)
@@ -200,7 +213,9 @@ class DisturbanceObserver(InertiaFloor):
 
 
 class Adaptive(InertiaFloor):
-    """Slotine and Li's adaptive law: rotor inertia, viscous and dry friction and an offset of each joint are adapted."""
+    """Slotine and Li's adaptive law: rotor inertia, viscous and dry friction and an offset of each
+    joint are adapted.
+    """
 
     def start(self, q, v):
         super().start(q, v)
@@ -213,7 +228,8 @@ class Adaptive(InertiaFloor):
         qd, vd, ad = reference
         lead = 10.0
         s = vd - v + lead * (qd - q)
-        vr, ar = vd + lead * (qd - q), ad + lead * (vd - v)
+        vr = vd + lead * (qd - q)
+        ar = ad + lead * (vd - v)
         regressor = np.array([ar, vr, np.tanh(vd / 0.02), np.ones(self.n)])
         self.theta = self.theta + self.gains * regressor * s * self.knows.period
         self.theta[0] = np.clip(self.theta[0], 0.0, 0.2)
@@ -222,7 +238,9 @@ class Adaptive(InertiaFloor):
 
 
 class TimeDelay(InertiaFloor):
-    """Time-delay estimation: what the last effort did not explain is repeated; inertia as above, 20 Hz filtered."""
+    """Time-delay estimation: what the last effort did not explain is repeated; inertia as above, 20
+    Hz filtered.
+    """
 
     def start(self, q, v):
         super().start(q, v)

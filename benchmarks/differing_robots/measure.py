@@ -11,7 +11,10 @@ from benchmarks.differing_robots.differences import Difference, Move
 from benchmarks.differing_robots.laws import BenchLaw, Knowledge
 from benchmarks.differing_robots.robot import Robot
 
-HOLD, SETTLE, PUSH, RELEASED = 1.0, 1.5, 1.5, 1.5
+HOLD = 1.0
+SETTLE = 1.5
+PUSH = 1.5
+RELEASED = 1.5
 FORCE = 30.0
 
 
@@ -98,21 +101,26 @@ def figures(
     direction: np.ndarray,
 ) -> dict:
     """Largest errors in mrad; chatter and efforts as shares of the effort limits."""
-    limit, t = d.claim.effort_limit, trace["t"]
+    limit = d.claim.effort_limit
+    t = trace["t"]
     out: dict = {"stable": False, "goal": np.inf, "way": np.inf}
     if lost or not len(t):
         return out
     e = trace["reference"] - trace["q"]
     way = (t >= HOLD) & (t < marks[2])
-    end, rest = way & (t >= marks[2] - 0.2), way & (t >= marks[2] - 0.5)
-    out["goal"], out["way"] = 1e3 * float(np.abs(e[end]).max()), 1e3 * float(np.abs(e[way]).max())
-    scaled, moving = trace["effort"] / limit, t < marks[2]
+    end = way & (t >= marks[2] - 0.2)
+    rest = way & (t >= marks[2] - 0.5)
+    out["goal"] = 1e3 * float(np.abs(e[end]).max())
+    out["way"] = 1e3 * float(np.abs(e[way]).max())
+    scaled = trace["effort"] / limit
+    moving = t < marks[2]
     out["chatter"] = float(np.mean(high_passed(scaled[rest], 1.0 / T) ** 2))
     out["speed"] = float((np.abs(trace["v"][moving]) / d.claim.velocity_limit).max())
     # neither a limit cycle nor one that grows: at rest nothing moves faster than 0.1 rad/s
     out["stable"] = bool(np.abs(trace["v"][rest]).max() < 0.1)
     if push:
-        pushed, after = (t >= marks[2]) & (t < marks[3]), t >= marks[3]
+        pushed = (t >= marks[2]) & (t < marks[3])
+        after = t >= marks[3]
         away = (trace["flange"] - trace["flange"][end][-1]) @ direction
         peak = float(np.abs(away[pushed]).max())
         out["deflection"] = 1e3 * peak

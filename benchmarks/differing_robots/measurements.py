@@ -1,4 +1,6 @@
-"""Robots whose driver spoils what they measure: published twice, late by chance, coarse, or wrong now and then."""
+"""Robots whose driver spoils what they measure: published twice, late by chance, coarse, or wrong
+now and then.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ class OwnClocks(Robot):
         q, v = super().measured()
         if hasattr(self, "before"):
             old = self._rng.uniform(size=len(q)) < 0.05
-            q, v = np.where(old, self.before[0], q), np.where(old, self.before[1], v)
+            q = np.where(old, self.before[0], q)
+            v = np.where(old, self.before[1], v)
         self.before = q, v
         return q, v
 

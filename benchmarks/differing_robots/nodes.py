@@ -1,9 +1,11 @@
-"""The five rows in the running nodes: controller and simulator in two processes, the robot moved by MuJoCo.
+"""The five rows in the running nodes: controller and simulator in two processes, the robot moved by
+MuJoCo.
 
     python -m benchmarks.differing_robots.nodes FOLDER
 
-FOLDER holds fr3.urdf, ur10e.urdf and iiwa7.urdf, made from their vendors' xacro files.  The controller reads that description and
-has its defaults; the simulator moves the robot of the row, at half the pace of real time so that all states are seen here.
+FOLDER holds fr3.urdf, ur10e.urdf and iiwa7.urdf, made from their vendors' xacro files.  The
+controller reads that description and has its defaults; the simulator moves the robot of the row, at
+half the pace of real time so that all states are seen here.
 """
 
 from __future__ import annotations
@@ -30,12 +32,15 @@ PACE = 0.5
 def run_row(
     difference: Difference, move: Move, place: Path
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Largest errors at the goal and on the way, mrad, and what the controller says of the description."""
+    """Largest errors at the goal and on the way, mrad, and what the controller says of the
+    description.
+    """
     from robot_dynamics_ros.cli.processes import NodeProcess
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
     from robot_dynamics_ros.ros.demo_client import DemoClient
 
-    truth, claim = place / "truth.urdf", place / "claim.urdf"
+    truth = place / "truth.urdf"
+    claim = place / "claim.urdf"
     truth.write_text(rd.to_urdf(difference.truth))
     claim.write_text(rd.to_urdf(difference.claim))
     model = difference.claim
@@ -46,10 +51,24 @@ def run_row(
     ]
     simulator = NodeProcess(
         "simulator",
-        ["--ros-args", "-p", f"robot_description_file:={truth}", "-p", "publish_description:=false", "-p", "engine:=mujoco",
-         "-p", f"update_rate:={float(RATE)}", "-p", f"real_time_factor:={PACE}", "-p", "holding_brakes:=true", *start],
+        [
+            "--ros-args",
+            "-p",
+            f"robot_description_file:={truth}",
+            "-p",
+            "publish_description:=false",
+            "-p",
+            "engine:=mujoco",
+            "-p",
+            f"update_rate:={float(RATE)}",
+            "-p",
+            f"real_time_factor:={PACE}",
+            "-p",
+            "holding_brakes:=true",
+            *start,
+        ],
         place / "simulator.log",
-    )  # fmt: skip
+    )
     controller = NodeProcess(
         "controller",
         ["--ros-args", "-p", f"robot_description_file:={claim}"],
@@ -58,7 +77,8 @@ def run_row(
     with simulator, controller, DemoClient(model) as client:
         if not client.spin_until(client.ready, 60.0):
             raise SystemExit(
-                f"the nodes do not come up: {controller.log.read_text()} {simulator.log.read_text()}"
+                f"the nodes do not come up: {controller.log.read_text()} "
+                f"{simulator.log.read_text()}"
             )
         held = client.state.stamp + 1_000_000_000
         client.spin_until(lambda: client.state.stamp >= held, 120.0)
@@ -69,8 +89,10 @@ def run_row(
         end = begin + round((move.duration + SETTLE) * 1e9)
         if not client.spin_until(lambda: client.state.stamp >= end, 300.0):
             raise SystemExit(f"the robot stands still: {controller.log.read_text()}")
-        client.spin_until(lambda: False, 1.1)  # the next diagnostics
-        recording, gaps = client.recording(begin), client.gaps
+        # the next diagnostics
+        client.spin_until(lambda: False, 1.1)
+        recording = client.recording(begin)
+        gaps = client.gaps
     seen = np.count_nonzero(recording.t >= 0.0) / (RATE * (move.duration + SETTLE))
     if seen < 0.95:
         raise SystemExit(

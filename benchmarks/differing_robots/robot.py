@@ -26,7 +26,8 @@ def compiled(model: RobotModel, h: float) -> mujoco.MjModel:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     m = spec.compile()
-    for i in range(model.nb):  # as published, also where the triangle inequality is broken
+    # as published, also where the triangle inequality is broken
+    for i in range(model.nb):
         moments = np.maximum(np.linalg.eigvalsh(model.body_inertia[i]), 1e-12)
         if moments[2] > moments[0] + moments[1]:
             m.body_inertia[m.body(model.joint(model.moving_joint_names[i]).child).id] = moments
@@ -37,8 +38,8 @@ def compiled(model: RobotModel, h: float) -> mujoco.MjModel:
 class Robot:
     """What a controller leads: it takes an effort each period and gives back a measured state.
 
-    Dry friction is MuJoCo's constraint, its level set anew each step from speed and load; viscous friction and springs
-    are MuJoCo's, and implicit.
+    Dry friction is MuJoCo's constraint, its level set anew each step from speed and load; viscous
+    friction and springs are MuJoCo's, and implicit.
 
     Attributes:
         q, v: (n,) the true state.
@@ -91,7 +92,8 @@ class Robot:
 
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """(n,) position and velocity as the robot reports them now; to be called once a period."""
-        d, n = self.difference, len(self.tau)
+        d = self.difference
+        n = len(self.tau)
         q, v = self.sensed()
         q = q + d.position_noise * self._rng.standard_normal(n)
         if d.quantum:
@@ -103,8 +105,11 @@ class Robot:
 
     def step(self, command: np.ndarray) -> None:
         """One period under the effort that was commanded ``delay`` periods ago."""
-        d, m, data = self.difference, self._m, self._data
-        if not self._waiting:  # before the first command the arm was held as that asks
+        d = self.difference
+        m = self._m
+        data = self._data
+        # before the first command the arm was held as that asks
+        if not self._waiting:
             self._waiting.extend([command.copy()] * d.delay)
         self._waiting.append(command.copy())
         limit = self._limit
@@ -131,7 +136,9 @@ class Robot:
             self.move(load)
 
     def move(self, load: np.ndarray) -> None:
-        """One step of the simulation, the efforts applied; ``load``: factor on the dry friction by the load on the joint."""
+        """One step of the simulation, the efforts applied; ``load``: factor on the dry friction by
+        the load on the joint.
+        """
         if self._rubs:
             self._m.dof_frictionloss[self._v_at] = self.dry_friction(load, self.v)
         mujoco.mj_step(self._m, self._data)

@@ -1,4 +1,6 @@
-"""Single robots that stand for what is commonly left out of a description: rotors, dry friction, or both claimed in vain."""
+"""Single robots that stand for what is commonly left out of a description: rotors, dry friction, or
+both claimed in vain.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def _robot(
     dry: float | np.ndarray,
     viscous: float | np.ndarray,
 ) -> rd.RobotModel:
-    n, links = claim.nv, len(claim.description.links)
+    n = claim.nv
+    links = len(claim.description.links)
     truth = changed(claim, np.ones(links), np.zeros((links, 3)), np.zeros(n) + rotors)
     return claiming(truth, np.zeros(n) + dry, np.zeros(n) + viscous)
 
@@ -49,7 +52,9 @@ def _move(name: str, model: rd.RobotModel) -> Move:
 
 
 def rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
-    """Title, robot, move and flange of each, of the descriptions fr3.urdf, ur10e.urdf, iiwa7.urdf in ``folder``."""
+    """Title, robot, move and flange of each, of the descriptions fr3.urdf, ur10e.urdf, iiwa7.urdf
+    in ``folder``.
+    """
     for name, title, numbers in (
         ("fr3", "rotors and friction of MuJoCo Menagerie", _FR3),
         ("fr3", "no friction, 0.2 N m claimed", {"rotors": 0.0, "dry": 0.0, "viscous": 0.0}),
@@ -84,7 +89,8 @@ def known_rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
     """The same robots, their rotors and friction known within :data:`KNOWN`."""
     rng = np.random.default_rng(1)
     for title, difference, move, flange in rows(folder):
-        truth, claim = difference.truth, difference.claim
+        truth = difference.truth
+        claim = difference.claim
         factors = 1.0 + KNOWN * rng.uniform(-1.0, 1.0, (3, claim.nv))
         known = claiming(
             claim,

@@ -1,4 +1,6 @@
-"""The page about arms, made from their profiles; and the table of the guide, which a test compares with them."""
+"""The page about arms, made from their profiles; and the table of the guide, which a test compares
+with them.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ def table() -> str:
     for profile in sorted(
         map(load_arm_profile, arm_names()), key=lambda p: (p.vendor.lower(), p.title)
     ):
-        way, meaning = WAYS[profile.driver.interface], MEANINGS[profile.efforts.measured]
+        way = WAYS[profile.driver.interface]
+        meaning = MEANINGS[profile.efforts.measured]
         lines.append(
-            f"| {profile.title} | `{profile.name}` | {way} | {profile.efforts.gravity} | {meaning} |"
+            f"| {profile.title} | `{profile.name}` | {way} | {profile.efforts.gravity} | "
+            f"{meaning} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -42,7 +46,9 @@ def pages() -> dict[str, str]:
 
 
 def _section(profile: ArmProfile) -> str:
-    driver, efforts, description = profile.driver, profile.efforts, profile.description
+    driver = profile.driver
+    efforts = profile.efforts
+    description = profile.description
     facts = [
         ("gravity", f"compensated by the {efforts.gravity}"),
         ("coriolis", f"compensated by the {efforts.coriolis}"),
@@ -75,8 +81,10 @@ def _section(profile: ArmProfile) -> str:
     lines = [
         f"## {profile.title}",
         "",
-        f"`{profile.name}` · description: `{description.file}` of `{description.package}`{hardware} "
-        f"([repository]({description.repository})) · driver: [repository]({driver.repository}), read in {driver.checked}",
+        f"`{profile.name}` · description: `{description.file}` of "
+        f"`{description.package}`{hardware} "
+        f"([repository]({description.repository})) · driver: [repository]({driver.repository}), "
+        f"read in {driver.checked}",
         "",
     ]
     if driver.nearest:

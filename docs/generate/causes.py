@@ -1,4 +1,6 @@
-"""Causes that the nodes count in ``/diagnostics``, found in the code: the page about them has to name each."""
+"""Causes that the nodes count in ``/diagnostics``, found in the code: the page about them has to
+name each.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def causes() -> set[str]:
                     case ast.Call(
                         func=ast.Attribute(attr="stop" | "_violation"), args=[_, second, _, *_]
                     ):
-                        found.update(strings(second))  # the gate's: time, cause, reason
+                        # the gate's: time, cause, reason
+                        found.update(strings(second))
                     case ast.Call(func=ast.Name(id=name), args=[first, *_]) if (
                         name in REFUSALS or name == "report"
                     ):

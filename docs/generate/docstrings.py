@@ -1,7 +1,7 @@
 """Extension of Griffe: docstrings of this package as Markdown, each with its example.
 
-References such as ``:func:`load_urdf``` become links where the site has the name, ``code`` in double backquotes becomes
-code, and arguments and examples are completed as ``help`` shows them.
+References such as ``:func:`load_urdf``` become links where the site has the name, ``code`` in
+double backquotes becomes code, and arguments and examples are completed as ``help`` shows them.
 """
 
 from __future__ import annotations

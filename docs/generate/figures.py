@@ -1,8 +1,10 @@
-"""Tables of measured figures in the pages, from the result files that the benchmarks wrote: never typed by hand.
+"""Tables of measured figures in the pages, from the result files that the benchmarks wrote: never
+typed by hand.
 
     python -m docs.generate.figures
 
-writes them anew wherever a page says ``<!-- figures: NAME -->``.  A test holds the pages to the result files.
+writes them anew wherever a page says ``<!-- figures: NAME -->``.  A test holds the pages to the
+result files.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ def number(value: float | None) -> str:
 def surroundings(found: dict[str, Any]) -> str:
     """What the figures hold for."""
     made = found["made with"]
-    versions = f"Pinocchio {made['pin']}, MuJoCo {made['mujoco']}, NumPy {made['numpy']}, llvmlite {made['llvmlite']}"
+    versions = (
+        f"Pinocchio {made['pin']}, MuJoCo {made['mujoco']}, NumPy {made['numpy']}, llvmlite "
+        f"{made['llvmlite']}"
+    )
     return f"Python {made['python']}, {made['processors']} processors, one thread; {versions}."
 
 
@@ -136,7 +141,8 @@ def derivatives() -> str:
     for robot, row in results("derivatives")["per call"].items():
         cells = [robot.replace("_", " ")]
         for what in ("inverse", "forward"):
-            ours, theirs = row[what], row[f"{what}, Pinocchio"]
+            ours = row[what]
+            theirs = row[f"{what}, Pinocchio"]
             cells += [
                 number(ours),
                 number(theirs),
@@ -188,7 +194,10 @@ def start() -> str:
 def measured(name: str) -> str:
     """When, where and how a result file was measured."""
     made = results(name)["measured"]
-    return f"{made['date']}, {made['machine']}, load average {made['load']:g} before: `{made['command']}`."
+    return (
+        f"{made['date']}, {made['machine']}, load average {made['load']:g} before: "
+        f"`{made['command']}`."
+    )
 
 
 def share(value: float) -> str:
@@ -403,7 +412,9 @@ def round_trip() -> str:
 
 
 def viewer_cost() -> str:
-    """A picture's cost, and, where it has been measured, the controller alone and beside what looks on."""
+    """A picture's cost, and, where it has been measured, the controller alone and beside what looks
+    on.
+    """
     found = results("viewer")
     pictures = [
         [f"processor time of a state with all wrenches, {who} watching, ms", number(spent)]
@@ -421,11 +432,9 @@ def viewer_cost() -> str:
 
 
 def _beside_the_controller(trips: Mapping[str, Mapping[str, float]]) -> str:
-    median, late, spent = (
-        "median, µs",
-        "99th percentile, µs",
-        "processor time of the controller a state, µs",
-    )
+    median = "median, µs"
+    late = "99th percentile, µs"
+    spent = "processor time of the controller a state, µs"
     bases = {"alone": "to alone", "a second subscriber": "to a second subscriber"}
     bases = {way: head for way, head in bases.items() if way in trips}
     rows = [
@@ -482,7 +491,8 @@ def cycle() -> str:
     """One control cycle."""
     rows = []
     for name, row in results("cycle")["cycles"].items():
-        compiled, as_python = row["compiled, µs"], row["as written, µs"]
+        compiled = row["compiled, µs"]
+        as_python = row["as written, µs"]
         rows.append([name, number(compiled), number(as_python), number(as_python / compiled)])
     return with_source(
         table(("robot and law", "compiled, µs", "run as Python, µs", "ratio"), rows), "cycle"
@@ -494,7 +504,8 @@ def wrench_cost() -> str:
     rows = []
     for name, row in results("wrenches")["robots"].items():
         one = row["call"]
-        efforts, both = one["efforts, ns"], one["with wrenches, ns"]
+        efforts = one["efforts, ns"]
+        both = one["with wrenches, ns"]
         rows.append(
             [
                 name,
@@ -654,9 +665,7 @@ def all_robots_count() -> str:
 
 def payload_intervals() -> str:
     """How often 95 % intervals of payloads hold the truth."""
-    head = (
-        "arm", "`arm_error`", "mass held, %", "centre held, %", "± mass, %", "± centre, mm"
-    )  # fmt: skip
+    head = ("arm", "`arm_error`", "mass held, %", "centre held, %", "± mass, %", "± centre, mm")
     rows = []
     for name, row in results("payload_intervals")["rows"].items():
         arm, case, given = name.split(", ")

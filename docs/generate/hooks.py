@@ -1,4 +1,6 @@
-"""Hook of MkDocs: pages that are made from the code when the site is built, and are not kept in the repository."""
+"""Hook of MkDocs: pages that are made from the code when the site is built, and are not kept in the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +39,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """For phones: every picture is a link to itself, and names in tables break after their parts only."""
+    """For phones: every picture is a link to itself, and names in tables break after their parts
+    only.
+    """
     html = NAME_IN_TABLE.sub(lambda name: re.sub(r"(?<=\w[._/])(?=\w)", "<wbr>", name[0]), html)
     return IMAGE.sub(r'<a class="picture" href="\1">\g<0></a>', html)

@@ -1,4 +1,6 @@
-"""Pages about the Python library: one for each part of it, every public name with signature, docstring and example."""
+"""Pages about the Python library: one for each part of it, every public name with signature,
+docstring and example.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Measure the figures of the documentation anew and fill its tables: ``make figures``, in less than ten minutes.
+"""Measure the figures of the documentation anew and fill its tables: ``make figures``, in less than
+ten minutes.
 
     python -m docs.generate.measure [PART OF A NAME ...] [--all] [--panda FOLDER]
 
-Every command writes one file into ``benchmarks/results``, with date, machine and load average.  Let the machine be idle.
-``--panda`` names a clone of github.com/marcocognetti/FrankaEmikaPandaDynModel, for the identification of a real arm.
+Every command writes one file into ``benchmarks/results``, with date, machine and load average.  Let
+the machine be idle. ``--panda`` names a clone of github.com/marcocognetti/FrankaEmikaPandaDynModel,
+for the identification of a real arm.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ COMMANDS = {
     "realtime": "-m benchmarks.realtime --seconds 60",
     "steady_time": "-m benchmarks.steady_time --seconds 10",
     "middleware": "-m benchmarks.steady_time --name middleware --seconds 10",
-    "closed_loop_500": "-m benchmarks.steady_time --name closed_loop_500 --rate 500 --seconds 180 --competitors 1",
+    "closed_loop_500": (
+        "-m benchmarks.steady_time --name closed_loop_500 --rate 500 --seconds 180 --competitors 1"
+    ),
     "control_laws": "-m benchmarks.control_laws",
     "observer": "-m benchmarks.observer 5",
     "all_robots": "-m benchmarks.all_robots",
@@ -56,7 +60,9 @@ SLOW = {
     "payload_intervals",
     "viewer_memory",
 }
-"""Measured if they are named or with ``--all``: minutes each, and their figures do not depend on the speed of the machine."""
+"""Measured if they are named or with ``--all``: minutes each, and their figures do not depend on
+the speed of the machine.
+"""
 
 
 def main() -> int:

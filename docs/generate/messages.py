@@ -1,4 +1,6 @@
-"""The page about error messages: every error that the package raises on purpose, its remedy, and what raises it."""
+"""The page about error messages: every error that the package raises on purpose, its remedy, and
+what raises it.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,8 @@ def wording(node: ast.expr | None) -> str:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return wording(left) + wording(right)
         case ast.IfExp(body=body, orelse=orelse):
-            one, other = wording(body), wording(orelse)
+            one = wording(body)
+            other = wording(orelse)
             return f"{one} / {other}" if one and other else one or other
         case _:
             return placeholder(node)
@@ -105,14 +108,17 @@ def messages() -> Iterator[Message]:
                 text = f"unknown {wording(node.args[0])} ‹name›"
                 remedy = "One of the valid names, which the message lists."
             else:
-                text, remedy = wording(node.args[0]), wording(named.get("remedy"))
+                text = wording(node.args[0])
+                remedy = wording(named.get("remedy"))
             text = f"{where}: {text}" if where else text
             if text.replace("‹", "").replace("›", "") not in ("message", "text", "problem"):
                 yield Message(part, kind, text, remedy)
 
 
 def implied(text: str) -> str:
-    """Remedy of a message that says what was expected, or how a value must be; empty if it says neither."""
+    """Remedy of a message that says what was expected, or how a value must be; empty if it says
+    neither.
+    """
     if match := re.search(r"\bexpected (.+?)(?:, got .*)?$", text):
         return f"Give {match[1]}."
     if match := re.search(r"\bmust be ((?:an?|three) [^;]+)$", text):

@@ -1,7 +1,8 @@
 """Tutorials as Jupyter notebooks to download, made from their pages when the site is built.
 
-The page is the source.  Its Python becomes cells, its commands lines with ``!``, its files cells with ``%%writefile``.  A picture that
-the cell above draws becomes that cell's output, every other picture is inside the notebook.
+The page is the source.  Its Python becomes cells, its commands lines with ``!``, its files cells
+with ``%%writefile``.  A picture that the cell above draws becomes that cell's output, every other
+picture is inside the notebook.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ NAMES = (
 
 IMAGE = re.compile(r"^!\[([^\]]*)\]\(([^)]+)\)\s*$", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
-NEEDS = "*Needs* `pip install 'robot_dynamics_ros[native,viz,symbolic]'`. *Made from the page of the same name in the documentation.*"
+NEEDS = (
+    "*Needs* `pip install 'robot_dynamics_ros[native,viz,symbolic]'`. *Made from the page of the "
+    "same name in the documentation.*"
+)
 DOWNLOAD = "[Download this page as a notebook]({name}.ipynb){{ .notebook download }}"
 
 
@@ -88,7 +92,8 @@ def notebook(name: str) -> str:
             cells.append(prose(text, page.parent))
     cells[0].source += f"\n\n{NEEDS}"
     for k, cell in enumerate(cells):
-        cell["id"] = f"{name.replace('_', '-')}-{k}"  # the same in every build
+        # the same in every build
+        cell["id"] = f"{name.replace('_', '-')}-{k}"
     found = new_notebook(
         cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     )

@@ -100,7 +100,10 @@ def row(param: Param) -> str:
     name = param.name.replace(JOINT, "<joint>")
     when = "fixed" if param.read_only else param.applies or "at once"
     text = param.description.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-    return f"| `{name}` | {text} | {of} | `{value(param.default)}` | {param.unit} | {allowed(param)} | {when} |"
+    return (
+        f"| `{name}` | {text} | {of} | `{value(param.default)}` | {param.unit} | "
+        f"{allowed(param)} | {when} |"
+    )
 
 
 def table(params: Iterable[Param]) -> list[str]:

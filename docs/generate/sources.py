@@ -1,4 +1,6 @@
-"""The index of equations: which function implements which equation, table or chapter of which book or paper."""
+"""The index of equations: which function implements which equation, table or chapter of which book
+or paper.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ PACKAGE = Path(rd.__file__).parent
 BOOKS = {
     "Featherstone": "Featherstone, *Rigid Body Dynamics Algorithms*, Springer, 2008",
     "Craig": "Craig, *Introduction to Robotics: Mechanics and Control*, 3rd edition, Pearson, 2005",
-    "Siciliano": "Siciliano, Sciavicco, Villani and Oriolo, *Robotics: Modelling, Planning and Control*, Springer, 2009",
+    "Siciliano": (
+        "Siciliano, Sciavicco, Villani and Oriolo, *Robotics: Modelling, Planning and Control*, "
+        "Springer, 2009"
+    ),
     "Khalil": "Khalil and Dombre, *Modeling, Identification and Control of Robots*, Hermes Penton, 2002",
     "Lynch": "Lynch and Park, *Modern Robotics*, Cambridge University Press, 2017",
     "Hairer": "Hairer, Nørsett and Wanner, *Solving Ordinary Differential Equations*, Springer",

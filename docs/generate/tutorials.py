@@ -1,7 +1,8 @@
-"""Tutorials as blocks: what a test runs, what a picture script runs, and what becomes a notebook are read here, once.
+"""Tutorials as blocks: what a test runs, what a picture script runs, and what becomes a notebook
+are read here, once.
 
-In a page, blocks in ``python`` and ``sh`` are run one after the other in one folder; a block with a title is a file.  Blocks in
-``bash`` need ROS or a robot and are shown only.
+In a page, blocks in ``python`` and ``sh`` are run one after the other in one folder; a block with a
+title is a file.  Blocks in ``bash`` need ROS or a robot and are shown only.
 """
 
 from __future__ import annotations
@@ -61,12 +62,14 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def run(page: Path, folder: Path) -> int:
-    """Write the files of a page into a folder and run its blocks in the working directory; how many steps ran.
+    """Write the files of a page into a folder and run its blocks in the working directory; how many
+    steps ran.
 
     Raises:
         NoCompiler: the page needs a C compiler.
     """
-    module = types.ModuleType("page")  # where dataclasses on the page look for their module
+    # where dataclasses on the page look for their module
+    module = types.ModuleType("page")
     sys.modules["page"] = module
     ran = 0
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -85,7 +88,9 @@ def run(page: Path, folder: Path) -> int:
 
 
 def run_line(line: str) -> None:
-    """A line of a shell block: this package's command in this process, anything else as it stands."""
+    """A line of a shell block: this package's command in this process, anything else as it
+    stands.
+    """
     words = shlex.split(line)
     if words[0] == "robot_dynamics":
         from robot_dynamics_ros.cli.main import main

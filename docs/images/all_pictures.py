@@ -1,6 +1,8 @@
-"""Draw every picture of the documentation anew: ``python -m docs.images.all_pictures [PART OF A NAME]``, or ``make pictures``.
+"""Draw every picture of the documentation anew: ``python -m docs.images.all_pictures [PART OF A
+NAME]``, or ``make pictures``.
 
-The film and the pictures of the viewer need a browser (Chromium, Chrome or Edge), the picture of exported code a C compiler.
+The film and the pictures of the viewer need a browser (Chromium, Chrome or Edge), the picture of
+exported code a C compiler.
 """
 
 from __future__ import annotations
@@ -22,11 +24,18 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "energy_drift.svg stick_slip.svg": ("-m", "docs.images.simulation_figures"),
     "comparison.png": ("-m", "docs.images.comparison_figures"),
     "limb_parts.png limb_paths.png": ("docs/images/wrench_figures.py",),
-    "tutorial_bearing_loads.png tutorial_identified.png tutorial_pendulum.png tutorial_push.png tutorial_recorded_loads.png": (
+    (
+        "tutorial_bearing_loads.png tutorial_identified.png tutorial_pendulum.png "
+        "tutorial_push.png "
+        "tutorial_recorded_loads.png"
+    ): (
         "-m",
         "docs.images.tutorial_figures",
     ),
-    "view_six_axis.gif view_six_axis.png draw_six_axis.png view_panda.png view_panda_small.png view_panda_phone.png": (
+    (
+        "view_six_axis.gif view_six_axis.png draw_six_axis.png view_panda.png view_panda_small.png "
+        "view_panda_phone.png"
+    ): (
         "-m",
         "docs.images.view_figures",
     ),
@@ -48,7 +57,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "cost.png": ("-m", "benchmarks.dynamics", "--plot", "{folder}/cost.png"),
 }
-"""Pictures → the command that draws them; those drawn into a folder of their own are copied from it."""
+"""Pictures → the command that draws them; those drawn into a folder of their own are copied from
+it.
+"""
 
 
 def main() -> int:

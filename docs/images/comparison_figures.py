@@ -1,6 +1,8 @@
-"""Draws docs/images/comparison.png and prints its numbers: ``python -m docs.images.comparison_figures``, from the checkout.
+"""Draws docs/images/comparison.png and prints its numbers: ``python -m
+docs.images.comparison_figures``, from the checkout.
 
-Four motions by this package, MuJoCo and Exudyn, started alike: what is drawn below is the largest difference of any joint.
+Four motions by this package, MuJoCo and Exudyn, started alike: what is drawn below is the largest
+difference of any joint.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from benchmarks._results import write
 from robot_dynamics_ros.simulation import JointPD, Plant
 
 HERE = Path(__file__).parent
-DT, DURATION, EVERY = 5e-4, 2.0, 10
+DT = 5e-4
+DURATION = 2.0
+EVERY = 10
 
 
 def with_joints(model: rd.RobotModel, **values: float) -> rd.RobotModel:
@@ -63,10 +67,12 @@ def mujocos(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, p: float) -> 
     peer = rd.MujocoPlant(
         model, DT, geometry="none", integrator="rk4", substeps=1, stops=None, q0=np.zeros(model.nq)
     )
-    m, d = peer.m, peer.data
+    m = peer.m
+    d = peer.data
     m.jnt_stiffness[:] = p
     index = peer.map.v_at
-    d.qvel[index], d.qfrc_applied[index] = v0, tau
+    d.qvel[index] = v0
+    d.qfrc_applied[index] = tau
     rows = [d.qpos[index].copy()]
     for k in range(round(DURATION / DT)):
         mujoco.mj_step(m, d)
@@ -77,7 +83,8 @@ def mujocos(model: rd.RobotModel, v0: np.ndarray, tau: np.ndarray, p: float) -> 
 
 def motions() -> dict[str, dict[str, Any]]:
     """Title → robot, initial velocity, spring, effort."""
-    arm, torso = rd.load_robot("seven_axis"), rd.load_robot("two_arm_torso")
+    arm = rd.load_robot("seven_axis")
+    torso = rd.load_robot("two_arm_torso")
     smooth = {"damping": 0.5, "friction": 0.0}
     return {
         "chain: 7 joints falling": {"model": with_joints(arm, **smooth), "v0": 0.5},
@@ -96,8 +103,10 @@ def main() -> None:
     found: dict[str, dict[str, float]] = {}
     t = np.arange(0, round(DURATION / DT) + 1, EVERY) * DT
     for (title, motion), (above, below) in zip(motions().items(), axes.T, strict=True):
-        model, p = motion["model"], motion.get("p", 0.0)
-        v0, tau = np.full(model.nv, motion["v0"]), np.zeros(model.nv)
+        model = motion["model"]
+        p = motion.get("p", 0.0)
+        v0 = np.full(model.nv, motion["v0"])
+        tau = np.zeros(model.nv)
         q = ours(model, v0, tau, "rk4", p)
         others = {
             "MuJoCo": mujocos(model, v0, tau, p),
@@ -119,7 +128,8 @@ def main() -> None:
             below.semilogy(t[: len(gap)], np.maximum(gap, 1e-16), label=name, **look)
             found.setdefault(title, {})[name] = gap.max()
             print(
-                f"{title:26} {name:22} largest difference {gap.max():.1e} rad, of {np.abs(q).max():.1f}"
+                f"{title:26} {name:22} largest difference {gap.max():.1e} rad, of "
+                f"{np.abs(q).max():.1f}"
             )
         below.set_xlabel("time [s]")
         below.set_ylim(1e-16, 1e1)

@@ -1,4 +1,6 @@
-"""The drawings of docs/explanation/conventions.md and numerical_methods.md: ``python docs/images/convention_figures.py``."""
+"""The drawings of docs/explanation/conventions.md and numerical_methods.md: ``python
+docs/images/convention_figures.py``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 HERE = Path(__file__).parent
-ORANGE, BLUE, GREY = "#d9731f", "#3b5bdb", "#8a8f98"
+ORANGE = "#d9731f"
+BLUE = "#3b5bdb"
+GREY = "#8a8f98"
 
 
 def arrow(axes, start, along, colour, label="", width=0.012, where=1.08):
@@ -39,9 +43,13 @@ def frame(axes, origin, angle, label):
 
 
 def joint_wrench() -> None:
-    """A two-link arm: frames at the joints, force and moment that the upper arm exerts on the forearm."""
+    """A two-link arm: frames at the joints, force and moment that the upper arm exerts on the
+    forearm.
+    """
     figure, axes = plt.subplots(figsize=(6.4, 3.6), constrained_layout=True)
-    shoulder, angles, lengths = np.zeros(2), (0.55, 0.15), (0.9, 0.8)
+    shoulder = np.zeros(2)
+    angles = (0.55, 0.15)
+    lengths = (0.9, 0.8)
     elbow = shoulder + lengths[0] * np.array([np.cos(angles[0]), np.sin(angles[0])])
     tip = elbow + lengths[1] * np.array([np.cos(angles[1]), np.sin(angles[1])])
     for start, end, name in (
@@ -83,7 +91,8 @@ def boxes(name: str, steps: list[tuple[str, str]], columns: int) -> None:
     figure, axes = plt.subplots(figsize=(2.9 * columns, 1.35 * rows), constrained_layout=True)
     for k, (title, text) in enumerate(steps):
         row, column = divmod(k, columns)
-        x, y = 3.0 * column, -1.4 * row
+        x = 3.0 * column
+        y = -1.4 * row
         axes.add_patch(
             plt.Rectangle((x, y), 2.4, 0.95, fill=True, facecolor="#eef1fb", edgecolor=BLUE, lw=1.2)
         )
@@ -114,7 +123,8 @@ def boxes(name: str, steps: list[tuple[str, str]], columns: int) -> None:
 
 def main() -> None:
     """Draw all."""
-    plt.rcParams["svg.hashsalt"] = "robot_dynamics_ros"  # the same bytes on every run
+    # the same bytes on every run
+    plt.rcParams["svg.hashsalt"] = "robot_dynamics_ros"
     joint_wrench()
     boxes(
         "life_of_a_urdf",

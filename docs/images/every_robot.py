@@ -1,7 +1,8 @@
-"""Every robot of example-robot-data in the viewer, as a contact sheet: ``python -m docs.images.every_robot [FILE] [PART OF A NAME]``.
+"""Every robot of example-robot-data in the viewer, as a contact sheet: ``python -m
+docs.images.every_robot [FILE] [PART OF A NAME]``.
 
-One browser opens them one after the other.  A page that reports an error, loses its graphics or does not show the robot is named,
-and the exit code is then 1.
+One browser opens them one after the other.  A page that reports an error, loses its graphics or
+does not show the robot is named, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.viewer import Page
 
 HERE = Path(__file__).parent
-WIDTH, HEIGHT, TITLE, COLUMNS = 200, 150, 14, 8
+WIDTH = 200
+HEIGHT = 150
+TITLE = 14
+COLUMNS = 8
 
 
 def robots(part: str) -> list[Path]:
@@ -48,11 +52,14 @@ def look(path: Path, browser: Browser) -> tuple[Image.Image | None, str]:
 
 
 def inspect(page: Page, browser: Browser) -> tuple[Image.Image, str]:
-    """A picture of a page, and what is wrong with it: an error, graphics that are lost, a robot that is not in the picture."""
+    """A picture of a page, and what is wrong with it: an error, graphics that are lost, a robot
+    that is not in the picture.
+    """
     paint = painter(page.client, WIDTH, HEIGHT, page.view_point(WIDTH / HEIGHT))
     settled(paint, browser)
     pictures = []
-    for shown in (False, True):  # the ground and the arrows stay: what changes is the robot
+    # the ground and the arrows stay: what changes is the robot
+    for shown in (False, True):
         for view in page.views:
             for name in view.nodes.bodies.default_layers:
                 view.nodes.bodies.layer(name, shown)
@@ -73,7 +80,8 @@ def write_sheet(tiles: list[tuple[str, Image.Image]], target: str) -> None:
     sheet = Image.new("RGB", (COLUMNS * WIDTH, rows * (HEIGHT + TITLE)), "white")
     draw = ImageDraw.Draw(sheet)
     for k, (name, image) in enumerate(tiles):
-        x, y = k % COLUMNS * WIDTH, k // COLUMNS * (HEIGHT + TITLE)
+        x = k % COLUMNS * WIDTH
+        y = k // COLUMNS * (HEIGHT + TITLE)
         sheet.paste(image, (x, y + TITLE))
         draw.text((x + 4, y + 1), name[:32], fill="black")
     sheet.save(target, quality=72, optimize=True)
@@ -81,25 +89,29 @@ def write_sheet(tiles: list[tuple[str, Image.Image]], target: str) -> None:
 
 def main(target: str = str(HERE / "every_robot.jpg"), part: str = "") -> int:
     """Draw the sheet; 1 if a robot is not drawn as it should be."""
-    warnings.simplefilter("ignore")  # of inertias, and of meshes that are not there
+    # of inertias, and of meshes that are not there
+    warnings.simplefilter("ignore")
     tiles: list[tuple[str, Image.Image]] = []
     faults: dict[str, str] = {}
     with Browser(240, 160, pause=0.05) as browser:
         for path in robots(part):
             try:
                 image, fault = look(path, browser)
+            # the last: the page is gone
             except (
                 RobotDynamicsError,
                 TimeoutError,
                 RuntimeError,
-            ) as error:  # the last: the page is gone
-                image, fault = Image.new("RGB", (WIDTH, HEIGHT), "white"), str(error)
+            ) as error:
+                image = Image.new("RGB", (WIDTH, HEIGHT), "white")
+                fault = str(error)
             print(f"{path.name:45} {fault or ('drawn' if image else 'no robot')}", flush=True)
             if fault:
                 faults[path.name] = fault
             if image:
                 tiles.append((path.stem, image))
-                write_sheet(tiles, target)  # what is drawn is kept if the run is cut short
+                # what is drawn is kept if the run is cut short
+                write_sheet(tiles, target)
     print(f"{len(tiles)} robots, {len(faults)} not as they should be, in {target}")
     return 1 if faults else 0
 

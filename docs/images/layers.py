@@ -1,4 +1,6 @@
-"""Draw the import layers of the package as they are: ``python docs/images/layers.py`` writes layers.svg beside it."""
+"""Draw the import layers of the package as they are: ``python docs/images/layers.py`` writes
+layers.svg beside it.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,18 @@ SAID = {
     "ros": "nodes and transport: the only folder that imports rclpy",
     "cli": "what a person types",
 }
-WIDTH, ROW, LEFT, TOP, COLUMN = 940, 46, 10, 34, 19
+WIDTH = 940
+ROW = 46
+LEFT = 10
+TOP = 34
+COLUMN = 19
 EDGE = 590
 
 
 def picture() -> str:
-    """The SVG: cli on top, a line of text below each name; beside each layer, dots in the columns of the layers it uses."""
+    """The SVG: cli on top, a line of text below each name; beside each layer, dots in the columns
+    of the layers it uses.
+    """
     n = len(layers.LAYERS)
     uses: dict[int, set[int]] = {k: set() for k in range(n)}
     for module in layers.FILES:
@@ -48,19 +56,27 @@ def picture() -> str:
             }
     height = TOP + n * ROW + 10
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+        'font-family="sans-serif">',
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
         f'<text x="{EDGE}" y="14" font-size="12" fill="#333333">uses</text>',
     ]
     for k, layer in enumerate(layers.LAYERS):
-        y, x = TOP + (n - 1 - k) * ROW, EDGE + COLUMN * k + 14
+        y = TOP + (n - 1 - k) * ROW
+        x = EDGE + COLUMN * k + 14
         shade = "#dcebdc" if layer[0].startswith("dynamics") else "#e6ecf5"
         out += [
-            f'<rect x="{LEFT}" y="{y}" width="{EDGE - LEFT - 10}" height="{ROW - 6}" rx="4" fill="{shade}" stroke="#6a7a90"/>',
+            f'<rect x="{LEFT}" y="{y}" width="{EDGE - LEFT - 10}" height="{ROW - 6}" rx="4" '
+            f'fill="{shade}" stroke="#6a7a90"/>',
             f'<text x="{LEFT + 8}" y="{y + 25}" font-size="13" fill="#333333">{k + 1}</text>',
-            f'<text x="{LEFT + 34}" y="{y + 17}" font-size="13" font-weight="bold">{", ".join(layer)}</text>',
-            f'<text x="{LEFT + 34}" y="{y + 33}" font-size="12" fill="#333333">{SAID[layer[0]]}</text>',
-            f'<text x="{x}" y="{TOP - 6}" font-size="11" fill="#333333" text-anchor="middle">{k + 1}</text>'
+            f'<text x="{LEFT + 34}" y="{y + 17}" font-size="13" '
+            f'font-weight="bold">{", ".join(layer)}</text>',
+            f'<text x="{LEFT + 34}" y="{y + 33}" font-size="12" '
+            f'fill="#333333">{SAID[layer[0]]}</text>',
+            (
+                f'<text x="{x}" y="{TOP - 6}" font-size="11" fill="#333333" '
+                f'text-anchor="middle">{k + 1}</text>'
+            )
             if k < n - 1
             else "",
         ]

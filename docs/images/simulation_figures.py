@@ -1,4 +1,6 @@
-"""Draws the figures of docs/reference/simulation.md and writes its numbers: ``python -m docs.images.simulation_figures``."""
+"""Draws the figures of docs/reference/simulation.md and writes its numbers: ``python -m
+docs.images.simulation_figures``.
+"""
 
 from pathlib import Path
 
@@ -27,7 +29,8 @@ def energy_drift() -> None:
         start = sum(plant.energy())
         scale = start - sum(Plant(model, 1e-2, q0=[-np.pi / 2, 0.0], stops=None).energy())
         error = np.full(200, np.nan)
-        worst, diverged = 0.0, None
+        worst = 0.0
+        diverged = None
         for k in range(20_000):
             try:
                 plant.step(np.zeros(2))
@@ -37,10 +40,12 @@ def energy_drift() -> None:
                 break
             worst = max(worst, abs(sum(plant.energy()) - start) / scale)
             if k % 100 == 99:
-                error[k // 100], worst = worst, 0.0
+                error[k // 100] = worst
+                worst = 0.0
         axes.semilogy(np.arange(1, 201), np.maximum(error, 1e-16), label=name, linewidth=0.8)
         print(
-            f"energy error {name:22} after 10 s {error[:10].max():.1e}   after 200 s {error[-10:].max():.1e}"
+            f"energy error {name:22} after 10 s {error[:10].max():.1e}   after 200 s "
+            f"{error[-10:].max():.1e}"
         )
         found[name] = {
             "after 10 s": error[:10].max(),
@@ -71,7 +76,8 @@ def stick_slip() -> None:
             friction=JointFriction(viscous=1.0, coulomb=1.0, static=static, stribeck_velocity=0.02),
             user_effort=lambda t, q, v: 60.0 * (0.2 * t - q),
         )
-        t, q = [], []
+        t = []
+        q = []
         for _ in range(3000):
             plant.step([0.0])
             t.append(plant.t)

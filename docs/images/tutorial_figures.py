@@ -1,4 +1,6 @@
-"""The pictures of the tutorials, drawn by the code in their pages: ``python -m docs.images.tutorial_figures``."""
+"""The pictures of the tutorials, drawn by the code in their pages: ``python -m
+docs.images.tutorial_figures``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The pictures of docs/how_to/viewing.md and the README's film: ``python -m docs.images.view_figures`` (needs a browser)."""
+"""The pictures of docs/how_to/viewing.md and the README's film: ``python -m
+docs.images.view_figures`` (needs a browser).
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,24 @@ from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.source import ShownMotion
 
 HERE = Path(__file__).parent
-START = np.array([0.65, -0.8, 1.0, -0.5, -1.2, 0.0])  # across the picture
+# across the picture
+START = np.array([0.65, -0.8, 1.0, -0.5, -1.2, 0.0])
 READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.0]
 WINDOWS = {
     "view_panda.png": (1600, 1000),
     "view_panda_small.png": (800, 600),
     "view_panda_phone.png": (400, 800),
 }
-_NOTE = "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click())"
+_NOTE = (
+    "document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => "
+    "button.click())"
+)
 
 
 def window(model: rd.RobotModel, q: list[float], path: Path, width: int, height: int) -> None:
-    """A picture of the whole page, as a window of a size shows it; without the note that there is no graphics processor."""
+    """A picture of the whole page, as a window of a size shows it; without the note that there is
+    no graphics processor.
+    """
     with Browser(width, height, pause=0.5) as browser, rd.view(model, q, port=0) as viewer:
         open_page(viewer.address, browser, lambda: viewer.pages)
         browser.rest(12.0)

@@ -2,8 +2,9 @@
 
     python examples/three_link_in_c/run.py [DIRECTORY]
 
-Writes the equations (a page and a LaTeX document), the exported C, and the picture into DIRECTORY, compiles the
-simulation with the C compiler found (cc, gcc or clang), and prints how far the two trajectories are apart.
+Writes the equations (a page and a LaTeX document), the exported C, and the picture into DIRECTORY,
+compiles the simulation with the C compiler found (cc, gcc or clang), and prints how far the two
+trajectories are apart.
 """
 
 from __future__ import annotations
@@ -49,9 +50,17 @@ def simulate_here(model: rd.RobotModel) -> tuple[np.ndarray, np.ndarray]:
         return np.array([4.0 * np.sin(3.0 * t), -12.0 * np.cos(2.0 * t), 0.0])
 
     run = rd.simulate(
-        model, control, [0.0, -0.6, 0.9], None, 3.0, 1e-3,
-        integrator="rk4", friction=JointFriction(coulomb=0.0), stops=None, limiter=False,
-    )  # fmt: skip
+        model,
+        control,
+        [0.0, -0.6, 0.9],
+        None,
+        3.0,
+        1e-3,
+        integrator="rk4",
+        friction=JointFriction(coulomb=0.0),
+        stops=None,
+        limiter=False,
+    )
     return run.t, run.q
 
 

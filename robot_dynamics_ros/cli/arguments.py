@@ -15,8 +15,11 @@ from robot_dynamics_ros.errors import ArgumentError, check_name
 
 _N = TypeVar("_N", float, int)
 _S = TypeVar("_S")
-SMALLEST, LARGEST = 1e-15, 1e12  # sizes of numbers that can be meant
-MOST = 2_000_000  # steps, or waypoints
+# sizes of numbers that can be meant
+SMALLEST = 1e-15
+LARGEST = 1e12
+# steps, or waypoints
+MOST = 2_000_000
 
 
 def option(
@@ -33,8 +36,10 @@ def option(
 
     Args:
         names: ``"--output"``, or several with blanks between.
-        takes: type of its value, the values to choose from, or what help calls a text; ``None``: it is a flag.
-        text: help; its end names the default, unless the text speaks of it, or says that the option is repeatable.
+        takes: type of its value, the values to choose from, or what help calls a text; ``None``: it
+            is a flag.
+        text: help; its end names the default, unless the text speaks of it, or says that the option
+            is repeatable.
         many: it can be repeated.
         settings: of :meth:`argparse.ArgumentParser.add_argument`.
     """
@@ -69,7 +74,9 @@ def settings_of(kind: Callable[..., _S], options: argparse.Namespace, **more: An
 
 
 def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
-    """The words of an option that takes several, with commas; an error if there is none, or one is no choice."""
+    """The words of an option that takes several, with commas; an error if there is none, or one is
+    no choice.
+    """
     names = [word for word in words.split(",") if word]
     if not names:
         remedy = f"Choose among {', '.join(choices)}, with commas."
@@ -80,7 +87,9 @@ def chosen(words: str, choices: Sequence[str], where: str) -> list[str]:
 
 
 def pairs(texts: Iterable[str], form: str, where: str, remedy: str) -> dict[str, str]:
-    """Name → value, the sides of the last equals sign of each text; an error if one side is empty, or a name is there twice."""
+    """Name → value, the sides of the last equals sign of each text; an error if one side is empty,
+    or a name is there twice.
+    """
     found: dict[str, str] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -181,7 +190,9 @@ seed = _checked(whole, lambda x: x >= 0, "a whole number, zero or more")
 
 
 def output_file(text: str) -> Path:
-    """The path of a file that can be written, as far as can be seen now: before a long computation."""
+    """The path of a file that can be written, as far as can be seen now: before a long
+    computation.
+    """
     with _writable(text) as path:
         if path.is_dir():
             raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
@@ -195,7 +206,9 @@ def output_file(text: str) -> Path:
 
 
 def output_directory(text: str) -> Path:
-    """The path of a directory that can be written, or made; also the first part of the names of files in one."""
+    """The path of a directory that can be written, or made; also the first part of the names of
+    files in one.
+    """
     with _writable(text) as path:
         existing = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not existing.is_dir():

@@ -1,4 +1,6 @@
-"""``robot_dynamics commission``: from a new arm to a tuned one, step by step, each with its own permission."""
+"""``robot_dynamics commission``: from a new arm to a tuned one, step by step, each with its own
+permission.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do the steps; 1 if a mistake was found or a step was not finished."""
     model, profile = _robot(options)
-    settings, measured, rate = ArmSettings(), MeasuredEffort(), math.nan
+    settings = ArmSettings()
+    measured = MeasuredEffort()
+    rate = math.nan
     if profile is not None:
-        settings, rate = ArmSettings.of(profile), profile.driver.rate
+        settings = ArmSettings.of(profile)
+        rate = profile.driver.rate
         measured = profile.measured_effort(model.joint_names)
     interrupted = threading.Event()
     with _arm(options, model, profile) as (arm, asked, show):
@@ -89,7 +94,10 @@ def run(options: argparse.Namespace) -> int:
     if interrupted.is_set():
         raise KeyboardInterrupt
     rows = [[name, report.verdict] for name, report in session.reports.items()]
-    text = f"{table(['step', 'result'], rows)}\n\nreport      {files['commissioning.html']}\nparameters  {files['controller.yaml']}"
+    text = (
+        f"{table(['step', 'result'], rows)}\n\nreport      "
+        f"{files['commissioning.html']}\nparameters  {files['controller.yaml']}"
+    )
     steps = [report.to_json() for report in session.reports.values()]
     result(options, {"steps": steps, "files": {k: str(v) for k, v in files.items()}}, text)
     return 0 if all(report.healthy for report in session.reports.values()) else 1
@@ -142,9 +150,8 @@ def _steps(
             remark(f"{step}: left out")
             continue
         try:
-            with handled(
-                lambda *_: interrupted.set()
-            ):  # the arm comes to a stop before the process ends
+            # the arm comes to a stop before the process ends
+            with handled(lambda *_: interrupted.set()):
                 report = session.run(step)
         except ArgumentError as error:
             if not session.reports:

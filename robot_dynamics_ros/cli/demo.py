@@ -1,4 +1,6 @@
-"""``robot_dynamics demo``: simulator and controller in two processes, over the middleware, follow a trajectory."""
+"""``robot_dynamics demo``: simulator and controller in two processes, over the middleware, follow a
+trajectory.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,12 @@ from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 
 _DEFAULT = "six_axis"
-_LEAD = 0.5  # s from sending the trajectory to its start
-_PATIENCE = 2.0  # s without a message that the nodes bear; a busy machine is not a broken robot
-_SETTLE = 3.0  # s after its end within which the robot must have arrived
+# s from sending the trajectory to its start
+_LEAD = 0.5
+# s without a message that the nodes bear; a busy machine is not a broken robot
+_PATIENCE = 2.0
+# s after its end within which the robot must have arrived
+_SETTLE = 3.0
 _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
 
 
@@ -62,11 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--all",
         None,
-        "instead: run every fixed-base robot that ships with the package or with example-robot-data, offline, and "
+        "instead: run every fixed-base robot that ships with the package or with "
+        "example-robot-data, offline, and "
         "print a table of the results",
     )
     text = (
-        "profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as its driver does. Without a "
+        "profile of an arm, such as franka_fr3 or the path of a file: the simulator behaves as "
+        "its driver does. Without a "
         "ROBOT its vendor's description is used, where that is installed"
     )
     add("--arm", str, text, "")
@@ -91,13 +98,12 @@ def run(options: argparse.Namespace) -> int:
     standing_at: list[str] = []
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
-        path, places = (
-            options.output / "start.yaml",
-            dict(zip(model.joint_names, start.tolist(), strict=True)),
-        )
+        path = options.output / "start.yaml"
+        places = dict(zip(model.joint_names, start.tolist(), strict=True))
         arm_parameters.write_parameters(path, {"initial_positions": places})
         standing_at = ["--params-file", str(path)]
-    # a domain of its own, on this machine only: the demonstration must not move a robot that happens to be in reach
+    # a domain of its own, on this machine only: the demonstration must not move a robot that
+    # happens to be in reach
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     from robot_dynamics_ros.ros.demo_client import DemoClient
@@ -139,7 +145,8 @@ def run(options: argparse.Namespace) -> int:
         motion, stamp, arrived = _follow(client, model, options, nodes, view)
         # the controller's next report; the picture shows the arm at its goal
         client.spin_until(lambda: not _alive(nodes), 1.1)
-        recording, gaps = client.recording(stamp), client.gaps
+        recording = client.recording(stamp)
+        gaps = client.gaps
         codes = {node.name: node.stop() for node in (controller, simulator)}
     _report(options, model, motion, recording, arrived)
     for gap in gaps:
@@ -172,13 +179,18 @@ def _all(options: argparse.Namespace) -> int:
     ]
     arrived = sum(row["arrived"] is True for row in rows)
     failed = [row["robot"] for row in rows if row["arrived"] is False]
-    text = f"{table(HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, {len(rows) - arrived - len(failed)} not tried"
+    text = (
+        f"{table(HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, "
+        f"{len(rows) - arrived - len(failed)} not tried"
+    )
     result(options, {"robots": rows, "arrived": arrived, "failed": failed}, text)
     return 1 if failed else 0
 
 
 def _robot(options: argparse.Namespace) -> tuple[NamedRobot, RobotModel, dict[str, Path]]:
-    """The robot, its model as the demonstration leads it, and parameter files of its arm's profile for the nodes."""
+    """The robot, its model as the demonstration leads it, and parameter files of its arm's profile
+    for the nodes.
+    """
     if not options.arm:
         robot = load_named(options)
         return robot, check_controllable(robot.model), {}
@@ -247,8 +259,10 @@ def _follow(
     )
     for why, names in by_reason(standing_joints(model, motion)).items():
         print(f"stands      {', '.join(names)}: {why}")
-    client.spin_until(lambda: not _alive(nodes), 0.1)  # hear what was said while planning
-    start, times = client.state.stamp + round(_LEAD * 1e9), motion.times
+    # hear what was said while planning
+    client.spin_until(lambda: not _alive(nodes), 0.1)
+    start = client.state.stamp + round(_LEAD * 1e9)
+    times = motion.times
     speeds, accelerations = (motion.at(times, order) for order in (1, 2))
     client.send(
         trajectory_message(
@@ -275,7 +289,8 @@ def _follow(
 
         good = client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
     print(
-        f"{'arrived' if good else 'NOT ARRIVED'}     {distance():.2e} from the goal (tolerance {options.tolerance:g})"
+        f"{'arrived' if good else 'NOT ARRIVED'}     {distance():.2e} from the goal (tolerance "
+        f"{options.tolerance:g})"
     )
     return motion, start, good
 
@@ -343,17 +358,17 @@ def _as_run(model: RobotModel, recording) -> SimulationResult:
         wrenches = np.array(
             [[np.interp(t, times, part) for part in rows.T] for times, rows in heard]
         ).transpose(2, 0, 1)
-    kinetic, potential = (
-        np.asarray(kinetic_energy(model, q, v)),
-        np.asarray(potential_energy(model, q)),
-    )
+    kinetic = np.asarray(kinetic_energy(model, q, v))
+    potential = np.asarray(potential_energy(model, q))
     return SimulationResult(
         t, q, v, np.gradient(v, t, axis=0), effort, kinetic, potential, wrenches, Plant(model)
     )
 
 
 class LiveView:
-    """The viewer as a third process, which may end; ``looks`` names a robot with geometry, if ``robot`` has none."""
+    """The viewer as a third process, which may end; ``looks`` names a robot with geometry, if
+    ``robot`` has none.
+    """
 
     def __init__(self, robot: str, log: Path, open_browser: bool, looks: str = "") -> None:
         arguments = ["--ros-args", "-p", f"robot_description_file:={robot}"]
@@ -361,14 +376,14 @@ class LiveView:
             arguments += ["-p", f"looks_file:={looks}"]
         if open_browser:
             arguments += ["-p", "open_browser:=true"]
-        self._process, self._announced, self._due = (
-            NodeProcess("viewer", arguments, log),
-            False,
-            0.0,
-        )
+        self._process = NodeProcess("viewer", arguments, log)
+        self._announced = False
+        self._due = 0.0
 
     def announce(self) -> None:
-        """Print the address, once it is known; a viewer that takes long is announced later, by :meth:`look`."""
+        """Print the address, once it is known; a viewer that takes long is announced later, by
+        :meth:`look`.
+        """
         if not self._process.wait_for_output("in a browser", 3.0):
             print(
                 "view        waiting for the viewer, which starts and compiles what it needs",
@@ -382,7 +397,9 @@ class LiveView:
         self.look()
 
     def look(self) -> None:
-        """Print the address of a viewer that has come up since, or that it has ended; mostly costs nothing."""
+        """Print the address of a viewer that has come up since, or that it has ended; mostly costs
+        nothing.
+        """
         if self._announced or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + 0.5
@@ -406,15 +423,20 @@ class LiveView:
 
 
 def _draw(run: SimulationResult, motion: PlannedMotion, folder: Path) -> None:
-    """The picture, and the page that replays what was heard beside what was planned, if what they need is installed."""
+    """The picture, and the page that replays what was heard beside what was planned, if what they
+    need is installed.
+    """
     from robot_dynamics_ros.view.film import write_replay
     from robot_dynamics_ros.view.source import ShownMotion
 
-    reference, title = motion.at(run.t), f"{run.model.name}: the demonstration"
+    reference = motion.at(run.t)
+    title = f"{run.model.name}: the demonstration"
     shown = ShownMotion.of(run.model, run, reference=reference)
-    if not np.isfinite(run.tau).all():  # the arm measures no efforts
+    # the arm measures no efforts
+    if not np.isfinite(run.tau).all():
         shown = dataclasses.replace(shown, efforts=None)
-    picture, replay = folder / "demo.png", folder / "replay.html"
+    picture = folder / "demo.png"
+    replay = folder / "replay.html"
     for what, write in (
         (f"picture     {picture.resolve()}", partial(plot_run, run, picture, reference)),
         (

@@ -63,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ask = partial(option, more)
     ask("--joint-wrench", "JOINT", "the wrench of a joint", many=True)
     ask("--balance", "LINK", "a link's wrenches as the observer sees them", many=True)
-    text = "of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's origin"
+    text = (
+        "of --balance and --motion: a link, world, or LINK@JOINT for a link's axes at a joint's "
+        "origin"
+    )
     ask("--observer", "FRAME", text, "world")
     ask("--expressed-in", "FRAME", "axes: a link, world, child, parent or observer")
     ask("--reduced-at", "POINT", "joint, world or a link's origin", "joint")
@@ -111,9 +114,8 @@ def run(options: argparse.Namespace) -> int:
     from robot_dynamics_ros.equations.render_text import render_data, render_text
 
     symbols = given_symbols(options)
-    only = (
-        chosen(options.only, PARTS, "--only") if options.only else []
-    )  # before anything is derived
+    # before anything is derived
+    only = chosen(options.only, PARTS, "--only") if options.only else []
     equations = symbolic(
         model,
         symbols,
@@ -158,7 +160,8 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
     """The quantities asked for beside the equations of motion."""
     link, separator, joint = options.observer.partition("@")
     observer: Any = (link, joint) if separator else link
-    axes, point = options.expressed_in, options.reduced_at
+    axes = options.expressed_in
+    point = options.reduced_at
     seen = {"observer": observer, "expressed_in": axes or "observer", "reduced_at": point}
     formulas = [
         equations.joint_wrench(n, expressed_in=axes or "child", reduced_at=point)
@@ -179,7 +182,9 @@ def _formulas(equations: Equations, options: argparse.Namespace) -> list[Formula
 
 
 def _motion(pairs: Iterable[str]) -> dict[str, Any]:
-    """``COORDINATE=EXPRESSION`` pairs; expressions of numbers, t, pi, + - * / ( ) and a few functions alone."""
+    """``COORDINATE=EXPRESSION`` pairs; expressions of numbers, t, pi, + - * / ( ) and a few
+    functions alone.
+    """
     import sympy
 
     coordinates: dict[str, Any] = {}
@@ -228,7 +233,8 @@ def _code(formulas: list[Formulas], kind: str) -> str:
 def given_symbols(options: argparse.Namespace) -> str | dict[str, str]:
     """Names of parameters by ``--symbols`` and ``--symbol PARAMETER=NAME``."""
     if options.symbols and options.symbol:
-        text, remedy = "--symbols auto names everything already", "Give one or the other."
+        text = "--symbols auto names everything already"
+        remedy = "Give one or the other."
         raise ArgumentError(text, where="--symbol", got=options.symbol, remedy=remedy)
     if options.symbols:
         return options.symbols

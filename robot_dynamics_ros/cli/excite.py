@@ -92,7 +92,8 @@ def run(options: argparse.Namespace) -> int:
         files=[str(p) for p in paths],
     )
     print(
-        f"\ncondition number {motion.condition:.1f}; {options.periods} x {motion.period:g} s; no collision was checked: "
+        f"\ncondition number {motion.condition:.1f}; {options.periods} x {motion.period:g} s; no "
+        "collision was checked: "
         "look at it in simulation, and run it slowly first"
     )
     print(f"written: {', '.join(map(str, paths))}")
@@ -100,7 +101,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
-    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    lower = np.full(model.nv, -np.inf)
+    upper = np.full(model.nv, np.inf)
     for text in texts:
         name, *numbers = text.rsplit(":", 2)
         check_name("joint", name, model.joint_names, where="--range")
@@ -110,5 +112,6 @@ def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:
             raise ArgumentError(
                 f"expected JOINT:LOWER:UPPER, got {text!r}", where="--range"
             ) from None
-        lower[model.v_slice(name)], upper[model.v_slice(name)] = low, high
+        lower[model.v_slice(name)] = low
+        upper[model.v_slice(name)] = high
     return lower, upper

@@ -46,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "where the files go; needed unless --report alone",
         metavar="DIRECTORY",
     )
-    text = f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: {','.join(DEFAULT)})"
+    text = (
+        f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: "
+        f"{','.join(DEFAULT)})"
+    )
     add("--functions", "NAMES", text)
     add("--prefix", str, "of all names, and the files' name (default: the robot's name)")
     add("--scalar", ("double", "float"), "number type in C", "double")
@@ -109,10 +112,8 @@ def run(options: argparse.Namespace) -> int:
             )
     code = _controller(options) if options.lang == "ros2_control" else _functions(options)
     files = [str(path) for path in code.write(options.output)] if options.output else []
-    lines, data = (
-        list(files),
-        {"name": code.plan.model.name, "language": options.lang, "files": files},
-    )
+    lines = list(files)
+    data = {"name": code.plan.model.name, "language": options.lang, "files": files}
     if options.report:
         counts = code.operations()
         lines += [*([""] if files else []), report_text(counts).rstrip()]
@@ -125,7 +126,10 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
     """The package of a ros2_control controller."""
     for name in ("functions", "link", "symbols", "symbol", "motor"):
         if getattr(options, name):
-            why = "cannot be combined with --lang ros2_control, which chooses the functions of its controller"
+            why = (
+                "cannot be combined with --lang ros2_control, which chooses the functions of its "
+                "controller"
+            )
             raise ArgumentError(why, where=f"--{name}", remedy="Leave it out.")
     if options.scalar != "double":
         why = "must be double for a controller"

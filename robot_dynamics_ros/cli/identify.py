@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--page", action=argparse.BooleanOptionalAction, default=True, help=pages)
     add("--overwrite", None, "replace what an earlier run has written there")
     text = (
-        "with --floating-base: segments by the wrenches of force plates, as of wrenches --external, and no efforts; the table has "
+        "with --floating-base: segments by the wrenches of force plates, as of wrenches "
+        "--external, and no efforts; the table has "
         "the base's pose in root_joint.position.x … root_joint.orientation.w"
     )
     add("--external", "LINK=[-]SOURCE[@FRAME]", text, many=True)
@@ -64,20 +65,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--effort-delay", take.finite, "s by which efforts are late (default: found from the data)")
     add("--confidence", take.positive, "of the intervals", 0.95)
-    text = "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: found from the data)"
+    text = (
+        "expected deviation of the bodies from the URDF; 0.7: a factor of 2 in mass (default: "
+        "found from the data)"
+    )
     add("--spread", take.positive, text)
     text = (
-        "efforts are motor currents, in any unit and sign; torque constants (N m or N at the joint for one unit) are "
+        "efforts are motor currents, in any unit and sign; torque constants (N m or N at the "
+        "joint for one unit) are "
         "found from the URDF's masses, but for the joints whose constant is given"
     )
     add("--currents", "JOINT=CONSTANT", text, nargs="*")
     text = (
-        "with --currents: a load of known mass (kg) on a link, and tables or bags recorded with it, which show the size of "
+        "with --currents: a load of known mass (kg) on a link, and tables or bags recorded with "
+        "it, which show the size of "
         "all torque constants"
     )
     add("--known-load", "LINK=MASS FILE", text, nargs="+")
     text = (
-        "print other estimators beside the result, and the error without each effect; with the commanded positions of each recording "
+        "print other estimators beside the result, and the error without each effect; with the "
+        "commanded positions of each recording "
         "(tables or bags) also instrumental variables and closed-loop output error"
     )
     add("--estimators", input_path, text, nargs="*", metavar="REFERENCE")
@@ -125,7 +132,10 @@ def run(options: argparse.Namespace) -> int:
     recordings = [recorded.read_recording(path, model, options, bag) for path, bag in sources]
     for recording in recordings:
         if 4.0 * options.block > recording.t[-1] - recording.t[0]:
-            text = f"{options.block:g} s is too long for a recording of {recording.t[-1] - recording.t[0]:.3g} s"
+            text = (
+                f"{options.block:g} s is too long for a recording of "
+                f"{recording.t[-1] - recording.t[0]:.3g} s"
+            )
             raise ArgumentError(
                 text, where="--block", remedy="Give a fraction of a second; 0.05 is the default."
             )
@@ -165,7 +175,8 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     if len(options.csv) != 1 or options.bag:
         text = "segments are identified from one table"
         raise ArgumentError(text, where="--external", remedy="Give one file by --csv.")
-    path, unit = options.csv[0], options.time_unit
+    path = options.csv[0]
+    unit = options.time_unit
     file = Path(options.output) / FILES[0]
     take.refuse_to_replace([file], options.overwrite)
     t, q = read_csv_positions(path, body, time_unit=unit)
@@ -191,7 +202,8 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
     head = ["segment", "mass before", "mass", "standard error"]
     print_table(options, head, rows, file=str(file), left=residuals, unseen=results.base.unseen)
     print(
-        "\nremaining moments and forces of the base (N m, N; predicted: of each twelfth from the others):"
+        "\nremaining moments and forces of the base (N m, N; predicted: of each twelfth from the "
+        "others):"
     )
     for name, values in residuals.items():
         print(f"  {name}: {values}")
@@ -212,7 +224,8 @@ def _each(
         identification.identify_each, models[1], recordings, settings, recorded.workers_of(options)
     )
     results = with_count("identifying", "recordings", work)
-    rows, failures = [], {}
+    rows = []
+    failures = {}
     for recording, result, place in zip(recordings, results, places, strict=True):
         if isinstance(result, RobotDynamicsError):
             failures[recording.source] = str(result)
@@ -242,8 +255,11 @@ def _write(
     unseen: list[Recording],
     directory: Path,
 ) -> tuple[list[str], list[Comparison]]:
-    """Write all files of a result; their paths, and comparisons with the recordings that it is not made from."""
-    whole, model = models  # as given, and with joints locked
+    """Write all files of a result; their paths, and comparisons with the recordings that it is not
+    made from.
+    """
+    # as given, and with joints locked
+    whole, model = models
     checks = [identification.compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:

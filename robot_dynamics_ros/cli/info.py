@@ -1,4 +1,6 @@
-"""``robot_dynamics info``: links, masses, centres of mass, inertias, joints, axes and limits of a robot."""
+"""``robot_dynamics info``: links, masses, centres of mass, inertias, joints, axes and limits of a
+robot.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def facts(model: RobotModel) -> dict[str, Any]:
-    """Everything about the robot as plain values: SI units, radians; None for a limit that does not exist.
+    """Everything about the robot as plain values: SI units, radians; None for a limit that does not
+    exist.
 
-    A link's centre of mass is in the link's frame, its inertia about the centre of mass in the link's axes; origin and axis
-    of a joint are in the parent link's and the joint's frame.
+    A link's centre of mass is in the link's frame, its inertia about the centre of mass in the
+    link's axes; origin and axis of a joint are in the parent link's and the joint's frame.
     """
     links = []
     for name in model.link_names:
@@ -84,7 +87,8 @@ def facts(model: RobotModel) -> dict[str, Any]:
 def describe(data: dict[str, Any]) -> str:
     """The facts as two tables for people."""
     paragraphs = [
-        f"{data['name']}: {data['degrees_of_freedom']} degrees of freedom, {len(data['links'])} links, "
+        f"{data['name']}: {data['degrees_of_freedom']} degrees of freedom, {len(data['links'])} "
+        "links, "
         f"{data['mass']:.6g} kg, root {data['root']!r}",
         _joints(data["joints"]),
         "mass in kg; centre of mass in the link's frame, m; inertia about it, link axes, kg m^2",

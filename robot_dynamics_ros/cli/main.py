@@ -1,5 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The ``robot_dynamics`` command: one subcommand a module, imported only when it is used; it ends with :data:`EXIT_CODES`."""
+"""The ``robot_dynamics`` command: one subcommand a module, imported only when it is used; it ends
+with :data:`EXIT_CODES`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.signals import Terminated, ending, ending_signals
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-#: Name → one line of help.  The module of that name has ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
+# : Name → one line of help.  The module of that name has ``add_arguments(parser)`` and
+# ``run(arguments) -> exit code``.
 COMMANDS = {
     "commission": "from a new arm to a tuned one: finds mistakes before the arm moves, then chooses gains",
     "demo": "simulator and controller in two processes follow a trajectory",
@@ -69,10 +72,13 @@ def _module(command: str) -> ModuleType:
 
 
 def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser; ``load`` names the commands whose arguments are needed (their modules are imported)."""
+    """The parser; ``load`` names the commands whose arguments are needed (their modules are
+    imported).
+    """
     parser = _Parser(
         prog="robot_dynamics",
-        description="Dynamics, control and simulation of any robot with a URDF. The robot is the first argument of every "
+        description="Dynamics, control and simulation of any robot with a URDF. The robot is the "
+        "first argument of every "
         "command: robot_dynamics COMMAND ROBOT [options].",
         epilog="exit codes: "
         + "; ".join(f"{code} {text}" for code, text in EXIT_CODES.items())
@@ -96,7 +102,8 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # NumPy is not loaded yet; the threads of its BLAS would spend more on waiting for each other than small matrices take
+    # NumPy is not loaded yet; the threads of its BLAS would spend more on waiting for each other
+    # than small matrices take
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with ending_signals():
@@ -203,7 +210,9 @@ def _findings(options: argparse.Namespace) -> Iterator[None]:
 
 
 def _complete() -> None:
-    """Tab completion (``eval "$(register-python-argcomplete robot_dynamics)"``); ends the process."""
+    """Tab completion (``eval "$(register-python-argcomplete robot_dynamics)"``); ends the
+    process.
+    """
     try:
         import argcomplete
     except ImportError:

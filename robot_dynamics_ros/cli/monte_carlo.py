@@ -1,4 +1,6 @@
-"""``robot_dynamics monte_carlo``: a motion under a law, on many robots that differ at random from their description."""
+"""``robot_dynamics monte_carlo``: a motion under a law, on many robots that differ at random from
+their description.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())
     print(
-        f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, spreads {shares}"
+        f"{model.name}: {options.runs} robots, {motion.duration:.3g} s each under {options.law}, "
+        f"spreads {shares}"
     )
     batch = partial(
         monte_carlo, model, experiment, runs=options.runs, seed=options.seed, spread=spread

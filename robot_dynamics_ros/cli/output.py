@@ -1,4 +1,6 @@
-"""Output of the commands: results on standard output, as text or JSON; all else on standard error."""
+"""Output of the commands: results on standard output, as text or JSON; all else on standard
+error.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,15 @@ from typing import Any, TextIO, TypeVar
 from robot_dynamics_ros.cli.arguments import option
 
 _T = TypeVar("_T")
-_RED, _YELLOW, _BOLD = "\x1b[31m", "\x1b[33m", "\x1b[1m"
-_WIDTH = 30  # of a progress bar
-_stdout: TextIO | None = None  # the true one, while --json keeps it for the document
-_silent = False  # whether there are no progress and no remarks (--quiet)
+_RED = "\x1b[31m"
+_YELLOW = "\x1b[33m"
+_BOLD = "\x1b[1m"
+# of a progress bar
+_WIDTH = 30
+# the true one, while --json keeps it for the document
+_stdout: TextIO | None = None
+# whether there are no progress and no remarks (--quiet)
+_silent = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def settings(options: argparse.Namespace) -> Iterator[None]:
     """Print as the options ask for, for as long as the block lasts."""
     global _stdout, _silent
-    log, handler = logging.getLogger("robot_dynamics_ros"), logging.StreamHandler(sys.stderr)
-    before, _silent = _silent, options.quiet
+    log = logging.getLogger("robot_dynamics_ros")
+    handler = logging.StreamHandler(sys.stderr)
+    before = _silent
+    _silent = options.quiet
     with ExitStack() as stack:
         stack.callback(log.removeHandler, handler)
         if options.verbose:
@@ -48,15 +57,19 @@ def settings(options: argparse.Namespace) -> Iterator[None]:
         try:
             yield
         finally:
-            _stdout, _silent = None, before
+            _stdout = None
+            _silent = before
 
 
 def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
-    """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as null)."""
+    """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as
+    null).
+    """
     if options.json:
+        # NumPy must not be imported before Ctrl-C is handled
         from robot_dynamics_ros.arrays import (
             plain,
-        )  # NumPy must not be imported before Ctrl-C is handled
+        )
 
         print(
             json.dumps(plain(data), indent=2, ensure_ascii=False, default=str),
@@ -67,10 +80,14 @@ def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> N
 
 
 class Progress:
-    """Shows the share of a computation that is done; on standard error if not given.  Use as a context manager."""
+    """Shows the share of a computation that is done; on standard error if not given.
+
+    Use as a context manager.
+    """
 
     def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
-        self._label, self._total = label, max(total, 1e-300)
+        self._label = label
+        self._total = max(total, 1e-300)
         self._stream = stream if stream is not None else sys.stderr
         self._silent = _silent
         self._moving = self._stream.isatty() and not _silent
@@ -136,7 +153,9 @@ class Figure(str):
 
 
 def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading left out."""
+    """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading
+    left out.
+    """
     keys = [
         re.sub(
             r"[^a-z0-9]+", "_", word.lower().replace("±", "error of").replace("%", "percent")

@@ -14,7 +14,9 @@ from robot_dynamics_ros.cli.signals import held_back
 
 
 class NodeProcess:
-    """One node in a process of its own, its output in a file; ``environment`` is added to that of this process."""
+    """One node in a process of its own, its output in a file; ``environment`` is added to that of
+    this process.
+    """
 
     def __init__(
         self,
@@ -23,15 +25,18 @@ class NodeProcess:
         log: Path,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.name, self.log = name, log
-        with held_back(), open(log, "wb") as output:  # once it runs, it is known to us
+        self.name = name
+        self.log = log
+        # once it runs, it is known to us
+        with held_back(), open(log, "wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "robot_dynamics_ros.ros.main", name, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
-                start_new_session=True,  # Ctrl-C reaches this process only, which then stops its children in order
+                # Ctrl-C reaches this process only, which then stops its children in order
+                start_new_session=True,
             )
 
     @property
@@ -62,7 +67,8 @@ class NodeProcess:
 
     def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> int:
         """Ask it to stop, wait, kill it if it does not; its exit code."""
-        with held_back():  # a second Ctrl-C must not leave it running
+        # a second Ctrl-C must not leave it running
+        with held_back():
             self.send(number)
             code = self.wait(timeout)
             if code is None:

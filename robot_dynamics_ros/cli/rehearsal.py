@@ -1,4 +1,6 @@
-"""A motion run offline, the node's controller and the simulator's plant in lockstep: on one robot, or on many."""
+"""A motion run offline, the node's controller and the simulator's plant in lockstep: on one robot,
+or on many.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,21 @@ from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR
 from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.simulation.tracking import follow
 
-SETTLING = 3.0  # s after the motion, as the demonstration with nodes waits
-_PERIOD = 4e-3  # s: 250 Hz, as slow as arms are led
+# s after the motion, as the demonstration with nodes waits
+SETTLING = 3.0
+# s: 250 Hz, as slow as arms are led
+_PERIOD = 4e-3
 HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 
 
 @dataclass(eq=False)
 class Rehearsal:
-    """Result of a rehearsal: the run, (N, n) where the joints should have been, what the guards of the controller met, why it stopped for
-    good (``""``: it did not), and its settings besides the defaults.
+    """Result of a rehearsal: the run, (N, n) where the joints should have been, what the guards of
+    the controller met, why it stopped for good (``""``: it did not), and its settings besides the
+    defaults.
 
-    ``error``: (N, n) reference minus position; ``goal_error``: (n,) distance from the goal at the end; ``arrived``: every joint is within the
+    ``error``: (N, n) reference minus position; ``goal_error``: (n,) distance from the goal at the
+        end; ``arrived``: every joint is within the
     tolerance then (rad or m), and stands.
     """
 
@@ -52,33 +58,48 @@ class Rehearsal:
     def __post_init__(self) -> None:
         self.error = self.reference - self.run.q
         self.goal_error = np.abs(self.error[-1])
-        near, still = (
-            self.goal_error <= self.tolerance,
-            np.abs(self.run.v[-1]).max(initial=0.0) < 0.05,
-        )
+        near = self.goal_error <= self.tolerance
+        still = np.abs(self.run.v[-1]).max(initial=0.0) < 0.05
         self.arrived = bool(near.all() and still)
 
     def reason(self) -> str:
         """Why the robot has not arrived, and what to do about it; ``""`` if it has."""
         if self.arrived:
             return ""
-        model, run = self.run.model, self.run
+        model = self.run.model
+        run = self.run
         i = int(np.argmax(self.goal_error))
         name = model.joint_names[i]
         at_limit = np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]
         if at_limit and not self.counts.get("overspeed"):
-            return f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more --duration"
+            return (
+                f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more "
+                "--duration"
+            )
         if self.fault:
             return self.fault
         goal = self.reference[-1, i]
         if min(goal - model.lower[i], model.upper[i] - goal) < GuardSettings().position_margin:
-            return f"{name}: the goal is at the position limit, where the guards brake; allow it with --tolerance"
-        friction, rejected = model.friction[i], Robustness().rejected_effort * model.effort_limit[i]
+            return (
+                f"{name}: the goal is at the position limit, where the guards brake; allow it "
+                "with --tolerance"
+            )
+        friction = model.friction[i]
+        rejected = Robustness().rejected_effort * model.effort_limit[i]
         if friction > rejected:
-            return f"{name}: friction of {friction:g} holds it, and feedback overcomes {rejected:g}: see robustness.rejected_effort"
+            return (
+                f"{name}: friction of {friction:g} holds it, and feedback overcomes "
+                f"{rejected:g}: see robustness.rejected_effort"
+            )
         if self.counts.get("velocity_limit"):
-            return f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more --duration"
-        return f"{name}: {self.goal_error[i]:.2g} from the goal; allow it with --tolerance, or give the law more stiffness"
+            return (
+                f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more "
+                "--duration"
+            )
+        return (
+            f"{name}: {self.goal_error[i]:.2g} from the goal; allow it with --tolerance, or give "
+            "the law more stiffness"
+        )
 
 
 def rehearse(
@@ -92,17 +113,26 @@ def rehearse(
     integrator: str = DEFAULT_INTEGRATOR,
     progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
-    """Follow ``motion`` from where it starts, arguments as for :func:`~robot_dynamics_ros.simulation.tracking.follow`.
+    """Follow ``motion`` from where it starts, arguments as for
+    :func:`~robot_dynamics_ros.simulation.tracking.follow`.
 
-    A robot without rotors that is lost with those that the controller assumes follows it once more without them.
+    A robot without rotors that is lost with those that the controller assumes follows it once more
+    without them.
     """
     length = motion.duration + SETTLING if duration is None else duration
 
     def attempt(robustness: Robustness | None, remark: str = "") -> Rehearsal:
         run, controller = follow(
-            model, model, motion, law=law, dt=dt, duration=length, integrator=integrator, robustness=robustness,
+            model,
+            model,
+            motion,
+            law=law,
+            dt=dt,
+            duration=length,
+            integrator=integrator,
+            robustness=robustness,
             progress=progress,
-        )  # fmt: skip
+        )
         return Rehearsal(
             run, motion.at(run.t), tolerance, controller.counts, controller.fault, remark
         )
@@ -121,7 +151,9 @@ def rehearse(
 
 
 def all_robots() -> list[tuple[str, Path]]:
-    """Name and file of the robots that ship with the package, and of example-robot-data where that is installed."""
+    """Name and file of the robots that ship with the package, and of example-robot-data where that
+    is installed.
+    """
     robots = [(name, robot_path(name)) for name in robot_names()]
     try:
         files = metadata.files("example-robot-data") or []

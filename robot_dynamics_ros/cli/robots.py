@@ -32,14 +32,18 @@ TOPIC = "robot_description"
 def add_robot(
     parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True
 ) -> None:
-    """The argument ``robot``, to be given if it is ``required`` and has no default; and the options about it."""
+    """The argument ``robot``, to be given if it is ``required`` and has no default; and the options
+    about it.
+    """
     robot = parser.add_argument(
         "robot",
         metavar="ROBOT",
         nargs=None if required and default is None else "?",
         default=default,
-        help="a file (URDF, xacro, MJCF), the name of a robot that ships with the package, - for standard input, or "
-        "robot_description (/NAMESPACE/robot_description) for the one that runs; xacro arguments may follow: "
+        help="a file (URDF, xacro, MJCF), the name of a robot that ships with the package, - for "
+        "standard input, or "
+        "robot_description (/NAMESPACE/robot_description) for the one that runs; xacro arguments "
+        "may follow: "
         "arm.xacro tool:=gripper" + (f" (default: {default})" if default else ""),
     )
     robot.completer = complete_robot  # type: ignore[attr-defined]
@@ -63,7 +67,10 @@ def add_robot(
         "a mass in kg fixed to a link, at a point of its frame in m",
         many=True,
     )
-    text = "a frame such as a tool centre point, named wherever a link is, m and rad in the link's frame"
+    text = (
+        "a frame such as a tool centre point, named wherever a link is, m and rad in the link's "
+        "frame"
+    )
     add("--frame", "NAME=LINK:X,Y,Z[,R,P,Y]", text, many=True)
     add(
         "--srdf",
@@ -72,7 +79,8 @@ def add_robot(
         metavar="FILE",
     )
     text = (
-        "physically impossible inertias of links: refused, taken as they are with a warning, or given the nearest possible "
+        "physically impossible inertias of links: refused, taken as they are with a warning, or "
+        "given the nearest possible "
         "inertia"
     )
     add("--inertia-check", INERTIA_POLICIES, text, DEFAULT_POLICY)
@@ -82,7 +90,8 @@ def add_robot(
 def complete_robot(prefix: str, **_context: object) -> Iterable[str]:
     """Names and files that begin with ``prefix``, for tab completion."""
     names = [name for name in (*robot_names(), TOPIC) if name.startswith(prefix)]
-    from argcomplete.completers import FilesCompleter  # it is what asks
+    # it is what asks
+    from argcomplete.completers import FilesCompleter
 
     return [*names, *FilesCompleter(("urdf", "xacro", "xml"))(prefix)]
 
@@ -91,13 +100,19 @@ def complete_robot(prefix: str, **_context: object) -> Iterable[str]:
 class NamedRobot:
     """A robot that was asked for."""
 
-    model: RobotModel  # with everything that was asked for
-    path: Path | None  # its file; None if it came from standard input or a topic
-    named: str  # words that name it again, xacro arguments included; "" if there are none
-    plain: bool  # whether the file alone gives the model (gravity and inertia check aside)
+    # with everything that was asked for
+    model: RobotModel
+    # its file; None if it came from standard input or a topic
+    path: Path | None
+    # words that name it again, xacro arguments included; "" if there are none
+    named: str
+    # whether the file alone gives the model (gravity and inertia check aside)
+    plain: bool
 
     def file_for_nodes(self, directory: Path) -> str:
-        """A file from which a node can load the same robot: its own, or a URDF written to ``directory``."""
+        """A file from which a node can load the same robot: its own, or a URDF written to
+        ``directory``.
+        """
         if self.plain and self.named:
             return self.named
         path = directory / "robot.urdf"
@@ -112,7 +127,8 @@ def load_model(options: argparse.Namespace) -> RobotModel:
 
 def load_named(options: argparse.Namespace) -> NamedRobot:
     """The robot of the options of :func:`add_robot`, and where it came from."""
-    text, words = options.robot, getattr(options, "xacro_arguments", {})
+    text = options.robot
+    words = getattr(options, "xacro_arguments", {})
     path: Path | None = None
     source: str | bytes
     named = ""
@@ -139,10 +155,8 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
     )
     for payload in options.payload:
         model = _with_payload(model, payload)
-    form, remedy = (
-        "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]",
-        f"For example tcp={model.link_names[-1]}:0,0,0.1.",
-    )
+    form = "NAME=LINK or NAME=LINK:X,Y,Z[,R,P,Y]"
+    remedy = f"For example tcp={model.link_names[-1]}:0,0,0.1."
     for name, place in pairs(options.frame, form, "--frame", remedy).items():
         frame = frame_argument(model, place, "--frame")
         link, pose = (frame, None) if isinstance(frame, str) else (frame.link, frame.pose)
@@ -156,7 +170,9 @@ def load_named(options: argparse.Namespace) -> NamedRobot:
 
 
 def without_other_joints(model: RobotModel, profile: ArmProfile) -> RobotModel:
-    """The robot with the joints locked, where they are at first, that something else than the arm's driver commands."""
+    """The robot with the joints locked, where they are at first, that something else than the arm's
+    driver commands.
+    """
     positions = dict(zip(model.joint_names, model.initial_configuration(), strict=True))
     locked = {name: positions[name] for name in profile.elsewhere if name in positions}
     return model.lock(list(locked), locked) if locked else model
@@ -168,7 +184,10 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
         return model.configuration(words[0], where=where)
     if len(words) != model.nq or any(isinstance(word, str) for word in words):
         problem = f"expected {model.nq} numbers, or the name of a configuration, got {len(words)}"
-        remedy = f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, initial and zero."
+        remedy = (
+            f"The joints are {', '.join(model.joint_names[:20])}; names are those of --srdf, "
+            "initial and zero."
+        )
         raise ArgumentError(problem, where=where, remedy=remedy)
     return np.array(words, dtype=float)
 
@@ -196,7 +215,8 @@ def _standard_input() -> bytes:
 
 
 def _with_payload(model: RobotModel, text: str) -> RobotModel:
-    form = re.fullmatch(r"(.+):([^:,]+)(?::([^:,]+,[^:,]+,[^:,]+))?", text)  # names may hold colons
+    # names may hold colons
+    form = re.fullmatch(r"(.+):([^:,]+)(?::([^:,]+,[^:,]+,[^:,]+))?", text)
     try:
         link, *rest = form.groups("0,0,0") if form else ("", "nan", "")
         mass, *com = numbers(",".join(rest), 4)
@@ -204,7 +224,10 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
             raise ValueError
     except ValueError:
         problem = f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}"
-        remedy = f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point in m."
+        remedy = (
+            f"For example {model.link_names[-1]}:2.5:0,0,0.1, with the mass in kg and the point "
+            "in m."
+        )
         raise ArgumentError(problem, where="--payload", remedy=remedy) from None
     names = chain(["payload"], (f"payload_{i}" for i in count(2)))
     return model.attach(

@@ -1,4 +1,6 @@
-"""SIGINT, SIGTERM and SIGHUP end a command in order: children are stopped, files closed, no traceback."""
+"""SIGINT, SIGTERM and SIGHUP end a command in order: children are stopped, files closed, no
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,17 @@ from typing import Any
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-#: Signals so soon after one that is being obeyed mean the same, and must not cut short what it has begun, s.
+# : Signals so soon after one that is being obeyed mean the same, and must not cut short what it has
+# begun, s.
 PATIENCE = 1.0
 _raised = -math.inf
 _ending: KeyboardInterrupt | None = None
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, raised where the program is, as Python does with SIGINT; the exit ``code`` tells a shell of it."""
+    """SIGTERM or SIGHUP, raised where the program is, as Python does with SIGINT; the exit ``code``
+    tells a shell of it.
+    """
 
     def __init__(self, number: int) -> None:
         self.code = 128 + number
@@ -45,7 +50,8 @@ def ending() -> bool:
 
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[dict[int, Any]]:
-    """Handle the signals for as long as the block lasts; the value is what is put back then, of each.
+    """Handle the signals for as long as the block lasts; the value is what is put back then, of
+    each.
 
     Without effect outside the main thread.  A SIGHUP that is ignored stays so (``nohup``).
     """
@@ -63,9 +69,11 @@ def handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[dict
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """Turn the signals into exceptions.  A block that one has ended leaves all ignored: the process is about to end.
+    """Turn the signals into exceptions.  A block that one has ended leaves all ignored: the process
+    is about to end.
 
-    An import in C may turn the exception into an ImportError: any error after a signal means the signal.
+    An import in C may turn the exception into an ImportError: any error after a signal means the
+    signal.
     """
     global _ending
     _ending = None
@@ -82,11 +90,15 @@ def ending_signals() -> Iterator[None]:
 
 @contextmanager
 def _nothing_lost() -> Iterator[None]:
-    """Raise again what Python drops: exceptions in finalizers and in weak references' callbacks, as every import has some."""
-    if not hasattr(signal, "setitimer"):  # Windows
+    """Raise again what Python drops: exceptions in finalizers and in weak references' callbacks, as
+    every import has some.
+    """
+    # Windows
+    if not hasattr(signal, "setitimer"):
         yield
         return
-    hook, lost = sys.unraisablehook, [KeyboardInterrupt()]
+    hook = sys.unraisablehook
+    lost = [KeyboardInterrupt()]
 
     def note(unraisable: sys.UnraisableHookArgs) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
@@ -110,7 +122,9 @@ def _nothing_lost() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """The signals wait until the block is through; for starting and stopping children, which must not be cut short."""
+    """The signals wait until the block is through; for starting and stopping children, which must
+    not be cut short.
+    """
     came: list[int] = []
     try:
         with handled(lambda number, _frame: came.append(number)) as before:

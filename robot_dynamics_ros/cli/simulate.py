@@ -1,4 +1,6 @@
-"""``robot_dynamics simulate``: a robot, a start, a law and a motion, a duration; a table, a picture, data, a replay."""
+"""``robot_dynamics simulate``: a robot, a start, a law and a motion, a duration; a table, a
+picture, data, a replay.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     go("--tour", None, "visit waypoints at random within the limits, as the demo does")
     go("--trajectory", input_path, "follow a table: t, <joint>.position", metavar="CSV")
     add_time_unit(parser)
-    text = "control law (default with a motion: computed_torque as the node has it; without: none, the robot falls)"
+    text = (
+        "control law (default with a motion: computed_torque as the node has it; without: none, "
+        "the robot falls)"
+    )
     add("--law", ("none", *LAWS), text)
     add("--duration", take.positive, "s (default: the motion and a second; 2 without a motion)")
     add("--dt", take.positive, "control period and step, s", DEFAULT_STEP)
@@ -86,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
     model = load_model(options)
     if options.bag and model.nq != model.nv:
-        text, remedy = "joint states cannot tell of floating joints", "Use --csv or --html."
+        text = "joint states cannot tell of floating joints"
+        remedy = "Use --csv or --html."
         raise ArgumentError(text, where="--bag", got=options.bag, remedy=remedy)
     q0 = _start(model, options)
     v0 = np.array(options.velocity or [0.0] * model.nv)
@@ -118,7 +124,9 @@ def run(options: argparse.Namespace) -> int:
         )
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
     take.check_count(length / options.dt, "steps", "--duration, --dt")
-    arrived, reason, reference = True, "", None
+    arrived = True
+    reason = ""
+    reference = None
     how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
         loops = (
@@ -135,18 +143,22 @@ def run(options: argparse.Namespace) -> int:
         rehearsed = with_progress(
             "simulating", lambda tell: rehearse(model, motion, progress=tell, **how)
         )
-        done, reference = rehearsed.run, rehearsed.reference
+        done = rehearsed.run
+        reference = rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)
         if length >= motion.duration:
-            arrived, reason = rehearsed.arrived, rehearsed.reason()
+            arrived = rehearsed.arrived
+            reason = rehearsed.reason()
     _report(options, done, reference, arrived, reason)
     _write(options, done, reference)
     return 0 if arrived else 1
 
 
 def _start(model: RobotModel, options: argparse.Namespace) -> Array:
-    """Where it starts: --start, else the initial configuration; with a motion, where the robot can bear its weight."""
+    """Where it starts: --start, else the initial configuration; with a motion, where the robot can
+    bear its weight.
+    """
     start = configuration_argument(model, options.start or ["initial"], "--start")
     if options.start is None:
         unset = [
@@ -213,7 +225,8 @@ def _report(
     rows = []
     for name in model.joint_names:
         kind = model.joint(name).type
-        i, k = model.q_slice(name).start, model.v_slice(name)
+        i = model.q_slice(name).start
+        k = model.v_slice(name)
         row = [
             name,
             *(Figure.of(x, ".4f") if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i])),
@@ -227,7 +240,10 @@ def _report(
             ]
         rows.append(row)
     span, (before, *_, after) = float(done.t[-1] - done.t[0]), done.energy
-    text = f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {before:.6g} J to {after:.6g} J"
+    text = (
+        f"{model.name}: {span:g} s in {len(done.t) - 1} steps, energy {before:.6g} J to "
+        f"{after:.6g} J"
+    )
     if reference is not None:
         text += "\narrived" if arrived else f"\nNOT ARRIVED: {reason}"
     data = {"name": model.name, "duration": span, "energy": [before, after]}

@@ -1,4 +1,6 @@
-"""Recordings on the command line: any number of bags and tables, read alike by every command that takes them."""
+"""Recordings on the command line: any number of bags and tables, read alike by every command that
+takes them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _SHOWN = 10
 
 
 def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
-    """The options ``--bag --csv --topic --measured-effort --arm --bad-rows --times --time-unit``; see :func:`given_recordings`."""
+    """The options ``--bag --csv --topic --measured-effort --arm --bad-rows --times --time-unit``;
+    see :func:`given_recordings`.
+    """
     add = partial(option, parser)
     text = "mcap files, rosbag2 directories or ROS 1 bags with joint states"
     add("--bag", input_path, text, many=True, nargs="+", metavar="FILE")
@@ -67,7 +71,9 @@ def add_time_unit(parser: argparse.ArgumentParser) -> None:
 
 
 def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
-    """The paths of ``--bag``, then of ``--csv``, each with whether it is a bag; an error if there is none."""
+    """The paths of ``--bag``, then of ``--csv``, each with whether it is a bag; an error if there
+    is none.
+    """
     sources = [(path, True) for path in options.bag] + [(path, False) for path in options.csv]
     if not sources:
         raise ArgumentError(
@@ -77,7 +83,9 @@ def given_recordings(options: argparse.Namespace) -> list[tuple[str, bool]]:
 
 
 def output_directories(sources: list[tuple[str, bool]], output: Path) -> list[Path]:
-    """A directory for each recording: ``output`` for one, directories of their names in it for several."""
+    """A directory for each recording: ``output`` for one, directories of their names in it for
+    several.
+    """
     if len(sources) == 1:
         return [output]
     names: list[str] = []
@@ -117,7 +125,9 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
 def read_recording(
     path: str, model: RobotModel, options: argparse.Namespace, bag: bool | None = None
 ) -> Recording:
-    """Read one, a bag or a table by its name if not said; efforts are the motors', see :func:`meaning_of_efforts`."""
+    """Read one, a bag or a table by its name if not said; efforts are the motors', see
+    :func:`meaning_of_efforts`.
+    """
     bag = is_bag(path) if bag is None else bag
     read, own = (
         (read_bag, {"topic": options.topic})
@@ -141,7 +151,9 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
 def read_external(
     text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto"
 ) -> ExternalWrench:
-    """A wrench recorded beside a recording, ``LINK=[-]SOURCE[@FRAME]``; the time unit is that of tables."""
+    """A wrench recorded beside a recording, ``LINK=[-]SOURCE[@FRAME]``; the time unit is that of
+    tables.
+    """
     link, equals, rest = text.partition("=")
     source, _, frame = rest.partition("@")
     sign, source = (-1.0, source[1:]) if source.startswith("-") else (1.0, source)

@@ -1,4 +1,6 @@
-"""``robot_dynamics view``: a robot in a browser, standing, from a recording, or live; pictures, films and pages."""
+"""``robot_dynamics view``: a robot in a browser, standing, from a recording, or live; pictures,
+films and pages.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +174,8 @@ def _live(options: argparse.Namespace) -> int:
     ]
     if options.robot is not None:
         parameters.append(f"robot_description_file:={load_named(options).named}")
-    if options.seconds is not None:  # the node ends in order on SIGINT, and on nothing else
+    # the node ends in order on SIGINT, and on nothing else
+    if options.seconds is not None:
         end = threading.Timer(options.seconds, os.kill, (os.getpid(), signal.SIGINT))
         end.daemon = True
         end.start()

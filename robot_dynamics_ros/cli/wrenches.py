@@ -82,8 +82,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "joint",
     )
     text = (
-        "a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column names of the table, "
-        "or a table of its own; - where the robot's push on the surroundings was measured; FRAME as above (default: "
+        "a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column "
+        "names of the table, "
+        "or a table of its own; - where the robot's push on the surroundings was measured; FRAME "
+        "as above (default: "
         "the messages' frame, the link for columns)"
     )
     add("--external", "LINK=[-]SOURCE[@FRAME]", text, many=True)
@@ -91,7 +93,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--uncertainty", None, "standard errors of efforts and wrenches, from the recording's noise"
     )
     add("--balance", "JOINT", "write the parts of this joint's wrench, too", "")
-    text = "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link before the joint)"
+    text = (
+        "link, world or LINK:X,Y,Z[,R,P,Y] from which the parts are seen (default: the link "
+        "before the joint)"
+    )
     add("--observer", "FRAME", text, "")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
     add("--order", take.at_least_one, "order of the local polynomials", ORDER)
@@ -137,17 +142,16 @@ def run(options: argparse.Namespace) -> int:
     )
     sources = recorded.given_recordings(options)
     paths = recorded.output_directories(sources, Path(options.output))
-    files = [name for word in formats for name in _FILES[word]]  # what is not written anew stays
+    # what is not written anew stays
+    files = [name for word in formats for name in _FILES[word]]
     take.refuse_to_replace([path / name for path in paths for name in files], options.overwrite)
     lines = []
     for (recording, history), directory in zip(
         _computed(options, model, settings, sources), paths, strict=True
     ):
         if history.bad and options.bad_rows == "refuse":
-            text, remedy = (
-                "row {0.number}: {0.why}",
-                "Correct the recording, or have bad rows skipped.",
-            )
+            text = "row {0.number}: {0.why}"
+            remedy = "Correct the recording, or have bad rows skipped."
             raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
         for old in (directory / name for name in files):
             if old.is_dir():
@@ -174,7 +178,9 @@ def _computed(
     settings: Settings,
     sources: list[tuple[str, bool]],
 ) -> Iterator[tuple[Recording, WrenchHistory]]:
-    """The recordings, each with its wrenches: one after the other, or all by the workers that are asked for."""
+    """The recordings, each with its wrenches: one after the other, or all by the workers that are
+    asked for.
+    """
 
     def read(path: str, bag: bool) -> Recording:
         recording = recorded.read_recording(path, model, options, bag)

@@ -1,4 +1,6 @@
-"""Commissioning: compare what a new arm says with what its equations say, step by step, and name the mistake."""
+"""Commissioning: compare what a new arm says with what its equations say, step by step, and name
+the mistake.
+"""
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Bounds, Command, Record, StepRunner
 from robot_dynamics_ros.commissioning.findings import (

@@ -1,7 +1,9 @@
 """Steps on an arm: within announced bounds, and with an end at which the arm stands.
 
-A step is a generator: it yields a :class:`Command` and receives the :class:`ArmState` that follows, so that it reads from top
-to bottom like the motion itself.  :class:`StepRunner` carries it out on anything that can read and send.
+A step is a generator: it yields a :class:`Command` and receives the :class:`ArmState` that follows,
+    so that it reads from top
+to bottom like the motion itself.  :class:`StepRunner` carries it out on anything that can read and
+send.
 """
 
 from __future__ import annotations
@@ -34,22 +36,34 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SLACK = 0.02  # rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1 rad
-SLOW = 0.06  # Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth
-SILENCE = 1.0  # s of unusable states after which a stop waits no longer
-MISSED = 25  # Looks in vain for a state, after which a stop waits no longer for one
-STOPPING = 3.0  # s, longest stop
-STILL = 0.004  # Share of the velocity limit below which a joint counts as standing
-QUIET = 25  # States at rest after which an arm stands
+# rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1
+# rad
+SLACK = 0.02
+# Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth
+SLOW = 0.06
+# s of unusable states after which a stop waits no longer
+SILENCE = 1.0
+# Looks in vain for a state, after which a stop waits no longer for one
+MISSED = 25
+# s, longest stop
+STOPPING = 3.0
+# Share of the velocity limit below which a joint counts as standing
+STILL = 0.004
+# States at rest after which an arm stands
+QUIET = 25
 BEFORE = 20
-"""States that are read before anything is sent: the noise of speeds from positions, and the place at the start."""
-FALLEN = 3e-3  # rad, that a joint may move before anything is sent
-GENTLE, PATIENT = (
-    8.0,
-    0.03,
-)  # rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
+"""States that are read before anything is sent: the noise of speeds from positions, and the place
+at the start.
+"""
+# rad, that a joint may move before anything is sent
+FALLEN = 3e-3
+# rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
+GENTLE = 8.0
+PATIENT = 0.03
 LIGHT = 2.0
-"""Largest inertia that is assumed of a joint without a known rotor, over that of its links: more would ring if it has none."""
+"""Largest inertia that is assumed of a joint without a known rotor, over that of its links: more
+would ring if it has none.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +134,8 @@ class Bounds:
 class Command:
     """(n,) efforts, N m or N, and what is announced from now on; ``None``: as before.
 
-    With ``hold`` it is the last one for a while: what held the arm before holds it again, until a command follows without it.
+    With ``hold`` it is the last one for a while: what held the arm before holds it again, until a
+    command follows without it.
     """
 
     effort: Array
@@ -129,7 +144,8 @@ class Command:
 
 
 T = TypeVar("T")
-StepMotion = Generator[Command, ArmState, T]  # A step in motion, and its result
+# A step in motion, and its result
+StepMotion = Generator[Command, ArmState, T]
 
 
 @dataclass(eq=False)
@@ -168,7 +184,9 @@ class Record:
         self.command.append(command)
 
     def arrays(self, first: int = 0) -> tuple[Array, Array, Array, Array]:
-        """(k,) times and (k, n) positions, velocities and commands from the state with number ``first`` on."""
+        """(k,) times and (k, n) positions, velocities and commands from the state with number
+        ``first`` on.
+        """
         rows = (self.t, self.q, self.v, self.command)
         return tuple(np.array(row[first:]) for row in rows)  # type: ignore[return-value]
 
@@ -179,8 +197,9 @@ def gentle_controller(
     q: Array,
     rotors: Mapping[str, float] | None = None,
 ) -> JointController:
-    """A controller for an arm of which little is known, used at (n,) rad or m: slow, and patient with its delay; ``rotors`` are inertias,
-    kg m² or kg, of joints where they have been seen."""
+    """A controller for an arm of which little is known, used at (n,) rad or m: slow, and patient
+    with its delay; ``rotors`` are inertias, kg m² or kg, of joints where they have been seen.
+    """
     robust = Robustness(bandwidth=GENTLE, delay=PATIENT)
     most = LIGHT * least_inertia(model, q)
     assumed = usual_rotors(model)
@@ -199,14 +218,15 @@ class StepRunner:
     Args:
         arm: the arm.
         model: its description.
-        options: who compensates gravity, and the safe command, which is sent last: ``"zero"``, or ``"gravity"``, the effort that
-            held the arm (the default here).
+        options: who compensates gravity, and the safe command, which is sent last: ``"zero"``, or
+            ``"gravity"``, the effort that held the arm (the default here).
         stop: asked at every state whether to stop.
 
     Attributes:
         record: of the present or last step.
         options: as given.
-        period, position_noise: s between joint states, and (n,) rad or m, standard deviation, once a step has begun.
+        period, position_noise: s between joint states, and (n,) rad or m, standard deviation, once
+            a step has begun.
     """
 
     def __init__(
@@ -216,14 +236,19 @@ class StepRunner:
         options: ControllerOptions | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.arm, self.model, self.stop = arm, model, stop
+        self.arm = arm
+        self.model = model
+        self.stop = stop
         self.options = options or ControllerOptions(safe_command="gravity")
         self.record = Record()
-        self.period, self.position_noise = math.nan, np.zeros(model.nv)
+        self.period = math.nan
+        self.position_noise = np.zeros(model.nv)
         self._holding: JointController | None = None
         self._still = STILL * speed_limit(model)
         self._newest: deque[ArmState] = deque(maxlen=6)
-        self._noise, self._proven, self._held = np.zeros(model.nv), False, False
+        self._noise = np.zeros(model.nv)
+        self._proven = False
+        self._held = False
 
     def weight(self, q: Array) -> Array:
         """(n,) effort against gravity that a command has to have."""
@@ -236,18 +261,22 @@ class StepRunner:
 
         Args:
             motion: makes the generator from the first state.
-            open_to: what may be wrong of the commands of the weight: 1: their signs, too; 0.5: gravity may be compensated twice;
-                0: nothing.
+            open_to: what may be wrong of the commands of the weight: 1: their signs, too; 0.5:
+                gravity may be compensated twice; 0: nothing.
 
         Returns:
             The result of the step; ``None`` if it was stopped: ``record.stopped`` says why.
 
         Raises:
-            ArgumentError: nothing is proven, and the weight of the arm acts too much where it stands.
+            ArgumentError: nothing is proven, and the weight of the arm acts too much where it
+                stands.
         """
-        self.record, self._proven, self._held = Record(), not open_to, False
+        self.record = Record()
+        self._proven = not open_to
+        self._held = False
         self._newest.clear()
-        result, bounds = None, None
+        result = None
+        bounds = None
         self.arm.begin()
         state = self._look()
         if state is None:
@@ -276,7 +305,8 @@ class StepRunner:
                 state = following
                 command = steps.send(state)
         except StopIteration as end:
-            result, why = end.value, ""
+            result = end.value
+            why = ""
         except BaseException:
             self._halt(bounds)
             raise
@@ -286,10 +316,12 @@ class StepRunner:
         self._halt(bounds)
         return None if why else result
 
-    # -- the guard -----------------------------------------------------------------------------------------------
+    # -- the guard ---------------------------------------------------------------------------------
 
     def _look(self) -> ArmState | None:
-        """The state from which a step starts, once the noise is known; ``None`` if the arm cannot be read."""
+        """The state from which a step starts, once the noise is known; ``None`` if the arm cannot
+        be read.
+        """
         states: list[ArmState] = []
         for _ in range(2 * BEFORE):
             state = self.arm.read()
@@ -317,7 +349,8 @@ class StepRunner:
             )
         self.period = max((states[-1].t - states[0].t) / (len(states) - 1), 1e-4)
         spread = np.std(q[2:] - q[:-2], axis=0)
-        self.position_noise, self._noise = spread / math.sqrt(2.0), 3.0 * spread / self.period
+        self.position_noise = spread / math.sqrt(2.0)
+        self._noise = 3.0 * spread / self.period
         self._holding = self._holding or gentle_controller(self.model, self.options, states[-1].q)
         self.record.stopped = ""
         return states[-1]
@@ -335,7 +368,9 @@ class StepRunner:
         return ""
 
     def _note(self, state: ArmState, bounds: Bounds) -> tuple[Array, Array]:
-        """(n,) distances from the bounds, and the larger of the measured speed and that of the positions, which no filter makes late."""
+        """(n,) distances from the bounds, and the larger of the measured speed and that of the
+        positions, which no filter makes late.
+        """
         outside = np.maximum(np.maximum(bounds.lower - state.q, state.q - bounds.upper), 0.0)
         speed = np.abs(state.v)
         for back in (2, 6):
@@ -358,7 +393,10 @@ class StepRunner:
             return f"joint {name[i]}: {outside[i]:.3f} rad or m beyond the announced positions"
         if (speed > bounds.speed).any():
             i = int(np.argmax(speed / bounds.speed))
-            return f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {bounds.speed[i]:.3f} were announced"
+            return (
+                f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {bounds.speed[i]:.3f} were "
+                "announced"
+            )
         return ""
 
     def _send(self, state: ArmState, command: Array, hold: bool = False) -> None:
@@ -370,10 +408,12 @@ class StepRunner:
             self.arm.hold()
         self._held = hold
 
-    # -- the end -------------------------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------------------
 
     def _halt(self, bounds: Bounds | None) -> None:
-        """Stop: an arm whose commands are proven brakes until it stands; any other is held by what held it before."""
+        """Stop: an arm whose commands are proven brakes until it stands; any other is held by what
+        held it before.
+        """
         if bounds is None or not self._newest or self._holding is None:
             return
         effort = self.weight(self._newest[-1].q)
@@ -384,25 +424,33 @@ class StepRunner:
             self.arm.hold()
 
     def _brake(self, bounds: Bounds, holding: JointController, effort: Array) -> Array:
-        """Brake until the arm stands; the effort that holds it then.  While there are no states, ``effort`` carries it."""
-        silent, calm, begun, last = 0.0, 0, math.nan, self._newest[-1].t
+        """Brake until the arm stands; the effort that holds it then.
+
+        While there are no states, ``effort`` carries it.
+        """
+        silent = 0.0
+        calm = 0
+        begun = math.nan
+        last = self._newest[-1].t
         while silent < SILENCE and calm < QUIET and not last - begun > STOPPING:
             state = self.arm.read()
-            if state is None or state.t <= last:  # none, or one that is not new
+            # none, or one that is not new
+            if state is None or state.t <= last:
                 silent += SILENCE / MISSED
                 self.arm.send(effort)
                 continue
             if not (np.isfinite(state.q) & np.isfinite(state.v)).all():
-                silent, last = silent + max(state.t - last, 1e-3), state.t
+                silent = silent + max(state.t - last, 1e-3)
+                last = state.t
                 self.arm.send(effort)
                 continue
-            silent, last = 0.0, state.t
+            silent = 0.0
+            last = state.t
             _, speed = self._note(state, bounds)
             if math.isnan(begun):
                 begun = state.t
-                moving = np.where(
-                    np.abs(state.v) > self._still, state.v, 0.0
-                )  # noise is not to be braked
+                # noise is not to be braked
+                moving = np.where(np.abs(state.v) > self._still, state.v, 0.0)
                 holding.activate(nanoseconds(state.t), state.q, moving)
             held = np.array(holding.update(nanoseconds(state.t), state.q, state.v))
             effort = np.clip(held, -effort_limit(self.model), effort_limit(self.model))

@@ -1,10 +1,12 @@
-"""Evidence of efforts at rest for an explanation: readings corrected, gravity, bodies that may differ, and noise.
+"""Evidence of efforts at rest for an explanation: readings corrected, gravity, bodies that may
+differ, and noise.
 
     e = g(q) + Z z + ε,   z ~ N(0, P),   ε ~ N(0, D)
 
-Z are columns of what no description knows exactly.  An explanation adds columns with wide priors (a payload), or changes the readings.
-The score is the logarithm of their marginal likelihood.  Half the difference of the efforts after approaching from both sides is friction:
-it brakes, so its sign tells whether efforts and positions are counted the same way.
+Z are columns of what no description knows exactly.  An explanation adds columns with wide priors (a
+payload), or changes the readings. The score is the logarithm of their marginal likelihood.  Half
+the difference of the efforts after approaching from both sides is friction: it brakes, so its sign
+tells whether efforts and positions are counted the same way.
 Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
 """
 
@@ -23,23 +25,28 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake
 
-MASS, CENTRE, CENTRE_SHARE = (
-    0.035,
-    0.004,
-    0.02,
-)  # share; m; share of a centre's distance: usual errors of descriptions
-SCALE, OFFSET = 0.035, 0.01  # of a joint's efforts; of its limit: usual errors of efforts
-_FRICTION, _RESOLVED, _MODEL = (
-    0.05,
-    0.002,
-    0.01,
-)  # of the limit, usual; of the limit, unnoticed; of usual efforts
-_CALMEST = 0.1  # of the spread of friction
-_ODD = 1e-7  # probability that the band of a joint tells nothing
-_HELD = 0.3  # of the limit, that a brake may carry
+# share; m; share of a centre's distance: usual errors of descriptions
+MASS = 0.035
+CENTRE = 0.004
+CENTRE_SHARE = 0.02
+# of a joint's efforts; of its limit: usual errors of efforts
+SCALE = 0.035
+OFFSET = 0.01
+# of the limit, usual; of the limit, unnoticed; of usual efforts
+_FRICTION = 0.05
+_RESOLVED = 0.002
+_MODEL = 0.01
+# of the spread of friction
+_CALMEST = 0.1
+# probability that the band of a joint tells nothing
+_ODD = 1e-7
+# of the limit, that a brake may carry
+_HELD = 0.3
 PARAMETERS_OF = {"link_mass": 1, "payload": 4}
 """Of a body with a mass of its own, by kind."""
-_WIDE_MASS, _WIDE_ARM = 1.0, 0.2  # share, m: bodies of another robot
+# share, m: bodies of another robot
+_WIDE_MASS = 1.0
+_WIDE_ARM = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,8 @@ class Readings:
 
     Attributes:
         q, effort: (k, nv) positions, and mean efforts after approaching from both sides.
-        band: (nv,) mean of half their difference, positive where friction brakes; ``None``: one approach only.
+        band: (nv,) mean of half their difference, positive where friction brakes; ``None``: one
+            approach only.
         spread: (nv,) standard deviation of one entry of ``effort``.
     """
 
@@ -63,7 +71,8 @@ class Explanation:
     """Assumptions about readings and robot; the defaults: all is as described.
 
     Attributes:
-        q_order, q_factor, q_shift: (nv,) column, factor and offset that correct positions: q = factor · q[order] + shift.
+        q_order, q_factor, q_shift: (nv,) column, factor and offset that correct positions: q =
+            factor · q[order] + shift.
         e_order, e_factor: (nv,) the same of efforts.
         gravity: (3,) m/s².
         compensated: efforts lack gravity.
@@ -93,7 +102,8 @@ class Explanation:
     def without(self, mistake: ReadingMistake) -> Explanation:
         """The same, with a further mistake of readings corrected."""
         n = len(self.q_shift)
-        order, factor = mistake.order(n), mistake.factor(n)
+        order = mistake.order(n)
+        factor = mistake.factor(n)
         x = self
         if "positions" in mistake.columns:
             x = dataclasses.replace(
@@ -129,8 +139,10 @@ class Fit:
 
     Attributes:
         score: logarithm of the marginal likelihood, up to a constant of the readings.
-        extra, error: (m,) estimates and standard errors of the extra parameters: of ``bodies``, then of ``columns``.
-        misfit: mean square of what is unexplained, divided by its variance; about 1 if the explanation is right.
+        extra, error: (m,) estimates and standard errors of the extra parameters: of ``bodies``,
+            then of ``columns``.
+        misfit: mean square of what is unexplained, divided by its variance; about 1 if the
+            explanation is right.
         noise: root mean square of what estimates leave, divided by the noise.
     """
 
@@ -145,17 +157,19 @@ class Weighing:
     """Readings of one arm in k poses, and how well explanations explain them."""
 
     def __init__(self, model: RobotModel, readings: Readings) -> None:
-        self.model, self.readings = without_compiling(model), readings
+        self.model = without_compiling(model)
+        self.readings = readings
         self.parameters = inertial_parameters(model).reshape(-1, 10)[:, :4]
         self.total_mass = max(float(self.parameters[:, 0].sum()), 1e-6)
         self.g = float(np.linalg.norm(model.gravity)) or 9.81
         self.limit = effort_scale(model)
-        self._along_axes = [
-            self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()
-        ]  # 1 m/s² each
+        # 1 m/s² each
+        self._along_axes = [self.model.replace(gravity=tuple(axis)) for axis in np.eye(3).tolist()]
 
     def columns(self, q: Array, gravity: Array) -> tuple[Array, Array]:
-        """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv, nb) as described."""
+        """(k, nv, nb, 4) efforts against gravity of each body's mass and first moments, and (k, nv,
+        nb) as described.
+        """
         still = np.zeros(q.shape)
         along = (
             g * joint_torque_regressor(m, q, still, still)
@@ -169,14 +183,19 @@ class Weighing:
         return np.asarray(self.columns(q, x.gravity)[1].sum(axis=2))
 
     def expected_and_read(self, x: Explanation) -> tuple[Array, Array]:
-        """(k, nv) efforts against gravity of the bodies as described, and true efforts, at the readings."""
+        """(k, nv) efforts against gravity of the bodies as described, and true efforts, at the
+        readings.
+        """
         return self.gravity(x, x.positions(self.readings.q)), x.efforts(self.readings.effort)
 
     def extra_columns(
         self, x: Explanation, Y: Array, bodies: Array
     ) -> tuple[list[Array], list[float]]:
-        """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four of a payload."""
-        columns, sizes = [], []
+        """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four
+        of a payload.
+        """
+        columns = []
+        sizes = []
         for kind, body in x.bodies:
             if kind == "link_mass":
                 columns.append(bodies[:, :, body])
@@ -190,9 +209,12 @@ class Weighing:
     def tolerances(
         self, x: Explanation, Y: Array, bodies: Array, band: Array
     ) -> tuple[Array, Array]:
-        """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these parameters are."""
+        """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these
+        parameters are.
+        """
         k, nv, nb, _ = Y.shape
-        m, h = np.maximum(self.parameters[:, 0], 0.0), self.parameters[:, 1:]
+        m = np.maximum(self.parameters[:, 0], 0.0)
+        h = self.parameters[:, 1:]
         centre = CENTRE * m + CENTRE_SHARE * np.linalg.norm(h, axis=1)
         moments = Y[..., 1:].reshape(k, nv, 3 * nb)
         own = np.zeros((k, nv, 2 * nv))
@@ -200,10 +222,8 @@ class Weighing:
         own[:, range(nv), range(nv, 2 * nv)] = 1.0
         offset = OFFSET * self.limit + 0.3 * band
         offset = np.where(np.isin(np.arange(nv), x.held), _HELD * self.limit, offset)
-        blocks, sizes = (
-            [bodies, moments, own],
-            [np.full(nb, MASS), np.repeat(centre, 3), np.full(nv, SCALE), offset],
-        )
+        blocks = [bodies, moments, own]
+        sizes = [np.full(nb, MASS), np.repeat(centre, 3), np.full(nv, SCALE), offset]
         if x.other_robot:
             size = np.maximum(m, 0.02 * self.total_mass)
             blocks += [Y[..., 0], moments]
@@ -211,13 +231,17 @@ class Weighing:
         return np.concatenate(blocks, axis=2), np.concatenate(sizes)
 
     def fit(self, x: Explanation, columns: Array | None = None, sizes: Array | None = None) -> Fit:
-        """The evidence of an explanation; ``columns`` (m, k, nv) of further parameters, of ``sizes`` (m,), are estimated beside."""
+        """The evidence of an explanation; ``columns`` (m, k, nv) of further parameters, of
+        ``sizes`` (m,), are estimated beside.
+        """
         r = self.readings
-        q, effort = x.positions(r.q), x.efforts(r.effort)
+        q = x.positions(r.q)
+        effort = x.efforts(r.effort)
         Y, bodies = self.columns(q, x.gravity)
         if x.held:
             follows = ~np.isin(np.arange(len(self.limit)), x.held)[:, None]
-            Y, bodies = Y * follows[..., None], bodies * follows
+            Y = Y * follows[..., None]
+            bodies = bodies * follows
         mean = bodies.sum(axis=2)
         factor = np.abs(x.e_factor)
         band = np.zeros_like(factor) if r.band is None else np.abs(factor * r.band[x.e_order])
@@ -227,15 +251,15 @@ class Weighing:
         Z, size = self.tolerances(x, Y, bodies, band)
         extra, likely = self.extra_columns(x, Y, bodies)
         if columns is not None and sizes is not None:
-            extra, likely = [*extra, *columns], [*likely, *sizes]
+            extra = [*extra, *columns]
+            likely = [*likely, *sizes]
         if extra:
             Z = np.concatenate([np.stack(extra, axis=-1), Z], axis=2)
             size = np.concatenate([likely, size])
         residual = effort - (0.0 if x.compensated else 1.0) * mean
         fit = regress(residual, Z, size, np.sqrt(spread + floor), len(extra))
-        calm = float(
-            np.clip(fit.noise, _CALMEST, 1.0)
-        )  # friction of both sides may cancel better than it repeats
+        # friction of both sides may cancel better than it repeats
+        calm = float(np.clip(fit.noise, _CALMEST, 1.0))
         fit = regress(residual, Z, size, np.sqrt(calm**2 * spread + floor), len(extra))
         return dataclasses.replace(
             fit, score=fit.score + len(r.q) * float(np.log(factor).sum()) + self._braking(x)
@@ -260,7 +284,9 @@ class Weighing:
 
 
 def regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit:
-    """Fit of columns (k, nv, c) of likely sizes (c,) to residuals (k, nv) with noise (nv,); the first ``m`` are the extra ones."""
+    """Fit of columns (k, nv, c) of likely sizes (c,) to residuals (k, nv) with noise (nv,); the
+    first ``m`` are the extra ones.
+    """
     A = ((Z / noise[:, None]) * size).reshape(-1, len(size))
     b = (residual / noise).ravel()
     L = np.linalg.cholesky(np.eye(len(size)) + A.T @ A)
@@ -281,12 +307,16 @@ def regress(residual: Array, Z: Array, size: Array, noise: Array, m: int) -> Fit
 
 
 def without_compiling(model: RobotModel) -> RobotModel:
-    """The robot computed by compiled loops where it would be compiled itself: that takes longer than weighing."""
+    """The robot computed by compiled loops where it would be compiled itself: that takes longer
+    than weighing.
+    """
     return model.with_backend("loops") if backend_of(model) == "native" else model
 
 
 def effort_scale(model: RobotModel) -> Array:
-    """(nv,) effort limits; where there are none, the largest effort that the weight of the arm may take."""
+    """(nv,) effort limits; where there are none, the largest effort that the weight of the arm may
+    take.
+    """
     limit = np.asarray(model.effort_limit, dtype=np.float64)
     weight = 9.81 * float(np.sum(model.body_mass)) * 0.5
     return np.where(np.isfinite(limit) & (limit > 0.0), limit, max(weight, 1.0))

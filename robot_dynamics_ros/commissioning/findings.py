@@ -1,4 +1,6 @@
-"""Results of the steps of commissioning: findings with a number, a certainty and the line to change."""
+"""Results of the steps of commissioning: findings with a number, a certainty and the line to
+change.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,23 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import Array
 
 ANNOUNCED: Mapping[str, str] = {
-    "listen": "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, by hand or by its planner.",
-    "weigh": "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in each.",
-    "float": "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm carries its own weight.",
+    "listen": (
+        "Nothing is sent. First let the arm stand; then move each joint some tenths of a radian, "
+        "by hand or by its planner."
+    ),
+    "weigh": (
+        "Nothing is sent. Lead the arm to poses, by hand or by its planner, and let it rest in "
+        "each."
+    ),
+    "float": (
+        "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm "
+        "carries its own weight."
+    ),
     "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
-    "move": "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way.",
+    "move": (
+        "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way."
+    ),
 }
 """Step → what it does, in sentences for the person who permits it."""
 STEPS = tuple(ANNOUNCED)
@@ -46,51 +59,136 @@ class Kind:
     line: str = ""
 
 
-_EFFORT, _WAY = "N m or N", "rad or m"
+_EFFORT = "N m or N"
+_WAY = "rad or m"
 _MASSES = "mounting, masses or a payload; or signs and unit of commands"
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "rate": Kind("joint states come at another rate", "Hz", 0.99, "driver", "rate of joint states"),
-        "jitter": Kind("joint states come irregularly", "s", 0.9, "driver", "network or load of the computer"),
-        "clock": Kind("stamps are from another clock", "s", 0.99, "driver", "stamps by the clock of this computer, or synchronized clocks"),
-        "missing_field": Kind("positions, velocities or efforts are missing", "", 0.95, "driver", "fields of joint states"),
-        "names": Kind("names of joints differ from the description", "", 1.0, "driver", "names of joints"),
-        "position_unit": Kind("positions are in another unit", "", 0.95, "driver", "unit of positions"),
-        "velocity_unit": Kind("velocities are in another unit", "", 0.98, "driver", "unit of velocities"),
-        "velocity_sign": Kind("velocities have the opposite sign", "", 0.99, "driver", "sign of the velocity of {}"),
-        "velocity_filter": Kind("velocities are filtered", "Hz", 0.95, "driver", "filter of velocities, above 20 Hz"),
-        "frozen_joint": Kind("the position of a joint is frozen", _WAY, 0.9, "driver", "encoder of {}"),
+        "rate": Kind(
+            "joint states come at another rate", "Hz", 0.99, "driver", "rate of joint states"
+        ),
+        "jitter": Kind(
+            "joint states come irregularly", "s", 0.9, "driver", "network or load of the computer"
+        ),
+        "clock": Kind(
+            "stamps are from another clock",
+            "s",
+            0.99,
+            "driver",
+            "stamps by the clock of this computer, or synchronized clocks",
+        ),
+        "missing_field": Kind(
+            "positions, velocities or efforts are missing",
+            "",
+            0.95,
+            "driver",
+            "fields of joint states",
+        ),
+        "names": Kind(
+            "names of joints differ from the description", "", 1.0, "driver", "names of joints"
+        ),
+        "position_unit": Kind(
+            "positions are in another unit", "", 0.95, "driver", "unit of positions"
+        ),
+        "velocity_unit": Kind(
+            "velocities are in another unit", "", 0.98, "driver", "unit of velocities"
+        ),
+        "velocity_sign": Kind(
+            "velocities have the opposite sign", "", 0.99, "driver", "sign of the velocity of {}"
+        ),
+        "velocity_filter": Kind(
+            "velocities are filtered", "Hz", 0.95, "driver", "filter of velocities, above 20 Hz"
+        ),
+        "frozen_joint": Kind(
+            "the position of a joint is frozen", _WAY, 0.9, "driver", "encoder of {}"
+        ),
         "frozen_effort": Kind("the effort of a joint is frozen", "", 0.9, "driver", "effort of {}"),
         "other_publisher": Kind("somebody else publishes", "", 0.9, "driver", "one publisher"),
-        "effort_sign": Kind("efforts have the opposite sign", "", 0.9, "parameters", "measured_effort_factor"),
-        "position_sign": Kind("positions have the opposite sign", "", 0.9, "description", "joint[{}]/axis"),
+        "effort_sign": Kind(
+            "efforts have the opposite sign", "", 0.9, "parameters", "measured_effort_factor"
+        ),
+        "position_sign": Kind(
+            "positions have the opposite sign", "", 0.9, "description", "joint[{}]/axis"
+        ),
         "joints_exchanged": Kind("two joints are exchanged", "", 0.9, "parameters", "joints"),
-        "effort_unit": Kind("efforts are in another unit", "", 0.9, "parameters", "measured_effort_factor"),
-        "gravity_compensated_by_driver": Kind("the driver compensates gravity", "", 0.95, "parameters", "gravity_compensated_by"),
-        "mounting": Kind("the arm is mounted in another direction", "rad", 0.9, "description", "gravity, or origin of the joint that holds the base"),
+        "effort_unit": Kind(
+            "efforts are in another unit", "", 0.9, "parameters", "measured_effort_factor"
+        ),
+        "gravity_compensated_by_driver": Kind(
+            "the driver compensates gravity", "", 0.95, "parameters", "gravity_compensated_by"
+        ),
+        "mounting": Kind(
+            "the arm is mounted in another direction",
+            "rad",
+            0.9,
+            "description",
+            "gravity, or origin of the joint that holds the base",
+        ),
         "zero_offset": Kind("the zero of a joint is off", _WAY, 0.9, "driver", "zero of {}"),
-        "payload": Kind("a payload is not in the description", "kg", 0.9, "parameters", "payload.mass"),
-        "link_mass": Kind("a link has another mass", "", 0.9, "description", "link[{}]/inertial/mass"),
-        "friction": Kind("friction is larger than in the description", _EFFORT, 0.95, "description", "joint[{}]/dynamics/friction"),
-        "wrong_robot": Kind("the description is of another robot", "", 0.9, "description", "robot_description_file"),
-        "brake": Kind("a joint is not held", _WAY, 0.97, "arm", "brake or holding controller of {}"),
+        "payload": Kind(
+            "a payload is not in the description", "kg", 0.9, "parameters", "payload.mass"
+        ),
+        "link_mass": Kind(
+            "a link has another mass", "", 0.9, "description", "link[{}]/inertial/mass"
+        ),
+        "friction": Kind(
+            "friction is larger than in the description",
+            _EFFORT,
+            0.95,
+            "description",
+            "joint[{}]/dynamics/friction",
+        ),
+        "wrong_robot": Kind(
+            "the description is of another robot", "", 0.9, "description", "robot_description_file"
+        ),
+        "brake": Kind(
+            "a joint is not held", _WAY, 0.97, "arm", "brake or holding controller of {}"
+        ),
         "held_joint": Kind("something else holds a joint", "", 0.9, "arm", "brake of {}"),
         "unexplained": Kind("efforts differ from the description by no single cause"),
-        "drift": Kind("the arm drifts with its gravity compensated", "", 0.8, "description", _MASSES),
-        "command_sign": Kind("commands have the opposite sign", "", 0.95, "driver", "sign of the commands of {}"),
-        "command_unit": Kind("commands are in another unit", "", 0.9, "driver", "unit of the commands of {}"),
-        "commands_exchanged": Kind("the commands of two joints are exchanged", "", 0.9, "parameters", "joints"),
-        "no_motion": Kind("a joint does not follow its command", _EFFORT, 0.8, "arm", "brake, encoder or drive of {}"),
+        "drift": Kind(
+            "the arm drifts with its gravity compensated", "", 0.8, "description", _MASSES
+        ),
+        "command_sign": Kind(
+            "commands have the opposite sign", "", 0.95, "driver", "sign of the commands of {}"
+        ),
+        "command_unit": Kind(
+            "commands are in another unit", "", 0.9, "driver", "unit of the commands of {}"
+        ),
+        "commands_exchanged": Kind(
+            "the commands of two joints are exchanged", "", 0.9, "parameters", "joints"
+        ),
+        "no_motion": Kind(
+            "a joint does not follow its command",
+            _EFFORT,
+            0.8,
+            "arm",
+            "brake, encoder or drive of {}",
+        ),
         "delay": Kind("commands act late", "s", 0.95, "parameters", "robot_delay"),
         "play": Kind("a joint has play", _WAY, 0.9, "arm", "gear or coupling of {}"),
-        "inertia": Kind("a joint's inertia differs from the description", "", 0.9, "parameters", "armature.{}"),
-        "gains": Kind("gains do not fit the arm", "rad/s", 0.8, "parameters", "robustness.bandwidth"),
-        "margin": Kind("the loop is close to unstable", "rad/s", 0.8, "parameters", "robustness.bandwidth"),
-        "tracking": Kind("the arm does not follow its trajectory", _WAY, 0.9, "parameters", "velocity_scale"),
+        "inertia": Kind(
+            "a joint's inertia differs from the description", "", 0.9, "parameters", "armature.{}"
+        ),
+        "gains": Kind(
+            "gains do not fit the arm", "rad/s", 0.8, "parameters", "robustness.bandwidth"
+        ),
+        "margin": Kind(
+            "the loop is close to unstable", "rad/s", 0.8, "parameters", "robustness.bandwidth"
+        ),
+        "tracking": Kind(
+            "the arm does not follow its trajectory", _WAY, 0.9, "parameters", "velocity_scale"
+        ),
         "effort_limit": Kind("efforts reach their limits", "", 0.9, "parameters", "velocity_scale"),
-        "unexplained_effort": Kind("efforts on the way are not explained", "", 0.7, "description", "friction, rotor or payload"),
+        "unexplained_effort": Kind(
+            "efforts on the way are not explained",
+            "",
+            0.7,
+            "description",
+            "friction, rotor or payload",
+        ),
     }
-)  # fmt: skip
+)
 """All kinds of findings."""
 
 
@@ -100,7 +198,8 @@ class Change:
 
     Attributes:
         place: one of ``"parameters"``, ``"description"``, ``"driver"``, ``"arm"``.
-        key: parameter, or element of the URDF as a path: ``joint[joint2]/axis``; elsewhere the thing itself.
+        key: parameter, or element of the URDF as a path: ``joint[joint2]/axis``; elsewhere the
+            thing itself.
         value: the new value; ``None`` where a person has to find it.
     """
 
@@ -168,8 +267,11 @@ def mistake(
     certainty: float = math.nan,
     line: str = "",
 ) -> Finding:
-    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty`` where they differ from it."""
-    row, names = KINDS[kind], (joints,) if isinstance(joints, str) else tuple(joints)
+    """The finding of a kind, with what its row of :data:`KINDS` says; ``line`` and ``certainty``
+    where they differ from it.
+    """
+    row = KINDS[kind]
+    names = (joints,) if isinstance(joints, str) else tuple(joints)
     change = (
         Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value)
         if row.place
@@ -192,8 +294,10 @@ class StepReport:
         step: out of :data:`STEPS`.
         findings: the most certain first; empty: nothing is wrong as far as this step can see.
         numbers: name of a quantity → (nv,) values in the order of the model's joints, or one value.
-        enough: whether the step has seen enough; otherwise ``findings`` may change with further poses.
-        next_pose: (nv,) configuration that would tell most next, rad or m; ``None``: none is needed.
+        enough: whether the step has seen enough; otherwise ``findings`` may change with further
+            poses.
+        next_pose: (nv,) configuration that would tell most next, rad or m; ``None``: none is
+            needed.
         notes: sentences that accuse nobody.
     """
 

@@ -1,8 +1,10 @@
-"""Third step: small pushes of each joint show its commands, then the arm floats, and its drift shows errors of the description.
+"""Third step: small pushes of each joint show its commands, then the arm floats, and its drift
+shows errors of the description.
 
-Where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`), the arm is released for ever longer instants: however
-late commands act, no release is longer than its command.  Then each joint is pushed by an effort that grows until it moves, either way,
-and is held again by what held it before.  At last the weight is compensated as described.
+Where its weight acts little (:mod:`~robot_dynamics_ros.commissioning.release`), the arm is released
+for ever longer instants: however late commands act, no release is longer than its command.  Then
+each joint is pushed by an effort that grows until it moves, either way, and is held again by what
+held it before.  At last the weight is compensated as described.
 """
 
 from __future__ import annotations
@@ -36,48 +38,88 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-DAMPING, GENTLY = 12.0, 0.15
-"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of it before commands are proven."""
-LONGEST, REST = 0.064, (0.09, 1.5)
+DAMPING = 12.0
+GENTLY = 0.15
+"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of
+it before commands are proven.
+"""
+LONGEST = 0.064
+REST = (0.09, 1.5)
 """s, of a release; s after it in which the arm is held: at least, and until it stands."""
-AHEAD, TWICE = 3.0, 2.0
-"""Factor by which the speed of a release may grow in the next one, which is twice as long, and over that of the weight described."""
-SPEED, MOST = 0.045, 0.095
+AHEAD = 3.0
+TWICE = 2.0
+"""Factor by which the speed of a release may grow in the next one, which is twice as long, and over
+that of the weight described.
+"""
+SPEED = 0.045
+MOST = 0.095
 """Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
 UNIT = (
-    0.4  # Inertia seen over the least that is described, below which commands are in another unit
+    # Inertia seen over the least that is described, below which commands are in another unit
+    0.4
 )
-RISE = 0.06  # 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
-PUSHED, LATE = (0.01, 0.02), 0.02
-"""Shares of the velocity limit that a push may give to the least inertia, before and after the joint's unit is seen, and s,
-beside two periods, until its motion is seen."""
-PATIENCE = 20.0  # s, longest push while a lighter joint has not followed its commands
-LONG = 10.0  # s, of a push that is announced
-LIKELY = 0.9  # Share of the likeliest joint's likeness from which on it may have been the joint itself that was pushed
-FRACTION = 0.8  # Least inertia that is expected, over the description's
+# 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
+RISE = 0.06
+PUSHED = (0.01, 0.02)
+LATE = 0.02
+"""Shares of the velocity limit that a push may give to the least inertia, before and after the
+joint's unit is seen, and s, beside two periods, until its motion is seen.
+"""
+# s, longest push while a lighter joint has not followed its commands
+PATIENCE = 20.0
+# s, of a push that is announced
+LONG = 10.0
+# Share of the likeliest joint's likeness from which on it may have been the joint itself that was
+# pushed
+LIKELY = 0.9
+# Least inertia that is expected, over the description's
+FRACTION = 0.8
 GEARED = 0.1
-"""Least share of the rotor that the controller assumes, of a joint whose description has none.  Without it, wrists are pushed for minutes."""
-PUSH, RUB, UNKNOWN = 0.03, 4.0, 0.03
-"""Largest push: a share of the effort limit and times the friction described, or that share where none is."""
-MOVED, NOISE = (
-    4e-4,
-    8.0,
-)  # rad that count as motion; or times the standard deviation of positions, if that is more
+"""Least share of the rotor that the controller assumes, of a joint whose description has none.
+
+Without it, wrists are pushed for minutes.
+"""
+PUSH = 0.03
+RUB = 4.0
+UNKNOWN = 0.03
+"""Largest push: a share of the effort limit and times the friction described, or that share where
+none is.
+"""
+# rad that count as motion; or times the standard deviation of positions, if that is more
+MOVED = 4e-4
+NOISE = 8.0
 OTHERS = 10.0, 3.0
-"""Times that motion of joints that are not pushed: they may drift or be dragged along; of those of which nothing is proven."""
-ROOM = 5e-3  # rad beside a stop within which a joint is not pushed towards it
-REACH = 0.06  # rad, announced of a joint that twitches; the others stay within as much
-FLOAT_REACH = 0.05  # rad, announced of an arm that floats
-FLOAT_SPEED = 0.04  # Share of the velocity limit, announced
-DRIFTED = 0.01  # rad, from which on an arm drifts
-TONES, SHAKEN = (4.0, 7.0, 12.0), 3e-3
-"""Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its delay."""
-LONGEST_DELAY, HEARD = 0.08, 12.0
-"""s, longest delay that is looked for; amplitudes of measured efforts over their standard error that show it."""
+"""Times that motion of joints that are not pushed: they may drift or be dragged along; of those of
+which nothing is proven.
+"""
+# rad beside a stop within which a joint is not pushed towards it
+ROOM = 5e-3
+# rad, announced of a joint that twitches; the others stay within as much
+REACH = 0.06
+# rad, announced of an arm that floats
+FLOAT_REACH = 0.05
+# Share of the velocity limit, announced
+FLOAT_SPEED = 0.04
+# rad, from which on an arm drifts
+DRIFTED = 0.01
+TONES = (4.0, 7.0, 12.0)
+SHAKEN = 3e-3
+"""Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its
+delay.
+"""
+LONGEST_DELAY = 0.08
+HEARD = 12.0
+"""s, longest delay that is looked for; amplitudes of measured efforts over their standard error
+that show it.
+"""
 LIFTED = 0.35
-"""Part of the weight by which the effort of a drift may differ from all of it where gravity is compensated twice."""
+"""Part of the weight by which the effort of a drift may differ from all of it where gravity is
+compensated twice.
+"""
 GRAVITY_ERROR = 0.15
-"""Share of the largest weight of a joint, or of a tenth of its effort limit, that counts as a mistake."""
+"""Share of the largest weight of a joint, or of a tenth of its effort limit, that counts as a
+mistake.
+"""
 
 
 def damping_of(model: RobotModel, q: Array) -> Array:
@@ -91,10 +133,14 @@ def motion_seen(runner: StepRunner) -> Array:
 
 
 def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) -> float:
-    """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion is seen."""
+    """N m/s or N/s, at which a push on joint i grows that leaves this inertia slow until its motion
+    is seen.
+    """
     model = runner.model
-    distance, late = motion_seen(runner)[i], LATE + 2.0 * runner.period
-    drags = np.abs(mass_matrix_inverse(model, q)[:, i])  # how fast the others are then
+    distance = motion_seen(runner)[i]
+    late = LATE + 2.0 * runner.period
+    # how fast the others are then
+    drags = np.abs(mass_matrix_inverse(model, q)[:, i])
     fastest = share * float(
         (speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min()
     )
@@ -107,10 +153,11 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
 
 
 def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
-    """When, s, a joint that an effort pushes that grows from t = 0 on breaks free, and its inertia: it then moves by rise (t − t₀)³ / (6 J).
+    """When, s, a joint that an effort pushes that grows from t = 0 on breaks free, and its inertia:
+    it then moves by rise (t − t₀)³ / (6 J).
 
-    Its inertia is less where friction falls as it breaks free; NaN where too little of (k,) displacements from rest, rad or m, exceeds
-    ``least``, which is noise.
+    Its inertia is less where friction falls as it breaks free; NaN where too little of (k,)
+    displacements from rest, rad or m, exceeds ``least``, which is noise.
     """
     noise = np.flatnonzero(displacement <= least)
     first = int(noise[-1]) + 1 if len(noise) else 0
@@ -142,8 +189,9 @@ class Pushed:
 class _Probe:
     """Pushes of several joints, as far as they have come.
 
-    ``proven`` are the numbers of joints that have shown that their commands are their own, and in which unit; ``side`` (n,) is −1 where a
-    joint has gone against its command; ``damping`` (n,) is much less of joints that are not proven; ``carried``: 1 if the weight is commanded.
+    ``proven`` are the numbers of joints that have shown that their commands are their own, and in
+    which unit; ``side`` (n,) is −1 where a joint has gone against its command; ``damping`` (n,) is
+    much less of joints that are not proven; ``carried``: 1 if the weight is commanded.
     """
 
     def __init__(self, runner: StepRunner, announce: Callable[[str], None]) -> None:
@@ -154,11 +202,16 @@ class _Probe:
             announce,
         )
         self.findings, self.pushes, self.proven = list[Finding](), dict[int, Pushed](), set[int]()
-        self.side, self.carried = np.ones(self.model.nv), 0.0
+        self.side = np.ones(self.model.nv)
+        self.carried = 0.0
 
     def motion(self, state: ArmState) -> StepMotion[bool]:
-        """Release the arm for ever longer instants, then push one joint after another, the lightest first."""
-        model, names, frozen = self.model, self.model.joint_names, self.runner.record.frozen
+        """Release the arm for ever longer instants, then push one joint after another, the lightest
+        first.
+        """
+        frozen = self.runner.record.frozen
+        names = self.model.joint_names
+        model = self.model
         self.bounds = Bounds.around(
             model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q)))
         )
@@ -195,11 +248,14 @@ class _Probe:
 
     def largest(self, i: int) -> float:
         """The largest push of joint i, N m or N."""
-        limit, friction = effort_limit(self.model)[i], self.model.friction[i]
+        limit = effort_limit(self.model)[i]
+        friction = self.model.friction[i]
         return float(PUSH * limit + RUB * (friction or UNKNOWN * limit))
 
     def held(self, state: ArmState) -> Array:
-        """(n,) of the weight, as far as it is commanded, and damping; both with the signs that commands have shown."""
+        """(n,) of the weight, as far as it is commanded, and damping; both with the signs that
+        commands have shown.
+        """
         return (
             np.asarray(self.carried * self.runner.weight(state.q) - self.damping * state.v)
             * self.side
@@ -207,15 +263,20 @@ class _Probe:
 
     def rest(self, state: ArmState) -> StepMotion[ArmState]:
         """Let what held the arm before hold it, until it stands."""
-        t, still = state.t, np.maximum(STILL * self.limit, 2e-3)
+        t = state.t
+        still = np.maximum(STILL * self.limit, 2e-3)
         shortest, longest = REST
         while state.t - t < shortest or (state.t - t < longest and (np.abs(state.v) > still).any()):
             state = yield Command(self.held(state), self.bounds, hold=True)
         return state
 
     def release(self, state: ArmState, length: float) -> StepMotion[tuple[Array, ArmState]]:
-        """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise, and the state after that."""
-        runner, t, first = self.runner, state.t, len(self.runner.record.t)
+        """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise,
+        and the state after that.
+        """
+        first = len(self.runner.record.t)
+        t = state.t
+        runner = self.runner
         while state.t - t < length - 0.5 * runner.period:
             state = yield Command(self.held(state), self.bounds)
         state = yield from self.rest(state)
@@ -223,21 +284,27 @@ class _Probe:
         calm = np.abs(v[-10:]).max(axis=0)
         speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
         for back in (2, 6):
-            moved, took = q[back:] - q[:-back], (times[back:] - times[:-back])[1:, None]
-            same = np.sign(moved[1:]) == np.sign(
-                moved[:-1]
-            )  # noise does not have the same sign twice
+            moved = q[back:] - q[:-back]
+            took = (times[back:] - times[:-back])[1:, None]
+            # noise does not have the same sign twice
+            same = np.sign(moved[1:]) == np.sign(moved[:-1])
             steady = np.minimum(np.abs(moved[1:]), np.abs(moved[:-1])) * same
             seen = steady > 6.0 * runner.position_noise + 1e-5
             speed = np.maximum(speed, np.where(seen, steady / took, 0.0).max(axis=0, initial=0.0))
         return speed, state
 
     def releases(self, state: ArmState) -> StepMotion[tuple[bool, ArmState]]:
-        """Release the arm with no effort, then with its weight, ever longer; whether it is slow with one of them."""
-        runner, model, limit = self.runner, self.model, self.limit
-        slow, worst = [False, False], np.zeros(model.nv)
+        """Release the arm with no effort, then with its weight, ever longer; whether it is slow
+        with one of them.
+        """
+        runner = self.runner
+        model = self.model
+        limit = self.limit
+        slow = [False, False]
+        worst = np.zeros(model.nv)
         for commanded in (0, 1):
-            self.carried, length = float(commanded), runner.period
+            self.carried = float(commanded)
+            length = runner.period
             while True:
                 speed, state = yield from self.release(state, length)
                 worst = np.maximum(worst, speed)
@@ -253,17 +320,29 @@ class _Probe:
         self.carried = float(slow[1])
         if not any(slow):
             i = int(np.argmax(worst / limit))
-            name, ms = model.joint_names[i], length * 1e3
-            why = f"{name} reaches {worst[i]:.3f} rad/s or m/s within {ms:.0f} ms where its weight should act little"
+            name = model.joint_names[i]
+            ms = length * 1e3
+            why = (
+                f"{name} reaches {worst[i]:.3f} rad/s or m/s within {ms:.0f} ms where its weight "
+                "should act little"
+            )
             self.findings.append(mistake("drift", name, why, worst[i]))
         return any(slow), state
 
     def push(
         self, i: int, sign: float, rise: float, state: ArmState
     ) -> StepMotion[tuple[Pushed, Array, ArmState]]:
-        """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and the state after it."""
-        n, q, t, most = self.model.nv, state.q, state.t, self.largest(i)
-        push, moved, rows, enough = 0.0, np.zeros(n), [], motion_seen(self.runner)
+        """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and
+        the state after it.
+        """
+        n = self.model.nv
+        q = state.q
+        t = state.t
+        most = self.largest(i)
+        push = 0.0
+        moved = np.zeros(n)
+        rows = []
+        enough = motion_seen(self.runner)
         others = enough * [1.0 if k == i else OTHERS[k not in self.proven] for k in range(n)]
         while push < most and not (np.abs(moved) > others).any():
             push = min(rise * (state.t - t), most)
@@ -271,7 +350,8 @@ class _Probe:
             effort[i] += sign * push
             state = yield Command(effort, self.bounds)
             moved = state.q - q
-            if abs(state.v[i]) > PUSHED[1] * self.limit[i]:  # behind play, positions do not show it
+            # behind play, positions do not show it
+            if abs(state.v[i]) > PUSHED[1] * self.limit[i]:
                 moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
             rows.append((state.t - t, abs(moved[i])))
         times, displacements = np.array(rows).T
@@ -286,16 +366,22 @@ class _Probe:
     def signs(
         self, i: int, state: ArmState, rise: float
     ) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
-        """Push joint i both ways; a mistake of its commands, if there is one, what both pushes show, and the state after them."""
-        runner, model = self.runner, self.model
-        name, noise = model.joint_names[i], motion_seen(runner)
+        """Push joint i both ways; a mistake of its commands, if there is one, what both pushes
+        show, and the state after them.
+        """
+        runner = self.runner
+        model = self.model
+        name = model.joint_names[i]
+        noise = motion_seen(runner)
         least = FRACTION * float(least_inertia(model, state.q)[i])
-        moved, pushed = list[Array](), list[Pushed]()
+        moved = list[Array]()
+        pushed = list[Pushed]()
         up, down = (
             abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i]
             for limit in (model.upper, model.lower)
         )
-        for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):  # not against a stop
+        # not against a stop
+        for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):
             seen, motion, state = yield from self.push(i, sign, rise, state)
             # NaN is not; friction that falls makes it look smaller, or larger
             if seen.inertia > UNIT * least and not moved:
@@ -304,11 +390,14 @@ class _Probe:
             pushed.append(seen)
             moved.append(sign * motion / noise)
         largest = max(seen.effort for seen in pushed)
-        shows = [seen.inertia for seen in pushed if seen.inertia > 0.0]  # NaN is not
+        # NaN is not
+        shows = [seen.inertia for seen in pushed if seen.inertia > 0.0]
         inertia = max(least, min(shows, default=least))
         shown = Pushed(largest, max(seen.friction for seen in pushed), inertia, state.q)
-        ways, smaller = np.sign(moved), np.minimum(*np.abs(moved))
-        both, drifts = smaller * (ways[0] == ways[1]) * ways[0], smaller * (ways[0] == -ways[1])
+        ways = np.sign(moved)
+        smaller = np.minimum(*np.abs(moved))
+        both = smaller * (ways[0] == ways[1]) * ways[0]
+        drifts = smaller * (ways[0] == -ways[1])
         if max(np.abs(both).max(), 1.0) < drifts.max():
             loose = model.joint_names[int(np.argmax(drifts))]
             return (
@@ -320,32 +409,38 @@ class _Probe:
             described = f"described are {model.friction[i]:.3g} of friction"
             sentence = f"{name} does not move with {largest:.3g} N m or N, {described}"
             return mistake("no_motion", name, sentence, largest), shown, state
-        together = (
-            mass_matrix_inverse(model, state.q) / noise[:, None]
-        )  # columns: ways of free joints
+        # columns: ways of free joints
+        together = mass_matrix_inverse(model, state.q) / noise[:, None]
         along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
-        likely = np.maximum(np.abs(both), along)  # the other joints stuck, or free
+        # the other joints stuck, or free
+        likely = np.maximum(np.abs(both), along)
         other = int(np.argmax(likely))
         if likely[i] <= LIKELY * likely[other]:
             names = (name, model.joint_names[other])
             sentence = f"the command of {name} moves {names[1]}"
             return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
         light = max(shows, default=math.nan) * FRACTION / least
-        if (
-            light < UNIT
-        ):  # both ways: friction that falls as a joint breaks free makes it look light, too
-            text = f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or more: another unit"
+        # both ways: friction that falls as a joint breaks free makes it look light, too
+        if light < UNIT:
+            text = (
+                f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or "
+                "more: another unit"
+            )
             return mistake("command_unit", name, text, 1.0 / light), shown, state
         self.proven.add(i)
         self.side[i], self.damping[i] = math.copysign(1.0, both[i]), damping_of(model, state.q)[i]
-        why = f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} mrad or mm at {largest:.3g} N m or N)"
+        why = (
+            f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} mrad or mm at "
+            f"{largest:.3g} N m or N)"
+        )
         return (mistake("command_sign", name, why, -1.0) if both[i] < 0.0 else None), shown, state
 
 
 def probe(
     runner: StepRunner, announce: Callable[[str], None] = lambda sentence: None
 ) -> tuple[StepReport, dict[int, Pushed]]:
-    """Push each joint a little, both ways, before anything is known of the commands: a wrong sign is named.
+    """Push each joint a little, both ways, before anything is known of the commands: a wrong sign
+    is named.
 
     Args:
         runner: of the arm.
@@ -355,10 +450,12 @@ def probe(
         The report, and number of a joint → what its pushes showed.
 
     Raises:
-        ArgumentError: the weight of the arm acts too much where it stands, or no joint states arrive.
+        ArgumentError: the weight of the arm acts too much where it stands, or no joint states
+            arrive.
     """
     pushes = _Probe(runner, announce)
-    complete, record = runner.run(pushes.motion), runner.record
+    complete = runner.run(pushes.motion)
+    record = runner.record
     if record.fell:
         return StepReport(
             "float", (mistake("brake", record.fell, f"{record.stopped}: it is not held", 1.0),)
@@ -383,7 +480,8 @@ def probe(
     rest = runner.model.nv - len(pushes.pushes) - len(record.frozen)
     if complete and rest and not any(f.kind == "drift" for f in findings):
         notes.append(
-            f"{rest} joints were not pushed: a lighter one, whose commands they may get, has not moved"
+            f"{rest} joints were not pushed: a lighter one, whose commands they may get, has not "
+            "moved"
         )
     return StepReport(
         "float", tuple(findings), {}, bool(complete or findings), notes=tuple(notes)
@@ -399,22 +497,27 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
         damping: (n,) of the motion, N m s/rad or N s/m.
 
     Returns:
-        A report; its number ``"drift"`` is how far joints went, ``"effort"`` the mean effort that moved them beyond friction.
+        A report; its number ``"drift"`` is how far joints went, ``"effort"`` the mean effort that
+        moved them beyond friction.
 
     Raises:
         ArgumentError: fewer than ten states.
     """
-    t, q = np.asarray(t, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    t = np.asarray(t, dtype=np.float64)
+    q = np.asarray(q, dtype=np.float64)
     if len(t) < 10 or t[-1] <= t[0]:
         raise ArgumentError(
             f"{len(t)} states are too few", where="drift", remedy="Let the arm float for a second."
         )
-    far, when = q[-1] - q[0], t - t[0]
+    far = q[-1] - q[0]
+    when = t - t[0]
     fit = np.polyfit(when, q, 2)
-    speed, acceleration = 2.0 * fit[0] * when.mean() + fit[1], 2.0 * fit[0]
+    speed = 2.0 * fit[0] * when.mean() + fit[1]
+    acceleration = 2.0 * fit[0]
     effort = mass_matrix(model, q.mean(axis=0)) @ acceleration + damping * speed
     heaviest = np.maximum(np.abs(gravity_forces(model, q)).max(axis=0), 0.1 * effort_limit(model))
-    findings, notes = [], []
+    findings = []
+    notes = []
     weight = gravity_forces(model, q.mean(axis=0))
     drifting = (np.abs(far) > 0.3 * DRIFTED * scale_of(model)) & (
         np.abs(weight) > 2.0 * model.friction
@@ -428,7 +531,8 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
         finding = mistake("gravity_compensated_by_driver", (), sentence, share, "robot")
         return StepReport("float", (finding,), {"drift": far})
     for i in np.flatnonzero(np.abs(far) > DRIFTED * scale_of(model)):
-        name, share = model.joint_names[i], abs(effort[i]) / heaviest[i]
+        name = model.joint_names[i]
+        share = abs(effort[i]) / heaviest[i]
         sentence = f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s"
         sentence += f": {effort[i]:+.2f} N m or N beyond its friction move it"
         if share > GRAVITY_ERROR:
@@ -442,7 +546,9 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
 
 
 def amplitudes(t: Array, x: Array, frequencies: Array) -> tuple[Array, Array]:
-    """(f, ...) complex amplitudes of vibrations beside a parabola, at frequencies (f,), rad/s, of (k, ...) values; what neither explains."""
+    """(f, ...) complex amplitudes of vibrations beside a parabola, at frequencies (f,), rad/s, of
+    (k, ...) values; what neither explains.
+    """
     waves = np.exp(1j * np.outer(t, frequencies))
     A = np.column_stack([np.vander(t, 3, increasing=True), waves.real, -waves.imag])
     fit = np.linalg.lstsq(A, x, rcond=None)[0]
@@ -450,8 +556,9 @@ def amplitudes(t: Array, x: Array, frequencies: Array) -> tuple[Array, Array]:
 
 
 def effort_delay(t: Array, command: Array, effort: Array, frequencies: Array) -> float:
-    """Delay from commands to measured efforts (k, n), s, whatever the sign and the unit of these; NaN where efforts do not show the
-    vibrations of the commands, of these frequencies, rad/s."""
+    """Delay from commands to measured efforts (k, n), s, whatever the sign and the unit of these;
+    NaN where efforts do not show the vibrations of the commands, of these frequencies, rad/s.
+    """
     U, _ = amplitudes(t, command, frequencies)
     E, rest = amplitudes(t, np.nan_to_num(effort), frequencies)
     noise = np.where(
@@ -486,11 +593,13 @@ def float_arm(runner: StepRunner, seconds: float = 3.0) -> StepReport:
         seconds: how long.
     """
     model = runner.model
-    damping, tones = np.zeros(model.nv), 2.0 * np.pi * np.array(TONES)
+    damping = np.zeros(model.nv)
+    tones = 2.0 * np.pi * np.array(TONES)
 
     def motion(state: ArmState) -> StepMotion[bool]:
         damping[:] = damping_of(model, state.q)
-        shake, begun = SHAKEN * speed_limit(model) * least_inertia(model, state.q), state.t
+        shake = SHAKEN * speed_limit(model) * least_inertia(model, state.q)
+        begun = state.t
         bounds = Bounds.around(model, state.q, FLOAT_REACH, FLOAT_SPEED)
         while (now := state.t - begun) < seconds:
             shaking = float((tones * np.sin(tones * now)).sum()) * shake

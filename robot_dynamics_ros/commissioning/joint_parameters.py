@@ -2,8 +2,9 @@
 
     u = τ(q, q̇, q̈) + J q̈ + d q̇ + F tanh(q̇/w) + δ dτ/dt + Z z + ε
 
-q is the motion some delay after the commands u, τ the efforts without rotors and friction.  δ is the error of the delay, which looks like
-viscous friction where motion is quick, Z z what no description knows exactly (:mod:`~robot_dynamics_ros.commissioning.evidence`).
+q is the motion some delay after the commands u, τ the efforts without rotors and friction.  δ is
+the error of the delay, which looks like viscous friction where motion is quick, Z z what no
+description knows exactly (:mod:`~robot_dynamics_ros.commissioning.evidence`).
 """
 
 from __future__ import annotations
@@ -23,16 +24,24 @@ from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-BLOCK = 0.02  # s, over which efforts are averaged
+# s, over which efforts are averaged
+BLOCK = 0.02
 SLIDES = (
-    2.0  # Times the speed over which dry friction is smoothed: a joint that is slower may stick
+    # Times the speed over which dry friction is smoothed: a joint that is slower may stick
+    2.0
 )
-FEW = 10  # Averages in which a joint slides, below which nothing is learned of it
-NOISE = 0.01  # Share of the effort limit, first guess
-VISCOUS = 0.2  # Share of the effort limit that viscous friction may take at the speed limit
-LATE = 1e-3  # s, usual error of the delay
-SEEN = 0.25  # Standard error over the likely size of a parameter, from which on it is not seen
-SURE = 2.0  # Standard errors by which friction is taken to be less than it seems
+# Averages in which a joint slides, below which nothing is learned of it
+FEW = 10
+# Share of the effort limit, first guess
+NOISE = 0.01
+# Share of the effort limit that viscous friction may take at the speed limit
+VISCOUS = 0.2
+# s, usual error of the delay
+LATE = 1e-3
+# Standard error over the likely size of a parameter, from which on it is not seen
+SEEN = 0.25
+# Standard errors by which friction is taken to be less than it seems
+SURE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +52,8 @@ class JointParameters:
         armature: (n,) kg m² or kg.
         damping: (n,) N m s/rad or N s/m; no more than is sure.
         friction: (n,) dry friction, N m or N; no more than is sure.
-        unexplained: root mean square over the joints of the efforts that the model does not explain, as a share of the effort
-            limits: before, and with these parameters.
+        unexplained: root mean square over the joints of the efforts that the model does not
+            explain, as a share of the effort limits: before, and with these parameters.
     """
 
     armature: Array
@@ -76,10 +85,13 @@ def joint_parameters(
     Raises:
         ArgumentError: too few states, or times with gaps.
     """
-    weighing, n = Weighing(model, Readings(q, command, None, np.zeros(model.nv))), model.nv
+    weighing = Weighing(model, Readings(q, command, None, np.zeros(model.nv)))
+    n = model.nv
     model = weighing.model
     parameters = EffortParameters(model, FrictionTerms(offset=False, armature=True))
-    new, since = np.r_[True, np.diff(t) > 0.0], t - t[0]  # stamps are large
+    # stamps are large
+    new = np.r_[True, np.diff(t) > 0.0]
+    since = t - t[0]
     motion = MotionSamples.of(model, since[new], q[new], command[new], window=window).earlier(
         -delay
     )
@@ -97,22 +109,30 @@ def joint_parameters(
     residual = motion.mean(motion.effort - rigid, BLOCK) - columns @ np.concatenate(
         [np.zeros(n), *present[1:]]
     )
-    described, places = Explanation.as_described(model), motion.mean(motion.q, BLOCK)
+    described = Explanation.as_described(model)
+    places = motion.mean(motion.q, BLOCK)
     unknown, usual = weighing.tolerances(
         described, *weighing.columns(places, described.gravity), np.zeros(n)
     )
     rate = motion.mean(motion.smoothed(rigid)[1], BLOCK)
-    largest, limit = joint_sizes(model)["largest_rotor"], effort_limit(model)
-    rotor = np.maximum(largest, present[0])  # one that seems larger than any is wrong by as much
+    largest = joint_sizes(model)["largest_rotor"]
+    limit = effort_limit(model)
+    # one that seems larger than any is wrong by as much
+    rotor = np.maximum(largest, present[0])
     likely = np.stack([rotor, VISCOUS * limit / speed_limit(model), MOST_FRICTION * limit])
-    values, squares, count = np.full((3, n), np.nan), np.zeros(2), 0
+    values = np.full((3, n), np.nan)
+    squares = np.zeros(2)
+    count = 0
     for j in range(n):
         rows = slides[:, j]
         if rows.sum() < FEW:
             continue
-        own, rest, noise = columns[rows, j, j::n], residual[rows, j], NOISE * limit[j]
+        own = columns[rows, j, j::n]
+        rest = residual[rows, j]
+        noise = NOISE * limit[j]
         A = np.concatenate([own, rate[rows, j, None], unknown[rows, j]], axis=1)[:, None]
-        for _ in range(2):  # the second time with the noise that the first one leaves
+        # the second time with the noise that the first one leaves
+        for _ in range(2):
             fit = regress(
                 rest[:, None],
                 A,
@@ -122,11 +142,12 @@ def joint_parameters(
             )
             noise *= max(fit.noise, 1e-3)
         sure = present[:, j] + fit.extra - SURE * fit.error * np.array([0.0, 1.0, 1.0])
+        # a rotor of 0 would be taken for one that is not described
         least = [
             LEAST_ROTOR * largest[j],
             0.0,
             0.0,
-        ]  # a rotor of 0 would be taken for one that is not described
+        ]
         values[:, j] = np.where(fit.error < SEEN * likely[:, j], np.maximum(sure, least), np.nan)
         change = np.nan_to_num(values[:, j] - present[:, j])
         squares += np.sum((np.stack([rest, rest - own @ change]) / limit[j]) ** 2, axis=1)

@@ -1,4 +1,6 @@
-"""Listening: rate, clock, names, units, noise, filters and frozen fields of joint states; nothing is sent."""
+"""Listening: rate, clock, names, units, noise, filters and frozen fields of joint states; nothing
+is sent.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,33 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import unusable_efforts
 
-_FEWEST = 20  # messages
-_RATE, _GAP, _GAPS = 0.1, 2.5, 0.01  # share; periods, and share of messages after such gaps
-_EARLY, _LATE, _DRIFT = (
-    0.002,
-    0.1,
-    5e-4,
-)  # s before and after arrival, s/s: stamps of the computer's clock stay within
-_MOVED, _STILL = 0.05, 0.02  # rad or m: moves, and does not
-_TURNS = 4.0 * math.pi  # no position is beyond, in rad
-_UNIT = 1.25  # a factor of velocities beyond that is another unit
-_FILTER = 0.012  # s: less is usual
-_PLAY = 3e-3  # rad or m: less is usual
-_BACKWARDS = 0.1  # of the largest velocity
-_SURE = 4.0  # standard errors
-_CORRELATED = 3.0  # by which errors alike in successive messages make standard errors larger
+# messages
+_FEWEST = 20
+# share; periods, and share of messages after such gaps
+_RATE = 0.1
+_GAP = 2.5
+_GAPS = 0.01
+# s before and after arrival, s/s: stamps of the computer's clock stay within
+_EARLY = 0.002
+_LATE = 0.1
+_DRIFT = 5e-4
+# rad or m: moves, and does not
+_MOVED = 0.05
+_STILL = 0.02
+# no position is beyond, in rad
+_TURNS = 4.0 * math.pi
+# a factor of velocities beyond that is another unit
+_UNIT = 1.25
+# s: less is usual
+_FILTER = 0.012
+# rad or m: less is usual
+_PLAY = 3e-3
+# of the largest velocity
+_BACKWARDS = 0.1
+# standard errors
+_SURE = 4.0
+# by which errors alike in successive messages make standard errors larger
+_CORRELATED = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +97,8 @@ def listen(
 ) -> StepReport:
     """Judge joint states as they arrive; nothing is sent.
 
-    Listen twice: while nobody moves the arm, with ``still=True``; and while every joint is moved, by hand or by the arm's own
+    Listen twice: while nobody moves the arm, with ``still=True``; and while every joint is moved,
+        by hand or by the arm's own
     planner, some tenths of a radian each.
 
     Args:
@@ -97,8 +112,9 @@ def listen(
         publishers: names of the nodes that publish joint states of this arm.
 
     Returns:
-        Findings; ``numbers``: ``rate`` (Hz), ``jitter``, ``age`` (s), and of each joint ``position_resolution``,
-        ``position_noise``, ``velocity_noise``, ``effort_noise``, ``velocity_delay`` (s).
+        Findings; ``numbers``: ``rate`` (Hz), ``jitter``, ``age`` (s), and of each joint
+        ``position_resolution``, ``position_noise``, ``velocity_noise``, ``effort_noise``,
+        ``velocity_delay`` (s).
 
     Raises:
         ArgumentError: shapes that do not agree, or fewer than 20 messages.
@@ -128,7 +144,8 @@ def listen(
     if outside.any() and not any(f.kind == "position_unit" for f in findings):
         which = ", ".join(np.array(model.joint_names)[outside])
         notes.append(
-            f"positions outside the limits of the description: {which}; weighing tells signs and zeros"
+            f"positions outside the limits of the description: {which}; weighing tells signs and "
+            "zeros"
         )
     if not still and not log.moves.all():
         which = ", ".join(np.array(model.joint_names)[~log.moves])
@@ -164,7 +181,8 @@ def _read(
     declared_rate: float,
     still: bool,
 ) -> tuple[_Log, list[str], list[Finding]]:
-    n, m = np.size(arrival), len(names)
+    n = np.size(arrival)
+    m = len(names)
 
     def checked(where: str, values: ArrayLike | None, *shape: int) -> Array:
         x = np.full(shape, np.nan) if values is None else real_array_or_nan(values)
@@ -177,14 +195,16 @@ def _read(
             )
         return x
 
-    came, stamped = checked("arrival", arrival, n), checked("stamps", stamps, n)
+    came = checked("arrival", arrival, n)
+    stamped = checked("stamps", stamps, n)
     columns = [checked(where, x, n, m) for where, x in fields.items()]
     if not (np.diff(came) >= 0.0).all() or came[-1] <= came[0]:
         remedy = "Give the messages in the order in which they came, times in s."
         raise ArgumentError(
             "times of arrival decrease", where="arrival", got=arrival, remedy=remedy
         )
-    notes, findings = list[str](), list[Finding]()
+    notes = list[str]()
+    findings = list[Finding]()
     lost = [name for name in model.joint_names if name not in names]
     other = [name for name in names if name not in model.joint_names]
     if lost:
@@ -201,13 +221,17 @@ def _read(
 
 def _times(log: _Log) -> Iterator[Finding]:
     """Rate, gaps and clock."""
-    rate, steps = 1.0 / log.period, np.diff(log.arrival)
+    rate = 1.0 / log.period
+    steps = np.diff(log.arrival)
     if math.isfinite(log.declared_rate) and abs(rate / log.declared_rate - 1.0) > _RATE:
         text = f"joint states come at {rate:.0f} Hz, {log.declared_rate:.0f} Hz are declared"
         yield mistake("rate", (), text, rate, log.declared_rate)
     gaps = float(np.mean(steps > _GAP * max(float(np.median(steps)), 1e-9)))
     if gaps > _GAPS:
-        text = f"{gaps:.0%} of the joint states come after a gap, the longest of {1e3 * steps.max():.0f} ms"
+        text = (
+            f"{gaps:.0%} of the joint states come after a gap, the longest of "
+            f"{1e3 * steps.max():.0f} ms"
+        )
         yield mistake("jitter", (), text, steps.max())
     age = log.arrival - log.stamps
     drift = float(np.polyfit(log.arrival - log.arrival[0], age, 1)[0]) if np.ptp(age) > 0.0 else 0.0
@@ -215,7 +239,10 @@ def _times(log: _Log) -> Iterator[Finding]:
         yield mistake("clock", (), "stamps do not increase", np.diff(log.stamps).min())
     elif not -_EARLY < np.median(age) < _LATE or abs(drift) > _DRIFT:
         late = float(np.median(age))
-        text = f"stamps are {abs(late):.3g} s {'older' if late > 0.0 else 'newer'} than this computer's clock"
+        text = (
+            f"stamps are {abs(late):.3g} s {'older' if late > 0.0 else 'newer'} than this "
+            "computer's clock"
+        )
         text += f", and drift by {1e3 * drift:.2g} ms each second" if abs(drift) > _DRIFT else ""
         yield mistake("clock", (), f"{text}: they are from another clock", late)
 
@@ -233,10 +260,14 @@ def _units(log: _Log) -> Iterator[Finding]:
 
 def _frozen(log: _Log) -> Iterator[Finding]:
     """Fields that repeat one value, and joints that move although nobody moves them."""
-    names, span = log.model.joint_names, np.nan_to_num(np.ptp(log.position, axis=0))
+    names = log.model.joint_names
+    span = np.nan_to_num(np.ptp(log.position, axis=0))
     if log.still:
         for j in np.flatnonzero(span > _STILL):
-            text = f"joint {names[j]} moves by {span[j]:.2g} although nobody moves it: its brake does not hold"
+            text = (
+                f"joint {names[j]} moves by {span[j]:.2g} although nobody moves it: its brake "
+                "does not hold"
+            )
             yield mistake("brake", names[j], text, span[j])
         return
     for j in np.flatnonzero((span == 0.0) & np.isfinite(log.position[0]) & log.moves.any()):
@@ -257,7 +288,10 @@ def _frozen(log: _Log) -> Iterator[Finding]:
         )
         for k, name in enumerate(labels):
             if name in constant or bad[:, k].mean() > 0.2:
-                text = f"the effort of joint {name} is {'constant' if name in constant else 'frozen or clipped'} while it moves"
+                text = (
+                    f"the effort of joint {name} is "
+                    f"{'constant' if name in constant else 'frozen or clipped'} while it moves"
+                )
                 yield mistake("frozen_effort", name, text, bad[:, k].mean())
 
 
@@ -277,23 +311,24 @@ def _missing(log: _Log) -> Iterator[Finding]:
 
 
 def _delays(log: _Log) -> Array:
-    """(nv, 6) factor of velocities, how late they are, s, play, rad or m, and their standard errors; NaN where a joint stands.
+    """(nv, 6) factor of velocities, how late they are, s, play, rad or m, and their standard
+    errors; NaN where a joint stands.
 
-    A filter of the first order with factor s and time constant T gives s (q − q₀) = ∫ v dt + T v, without differences of
-    positions; they lag by half of the play in either direction.
+    A filter of the first order with factor s and time constant T gives s (q − q₀) = ∫ v dt + T v,
+    without differences of positions; they lag by half of the play in either direction.
     """
     out = np.full((log.model.nv, 6), np.nan)
     t = log.t
     for j in np.flatnonzero(log.moves & np.isfinite(log.velocity).all(axis=0)):
-        v, q = log.velocity[:, j], log.position[:, j]
+        v = log.velocity[:, j]
+        q = log.position[:, j]
         if not np.ptp(v) > 0.0:
             continue
         displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
         fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
         last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
-        side = np.where(
-            last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0
-        )  # of the last motion that is no noise
+        # of the last motion that is no noise
+        side = np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0)
         A = np.column_stack(
             [displacement, v, side if np.ptp(side) > 0.0 else 0.0 * v, np.ones(len(t))]
         )
@@ -327,13 +362,19 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     if wrong.any():
         times = float(np.median(size[wrong]))
         unit = " (degrees)" if abs(times * math.pi / 180.0 - 1.0) < 0.1 else ""
-        text = f"velocities are {times:.3g} times the rate of the positions{unit}: {', '.join(names[wrong])}"
+        text = (
+            f"velocities are {times:.3g} times the rate of the positions{unit}: "
+            f"{', '.join(names[wrong])}"
+        )
         yield mistake("velocity_unit", names[wrong].tolist(), text, times, "rad/s")
     slow = sure & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
     if slow.any():
         typical = float(np.median(late[slow]))
         corner = 1.0 / (2.0 * math.pi * typical)
-        text = f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: {', '.join(names[slow])}"
+        text = (
+            f"velocities are {1e3 * typical:.0f} ms late, as after a filter of {corner:.1f} Hz: "
+            f"{', '.join(names[slow])}"
+        )
         yield mistake("velocity_filter", names[slow].tolist(), text, corner)
     loose = (
         sure

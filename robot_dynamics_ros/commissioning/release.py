@@ -19,12 +19,18 @@ from robot_dynamics_ros.dynamics.payload import Payload, carrying
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SPEED = 2.0  # rad/s, of joints whose description has no velocity limit
-REACTION = 0.026  # s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz
-TOOL = 0.03  # Mass of a tool that may be forgotten at the last link, over that of the arm
-CALM = 0.07  # Largest exposure with which an arm is released
-_ROUNDS = 150  # of the search for a calm pose
-_MARGIN = 0.1  # rad or m from limits
+# rad/s, of joints whose description has no velocity limit
+SPEED = 2.0
+# s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz
+REACTION = 0.026
+# Mass of a tool that may be forgotten at the last link, over that of the arm
+TOOL = 0.03
+# Largest exposure with which an arm is released
+CALM = 0.07
+# of the search for a calm pose
+_ROUNDS = 150
+# rad or m from limits
+_MARGIN = 0.1
 
 
 @lru_cache(8)
@@ -52,13 +58,16 @@ def effort_limit(model: RobotModel) -> Array:
 
 
 def usual_rotors(model: RobotModel) -> Array:
-    """(n,) rotor inertia that the controller assumes, kg m² or kg; 0 where the description has one."""
+    """(n,) rotor inertia that the controller assumes, kg m² or kg; 0 where the description has
+    one.
+    """
     return Robustness().rotor_share * joint_sizes(model)["assumed_rotor"]
 
 
 def least_inertia(model: RobotModel, q: Array, rotors: ArrayLike = 0.0) -> Array:
-    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can show, kg m² or kg; with (n,) rotors
-    beside those described."""
+    """(n,) inertia of each joint while the others yield, at (n,) rad or m: the least that it can
+    show, kg m² or kg; with (n,) rotors beside those described.
+    """
     inverse = mass_matrix_inverse(model, q)
     # (M + R)⁻¹ = (1 + M⁻¹ R)⁻¹ M⁻¹: a robot with these rotors would have to be compiled
     return np.asarray(
@@ -76,11 +85,13 @@ def with_rotors(model: RobotModel) -> RobotModel:
 
 
 def exposure(model: RobotModel, q: ArrayLike) -> Array:
-    """Share of a speed limit that a joint may reach before a wrong command of the arm's weight is corrected.
+    """Share of a speed limit that a joint may reach before a wrong command of the arm's weight is
+    corrected.
 
-    Commands of any joints may have the wrong sign, or gravity is compensated twice, or not at all, and a tool may be forgotten:
-    each joint is then pulled by twice its weight, and that of the tool, at most, for :data:`REACTION`.  Where the description has no
-    rotors, usual ones are assumed.
+    Commands of any joints may have the wrong sign, or gravity is compensated twice, or not at all,
+    and a tool may be forgotten: each joint is then pulled by twice its weight, and that of the
+    tool, at most, for :data:`REACTION`.  Where the description has no rotors, usual ones are
+    assumed.
 
     Args:
         model: the robot as described.
@@ -94,7 +105,9 @@ def exposure(model: RobotModel, q: ArrayLike) -> Array:
 
 @lru_cache(4)
 def _with_tool(model: RobotModel) -> tuple[RobotModel, RobotModel]:
-    """The robot with rotors, and with a tool at its last link; not compiled, since both are asked a few times only."""
+    """The robot with rotors, and with a tool at its last link; not compiled, since both are asked a
+    few times only.
+    """
     model = without_compiling(with_rotors(model))
     link = model.joint(model.moving_joint_names[-1]).child
     return model, carrying(model, Payload(link, TOOL * float(np.sum(model.body_mass)), np.zeros(3)))
@@ -108,7 +121,8 @@ def _exposure(model: RobotModel, with_tool: RobotModel, q: Array) -> Array:
 
 
 def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
-    """The pose on the path from ``around`` to one where the weight acts least, from which on the arm may be released.
+    """The pose on the path from ``around`` to one where the weight acts least, from which on the
+    arm may be released.
 
     Nobody checks collisions: look at the pose before the arm moves there.
 
@@ -124,16 +138,22 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
 
     model, tool = _with_tool(model)
     margin = np.minimum(_MARGIN, 0.25 * (model.upper - model.lower))
-    low, high = (
-        np.maximum(model.lower + margin, -math.pi),
-        np.minimum(model.upper - margin, math.pi),
-    )
+    low = np.maximum(model.lower + margin, -math.pi)
+    high = np.minimum(model.upper - margin, math.pi)
     here = np.clip(np.asarray(around, dtype=np.float64), low, high)
     calm = differential_evolution(
-        partial(_exposure, model, tool), np.column_stack([low, high]), x0=here, seed=0, maxiter=_ROUNDS, tol=0.0, polish=False,
-        updating="deferred", workers=lambda _, poses: _exposure(model, tool, np.array(list(poses))),
-    ).x  # fmt: skip
-    for i in range(model.nv):  # joints that do not matter stay
+        partial(_exposure, model, tool),
+        np.column_stack([low, high]),
+        x0=here,
+        seed=0,
+        maxiter=_ROUNDS,
+        tol=0.0,
+        polish=False,
+        updating="deferred",
+        workers=lambda _, poses: _exposure(model, tool, np.array(list(poses))),
+    ).x
+    # joints that do not matter stay
+    for i in range(model.nv):
         other = np.where(np.arange(model.nv) == i, here, calm)
         calm = (
             other

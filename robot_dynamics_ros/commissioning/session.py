@@ -1,4 +1,6 @@
-"""The steps in their order on one arm: what each has found is used by the next, and ends in a parameter file."""
+"""The steps in their order on one arm: what each has found is used by the next, and ends in a
+parameter file.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +44,30 @@ if TYPE_CHECKING:
 
 
 UNSAFE = frozenset(KINDS) - {
-    "rate", "jitter", "clock", "missing_field", "velocity_filter", "frozen_effort", "friction", "delay", "inertia", "tracking", "effort_limit",
+    "rate",
+    "jitter",
+    "clock",
+    "missing_field",
+    "velocity_filter",
+    "frozen_effort",
+    "friction",
+    "delay",
+    "inertia",
+    "tracking",
+    "effort_limit",
     "unexplained_effort",
-}  # fmt: skip
+}
 """Kinds of findings with which the arm is not commanded."""
-LISTENING, POSES, RESTING, PASSING = 4.0, 12, 0.5, 2.0  # s; number; s; s
-APART, LEADING = (
-    0.2,
-    3.0,
-)  # rad or m, between poses of a person; s, on the way to where the arm floats
-PATIENCE = 300.0  # s for a person to lead the arm to all poses
+# s; number; s; s
+LISTENING = 4.0
+POSES = 12
+RESTING = 0.5
+PASSING = 2.0
+# rad or m, between poses of a person; s, on the way to where the arm floats
+APART = 0.2
+LEADING = 3.0
+# s for a person to lead the arm to all poses
+PATIENCE = 300.0
 
 
 @runtime_checkable
@@ -96,8 +112,11 @@ class Commissioning:
     sentence: str = f"ready for {STEPS[0]}"
 
     def status(self) -> tuple[int, str, dict[str, str]]:
-        """For ``/diagnostics``: 1 if a mistake was found, else 0; the last sentence; the step under way, and what each has found."""
-        reports = dict(self.reports)  # a step in another thread may end now
+        """For ``/diagnostics``: 1 if a mistake was found, else 0; the last sentence; the step under
+        way, and what each has found.
+        """
+        # a step in another thread may end now
+        reports = dict(self.reports)
         values = {
             "step": self.step or "none",
             **{name: str(report) for name, report in reports.items()},
@@ -110,14 +129,17 @@ class Commissioning:
         self.announce(sentence)
 
     def run(self, step: str) -> StepReport:
-        """Do a step; where a mistake has a change that is safe, use it, and do the step again once if it needs it.
+        """Do a step; where a mistake has a change that is safe, use it, and do the step again once
+        if it needs it.
 
         Raises:
             UnknownNameError: no such step.
-            ArgumentError: an earlier step has found what makes this one unsafe, or has not been done.
+            ArgumentError: an earlier step has found what makes this one unsafe, or has not been
+                done.
         """
         check_name("step of commissioning", step, STEPS)
-        self.step, self.sentence = step, f"{step}: {ANNOUNCED[step]}"
+        self.step = step
+        self.sentence = f"{step}: {ANNOUNCED[step]}"
         try:
             self._check_before(step)
             report = self._do(step)
@@ -189,7 +211,8 @@ class Commissioning:
         elif exposure(runner.model, self._state().q) > CALM:
             pose = np.round(goal, 2).tolist()
             self.tell(
-                f"lead the arm to a pose where its weight acts little, such as {pose}, and let it rest"
+                f"lead the arm to a pose where its weight acts little, such as {pose}, and let "
+                "it rest"
             )
             next(self._rests(lambda q: bool(exposure(runner.model, q) < CALM)), None)
         report, self.pushes = probe(runner, self.tell)
@@ -197,7 +220,7 @@ class Commissioning:
             return report
         return float_arm(runner)
 
-    # -- the steps that only look ----------------------------------------------------------------------------------
+    # -- the steps that only look ------------------------------------------------------------------
 
     def _state(self) -> ArmState:
         for _ in range(20):
@@ -214,16 +237,16 @@ class Commissioning:
         self.arm.begin()
         first = self._state()
         states = [first]
-        while (
-            0.0 <= states[-1].t - first.t < seconds and not self.stop()
-        ):  # a clock that is set back is a finding
+        # a clock that is set back is a finding
+        while 0.0 <= states[-1].t - first.t < seconds and not self.stop():
             states.append(self._state())
         return states
 
     def _listen(self) -> StepReport:
         still = self._heard(LISTENING)
         if isinstance(self.arm, Leads):
-            here, moving = still[-1].q, []
+            here = still[-1].q
+            moving = []
             for way in (0.15, -0.15, 0.0):
                 moving += self.arm.lead(
                     np.clip(here + way, self.model.lower, self.model.upper), 1.2
@@ -244,7 +267,8 @@ class Commissioning:
     def _weigh(self) -> StepReport:
         if not self.measured.measured:
             return StepReport("weigh", notes=("left out: this driver does not measure efforts",))
-        here, heard = self._state().q, self.reports.get("listen", StepReport("listen"))
+        here = self._state().q
+        heard = self.reports.get("listen", StepReport("listen"))
         still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
             poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
@@ -287,7 +311,8 @@ class Commissioning:
 
     def _rests(self, suits: Callable[[Array], bool]) -> Iterator[list[ArmState]]:
         """States of each rest in a pose that suits, while a person leads the arm."""
-        near, first = 0.02 * scale_of(self.model), self._state()
+        near = 0.02 * scale_of(self.model)
+        first = self._state()
         resting = [first]
         while 0.0 <= resting[-1].t - first.t < PATIENCE and not self.stop():
             state = self._state()
@@ -296,7 +321,7 @@ class Commissioning:
             if resting[-1].t - resting[0].t > RESTING and suits(state.q):
                 yield resting
 
-    # -- what is left ----------------------------------------------------------------------------------------------
+    # -- what is left ------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, object]:
         """Parameters for the controller."""
@@ -312,11 +337,11 @@ class Commissioning:
         return table
 
     def write(self, folder: Path) -> dict[str, Path]:
-        """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and ``friction.json``; their paths."""
-        parameters, steps = (
-            self.parameters(),
-            [report.to_json() for report in self.reports.values()],
-        )
+        """Write ``commissioning.json``, ``commissioning.html``, ``controller.yaml`` and
+        ``friction.json``; their paths.
+        """
+        parameters = self.parameters()
+        steps = [report.to_json() for report in self.reports.values()]
         document = {"robot": self.model.name, "steps": steps, "parameters": parameters}
         documents: dict[str, object] = {"commissioning.json": document}
         table = dict(parameters)
@@ -324,7 +349,8 @@ class Commissioning:
         if friction.joints:
             documents["friction.json"] = {"trust": friction.trust, "joints": friction.joints}
             table["friction_file"] = str((folder / "friction.json").resolve())
-        documents["controller.yaml"] = {"/**": {"ros__parameters": table}}  # JSON is YAML
+        # JSON is YAML
+        documents["controller.yaml"] = {"/**": {"ros__parameters": table}}
         texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}
         texts["commissioning.html"] = page(self.model, self.reports, self.records, parameters)
         folder.mkdir(parents=True, exist_ok=True)
@@ -350,7 +376,9 @@ def page(
     records: Mapping[str, Record],
     settings: Mapping[str, object],
 ) -> str:
-    """The report as a page that needs no other file; reports and motions by step, settings: parameters for the controller."""
+    """The report as a page that needs no other file; reports and motions by step, settings:
+    parameters for the controller.
+    """
     lines = [
         html_table(("step", "result"), [(step, report.verdict) for step, report in reports.items()])
     ]

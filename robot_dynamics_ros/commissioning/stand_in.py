@@ -17,18 +17,21 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
-RATE = 500.0  # Hz
-POSITION_NOISE, VELOCITY_NOISE, EFFORT_NOISE = (
-    2e-5,
-    1e-3,
-    2e-3,
-)  # rad or m; rad/s or m/s; share of the effort limit
-FROM_STOPS = 0.01  # rad or m, least distance from stops at the start
-BRAKES = 0.1  # s of silence after which brakes hold
+# Hz
+RATE = 500.0
+# rad or m; rad/s or m/s; share of the effort limit
+POSITION_NOISE = 2e-5
+VELOCITY_NOISE = 1e-3
+EFFORT_NOISE = 2e-3
+# rad or m, least distance from stops at the start
+FROM_STOPS = 0.01
+# s of silence after which brakes hold
+BRAKES = 0.1
 
 
 class StandIn:
-    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm` that is simulated; brakes hold it while nobody commands.
+    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm` that is simulated; brakes hold it while
+    nobody commands.
 
     Args:
         model: the robot as it is.
@@ -39,13 +42,14 @@ class StandIn:
     def __init__(
         self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None
     ) -> None:
-        rate, compensates, delay, filtered = RATE, "nothing", 0.0, 0.0
+        rate = RATE
+        compensates = "nothing"
+        delay = 0.0
+        filtered = 0.0
         if profile is not None:
-            rate, delay, filtered = (
-                profile.driver.rate,
-                profile.driver.delay,
-                profile.driver.velocity_time_constant,
-            )
+            rate = profile.driver.rate
+            delay = profile.driver.delay
+            filtered = profile.driver.velocity_time_constant
             compensates = profile.efforts.robot_compensates
         settings = SensorSettings(
             position_noise=POSITION_NOISE,
@@ -55,9 +59,8 @@ class StandIn:
             delay=delay,
         )
         self.model = model
-        aside = np.minimum(
-            FROM_STOPS, 0.25 * (model.upper - model.lower)
-        )  # at a stop it would rattle
+        # at a stop it would rattle
+        aside = np.minimum(FROM_STOPS, 0.25 * (model.upper - model.lower))
         start = model.initial_configuration() if q0 is None else q0
         self.plant = Plant(
             model, 1.0 / rate, q0=np.clip(start, model.lower + aside, model.upper - aside)
@@ -66,11 +69,13 @@ class StandIn:
             Driver(self.plant, compensates=compensates),
             Sensors(model, settings),
         )
-        self._command, self._silent = np.zeros(model.nv), math.inf
+        self._command = np.zeros(model.nv)
+        self._silent = math.inf
         self.plant.brakes = True
 
     def send(self, effort: Array) -> None:
-        self._command, self._silent = np.array(effort, dtype=np.float64), 0.0
+        self._command = np.array(effort, dtype=np.float64)
+        self._silent = 0.0
 
     def begin(self) -> None:
         """Nothing waits here."""
@@ -86,16 +91,20 @@ class StandIn:
 
     def lead(self, goal: Array, seconds: float, rest: float = 0.0) -> list[ArmState]:
         """States while the arm's own controller leads it to (n,), and while it stands there."""
-        self.plant.brakes, start, states = False, self.plant.q, []
+        self.plant.brakes = False
+        start = self.plant.q
+        states = []
         for k in range(round((seconds + rest) / self.plant.dt)):
             share, _, _ = rest_to_rest(np.array(min(k * self.plant.dt / seconds, 1.0)))
-            q, v = self.plant.q, self.plant.v
+            q = self.plant.q
+            v = self.plant.v
             stiffness = 10.0 * effort_limit(self.model)
             damping = 1.4 * np.sqrt(stiffness * np.diagonal(mass_matrix(self.model, q)))
             pull = stiffness * (start + share * (goal - start) - q) - damping * v
             state = self._advance(bias_forces(self.model, q, v) + pull)
             states += [state] if state is not None else []
-        self.plant.brakes, self._silent = True, math.inf
+        self.plant.brakes = True
+        self._silent = math.inf
         return states
 
     def _advance(self, effort: Array) -> ArmState | None:

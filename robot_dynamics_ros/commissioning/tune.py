@@ -1,6 +1,8 @@
-"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all; the rotors that these steps show; the margin proved.
+"""Fifth step: gains from what the twitches showed, tried on a step of each joint and of all; the
+rotors that these steps show; the margin proved.
 
-Sixth step: a tour, slow, which shows friction, and then at its own speed with it: errors, efforts against limits, what is unexplained.
+Sixth step: a tour, slow, which shows friction, and then at its own speed with it: errors, efforts
+    against limits, what is unexplained.
 """
 
 from __future__ import annotations
@@ -29,27 +31,39 @@ from robot_dynamics_ros.model.arm_profile import ArmProfile
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-STEP = 0.03  # rad, of a joint, or less where the joint is slow
-TUNING_SPEED = 0.4  # Share of the velocity limit announced for steps
-SLOWEST, FASTEST = 6.0, 80.0  # rad/s, bandwidths that are tried
-RAISED, LOWERED, PROVEN = (
-    1.35,
-    0.7,
-    0.85,
-)  # factors after a good trial, a bad one, and a proof that failed
-OVERSHOOT, RINGING, NOISE = 0.25, 0.12, 0.03
+# rad, of a joint, or less where the joint is slow
+STEP = 0.03
+# Share of the velocity limit announced for steps
+TUNING_SPEED = 0.4
+# rad/s, bandwidths that are tried
+SLOWEST = 6.0
+FASTEST = 80.0
+# factors after a good trial, a bad one, and a proof that failed
+RAISED = 1.35
+LOWERED = 0.7
+PROVEN = 0.85
+OVERSHOOT = 0.25
+RINGING = 0.12
+NOISE = 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
-PROOF = 0.8  # Delay put in for the proof, over that of the loop
-MEASURED = 0.9  # Share of measured friction that is believed at the start
-SMOOTHING = 0.01  # rad/s or m/s, of the reference over which measured friction changes its side; a panda overshoots with half of it
-SETTLING = 0.8  # s after a step
-WINDOW, WINDOW_SLOW = (
-    0.05,
-    0.2,
-)  # s, of the polynomials that smooth a step, which takes 0.1 s at least; and the slow tour
-SLOWLY = 4.0  # Times as long as the tour itself takes
-FAR = 0.05  # rad, error on the way that counts as not followed
-NEARLY = 0.95  # Share of the effort limit
+# Delay put in for the proof, over that of the loop
+PROOF = 0.8
+# Share of measured friction that is believed at the start
+MEASURED = 0.9
+# rad/s or m/s, of the reference over which measured friction changes its side; a panda overshoots
+# with half of it
+SMOOTHING = 0.01
+# s after a step
+SETTLING = 0.8
+# s, of the polynomials that smooth a step, which takes 0.1 s at least; and the slow tour
+WINDOW = 0.05
+WINDOW_SLOW = 0.2
+# Times as long as the tour itself takes
+SLOWLY = 4.0
+# rad, error on the way that counts as not followed
+FAR = 0.05
+# Share of the effort limit
+NEARLY = 0.95
 
 
 @dataclass(frozen=True)
@@ -122,16 +136,16 @@ class ArmSettings:
         return FrictionFile(joints, MEASURED if self.friction else 0.0)
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
-        """With the rotors, friction, damping and delay among the numbers of a report, of joints with these names; NaN leaves a joint as
-        it was."""
+        """With the rotors, friction, damping and delay among the numbers of a report, of joints
+        with these names; NaN leaves a joint as it was.
+        """
 
         def known(quantity: str) -> dict[str, float]:
             values = zip(names, np.atleast_1d(numbers.get(quantity, np.nan)), strict=False)
             return {name: float(f"{value:.4g}") for name, value in values if 0.0 <= value < np.inf}
 
-        friction = known(
-            "friction"
-        )  # it has all that brakes at that speed: further damping is to be shown
+        # it has all that brakes at that speed: further damping is to be shown
+        friction = known("friction")
         return dataclasses.replace(
             self,
             armature=self.armature | known("rotor"),
@@ -143,11 +157,13 @@ class ArmSettings:
     def learned_from(
         self, runner: StepRunner, window: float, quantities: Sequence[str]
     ) -> tuple[ArmSettings, dict[str, Array | float], str]:
-        """With what the motion of the last run, smoothed over ``window`` s, shows of the joints, out of rotor, damping, friction: the settings,
-        the numbers, and a sentence."""
+        """With what the motion of the last run, smoothed over ``window`` s, shows of the joints,
+        out of rotor, damping, friction: the settings, the numbers, and a sentence.
+        """
         t, q, _, command = runner.record.arrays()
         delay = self.delay + 0.5 * runner.period
-        model, who = self.model(runner.model), self.gravity_compensated_by
+        model = self.model(runner.model)
+        who = self.gravity_compensated_by
         try:
             joints = joint_parameters(
                 model, t, q, command, delay, window=window, gravity_compensated_by=who
@@ -157,7 +173,10 @@ class ArmSettings:
         seen = {"rotor": joints.armature, "damping": joints.damping, "friction": joints.friction}
         numbers: dict[str, Array | float] = {name: seen[name] for name in quantities}
         before, after = joints.unexplained
-        sentence = f"learned from this motion: {', '.join(quantities)}; {after:.2%} of the effort limits stay unexplained, {before:.2%} before"
+        sentence = (
+            f"learned from this motion: {', '.join(quantities)}; {after:.2%} of the effort "
+            f"limits stay unexplained, {before:.2%} before"
+        )
         return self.learned(model.joint_names, numbers), numbers, sentence
 
 
@@ -167,7 +186,8 @@ class StepResponse:
 
     Attributes:
         overshoot: over the step.
-        ringing: way that it goes both to and fro in the last third, over the step: creeping one way is none.
+        ringing: way that it goes both to and fro in the last third, over the step: creeping one way
+            is none.
         noise: standard deviation of the command then, N m or N.
     """
 
@@ -193,9 +213,13 @@ def step_response(t: Array, q: Array, command: Array, goal: float, start: float)
         raise ArgumentError(
             "there is no response to a step", where="step_response", got=len(t), remedy=remedy
         )
-    t, q, command, step = np.asarray(t), np.asarray(q), np.asarray(command), goal - start
+    t = np.asarray(t)
+    q = np.asarray(q)
+    command = np.asarray(command)
+    step = goal - start
     late = t > t[0] + 2.0 / 3.0 * (t[-1] - t[0])
-    tail, rough = q[late], np.diff(command[late])
+    tail = q[late]
+    rough = np.diff(command[late])
     rise, fall = (
         x.max() for x in (tail - np.minimum.accumulate(tail), np.maximum.accumulate(tail) - tail)
     )
@@ -216,19 +240,23 @@ def follow(
     late: float = 0.0,
     errors: list[Array] | None = None,
 ) -> StepMotion[ArmState]:
-    """Follow a trajectory of all joints from the reference on, within bounds, and stay ``rest`` s at its end; ``state`` is the newest.
+    """Follow a trajectory of all joints from the reference on, within bounds, and stay ``rest`` s
+    at its end; ``state`` is the newest.
 
-    Commands are held back by ``late`` periods, to prove a margin; (n,) reference minus position of every state is appended to ``errors``.
+    Commands are held back by ``late`` periods, to prove a margin; (n,) reference minus position of
+    every state is appended to ``errors``.
     """
     controller.accept_trajectory(trajectory, nanoseconds(state.t))
-    begun, length = state.t, trajectory.duration + rest
-    size, part = int(late) + 2, late % 1.0  # between two whole numbers both commands are mixed
+    begun = state.t
+    length = trajectory.duration + rest
+    # between two whole numbers both commands are mixed
+    size = int(late) + 2
+    part = late % 1.0
     waiting = deque[Array](maxlen=size)
     while state.t - begun < length:
         command = np.array(controller.update(nanoseconds(state.t), state.q, state.v))
-        waiting.extend(
-            [command] * max(size - len(waiting), 1)
-        )  # the first one has held the arm before
+        # the first one has held the arm before
+        waiting.extend([command] * max(size - len(waiting), 1))
         if errors is not None:
             errors.append(np.array(controller.error[0]))
         state = yield Command(part * waiting[0] + (1.0 - part) * waiting[1], bounds)
@@ -242,11 +270,13 @@ def to_rest(model: RobotModel, goal: Array, length: float) -> Trajectory:
 
 
 class _Tuning:
-    """Steps with one bandwidth after another; ``responses``: the last ones by joint, ``margin``: s of delay beside the arm's own with
-    which the loop was still stable."""
+    """Steps with one bandwidth after another; ``responses``: the last ones by joint, ``margin``: s
+    of delay beside the arm's own with which the loop was still stable.
+    """
 
     def __init__(self, runner: StepRunner, settings: ArmSettings) -> None:
-        self.runner, self.settings = runner, settings
+        self.runner = runner
+        self.settings = settings
         self.responses, self.controllers = dict[int, StepResponse](), dict[float, JointController]()
         self.tried = list[tuple[float, bool, str]]()
         self.margin = self.whole_delay = self.best = 0.0
@@ -264,7 +294,8 @@ class _Tuning:
         self, controller: JointController, joints: list[int], state: ArmState, late: float = 0.0
     ) -> StepMotion[ArmState]:
         """These joints go forth and back together; their responses."""
-        runner, model = self.runner, self.runner.model
+        model = self.runner.model
+        runner = self.runner
         natural = controller.feedback_frequency[0] or controller.options.robustness.bandwidth  # type: ignore[union-attr]
         length = max(4.0 / natural, 0.1)
         step = np.zeros(model.nv)
@@ -273,7 +304,8 @@ class _Tuning:
         home = np.clip(state.q, model.lower, model.upper)
         bounds = Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
         for goal, start in ((home + step, home), (home, home + step)):
-            first, way = len(runner.record.t), to_rest(model, goal, length)
+            first = len(runner.record.t)
+            way = to_rest(model, goal, length)
             state = yield from follow(
                 runner, controller, way, bounds, state, rest=SETTLING, late=late
             )
@@ -300,7 +332,8 @@ class _Tuning:
 
     def attempt(self, bandwidth: float, state: ArmState) -> StepMotion[tuple[bool, ArmState]]:
         """Steps of each joint, then of all, as long as they are good."""
-        controller, everyone = self.controller(bandwidth, state), list(range(self.runner.model.nv))
+        controller = self.controller(bandwidth, state)
+        everyone = list(range(self.runner.model.nv))
         for joints in ([i] for i in everyone):
             state = yield from self.steps(controller, joints, state)
             if self.fault():
@@ -319,7 +352,8 @@ class _Tuning:
             bandwidth *= LOWERED
             good, state = yield from self.attempt(bandwidth, state)
         while good:
-            self.best, natural = bandwidth, self.controllers[bandwidth].feedback_frequency[0]
+            self.best = bandwidth
+            natural = self.controllers[bandwidth].feedback_frequency[0]
             bandwidth *= RAISED
             if natural < 0.97 * self.best or bandwidth > FASTEST or len(self.tried) == 4:
                 break
@@ -328,11 +362,13 @@ class _Tuning:
 
     def proof(self, state: ArmState) -> StepMotion[bool]:
         """Steps of all joints with a delay put in."""
-        controller, before = self.controller(self.best, state), dict(self.responses)
+        controller = self.controller(self.best, state)
+        before = dict(self.responses)
         late = PROOF * self.whole_delay / self.runner.period
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
-        self.margin, self.responses = PROOF * self.whole_delay if calm else 0.0, before
+        self.margin = PROOF * self.whole_delay if calm else 0.0
+        self.responses = before
         return calm
 
 
@@ -341,7 +377,8 @@ def tune(
     settings: ArmSettings,
     announce: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[StepReport, ArmSettings]:
-    """Choose the bandwidth, learn rotors from the steps that this takes, and prove the margin by a delay that is put in.
+    """Choose the bandwidth, learn rotors from the steps that this takes, and prove the margin by a
+    delay that is put in.
 
     Args:
         runner: of the arm.
@@ -351,12 +388,16 @@ def tune(
     Returns:
         The report, and the settings to use.
     """
-    tuning, model = _Tuning(runner, settings), runner.model
-    learned, sentence = dict[str, Array | float](), ""
-    for _ in range(2):  # rotors that seem too large make trials bad, and these show the true ones
+    tuning = _Tuning(runner, settings)
+    model = runner.model
+    learned = dict[str, Array | float]()
+    sentence = ""
+    # rotors that seem too large make trials bad, and these show the true ones
+    for _ in range(2):
         tuning.tried.clear()
         runner.run(tuning.motion, open_to=0.0)
-        stopped, interrupted = runner.record.stopped, not runner.record.ran_away
+        stopped = runner.record.stopped
+        interrupted = not runner.record.ran_away
         for bandwidth, good, why in tuning.tried:
             announce(f"bandwidth {bandwidth:.3g} rad/s: {'good' if good else why}")
         if stopped and interrupted:
@@ -374,7 +415,8 @@ def tune(
     while tuning.best > SLOWEST and not tuning.margin and not stopped:
         runner.run(tuning.proof, open_to=0.0)
         if runner.record.stopped and not runner.record.ran_away:
-            stopped, interrupted = runner.record.stopped, True
+            stopped = runner.record.stopped
+            interrupted = True
         elif not tuning.margin:
             more = f"{PROOF * tuning.whole_delay * 1e3:.1f} ms more delay"
             announce(f"bandwidth {tuning.best:.3g} rad/s: not stable with {more}")
@@ -402,14 +444,18 @@ def tune(
         )
         return StepReport("tune", (finding,), numbers, enough=not stopped, notes=(why,)), settings
     chosen = dataclasses.replace(tuning.settings, bandwidth=round(tuning.best, 1))
-    margin = f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has {tuning.whole_delay * 1e3:.1f} ms"
+    margin = (
+        f"stable with {tuning.margin * 1e3:.1f} ms of delay put in; the loop has "
+        f"{tuning.whole_delay * 1e3:.1f} ms"
+    )
     return StepReport("tune", (), numbers, notes=(margin, sentence)), chosen
 
 
 def move(
     runner: StepRunner, settings: ArmSettings, tour: PlannedMotion, *, slowly: float = SLOWLY
 ) -> tuple[StepReport, ArmSettings]:
-    """Make a tour twice: in ``slowly`` times its duration, then as it is, with the friction that the slow one has shown.
+    """Make a tour twice: in ``slowly`` times its duration, then as it is, with the friction that
+    the slow one has shown.
 
     Rotors stay as they are: the margin is proven with them.
 
@@ -422,14 +468,14 @@ def move(
     Returns:
         The report, and the settings to use.
     """
-    model, notes = runner.model, list[str]()
-    findings, numbers, used = (
-        list[Finding](),
-        dict[str, "Array | float"](),
-        np.zeros(runner.model.nv),
-    )
+    model = runner.model
+    notes = list[str]()
+    findings = list[Finding]()
+    numbers = dict[str, "Array | float"]()
+    used = np.zeros(runner.model.nv)
     for factor in (slowly, 1.0) if slowly > 1.0 else (1.0,):
-        controller, errors = settings.controller(model), list[Array]()
+        controller = settings.controller(model)
+        errors = list[Array]()
         runner.run(partial(_tour, runner, controller, tour, factor, errors), open_to=0.0)
         if errors:
             name = "slow" if factor > 1.0 else "full speed"
@@ -466,10 +512,15 @@ def _tour(
     errors: list[Array],
     state: ArmState,
 ) -> StepMotion[bool]:
-    """Go to the start of the tour, and make it in ``factor`` times its duration; its errors (n,) are appended."""
-    model, samples = runner.model, np.linspace(0.0, tour.duration, 200)
-    places, speed = tour.at(samples), np.abs(tour.at(samples, 1)).max(axis=0) / factor
-    here, room = np.vstack([places, state.q]), 0.5 * FAR * scale_of(model)
+    """Go to the start of the tour, and make it in ``factor`` times its duration; its errors (n,)
+    are appended.
+    """
+    model = runner.model
+    samples = np.linspace(0.0, tour.duration, 200)
+    places = tour.at(samples)
+    speed = np.abs(tour.at(samples, 1)).max(axis=0) / factor
+    here = np.vstack([places, state.q])
+    room = 0.5 * FAR * scale_of(model)
     most = 1.3 * speed + 0.25 * speed_limit(model)
     bounds = Bounds(here.min(axis=0) - room, here.max(axis=0) + room, most, effort_limit(model))
     controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
@@ -487,10 +538,8 @@ def _tracking(
 ) -> list[Finding]:
     """Joints that are far off; the errors (k, n) of a tour with this name go into ``numbers``."""
     far = np.abs(e).max(axis=0)
-    numbers[f"rms error, {name}"], numbers[f"largest error, {name}"] = (
-        np.sqrt((e * e).mean(axis=0)),
-        far,
-    )
+    numbers[f"rms error, {name}"] = np.sqrt((e * e).mean(axis=0))
+    numbers[f"largest error, {name}"] = far
     findings = []
     for i in np.flatnonzero(far > FAR * scale_of(model)):
         sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"

@@ -1,7 +1,9 @@
-"""Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop, inertia, play.
+"""Fourth step: one joint at a time, small and slow: sign, friction, delay of the whole loop,
+inertia, play.
 
-A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  Friction drops out while it does not reverse, so that
-with their complex amplitudes U and Q:  U / Q = (−J ω² + i ω d) exp(i ω T)
+A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  Friction drops
+out while it does not reverse, so that with their complex amplitudes U and Q:  U / Q = (−J ω² + i ω
+d) exp(i ω T)
 """
 
 from __future__ import annotations
@@ -47,27 +49,40 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-SWEEP, TURN, PAUSE = (
-    1.0,
-    0.2,
-    0.4,
-)  # s: of motion at constant speed, of speeding up and slowing down, at rest
-SWEEP_SPEED = 0.016  # Share of the velocity limit
-RIPPLE = 0.2  # Share of the speed of the sweep that each vibration takes
-PARTS = (0.2, 0.45, 1.0)  # Frequencies of the vibrations over the highest
-HIGHEST = 20.0  # Hz, or an eighth of the rate
-PASSES, GROWTH = 5, 3.0
-"""Sweeps of a joint until its vibrations have the right size, and largest factor between two of them."""
-MISFIT = 0.3  # Relative error of the fit from which on it tells no inertia
-UNSEEN = 0.4  # Share of the effort of the fastest vibration below which an inertia is not seen
-MOST, BELIEVED = (
-    1.5,
-    0.9,
-)  # Shares of the friction that pushes showed: the largest of a sweep, and the first
-ADAPT, STUCK, RUNS = 0.7, 0.3, 1.7
-"""1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is slower, or faster."""
-LEAST_PLAY = 2e-3  # rad
-LEAST_ROTOR = 0.02  # Share of the largest rotors of such joints: an inertia that differs by less does not matter
+# s: of motion at constant speed, of speeding up and slowing down, at rest
+SWEEP = 1.0
+TURN = 0.2
+PAUSE = 0.4
+# Share of the velocity limit
+SWEEP_SPEED = 0.016
+# Share of the speed of the sweep that each vibration takes
+RIPPLE = 0.2
+# Frequencies of the vibrations over the highest
+PARTS = (0.2, 0.45, 1.0)
+# Hz, or an eighth of the rate
+HIGHEST = 20.0
+PASSES = 5
+GROWTH = 3.0
+"""Sweeps of a joint until its vibrations have the right size, and largest factor between two of
+them.
+"""
+# Relative error of the fit from which on it tells no inertia
+MISFIT = 0.3
+# Share of the effort of the fastest vibration below which an inertia is not seen
+UNSEEN = 0.4
+# Shares of the friction that pushes showed: the largest of a sweep, and the first
+MOST = 1.5
+BELIEVED = 0.9
+ADAPT = 0.7
+STUCK = 0.3
+RUNS = 1.7
+"""1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is
+slower, or faster.
+"""
+# rad
+LEAST_PLAY = 2e-3
+# Share of the largest rotors of such joints: an inertia that differs by less does not matter
+LEAST_ROTOR = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +93,8 @@ class Sweep:
         t: (k,) s.
         q, v: (k,) position and measured velocity, rad or m, rad/s or m/s.
         effort: (k,) command without weight, N m or N.
-        phase: (k,) 1 and −1 where it moves at constant speed, ±2 where it rests after that, 0 elsewhere.
+        phase: (k,) 1 and −1 where it moves at constant speed, ±2 where it rests after that, 0
+            elsewhere.
         frequencies: of the vibrations, rad/s.
     """
 
@@ -126,7 +142,8 @@ def loop_of(sweep: Sweep) -> JointLoop:
     Raises:
         ArgumentError: the joint has hardly moved at constant speed.
     """
-    t, w = sweep.t, np.array(sweep.frequencies)
+    t = sweep.t
+    w = np.array(sweep.frequencies)
     moving = [part for part in _parts(sweep, 1.0) if len(part) > 20]
     if len(moving) < 2:
         raise ArgumentError(
@@ -139,7 +156,8 @@ def loop_of(sweep: Sweep) -> JointLoop:
     )
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
-    best, size = (math.inf, 0.0, 0.0, 0.0), np.abs(G)
+    best = (math.inf, 0.0, 0.0, 0.0)
+    size = np.abs(G)
     for T in np.arange(0.0, LONGEST_DELAY, 2.5e-4):
         turned = G * np.exp(-1j * w * T)
         J = max(float(-(turned.real * w**2 / size**2).sum() / (w**4 / size**2).sum()), 1e-9)
@@ -157,8 +175,9 @@ def loop_of(sweep: Sweep) -> JointLoop:
 
 
 def hidden_way(sweep: Sweep) -> float:
-    """Way that the velocities show and the positions do not, from rest after one direction to rest after the other, rad or m; of three
-    rests or more."""
+    """Way that the velocities show and the positions do not, from rest after one direction to rest
+    after the other, rad or m; of three rests or more.
+    """
     steps = np.diff(sweep.t) * 0.5 * (sweep.v[1:] + sweep.v[:-1])
     hidden = np.concatenate([[0.0], np.cumsum(steps)]) - sweep.q
     rests = _parts(sweep, 2.0)
@@ -168,7 +187,9 @@ def hidden_way(sweep: Sweep) -> float:
 
 
 def bodies_inertia(model: RobotModel, q: Array) -> Array:
-    """(n,) kg m² or kg of each joint without its rotor, between those of an arm that yields and one that is stiff."""
+    """(n,) kg m² or kg of each joint without its rotor, between those of an arm that yields and one
+    that is stiff.
+    """
     return np.asarray(
         0.5 * (np.diagonal(mass_matrix(model, q)) + least_inertia(model, q)) - model.armature
     )
@@ -184,23 +205,20 @@ def twitch_report(
         loops: one for each joint, ``None`` where there is none.
         period: s, of the joint states.
     """
-    n, names = model.nv, model.joint_names
+    n = model.nv
+    names = model.joint_names
     measured_loops = [loop for loop in loops if loop is not None]
     columns = {
         key: np.array([np.nan if loop is None else getattr(loop, key) for loop in loops])
         for key in ("inertia", "delay", "friction", "play")
     }
-    locked, free, bodies = (
-        np.diagonal(mass_matrix(model, q)),
-        least_inertia(model, q),
-        bodies_inertia(model, q),
-    )
-    columns["inertia"][columns["play"] > LEAST_PLAY * scale_of(model)] = (
-        np.nan
-    )  # it moves without its links there
-    rotor = np.maximum(
-        columns["inertia"] - bodies, 0.02 * bodies
-    )  # none at all would be taken for an unknown one
+    locked = np.diagonal(mass_matrix(model, q))
+    free = least_inertia(model, q)
+    bodies = bodies_inertia(model, q)
+    # it moves without its links there
+    columns["inertia"][columns["play"] > LEAST_PLAY * scale_of(model)] = np.nan
+    # none at all would be taken for an unknown one
+    rotor = np.maximum(columns["inertia"] - bodies, 0.02 * bodies)
     findings = []
     delays = [loop.delay for loop in measured_loops if loop.misfit < MISFIT]
     delay = float(np.median(delays)) if delays else 0.0
@@ -216,14 +234,20 @@ def twitch_report(
         inertia = columns["inertia"][i]
         unlike = inertia > 1.6 * locked[i] + not_described[i] or inertia < 0.4 * free[i]
         if unlike and abs(inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
-            sentence = f"{names[i]} has an inertia of {inertia:.3g} kg m² or kg, described are {locked[i]:.3g}"
+            sentence = (
+                f"{names[i]} has an inertia of {inertia:.3g} kg m² or kg, described are "
+                f"{locked[i]:.3g}"
+            )
             findings.append(
                 mistake(
                     "inertia", names[i], sentence, inertia / locked[i], float(f"{rotor[i]:.3g}")
                 )
             )
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
-            sentence = f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are {described[i]:.3g}"
+            sentence = (
+                f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are "
+                f"{described[i]:.3g}"
+            )
             findings.append(
                 mistake(
                     "friction", names[i], sentence, loop.friction, float(f"{loop.friction:.3g}")
@@ -231,9 +255,8 @@ def twitch_report(
             )
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(play_of(names[i], loop.play))
-    whole = (
-        delay + 1.6e-3 + 0.5 * period
-    )  # the low-pass of the velocity and half a period of differentiating
+    # the low-pass of the velocity and half a period of differentiating
+    whole = delay + 1.6e-3 + 0.5 * period
     numbers: dict[str, Array | float] = {
         **columns,
         "rotor": rotor,
@@ -253,8 +276,9 @@ def _frequencies(runner: StepRunner) -> tuple[float, ...]:
 
 @dataclass(eq=False)
 class _Drive:
-    """Effort of a joint along a slow way at this speed: soft feedback for its inertia, and friction, whose level grows to ``most`` while
-    the joint sticks and falls while it is ahead."""
+    """Effort of a joint along a slow way at this speed: soft feedback for its inertia, and
+    friction, whose level grows to ``most`` while the joint sticks and falls while it is ahead.
+    """
 
     level: float
     inertia: float
@@ -262,7 +286,9 @@ class _Drive:
     most: float
 
     def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
-        """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate and acceleration."""
+        """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate
+        and acceleration.
+        """
         side = math.copysign(1.0, rate)
         if abs(rate) > 0.5 * self.speed:
             if v * side < STUCK * abs(rate):
@@ -275,7 +301,9 @@ class _Drive:
 
 
 def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, Array]:
-    """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to and fro twice."""
+    """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to
+    and fro twice.
+    """
     lengths = np.tile([TURN, SWEEP, TURN, PAUSE], 4)
     sides = np.repeat([side, -side, side, -side], 4)
     pieces = [0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0]
@@ -283,30 +311,41 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     positions = start + np.append(
         0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4))
     )
+    # rates at the beginnings of the pieces
     return (
         np.append(0.0, np.cumsum(lengths)),
         positions,
         rates,
         phases,
-    )  # rates at the beginnings of the pieces
+    )
 
 
 class _Twitches:
-    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not sweep."""
+    """The twitches of several joints, as far as they have come: joints without ``pushes`` do not
+    sweep.
+    """
 
     def __init__(
         self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]
     ) -> None:
-        self.runner, self.joints, self.pushes, self.place = runner, joints, pushes, np.zeros(0)
+        self.runner = runner
+        self.joints = joints
+        self.pushes = pushes
+        self.place = np.zeros(0)
         self.loops: list[JointLoop | None] = [None] * runner.model.nv
 
     def sweep(
         self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
     ) -> StepMotion[tuple[Sweep, ArmState]]:
-        """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while ``controller`` holds the others."""
-        runner, model, speed = self.runner, self.runner.model, drive.speed
+        """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while
+        ``controller`` holds the others.
+        """
+        speed = drive.speed
+        model = self.runner.model
+        runner = self.runner
         rows = list[tuple[float, ...]]()
-        q0, way = np.clip(state.q, model.lower, model.upper), speed * (SWEEP + TURN)
+        q0 = np.clip(state.q, model.lower, model.upper)
+        way = speed * (SWEEP + TURN)
         side = (
             1.0
             if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i]
@@ -314,10 +353,13 @@ class _Twitches:
         )
         middle = q0.copy()
         middle[i] += 0.5 * side * way
-        frequencies, bounds = _frequencies(runner), Bounds.around(model, middle, REACH)
+        frequencies = _frequencies(runner)
+        bounds = Bounds.around(model, middle, REACH)
         times, positions, rates, phases = _way(q0[i], side, speed)
-        points, velocities = np.tile(q0, (16, 1)), np.zeros((16, model.nv))
-        points[:, i], velocities[:, i] = positions[1:], rates[1:]
+        points = np.tile(q0, (16, 1))
+        velocities = np.zeros((16, model.nv))
+        points[:, i] = positions[1:]
+        velocities[:, i] = rates[1:]
         start = state.t
         controller.activate(nanoseconds(start), q0, np.zeros(model.nv))
         reference = Trajectory.from_waypoints(
@@ -343,35 +385,38 @@ class _Twitches:
         return Sweep(t, q, v, efforts, phase, frequencies), state
 
     def rotors(self) -> Array:
-        """(n,) inertia of rotors as the pushes showed them, kg m² or kg; NaN where nothing was pushed."""
+        """(n,) inertia of rotors as the pushes showed them, kg m² or kg; NaN where nothing was
+        pushed.
+        """
         model = self.runner.model
-        bodies, seen = bodies_inertia(model, self.place), np.full(model.nv, np.nan)
+        bodies = bodies_inertia(model, self.place)
+        seen = np.full(model.nv, np.nan)
         for i, pushed in self.pushes.items():
-            seen[i], bodies[i] = pushed.inertia, bodies_inertia(model, pushed.q)[i]
-        least = 0.02 * bodies  # none at all would be taken for an unknown one
+            seen[i] = pushed.inertia
+            bodies[i] = bodies_inertia(model, pushed.q)[i]
+        # none at all would be taken for an unknown one
+        least = 0.02 * bodies
         most = Robustness().rotor_share * joint_sizes(model)["largest_rotor"]
         return np.clip(seen - bodies, least, np.maximum(most, least))
 
     def motion(self, state: ArmState) -> StepMotion[bool]:
         """Sweep every joint that follows its commands."""
-        runner, model = self.runner, self.runner.model
+        model = self.runner.model
+        runner = self.runner
         self.place = state.q
         seen = zip(model.joint_names, self.rotors(), strict=True)
         rotors = {name: rotor for name, rotor in seen if math.isfinite(rotor)}
         controller = gentle_controller(model, runner.options, state.q, rotors)
         controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
-        rate, limit, fastest = (
-            np.array(_frequencies(runner)),
-            effort_limit(model),
-            speed_limit(model),
-        )
+        rate = np.array(_frequencies(runner))
+        limit = effort_limit(model)
+        fastest = speed_limit(model)
         for i in (i for i in self.joints if i in self.pushes):
             pushed = self.pushes[i]
-            friction, assumed = pushed.friction, pushed.inertia
-            inertia, speed = (
-                max(assumed, mass_matrix(model, state.q)[i, i]),
-                SWEEP_SPEED * fastest[i],
-            )
+            friction = pushed.friction
+            assumed = pushed.inertia
+            inertia = max(assumed, mass_matrix(model, state.q)[i, i])
+            speed = SWEEP_SPEED * fastest[i]
             most = max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN
             drive = _Drive(BELIEVED * friction, inertia, speed, most)
             target = RIPPLE * speed
@@ -399,13 +444,15 @@ def twitch(
 
     Args:
         runner: of the arm.
-        pushes: number of a joint → what its pushes showed, see :func:`~robot_dynamics_ros.commissioning.probe`.
+        pushes: number of a joint → what its pushes showed, see
+            :func:`~robot_dynamics_ros.commissioning.probe`.
         joints: by name; all if not given.
     """
     model = runner.model
     numbers = [model.joint_names.index(name) for name in (joints or model.joint_names)]
     twitches = _Twitches(runner, numbers, pushes)
-    complete, record = runner.run(twitches.motion, open_to=0.5), runner.record
+    complete = runner.run(twitches.motion, open_to=0.5)
+    record = runner.record
     notes = (record.stopped,) if record.stopped else ()
     if not any(twitches.loops):
         return StepReport("twitch", (), {}, enough=False, notes=notes)

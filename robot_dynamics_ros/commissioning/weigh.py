@@ -1,6 +1,7 @@
 """Weighing: efforts at rest in some poses, compared with gravity; nothing is sent.
 
-The mistakes that explain efforts are searched for: single ones first, then one more beside the best of them, three at most.
+The mistakes that explain efforts are searched for: single ones first, then one more beside the best
+of them, three at most.
 """
 
 from __future__ import annotations
@@ -32,44 +33,65 @@ from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effor
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes
 
-ADEQUATE = 1.6  # misfit of an explanation that leaves nothing
-_CLEAR = 6.0  # by which a further mistake must raise the score
-_WIDTH = 5  # explanations from which a further mistake is looked for
-_MOST = 3  # mistakes
-_COST = 3.0  # logarithm of how unlikely a mistake is, beside the number of its kind
-_ZERO, _ZERO_USUAL, _TILT = 0.012, 0.15, 0.06  # rad: named, usual; rad, named
-_UNIT, _UNIT_WIDTH = (
-    math.log(1.2),
-    4.0,
-)  # logarithm of the least factor that is another unit; cost of each factor
-_ODD = math.log(1.8)  # units that differ by less are rare: that cost counts twice
-_FAMILY = math.log(4.0)  # a common factor below that is another robot's, beyond it another unit
-_LIGHTEST = 0.11  # share of a link's mass that is named
-_HEAVIEST = 3.0  # times its mass: a link is lighter
+# misfit of an explanation that leaves nothing
+ADEQUATE = 1.6
+# by which a further mistake must raise the score
+_CLEAR = 6.0
+# explanations from which a further mistake is looked for
+_WIDTH = 5
+# mistakes
+_MOST = 3
+# logarithm of how unlikely a mistake is, beside the number of its kind
+_COST = 3.0
+# rad: named, usual; rad, named
+_ZERO = 0.012
+_ZERO_USUAL = 0.15
+_TILT = 0.06
+# logarithm of the least factor that is another unit; cost of each factor
+_UNIT = math.log(1.2)
+_UNIT_WIDTH = 4.0
+# units that differ by less are rare: that cost counts twice
+_ODD = math.log(1.8)
+# a common factor below that is another robot's, beyond it another unit
+_FAMILY = math.log(4.0)
+# share of a link's mass that is named
+_LIGHTEST = 0.11
+# times its mass: a link is lighter
+_HEAVIEST = 3.0
+# several of them are another robot, or all efforts in another unit
 _ONCE = (
     "link_mass",
     "effort_unit",
-)  # several of them are another robot, or all efforts in another unit
+)
 _STEPS = 4
-_FEWEST, _USUAL = 3, 12  # poses: fewer tell nothing; as many tell most
-_SURE, _DECIDES = (
-    0.95,
-    9.0,
-)  # certainty; squared standard errors between two explanations in one pose
-_HINT = 3.0  # logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
-_MARGIN = 0.1  # rad or m from limits
-_CARRIED = 0.6  # of the effort limit
+# poses: fewer tell nothing; as many tell most
+_FEWEST = 3
+_USUAL = 12
+# certainty; squared standard errors between two explanations in one pose
+_SURE = 0.95
+_DECIDES = 9.0
+# logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
+_HINT = 3.0
+# rad or m from limits
+_MARGIN = 0.1
+# of the effort limit
+_CARRIED = 0.6
 _CANDIDATES = 300
-_SAGS = 0.02  # rad or m during a rest
+# rad or m during a rest
+_SAGS = 0.02
 # times the description's friction, and least; where it has none: of the limit
-_RUBS, _NAMED, _RUBS_UNKNOWN = 1.9, 0.04, 0.16
-_UNKNOWN_FRICTION = 0.03  # of the effort limit
+_RUBS = 1.9
+_NAMED = 0.04
+_RUBS_UNKNOWN = 0.16
+# of the effort limit
+_UNKNOWN_FRICTION = 0.03
 
 
 @dataclass(frozen=True)
 class Guess:
-    """One mistake: its kind, numbers of joints, or of the body of ``link_mass`` and ``payload`` (empty: the whole arm), and the mistake of
-    readings, if it is one."""
+    """One mistake: its kind, numbers of joints, or of the body of ``link_mass`` and ``payload``
+    (empty: the whole arm), and the mistake of readings, if it is one.
+    """
 
     kind: str
     joints: tuple[int, ...] = ()
@@ -93,7 +115,8 @@ class Scored:
 
 def guesses(weighing: Weighing) -> Iterator[Guess]:
     """Every single mistake."""
-    nv, nb = weighing.model.nv, len(weighing.parameters)
+    nv = weighing.model.nv
+    nb = len(weighing.parameters)
     for reading in reading_mistakes(nv):
         sign = "position_sign" if "positions" in reading.columns else "effort_sign"
         yield Guess("joints_exchanged" if reading.exchanged else sign, reading.joints, reading)
@@ -118,7 +141,8 @@ def search(weighing: Weighing) -> list[Scored]:
     tried = [_scored(weighing, (), described)]
     every = list(guesses(weighing))
     count = Counter(guess.kind for guess in every)
-    best, front = tried[0], tried[:1]
+    best = tried[0]
+    front = tried[:1]
     for number in range(_MOST):
         # beside the best explanation, where one guess more makes the same of several
         pairs = {
@@ -177,10 +201,13 @@ def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scor
 
 
 def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation, float] | None:
-    """An explanation with one more mistake, and what the width of its parameters costs; None: too small to be named."""
+    """An explanation with one more mistake, and what the width of its parameters costs; None: too
+    small to be named.
+    """
     if guess.reading is not None:
         return x.without(guess.reading), 0.0
-    if x.other_robot or (x.compensated and guess.kind != "payload"):  # nothing else shows then
+    # nothing else shows then
+    if x.other_robot or (x.compensated and guess.kind != "payload"):
         return None
     match guess.kind:
         case "gravity_compensated_by_driver":
@@ -205,7 +232,8 @@ def _heavy(x: Explanation, fit: Fit) -> bool:
     """Whether masses of bodies are large enough to be named, and not too large."""
     first = 0
     for kind, _ in x.bodies:
-        mass, error = fit.extra[first], fit.error[first]
+        mass = fit.extra[first]
+        error = fit.error[first]
         if not (
             mass > 2.0 * error
             if kind == "payload"
@@ -222,10 +250,8 @@ def _unit(
     """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
     g, effort = weighing.expected_and_read(x)
     along = np.sum(g * effort, axis=0) / weighing.limit**2
-    squares, own = (
-        np.sum(g * g, axis=0) / weighing.limit**2,
-        np.sum(effort**2, axis=0) / weighing.limit**2,
-    )
+    squares = np.sum(g * g, axis=0) / weighing.limit**2
+    own = np.sum(effort**2, axis=0) / weighing.limit**2
     factor = np.ones(len(along))
     if not joints:
         alike = along.sum() > 0.5 * math.sqrt(squares.sum() * own.sum())
@@ -264,8 +290,11 @@ def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | N
 
 
 def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, float] | None:
-    """The zero of a joint moved to where efforts are explained best, and the logarithm of what that width costs."""
-    q, step = weighing.readings.q, 1e-3
+    """The zero of a joint moved to where efforts are explained best, and the logarithm of what that
+    width costs.
+    """
+    q = weighing.readings.q
+    step = 1e-3
     e = np.eye(len(x.q_shift))[j]
     start = x.q_shift
     error = _ZERO_USUAL
@@ -275,7 +304,8 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
             2.0 * step
         )
         own = weighing.fit(x, -column[None], np.array([_ZERO_USUAL]))
-        move, error = float(own.extra[-1]), float(own.error[-1])
+        move = float(own.extra[-1])
+        error = float(own.error[-1])
         x = dataclasses.replace(x, q_shift=x.q_shift + float(np.clip(move, -0.3, 0.3)) * e)
         if abs(move) < 0.1 * error:
             break
@@ -286,12 +316,16 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
 
 
 def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:
-    """Gravity in the direction that explains efforts best, and the logarithm of what its width costs."""
+    """Gravity in the direction that explains efforts best, and the logarithm of what its width
+    costs.
+    """
     r = weighing.readings
-    q, effort = x.positions(r.q), x.efforts(r.effort)
+    q = x.positions(r.q)
+    effort = x.efforts(r.effort)
     columns = np.stack([weighing.gravity(dataclasses.replace(x, gravity=e), q) for e in np.eye(3)])
     weight = 1.0 / weighing.limit
-    A, b = (columns * weight).reshape(3, -1), (effort * weight).ravel()
+    A = (columns * weight).reshape(3, -1)
+    b = (effort * weight).ravel()
     G = np.linalg.lstsq(A.T, b, rcond=1e-4)[0]
     if not np.linalg.norm(G) > 0.2 * weighing.g:
         return None
@@ -302,7 +336,8 @@ def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] |
         x = dataclasses.replace(x, gravity=G)
         tangent = weighing.g * np.einsum("cx,xkj->ckj", across, columns)
         fit = weighing.fit(x, tangent, np.ones(2))
-        move, error = fit.extra[-2:], fit.error[-2:]
+        move = fit.extra[-2:]
+        error = fit.error[-2:]
         G = G + weighing.g * np.clip(move, -0.5, 0.5) @ across
         if np.abs(move).max() < 0.1 * error.min():
             break
@@ -328,14 +363,16 @@ def weigh(
     Args:
         model: the robot as described.
         poses: (k, nv) positions at rest, rad or m.
-        efforts: (k, 2, nv) while each pose is passed slowly, with rising and with falling positions of all joints: their mean
-            lacks friction, half their difference is friction.  Or (k, nv) at rest: friction is then noise.
+        efforts: (k, 2, nv) while each pose is passed slowly, with rising and with falling positions
+            of all joints: their mean lacks friction, half their difference is friction.  Or (k, nv)
+            at rest: friction is then noise.
         moved: (k, nv) how far each joint moved during the rest, rad or m; ``None``: nobody looked.
         asked: (k, nv) poses that the arm was asked for; ``None``: it was moved by hand.
         measured: the meaning of efforts that is set; ``None``: torques.
 
     Returns:
-        Findings; ``numbers``: ``gravity``, ``friction``, ``misfit`` of each joint; ``next_pose``, if a further one would tell more.
+        Findings; ``numbers``: ``gravity``, ``friction``, ``misfit`` of each joint; ``next_pose``,
+        if a further one would tell more.
 
     Raises:
         ArgumentError: shapes that do not agree, numbers that are not finite, a floating joint.
@@ -349,12 +386,11 @@ def weigh(
     the efforts of joint shoulder_lift_joint have the opposite sign
     """
     model = without_compiling(model)
-    q, effort = _checked(model, poses, "poses"), _checked(model, efforts, "efforts")
+    q = _checked(model, poses, "poses")
+    effort = _checked(model, efforts, "efforts")
     if len(q) != len(effort):
-        text, remedy = (
-            f"{len(q)} poses and {len(effort)} efforts",
-            "One row of efforts for each pose.",
-        )
+        text = f"{len(q)} poses and {len(effort)} efforts"
+        remedy = "One row of efforts for each pose."
         raise ArgumentError(text, where="efforts", got=effort.shape, remedy=remedy)
     kind = MeasuredEffort() if measured is None else measured
     kind.need("weighing")
@@ -374,7 +410,8 @@ def weigh(
             ("needs three poses or more",),
         )
     tried = search(weighing)
-    best, each = tried[0], _best_of_each(tried)
+    best = tried[0]
+    each = _best_of_each(tried)
     rival = next((s for s in each if s.name != best.name), None)
     own = next(s.score for s in each if s.name == best.name)
     certainty = 1.0 / sum(math.exp(s.score - own) for s in each)
@@ -440,7 +477,8 @@ def _without_model(
     model: RobotModel, q: Array, moved: ArrayLike | None, asked: ArrayLike | None
 ) -> list[Finding]:
     """Joints that sag, and joints whose position is frozen."""
-    names, findings = model.joint_names, []
+    names = model.joint_names
+    findings = []
     if moved is not None:
         sag = np.abs(_checked(model, moved, "moved")).max(axis=0)
         for j in np.flatnonzero(sag > _SAGS):
@@ -449,7 +487,10 @@ def _without_model(
     if asked is not None and len(q) > 1:
         asked_for = np.ptp(_checked(model, asked, "asked"), axis=0)
         for j in np.flatnonzero((np.ptp(q, axis=0) == 0.0) & (asked_for > 0.05)):
-            text = f"the position of joint {names[j]} is frozen: it was asked to move by {asked_for[j]:.2g}"
+            text = (
+                f"the position of joint {names[j]} is frozen: it was asked to move by "
+                f"{asked_for[j]:.2g}"
+            )
             findings.append(mistake("frozen_joint", names[j], text, asked_for[j], certainty=0.99))
     return findings
 
@@ -467,11 +508,15 @@ def _findings(weighing: Weighing, best: Scored, certainty: float) -> list[Findin
 
 def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float = 1.0) -> Finding:
     """The finding of one guess of an explanation."""
-    model, x, kind, joints = weighing.model, scored.explanation, guess.kind, guess.joints
+    model = weighing.model
+    x = scored.explanation
+    kind = guess.kind
+    joints = guess.joints
     of_body = kind in ("link_mass", "payload")
     every = model.moving_joint_names if of_body else model.joint_names
     names = tuple(every[j] for j in joints)
-    number, line = math.nan, ""
+    number = math.nan
+    line = ""
     value: float | str | tuple[float | str, ...] | None = None
     if guess.reading is not None:
         text = guess.reading.sentence(model.joint_names)
@@ -479,7 +524,8 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
             value = tuple(model.joint_names[j] for j in guess.reading.order(model.nv))
         else:
             efforts = guess.reading.columns == "efforts"
-            number, value = -1.0, -1.0 if efforts else "the opposite direction"
+            number = -1.0
+            value = -1.0 if efforts else "the opposite direction"
             line = f"measured_effort_factor.{names[0]}" if efforts and len(names) == 1 else ""
     elif kind == "effort_unit":
         factors = np.abs(x.e_factor[list(joints or range(model.nv))])
@@ -487,67 +533,91 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         whose = f"joint {names[0]}" if len(factors) == 1 else "all joints"
         line = f"measured_effort_factor.{names[0]}" if len(factors) == 1 else ""
         value = 1.0 / number if len(set(factors.tolist())) == 1 else tuple(factors.tolist())
-        text = f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, or currents"
+        text = (
+            f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, "
+            "or currents"
+        )
     elif kind == "gravity_compensated_by_driver":
         text = (
             "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
         )
         value = "robot"
     elif kind == "held_joint":
-        text = f"the effort of joint {names[0]} does not change with gravity: a brake or something else holds it"
+        text = (
+            f"the effort of joint {names[0]} does not change with gravity: a brake or something "
+            "else holds it"
+        )
     elif kind == "mounting":
         number = math.acos(
             float(np.clip(np.asarray(model.gravity) @ x.gravity / weighing.g**2, -1.0, 1.0))
         )
         value = tuple(float(f"{c:.3f}") for c in x.gravity)
         direction = ", ".join(f"{c:.2f}" for c in x.gravity)
-        text = f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is ({direction}) m/s² in the base's axes"
+        text = (
+            f"the arm is mounted {math.degrees(number):.0f}° from its description: gravity is "
+            f"({direction}) m/s² in the base's axes"
+        )
     elif kind == "zero_offset":
         value = shift = float(x.q_shift[joints[0]])
         number = -shift
-        text = f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m from the one that is read"
+        text = (
+            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m "
+            "from the one that is read"
+        )
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
         line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
-        text = "no error of one joint or link explains the efforts, other bodies do: the description is of another robot"
+        text = (
+            "no error of one joint or link explains the efforts, other bodies do: the "
+            "description is of another robot"
+        )
         if number != 1.0:
-            text = f"efforts are {number:.2f} times what the description weighs: it is of another robot, or efforts are in another unit"
+            text = (
+                f"efforts are {number:.2f} times what the description weighs: it is of another "
+                "robot, or efforts are in another unit"
+            )
     return mistake(kind, names, text, number, value, certainty=certainty, line=line)
 
 
 def _of_body(weighing: Weighing, scored: Scored, guess: Guess) -> tuple[str, float, float]:
     """Sentence, number, and the mass to set, kg."""
-    body, earlier = guess.joints[0], scored.explanation.bodies
+    body = guess.joints[0]
+    earlier = scored.explanation.bodies
     first = sum(PARAMETERS_OF[kind] for kind, _ in earlier[: earlier.index((guess.kind, body))])
-    model, value, error = weighing.model, scored.fit.extra[first:], 2.0 * scored.fit.error[first]
+    model = weighing.model
+    value = scored.fit.extra[first:]
+    error = 2.0 * scored.fit.error[first]
     link = model.joint(model.moving_joint_names[body]).child
     if guess.kind == "link_mass":
         factor = float(1.0 + value[0])
         text = f"link {link} has {factor:.2f} ± {error:.2f} times the mass of its description"
         return text, factor, factor * float(weighing.parameters[body, 0])
     com = ", ".join(f"{h / value[0]:.3f}" for h in value[1:4])
-    text = f"link {link} carries {value[0]:.2f} ± {error:.2f} kg more than its description says, at ({com}) m"
+    text = (
+        f"link {link} carries {value[0]:.2f} ± {error:.2f} kg more than its description says, at "
+        f"({com}) m"
+    )
     return text, float(value[0]), float(value[0])
 
 
 def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     """Joints with far more friction than the description says."""
-    r, model = weighing.readings, weighing.model
+    r = weighing.readings
+    model = weighing.model
     if r.band is None:
         return []
     x = best.explanation
-    band, error = (
-        np.abs(x.e_factor * r.band[x.e_order]),
-        np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q)),
-    )
+    band = np.abs(x.e_factor * r.band[x.e_order])
+    error = np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
     claimed = np.asarray(model.friction)
     more = np.maximum(_RUBS * claimed, _NAMED * weighing.limit)
     usual = np.where(claimed > 0.0, more, _RUBS_UNKNOWN * weighing.limit)
     out = []
     for j in np.flatnonzero(band - error > usual):
-        name, size = model.joint_names[j], float(band[j])
+        name = model.joint_names[j]
+        size = float(band[j])
         than = (
             f"{size / claimed[j]:.1f} times the description's"
             if claimed[j] > 0.0
@@ -567,7 +637,8 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
 
 def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float]:
     """Usual gravity, friction and what is left of efforts, of each joint."""
-    r, model = weighing.readings, weighing.model
+    r = weighing.readings
+    model = weighing.model
     x = Explanation.as_described(model) if best is None else best.explanation
     g, effort = weighing.expected_and_read(x)
     rest = effort - (0.0 if x.compensated else 1.0) * g
@@ -595,7 +666,8 @@ def weighing_poses(
     Args:
         model: the robot.
         count: how many.
-        around: (nv,) configuration from which no joint is farther than ``span``; ``None``: the whole range.
+        around: (nv,) configuration from which no joint is farther than ``span``; ``None``: the
+            whole range.
         span: rad or m.
         still: names of joints that stay as they are ``around``: those whose position is frozen.
 
@@ -626,10 +698,8 @@ def weighing_poses(
 def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
     """Random configurations within limits that the joints can carry."""
     middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
-    near, far = (
-        middle - np.asarray(span, dtype=np.float64),
-        middle + np.asarray(span, dtype=np.float64),
-    )
+    near = middle - np.asarray(span, dtype=np.float64)
+    far = middle + np.asarray(span, dtype=np.float64)
     low = np.maximum(
         np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi),
         np.maximum(near, -math.pi),
@@ -637,7 +707,8 @@ def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, se
     high = np.minimum(
         np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(far, math.pi)
     )
-    low, high = np.where(near == far, middle, low), np.where(near == far, middle, high)
+    low = np.where(near == far, middle, low)
+    high = np.where(near == far, middle, high)
     high = np.maximum(high, low)
     q = low + np.random.default_rng(seed).random((_CANDIDATES, model.nv)) * (high - low)
     load = np.max(np.abs(gravity_forces(model, q)) / effort_scale(model), axis=1)
@@ -646,7 +717,9 @@ def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, se
 
 
 def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array | None:
-    """The pose, as it is read, at which two explanations expect efforts that differ most; ``None``: no pose would decide."""
+    """The pose, as it is read, at which two explanations expect efforts that differ most; ``None``:
+    no pose would decide.
+    """
     q = _candidates(weighing.model, None, math.inf, 1)
     expected = []
     for scored in (best, rival):

@@ -1,4 +1,6 @@
-"""Control without ROS: laws as small values, trajectories, guards, estimation, and one object that runs them."""
+"""Control without ROS: laws as small values, trajectories, guards, estimation, and one object that
+runs them.
+"""
 
 from robot_dynamics_ros.control import laws
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad, contact_wrench

@@ -1,4 +1,6 @@
-"""Changes that take long to prepare: made ready in a thread of their own, taken over between two cycles."""
+"""Changes that take long to prepare: made ready in a thread of their own, taken over between two
+cycles.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
 
 Use: TypeAlias = Callable[[], None]
-Preparation: TypeAlias = Callable[[], Use]  # makes something ready and returns what takes it over
+# makes something ready and returns what takes it over
+Preparation: TypeAlias = Callable[[], Use]
 
 
 class Changes:
-    """One worker thread, which ends with this object, and what it was asked for and nobody has taken over: ``pending``.
+    """One worker thread, which ends with this object, and what it was asked for and nobody has
+    taken over: ``pending``.
 
-    Preparations run one after another in the order in which they were asked for.  A newer request with the same topic
-    replaces an older one that has not been taken over.
+    Preparations run one after another in the order in which they were asked for.  A newer request
+    with the same topic replaces an older one that has not been taken over.
     """
 
     def __init__(self) -> None:
@@ -33,8 +37,10 @@ class Changes:
         *,
         background: bool = True,
     ) -> None:
-        """Have a ``job`` done in the background, or at once; what it returns is called by :meth:`take_over`, or ``failed``
-        with the error that it ended with.  ``topic``: what it is about, e.g. ``"payload"``; empty: never replaced."""
+        """Have a ``job`` done in the background, or at once; what it returns is called by
+        :meth:`take_over`, or ``failed`` with the error that it ended with.  ``topic``: what it is
+        about, e.g. ``"payload"``; empty: never replaced.
+        """
         self._newest[topic] += 1
         number = self._newest[topic]
         if background:

@@ -1,7 +1,9 @@
-"""The wrench on a link that explains external joint efforts, and the reading of a force/torque sensor without the sensor.
+"""The wrench on a link that explains external joint efforts, and the reading of a force/torque
+sensor without the sensor.
 
-A sensor between arm and tool reads the load that the tool exerts on the arm, the negative joint wrench.  The observer finds
-the efforts that the model does not explain; least squares give their wrench on the flange.
+A sensor between arm and tool reads the load that the tool exerts on the arm, the negative joint
+wrench.  The observer finds the efforts that the model does not explain; least squares give their
+wrench on the flange.
 """
 
 from __future__ import annotations
@@ -21,23 +23,27 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, vector
 
-LENGTH, THRESHOLD = 0.3, 1e-2
+LENGTH = 0.3
+THRESHOLD = 1e-2
 CONTACTS = ("estimated", "known")
 
 
 def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
-    """Inverse of a symmetric positive semi-definite matrix, bounded by half the inverse of a small eigenvalue.
+    """Inverse of a symmetric positive semi-definite matrix, bounded by half the inverse of a small
+    eigenvalue.
 
-    Eigenvalues s above ``threshold`` times the largest are inverted exactly; below, 1/s becomes s/(s² + λ²), with λ²
-    growing to (threshold·s_max)² as s falls to zero: the result is continuous, and directions that cannot be moved get
-    nothing.
+    Eigenvalues s above ``threshold`` times the largest are inverted exactly; below, 1/s becomes
+    s/(s² + λ²), with λ² growing to (threshold·s_max)² as s falls to zero: the result is continuous,
+    and directions that cannot be moved get nothing.
 
-    Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13 (1997).
+    Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13
+        (1997).
     """
     s, U = np.linalg.eigh(A)
     if s[-1] <= 0.0:
         return np.zeros_like(A)
-    s, small = np.maximum(s, 0.0), threshold * s[-1]
+    small = threshold * s[-1]
+    s = np.maximum(s, 0.0)
     squared = np.maximum(small * small - s * s, 0.0)
     return (U * (s / (s * s + squared))) @ U.T
 
@@ -50,7 +56,9 @@ def explain(
     length: float = LENGTH,
     threshold: float = THRESHOLD,
 ) -> Array:
-    """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,); the rest as for :func:`contact_wrench`."""
+    """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,); the rest as for
+    :func:`contact_wrench`.
+    """
     scale = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
     rows = slice(3, 6) if force_only else slice(0, 6)
     A = J[rows] * scale[rows, None]
@@ -71,8 +79,8 @@ def contact_wrench(
 ) -> tuple[Array, float]:
     """The wrench on a link that fits external joint efforts best, by damped least squares.
 
-    It solves Jᵀ f = ``effort``.  Components that the joints cannot feel in this pose (directions in which the
-    link cannot move) are returned as zero; near such a pose they are damped.
+    It solves Jᵀ f = ``effort``.  Components that the joints cannot feel in this pose (directions in
+    which the link cannot move) are returned as zero; near such a pose they are damped.
 
     Args:
         link: the link in contact; the contact is assumed at its origin.
@@ -82,8 +90,8 @@ def contact_wrench(
         threshold: ratio of eigenvalues of the weighted J Jᵀ below which damping sets in.
 
     Returns:
-        (6,) wrench [moment; force] that the surroundings exert, about the link's origin, in the link's frame, and the
-        norm of the efforts that it leaves unexplained, N m or N.
+        (6,) wrench [moment; force] that the surroundings exert, about the link's origin, in the
+        link's frame, and the norm of the efforts that it leaves unexplained, N m or N.
 
     Raises:
         UnknownNameError: no such link.
@@ -104,15 +112,19 @@ def in_link_axes(pose: Array, f: Array) -> Array:
 
 
 class ContactEstimate:
-    """Estimate of the contact ``wrench`` on one ``link``, from the controller's observer, in every control cycle while ``enabled``.
+    """Estimate of the contact ``wrench`` on one ``link``, from the controller's observer, in every
+    control cycle while ``enabled``.
 
-    It is (6,) [moment; force] that the surroundings exert, about the link's origin, where the contact is assumed, in its frame.
+    It is (6,) [moment; force] that the surroundings exert, about the link's origin, where the
+    contact is assumed, in its frame.
     """
 
     def __init__(self, model: RobotModel, link: str) -> None:
         """Raises UnknownNameError where the model has no such link."""
         model.link_index(link)
-        self.link, self.wrench, self.enabled = link, np.zeros(6), True
+        self.link = link
+        self.wrench = np.zeros(6)
+        self.enabled = True
 
     def update(self, kernels: Kernels, q: Array, effort: Array) -> Array:
         """(6,) ``wrench`` for (n,) external efforts at the configuration ``q`` (n,)."""
@@ -126,9 +138,12 @@ class FlangeLoad:
 
     Attributes:
         joint: the joint between arm and tool; fixed or moving.
-        load: (6,) [moment; force] that the tool exerts on the arm, about the origin and in the axes of the link ``frame``.
-        subtract: whether weight and inertia of everything that the joint carries are subtracted; contact then remains.
-        contact: ``"estimated"`` from joint efforts, or ``"known"``: the known wrenches on the links that the joint carries.
+        load: (6,) [moment; force] that the tool exerts on the arm, about the origin and in the axes
+            of the link ``frame``.
+        subtract: whether weight and inertia of everything that the joint carries are subtracted;
+            contact then remains.
+        contact: ``"estimated"`` from joint efforts, or ``"known"``: the known wrenches on the links
+            that the joint carries.
         enabled: whether a controller updates it.
     """
 
@@ -145,26 +160,33 @@ class FlangeLoad:
     ) -> None:
         """Compile what the cycle needs; UnknownNameError: no such joint or link.
 
-        ``gain``: of the momentum observer, 1/s: a contact is followed with a time constant of 1/gain; ``friction``: what the
+        ``gain``: of the momentum observer, 1/s: a contact is followed with a time constant of
+            1/gain; ``friction``: what the
         motors spend in the joints.
         """
         links = link_tree(model)
         check_name("joint", joint, links.joint_names, where="flange joint")
         check_name("contact source", contact, CONTACTS)
-        self.joint, self.subtract, self.contact = joint, subtract, contact
+        self.joint = joint
+        self.subtract = subtract
+        self.contact = contact
         number = links.link_of[joint]
         self.link = model.link_names[number]
         self.frame = frame or self.link
         model.link(self.frame)
-        self.load, self.enabled = np.zeros(6), True
+        self.load = np.zeros(6)
+        self.enabled = True
         self.observer = MomentumObserver(model, gain, friction)
         self._estimate = ContactEstimate(model, self.link)
         self._beyond = {model.link_names[k] for k in links.subtree(number)}
         self.use(Kernels(model))
 
     def use(self, kernels: Kernels) -> None:
-        """Go on with another model of the same robot, e.g. with a payload; the estimate stays as it is."""
-        kernels.joints((self.joint,))  # what `update` calls is compiled now
+        """Go on with another model of the same robot, e.g. with a payload; the estimate stays as it
+        is.
+        """
+        # what `update` calls is compiled now
+        kernels.joints((self.joint,))
         for link in (self.link, self.frame):
             kernels.link(link)
         self.observer.rebase()
@@ -179,9 +201,11 @@ class FlangeLoad:
         external: Mapping[str, Array],
         a: Array | None = None,
     ) -> Array:
-        """(6,) ``load`` at the next state, ``dt`` s after the one before: (n,) measured position ``q`` and velocity ``v``, motor
-        ``effort`` that acts, measured if possible; ``external``: known wrenches [moment; force] on links; ``a``: (n,) acceleration;
-        if not given it follows from the effort, contact included."""
+        """(6,) ``load`` at the next state, ``dt`` s after the one before: (n,) measured position
+        ``q`` and velocity ``v``, motor ``effort`` that acts, measured if possible; ``external``:
+        known wrenches [moment; force] on links; ``a``: (n,) acceleration; if not given it follows
+        from the effort, contact included.
+        """
         kernels = self._kernels
         if self.contact == "estimated":
             unexplained = self.observer.update(kernels, q, v, effort, dt)
@@ -198,7 +222,8 @@ class FlangeLoad:
             load += joint(q, v, a, {})[0]
         if self.frame != self.link:
             pose, to = kernels.link(self.link).pose(q), kernels.link(self.frame).pose(q)
-            moment, force = load.reshape(2, 3) @ pose[:3, :3].T  # in world axes
+            # in world axes
+            moment, force = load.reshape(2, 3) @ pose[:3, :3].T
             moment = moment + np.cross(pose[:3, 3] - to[:3, 3], force)
             load = in_link_axes(to, np.concatenate([moment, force]))
         self.load[:] = load

@@ -1,7 +1,9 @@
-"""The whole controller without ROS: a node only translates messages into these calls, a script calls them in a loop.
+"""The whole controller without ROS: a node only translates messages into these calls, a script
+calls them in a loop.
 
-All arrays are in model order (``model.joint_names``), all times integers in nanoseconds of one clock, the clock of the
-joint states' stamps.  Nothing here locks: calls belong to one thread, or to callbacks that exclude each other.
+All arrays are in model order (``model.joint_names``), all times integers in nanoseconds of one
+clock, the clock of the joint states' stamps.  Nothing here locks: calls belong to one thread, or to
+callbacks that exclude each other.
 """
 
 from __future__ import annotations
@@ -47,18 +49,25 @@ class JointController(CycleRunner):
     Attributes (arrays belong to the controller and are overwritten by the next cycle):
         model: the robot, payload excluded.
         reference: (3, n) desired position, velocity, acceleration.
-        error: (2, n) desired minus measured position (the short way round for continuous joints) and velocity.
-        effort: (n,) total effort of the joints after the limits, gravity included even if the robot compensates it.
+        error: (2, n) desired minus measured position (the short way round for continuous joints)
+            and velocity.
+        effort: (n,) total effort of the joints after the limits, gravity included even if the robot
+            compensates it.
         command: (n,) the command to send: ``effort``, minus g(q) if the robot adds it.
-        wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about the joint's origin,
-            in the child link's frame; see ``ControllerOptions.wrench_acceleration``.
+        wrenches: (joints, 6) [moment; force] that the parent side exerts on each child link, about
+            the joint's origin, in the child link's frame; see
+            ``ControllerOptions.wrench_acceleration``.
         state: (n,) position and (n,) velocity that the last cycle was for.
         wrench_acceleration: (n,) acceleration that the wrenches belong to.
-        unexplained: (n,) present effort that makes up for what the model does not explain; zero without ``robustness``.
+        unexplained: (n,) present effort that makes up for what the model does not explain; zero
+            without ``robustness``.
         payload: in force, or ``None``; tolerances: for trajectories that bring none.
-        changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards, memory: see :class:`CycleRunner`.
-        observer, collision: estimate of external efforts, and a flag on top of it, or ``None``; see :class:`MomentumObserver`.
-        contact, flange: the wrench on a link that explains them, and the load that the tool exerts on the arm, or ``None``.
+        changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards,
+        memory: see :class:`CycleRunner`.
+        observer, collision: estimate of external efforts, and a flag on top of it, or ``None``; see
+            :class:`MomentumObserver`.
+        contact, flange: the wrench on a link that explains them, and the load that the tool exerts
+            on the arm, or ``None``.
     """
 
     def __init__(
@@ -78,13 +87,14 @@ class JointController(CycleRunner):
 
         Args:
             model: the robot, joints of one degree of freedom each.
-            law: if not given, computed torque that holds up on a robot that differs from its description: with the
-                friction of the description and ``options.robustness``.
+            law: if not given, computed torque that holds up on a robot that differs from its
+                description: with the friction of the description and ``options.robustness``.
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
 
         Raises:
-            ArgumentError: settings that do not fit the model, or a model with joints of several degrees of freedom.
+            ArgumentError: settings that do not fit the model, or a model with joints of several
+                degrees of freedom.
             UnknownNameError: a joint or link that the model does not have.
         """
         options = settings_or_default(ControllerOptions, options, "options")
@@ -100,12 +110,10 @@ class JointController(CycleRunner):
         )
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
-        self.observer, self.collision, self.contact, self.flange = (
-            observer,
-            collision,
-            contact,
-            flange,
-        )
+        self.observer = observer
+        self.collision = collision
+        self.contact = contact
+        self.flange = flange
         if contact is not None and observer is None:
             problem = "there is no observer to know external efforts from"
             raise ArgumentError(
@@ -120,16 +128,19 @@ class JointController(CycleRunner):
         self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
         if contact is not None:
-            self.base.link(contact.link)  # compiled now
+            # compiled now
+            self.base.link(contact.link)
         if flange is not None:
             flange.use(self.base)
 
-    # -- life cycle ----------------------------------------------------------------------------------------------
+    # -- life cycle --------------------------------------------------------------------------------
 
     def activate(self, t: int, q: Array, v: Array) -> None:
-        """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop within its limits.
+        """Start (or start afresh) by holding where the arm is; a moving arm is brought to a stop
+        within its limits.
 
-        ``t``: stamp of the state, ns; ``q``, ``v``: (n,) measured position and velocity.  ArgumentError: a state of the wrong
+        ``t``: stamp of the state, ns; ``q``, ``v``: (n,) measured position and velocity.
+            ArgumentError: a state of the wrong
         length or not finite, a time that is no integer; nothing is changed then.
         """
         names = self.model.joint_names
@@ -142,19 +153,21 @@ class JointController(CycleRunner):
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.
 
-        A state that is not finite, that has jumped, or whose stamp repeats or is a little late, is counted and leaves the
-        command as it was; one that is much older, or that comes after a gap, makes the controller hold where the arm is.
-        A jump that lasts is a gap: see ``ControllerOptions.max_state_jump``.
+        A state that is not finite, that has jumped, or whose stamp repeats or is a little late, is
+        counted and leaves the command as it was; one that is much older, or that comes after a gap,
+        makes the controller hold where the arm is. A jump that lasts is a gap: see
+        ``ControllerOptions.max_state_jump``.
 
         Args:
             t: stamp of the state, ns.
             q, v: (n,) measured position and velocity.
-            effort: (n,) measured effort, for the observer and ``wrench_acceleration="measured_effort"``; without it the
-                commanded effort of the cycle before takes its place.
+            effort: (n,) measured effort, for the observer and
+                ``wrench_acceleration="measured_effort"``; without it the commanded effort of the
+                cycle before takes its place.
 
         Returns:
-            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.  ArgumentError: a time that is
-            no integer.
+            (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
+            ArgumentError: a time that is no integer.
         """
         self.set_state(t, q, v, effort)
         if self.mode is Mode.INACTIVE:
@@ -164,26 +177,29 @@ class JointController(CycleRunner):
         return self.command
 
     def deactivate(self) -> Array:
-        """Stop; returns the safe command to send as the last message.  Goals still open are aborted."""
+        """Stop; returns the safe command to send as the last message.
+
+        Goals still open are aborted.
+        """
         self.between_cycles("deactivate")
         self.current = False
         return self.memory["safe_effort"].copy()
 
     def control(self, t: float, q: Array, v: Array) -> Array:
-        """:meth:`update` as a callable of time in seconds, for offline simulation; activates itself at the first call."""
+        """:meth:`update` as a callable of time in seconds, for offline simulation; activates itself
+        at the first call.
+        """
         stamp = nanoseconds(t)
         if self.mode is Mode.INACTIVE:
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
 
-    # -- motion --------------------------------------------------------------------------------------------------
+    # -- motion ------------------------------------------------------------------------------------
 
     def _require_tracking(self) -> None:
         if self.mode in (Mode.INACTIVE, Mode.SAFE):
-            problem, remedy = (
-                f"the controller is {self.mode.value}",
-                "Activate it, and see that joint states arrive.",
-            )
+            problem = f"the controller is {self.mode.value}"
+            remedy = "Activate it, and see that joint states arrive."
             raise TrajectoryRejected(
                 problem, where="controller", got=self.mode, remedy=self.fault or remedy
             )
@@ -195,10 +211,12 @@ class JointController(CycleRunner):
     def accept_trajectory(
         self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None
     ) -> Goal:
-        """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from ``t``, the present time, ns), leaving
-        the present reference without a jump, with these ``tolerances`` or the default ones.
+        """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from
+        ``t``, the present time, ns), leaving the present reference without a jump, with these
+        ``tolerances`` or the default ones.
 
-        Returns the goal, which later cycles keep up to date; that of an empty trajectory, which means hold, is done at once.
+        Returns the goal, which later cycles keep up to date; that of an empty trajectory, which
+        means hold, is done at once.
         TrajectoryRejected, with ``code`` and text: the arm goes on as before.
         """
         self._require_tracking()
@@ -224,13 +242,16 @@ class JointController(CycleRunner):
         done: Callable[[Goal | Exception, Trajectory | None], None],
         tolerances: Tolerances | None = None,
     ) -> None:
-        """The same for long trajectories: read, checked and spliced in a thread of its own, followed when it is ready.
+        """The same for long trajectories: read, checked and spliced in a thread of its own,
+        followed when it is ready.
 
-        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.  If the arm is stopped
-        meanwhile, by whomever, the trajectory is refused.  ``make`` makes it, in that thread; ``done`` is called between two cycles
-        with the goal, or with the exception it was refused with (from ``make`` too), and the trajectory.
+        A trajectory with a stamp of zero starts then.  Several are taken in the order of the calls.
+        If the arm is stopped meanwhile, by whomever, the trajectory is refused.  ``make`` makes it,
+        in that thread; ``done`` is called between two cycles with the goal, or with the exception
+        it was refused with (from ``make`` too), and the trajectory.
         """
-        chosen, stopped = tolerances or self.tolerances, self.motion.memory["stops"]
+        chosen = tolerances or self.tolerances
+        stopped = self.motion.memory["stops"]
         stops = int(stopped[0])
 
         def job() -> Callable[[], None]:
@@ -252,14 +273,18 @@ class JointController(CycleRunner):
         self.changes.prepare("", job, lambda error: done(error, None))
 
     def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm to a stop;
+        """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm
+        to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
         self.motion.stream(joint_names, point, t)
         self.p.mode[0] = STREAM
 
     def hold(self, t: int) -> None:
-        """Come to a stop within the deceleration and position limits from ``t``, ns, on.  Open goals are cancelled."""
+        """Come to a stop within the deceleration and position limits from ``t``, ns, on.
+
+        Open goals are cancelled.
+        """
         q, v = self.state
         if self.law.tracks:
             self.motion.begin(t)
@@ -267,7 +292,9 @@ class JointController(CycleRunner):
         self.motion.stop_from(t, q, v, CANCELED, Reason.HELD)
 
     def desired(self, t: int) -> Array:
-        """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand now."""
+        """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand
+        now.
+        """
         return self.motion.sample(t)
 
     @property
@@ -275,19 +302,25 @@ class JointController(CycleRunner):
         """The trajectory goal that is active, or the next one waiting."""
         return self.motion.goal
 
-    # -- what else is known --------------------------------------------------------------------------------------
+    # -- what else is known ------------------------------------------------------------------------
 
     def estimate(self, *, measured: bool) -> None:
-        """The rest of that cycle: external efforts, contact, wrenches; ``measured``: the state has efforts."""
-        p, work, dt = self.p, self.work, self.p.dt[0]
-        if fresh := bool(p.fresh[0]):  # the motion is a new one
+        """The rest of that cycle: external efforts, contact, wrenches; ``measured``: the state has
+        efforts.
+        """
+        dt = self.p.dt[0]
+        work = self.work
+        p = self.p
+        # the motion is a new one
+        if fresh := bool(p.fresh[0]):
             for estimate in (self.observer, self.collision):
                 if estimate is not None:
                     estimate.reset()
         effort = (
             self._motor_effort(dt) if measured and self.options.measured_effort.measured else None
         )
-        applied = self.previous if effort is None else effort  # what acted until this state
+        # what acted until this state
+        applied = self.previous if effort is None else effort
         contact = self.contact if self.contact is not None and self.contact.enabled else None
         if self.observer is not None:
             needed = self.want_efforts or self.collision is not None or contact is not None
@@ -304,7 +337,8 @@ class JointController(CycleRunner):
         self._compute_wrenches(effort is not None)
         flange = self.flange if self.flange is not None and self.flange.enabled else None
         if flange is not None:
-            if not self._reads_flange:  # its estimate needs every joint state, or starts afresh
+            # its estimate needs every joint state, or starts afresh
+            if not self._reads_flange:
                 flange.observer.reset()
             from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
             a = None if from_effort else self.wrench_acceleration
@@ -315,9 +349,12 @@ class JointController(CycleRunner):
     def _motor_effort(self, dt: float) -> Array:
         """(n,) what the motors gave until this state, from the efforts that came with it.
 
-        The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed has changed meanwhile.
+        The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed
+            has changed meanwhile.
         """
-        kind, measured, v = self.options.measured_effort, self._measured, self.work.v
+        kind = self.options.measured_effort
+        measured = self._measured
+        v = self.work.v
         if kind.plain:
             return measured
         friction: Array | float = 0.0
@@ -335,7 +372,8 @@ class JointController(CycleRunner):
         gravity = (
             self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
         )
-        out, applied = self._converted, self.previous
+        out = self._converted
+        applied = self.previous
         return motor_effort(
             kind,
             measured,
@@ -367,7 +405,9 @@ class JointController(CycleRunner):
         return self.work.kernels
 
     def description_gaps(self) -> tuple[str, ...]:
-        """One sentence for each joint whose effort in motion, since the start, the description did not explain, or that rang."""
+        """One sentence for each joint whose effort in motion, since the start, the description did
+        not explain, or that rang.
+        """
         moving, unexplained, inertial = self.memory["moving"]
         time = np.maximum(moving, 1e-3)
         return description_gaps(
@@ -376,5 +416,7 @@ class JointController(CycleRunner):
 
     @property
     def feedback_frequency(self) -> tuple[float, float]:
-        """Natural frequency of the error, rad/s, and the delay of the loop, s, that it is chosen for; see ``robustness``."""
+        """Natural frequency of the error, rad/s, and the delay of the loop, s, that it is chosen
+        for; see ``robustness``.
+        """
         return self.p.natural[0], self.p.whole_delay[0]

@@ -18,13 +18,21 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 def check_controllable(model: RobotModel) -> RobotModel:
-    """The model, if every joint has one coordinate; ArgumentError: it has no moving joint, or a floating or planar one."""
+    """The model, if every joint has one coordinate; ArgumentError: it has no moving joint, or a
+    floating or planar one.
+    """
     where = f"robot {model.name!r}"
-    remedy = "A joint controller needs joints of one degree of freedom each; lock this joint, or write it fixed."
+    remedy = (
+        "A joint controller needs joints of one degree of freedom each; lock this joint, or "
+        "write it fixed."
+    )
     for name in model.joint_names:
         kind = model.joint(name).type
         if kind.nv != 1:
-            problem = f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of freedom"
+            problem = (
+                f"joint {name!r} is {JointType(kind).name.lower()} and has {kind.nv} degrees of "
+                "freedom"
+            )
             raise ArgumentError(problem, where=where, got=name, remedy=remedy)
     if model.nv == 0:
         raise ArgumentError(
@@ -34,8 +42,9 @@ def check_controllable(model: RobotModel) -> RobotModel:
 
 
 def matching(patterns: Sequence[str], names: Sequence[str], where: str) -> tuple[str, ...]:
-    """Those of ``names`` that match one of the shell-style patterns, in their order; UnknownNameError: a pattern that
-    matches nothing."""
+    """Those of ``names`` that match one of the shell-style patterns, in their order;
+    UnknownNameError: a pattern that matches nothing.
+    """
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
             raise UnknownNameError("joint or pattern", pattern, names, where=where)
@@ -63,11 +72,14 @@ class _WrenchKernel:
 
     def __init__(self, model: RobotModel, name: str, rows: int, **options: Any) -> None:
         self.wrenches = np.zeros((rows, 6))
-        self._gatherer, self._external = WrenchGatherer(model), np.zeros((len(model.link_names), 6))
+        self._gatherer = WrenchGatherer(model)
+        self._external = np.zeros((len(model.link_names), 6))
         self._run = kernel(model, name, about="joint", external=True, **options)
 
     def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
-        """``wrenches`` for a state, under wrenches (6,) [moment; force] on links, about their origins, in their frames."""
+        """``wrenches`` for a state, under wrenches (6,) [moment; force] on links, about their
+        origins, in their frames.
+        """
         self._run(q, v, a, self._gatherer.scatter(external, self._external), self.wrenches)
         return self.wrenches
 
@@ -81,8 +93,9 @@ class JointKernel(_WrenchKernel):
 
 
 class BalanceKernel(_WrenchKernel):
-    """The balance of wrenches of one joint's child link, as seen by an observer that is a link or the world, in its axes; rows
-    :data:`~robot_dynamics_ros.dynamics.algorithms.joint_wrench.PARTS`."""
+    """The balance of wrenches of one joint's child link, as seen by an observer that is a link or
+    the world, in its axes; rows :data:`~robot_dynamics_ros.dynamics.algorithms.joint_wrench.PARTS`.
+    """
 
     names = PARTS
 
@@ -98,7 +111,8 @@ class BalanceKernel(_WrenchKernel):
 class Kernels:
     """Functions of one robot; arguments are contiguous float64 arrays, the last ones are written.
 
-    Functions of a link or of some joints are compiled at their first use: call them once before the cycle starts.
+    Functions of a link or of some joints are compiled at their first use: call them once before the
+    cycle starts.
 
     Attributes:
         inverse_dynamics: (q, v, a, out_tau).
@@ -117,14 +131,16 @@ class Kernels:
         self.forward_dynamics = kernel(model, "forward_dynamics")
         self.generalized_momentum = kernel(model, "generalized_momentum")
         self.external_efforts = kernel(model, "external_efforts", external=True)
-        kernel(
-            model, "inverse_dynamics_wrenches", external=True
-        )  # the cycle's routines find it compiled
-        self._gatherer, self._external = WrenchGatherer(model), np.zeros((model.nb, 6))
+        # the cycle's routines find it compiled
+        kernel(model, "inverse_dynamics_wrenches", external=True)
+        self._gatherer = WrenchGatherer(model)
+        self._external = np.zeros((model.nb, 6))
         self._made: dict[tuple[Any, ...], Any] = {}
 
     def gather(self, wrenches: Mapping[str, Array]) -> Array:
-        """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the next call."""
+        """(nb, 6) sums on the bodies of wrenches (6,) [moment; force] on links, valid until the
+        next call.
+        """
         return self._gatherer.gather(wrenches, self._external)
 
     def _get(self, make: Callable[..., Any], *arguments: Any) -> Any:
@@ -141,10 +157,14 @@ class Kernels:
         return self._get(JointKernel, tuple(names))
 
     def balance(self, joint: str, observer: str) -> BalanceKernel:
-        """The balance of wrenches of a joint's child link; UnknownNameError: the model has no such observer."""
+        """The balance of wrenches of a joint's child link; UnknownNameError: the model has no such
+        observer.
+        """
         return self._get(BalanceKernel, joint, observer)
 
     def include(self, other: Kernels) -> None:
-        """Make whatever ``other``, of the same robot with another payload, has and these do not.  Not for the cycle."""
+        """Make whatever ``other``, of the same robot with another payload, has and these do not.
+        Not for the cycle.
+        """
         for make, *key in list(other._made):
             self._get(make, *key)

@@ -1,9 +1,11 @@
 """External efforts without a sensor: generalized-momentum observer, collision flag.
 
-With p = M(q) v and M v̇ + C v + g + F = τ + τ_ext, momentum changes as ṗ = τ + τ_ext − F + Cᵀ v − g.  The observer
-integrates the known terms; the difference from the true momentum gives the estimate.
+With p = M(q) v and M v̇ + C v + g + F = τ + τ_ext, momentum changes as ṗ = τ + τ_ext − F + Cᵀ v −
+g.  The observer integrates the known terms; the difference from the true momentum gives the
+estimate.
 
-Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Luca, Albu-Schäffer, IEEE T-RO 33 (2017).
+Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Luca, Albu-Schäffer,
+    IEEE T-RO 33 (2017).
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class ObserverMemory(FrictionMemory):
 
 
 def observe(p: ObserverMemory, dt: float) -> None:
-    """One step of the observer, ``dt`` s after the one before, for ``p.momentum`` and the known efforts ``p.known``, Cᵀ v − g."""
+    """One step of the observer, ``dt`` s after the one before, for ``p.momentum`` and the known
+    efforts ``p.known``, Cᵀ v − g.
+    """
     for i in range(p.nv):
         known = p.known[i] - friction_of(p, i) if p.rubs[0] == 1 else p.known[i]
         if p.started[0] == 0:
@@ -74,20 +78,25 @@ def forget(p: ObserverMemory) -> None:
 class MomentumObserver:
     """Estimate of the efforts at the joints that the model does not explain.
 
-    The estimate follows the true external effort through a first-order low-pass per joint, r + ṙ/K = τ_ext: 63 % of a
-    step after 1/K s.  No acceleration and no inverse of the mass matrix is needed.
+    The estimate follows the true external effort through a first-order low-pass per joint, r + ṙ/K
+    = τ_ext: 63 % of a step after 1/K s.  No acceleration and no inverse of the mass matrix is
+    needed.
 
-    ``gain``: (n,) K, 1/s; ``friction``: known, subtracted if given; ``effort``: (n,) the estimate, positive along the joint's
+    ``gain``: (n,) K, 1/s; ``friction``: known, subtracted if given; ``effort``: (n,) the estimate,
+        positive along the joint's
     positive direction, N m or N; ``memory``: what its routine works on.
     """
 
     def __init__(
         self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None
     ) -> None:
-        """Raises ArgumentError for a gain that is not positive and finite, or of the wrong length."""
+        """Raises ArgumentError for a gain that is not positive and finite, or of the wrong
+        length.
+        """
         compiled = backend_of(model) in ("native", "loops")
         self.memory = memory = Memory(ObserverMemory, {"nv": model.nv}, compiled=compiled)
-        self.gain, self.effort = memory["gain"], memory["effort"]
+        self.gain = memory["gain"]
+        self.effort = memory["effort"]
         self.gain[:] = per_joint(gain, model.nv, "observer gain", positive=True)
         self.friction = friction
         self._p, self._known, self._v, self._tau = (
@@ -113,10 +122,13 @@ class MomentumObserver:
         self.memory["started"][0] = 0
 
     def update(self, kernels: Kernels, q: Array, v: Array, tau: Array, dt: float) -> Array:
-        """(n,) ``effort`` by the next state: (n,) position ``q`` and velocity ``v``, ``dt`` s after the one before (at the
-        first call it plays no part), and the motor effort ``tau`` (n,) that acted since then."""
+        """(n,) ``effort`` by the next state: (n,) position ``q`` and velocity ``v``, ``dt`` s after
+        the one before (at the first call it plays no part), and the motor effort ``tau`` (n,) that
+        acted since then.
+        """
         kernels.generalized_momentum(q, v, self._p, self._known)
-        self._v[:], self._tau[:] = v, tau
+        self._v[:] = v
+        self._tau[:] = tau
         self._observe(float(dt))
         return self.effort
 
@@ -135,12 +147,17 @@ class CollisionMemory(Declared):
 
 
 def watch(p: CollisionMemory, efforts: Vector, dt: float) -> bool:
-    """Whether the flag rises: an effort has stayed above its threshold.  It falls when all are below half of theirs."""
-    worst, joint = 0.0, 0
+    """Whether the flag rises: an effort has stayed above its threshold.
+
+    It falls when all are below half of theirs.
+    """
+    worst = 0.0
+    joint = 0
     for i in range(p.nv):
         share = abs(efforts[i]) / p.threshold[i]
         if share > worst:
-            worst, joint = share, i
+            worst = share
+            joint = i
     if p.flag[0] == 1:
         p.above[0] = 0.0
         if worst <= 0.5:
@@ -149,23 +166,28 @@ def watch(p: CollisionMemory, efforts: Vector, dt: float) -> bool:
     p.above[0] = p.above[0] + dt if worst > 1.0 else 0.0
     if worst <= 1.0 or p.above[0] < p.delay[0]:
         return False
-    p.flag[0], p.joint[0] = 1, joint
+    p.flag[0] = 1
+    p.joint[0] = joint
     return True
 
 
 def lower(p: CollisionMemory) -> None:
     """Lower the flag."""
-    p.flag[0], p.above[0], p.joint[0] = 0, 0.0, -1
+    p.flag[0] = 0
+    p.above[0] = 0.0
+    p.joint[0] = -1
 
 
 class CollisionMonitor:
-    """A collision flag: rises when an external effort stays above its ``threshold``, (n,) N m or N, where infinite means that the
-    joint is not watched, and falls when all are below half of it."""
+    """A collision flag: rises when an external effort stays above its ``threshold``, (n,) N m or N,
+    where infinite means that the joint is not watched, and falls when all are below half of it.
+    """
 
     def __init__(self, model: RobotModel, threshold: ArrayLike, delay: float = 0.0) -> None:
         """Raises ArgumentError for a threshold that is not positive, or of the wrong length."""
         memory = Memory(CollisionMemory, {"nv": model.nv}, compiled=False)
-        self._p, self.threshold = memory.python, memory["threshold"]
+        self._p = memory.python
+        self.threshold = memory["threshold"]
         self.threshold[:] = per_joint(
             threshold, model.nv, "collision threshold", positive=True, infinite=True
         )
@@ -192,5 +214,7 @@ class CollisionMonitor:
         lower(self._p)
 
     def update(self, effort: Array, dt: float) -> bool:
-        """Take the next estimate, ``dt`` s after the one before; True in the cycle in which the flag rises."""
+        """Take the next estimate, ``dt`` s after the one before; True in the cycle in which the
+        flag rises.
+        """
         return watch(self._p, effort.data, dt)  # type: ignore[arg-type]

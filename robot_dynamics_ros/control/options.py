@@ -25,30 +25,38 @@ class ControllerOptions:
     """Settings of a controller.  While it runs, ``robustness`` alone may change.
 
     Attributes:
-        joints: the joints to command, by name; ``None``: all of the model's.  The others get zero effort, their
-            reference follows their measured state.
-        allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others continue their motion.
-        allow_nonzero_velocity_at_trajectory_end: accept a last point with a velocity (the arm still stops there).
-        gravity_compensated_by: "controller", or "robot" when the hardware adds g(q) on its own: exactly g(q) of the
-            robot without payload is then subtracted from the command; "robot_with_coriolis": C(q, q̇) q̇ + g(q).
-        safe_command: "zero" or "gravity" (hold against gravity at the last known position): the command when the
-            state is stale or a fault occurs.
+        joints: the joints to command, by name; ``None``: all of the model's.  The others get zero
+            effort, their reference follows their measured state.
+        allow_partial_joints_goal: accept trajectories for some of ``joints`` only; the others
+            continue their motion.
+        allow_nonzero_velocity_at_trajectory_end: accept a last point with a velocity (the arm still
+            stops there).
+        gravity_compensated_by: "controller", or "robot" when the hardware adds g(q) on its own:
+            exactly g(q) of the robot without payload is then subtracted from the command;
+            "robot_with_coriolis": C(q, q̇) q̇ + g(q).
+        safe_command: "zero" or "gravity" (hold against gravity at the last known position): the
+            command when the state is stale or a fault occurs.
         state_timeout: s without a joint state after which the state is stale.
         stream_timeout: s without a streamed set-point after which the arm is brought to a stop.
         wrench_timeout: s after which an external wrench is forgotten.
-        blend_time: s over which a change of law, gains or payload is faded in, so that the effort does not jump.
-        max_state_jump: rad or m; largest difference of a position from the one that the joint's speed explains;
-            a state beyond it is dropped, after ``state_timeout`` accepted as a new start, or a fault if the arm was in motion;
-            0: all are accepted.
-        max_step: rad or m; a point that is due at once may differ from the present reference by this much at most.
-        trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added to the law's effort.
-        wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded" (what the commanded
-            effort gives by the model), "reference", "measured_effort" (forward dynamics of the measured effort), or
-            "differentiated" (filtered derivative of the measured velocity).
+        blend_time: s over which a change of law, gains or payload is faded in, so that the effort
+            does not jump.
+        max_state_jump: rad or m; largest difference of a position from the one that the joint's
+            speed explains; a state beyond it is dropped, after ``state_timeout`` accepted as a new
+            start, or a fault if the arm was in motion; 0: all are accepted.
+        max_step: rad or m; a point that is due at once may differ from the present reference by
+            this much at most.
+        trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added
+            to the law's effort.
+        wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded"
+            (what the commanded effort gives by the model), "reference", "measured_effort" (forward
+            dynamics of the measured effort), or "differentiated" (filtered derivative of the
+            measured velocity).
         differentiation_cutoff: Hz, of that filter; its delay is 1 / (2π cutoff).
-        robustness: how computed torque is made to hold up on a robot that differs from its description; ``None``: it is
-            not, and the law is exactly its equation.
-        collision_reaction: reaction to a collision flag: "none", "hold", or "gravity" (the arm gives way).
+        robustness: how computed torque is made to hold up on a robot that differs from its
+            description; ``None``: it is not, and the law is exactly its equation.
+        collision_reaction: reaction to a collision flag: "none", "hold", or "gravity" (the arm
+            gives way).
         measured_effort: meaning of the efforts that come with the state.
 
     ArgumentError: a word that is not one of the choices; a time or length out of range.
@@ -96,7 +104,8 @@ class ControllerOptions:
             object.__setattr__(self, "joints", tuple(self.joints))
 
     def check(self, model: RobotModel) -> ControllerOptions:
-        """The options, if their joints are the model's; UnknownNameError: it has no such joint, or one that mimics another;
+        """The options, if their joints are the model's; UnknownNameError: it has no such joint, or
+        one that mimics another;
         ArgumentError: no joint at all, or one twice."""
         for name in self.joints or ():
             check_name("joint", name, model.joint_names, where="joints")

@@ -12,7 +12,8 @@ from robot_dynamics_ros.model.description import Array
 
 
 def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
-    """The exact discrete system for sampling every ``dt`` seconds with the input held constant in between.
+    """The exact discrete system for sampling every ``dt`` seconds with the input held constant in
+    between.
 
     Args:
         A, B: (nx, nx), (nx, nu); ArgumentError: shapes that do not fit.
@@ -29,7 +30,8 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
 
 
 def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: bool = False) -> Array:
-    """(nu, nx) K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over steps).
+    """(nu, nx) K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over
+    steps).
 
     Args:
         A, B: (nx, nx), (nx, nu), as :func:`linearize` or :func:`discretize` give them.
@@ -38,13 +40,14 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
         discrete: A and B are of a sampled system.
 
     Raises:
-        ArgumentError: shapes that do not fit, weights that are not (semi-)definite, or a system that no feedback
-            stabilizes with these weights.
+        ArgumentError: shapes that do not fit, weights that are not (semi-)definite, or a system
+            that no feedback stabilizes with these weights.
     """
     from scipy.linalg import LinAlgError, solve, solve_continuous_are, solve_discrete_are
 
     A, B = _checked(A, B)
-    Q, R = _weight(Q, len(A), "Q"), _weight(R, B.shape[1], "R", definite=True)
+    Q = _weight(Q, len(A), "Q")
+    R = _weight(R, B.shape[1], "R", definite=True)
     try:
         P = (solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R)
         K = np.asarray(solve(R + B.T @ P @ B, B.T @ P @ A) if discrete else solve(R, B.T @ P))
@@ -53,7 +56,10 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
     except LinAlgError:
         stable = False
     if not stable:
-        remedy = "Check which joints are driven, and that Q weighs every motion that is not stable by itself."
+        remedy = (
+            "Check which joints are driven, and that Q weighs every motion that is not stable by "
+            "itself."
+        )
         raise ArgumentError(
             "no feedback stabilizes this system with these weights", where="lqr", remedy=remedy
         )
@@ -61,7 +67,8 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
 
 
 def _checked(A: ArrayLike, B: ArrayLike) -> tuple[Array, Array]:
-    A, B = as_input(A, (), "A"), as_input(B, (), "B")
+    A = as_input(A, (), "A")
+    B = as_input(B, (), "B")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or B.ndim != 2 or len(B) != len(A):
         raise ArgumentError(
             f"expected (nx, nx) and (nx, nu), got {A.shape} and {B.shape}", where="A, B"

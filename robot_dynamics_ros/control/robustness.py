@@ -1,4 +1,6 @@
-"""Settings of the step that makes computed torque hold up on robots that differ from their description."""
+"""Settings of the step that makes computed torque hold up on robots that differ from their
+description.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,21 @@ _LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "de
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """Feedback that does not rest on an inertia that may be wrong, and rejection of what the model does not explain.
+    """Feedback that does not rest on an inertia that may be wrong, and rejection of what the model
+    does not explain.
 
     The natural frequency of the error is ``bandwidth``, or less where delay and rate ask for it.
 
     Attributes:
-        rotor_share: rotor inertia assumed of a joint that has not shown another, as a share of the largest that
-            joints of its effort limit have, 0.2 kg m² √(limit / 100 N m); with 0 none is learned either.
+        rotor_share: rotor inertia assumed of a joint that has not shown another, as a share of the
+            largest that joints of its effort limit have, 0.2 kg m² √(limit / 100 N m); with 0 none
+            is learned either.
         bandwidth: rad/s.
-        rejected_effort: bound of the effort that makes up for what the model does not explain, as a share of the
-            effort limit; a person or an obstacle is pushed no harder than with this and the stiffness.
-        delay: s from a command to its effort and from a state to its message together: a property of the robot.
+        rejected_effort: bound of the effort that makes up for what the model does not explain, as a
+            share of the effort limit; a person or an obstacle is pushed no harder than with this
+            and the stiffness.
+        delay: s from a command to its effort and from a state to its message together: a property
+            of the robot.
 
     ArgumentError: a number that is negative, too large or not finite.
     """
@@ -40,7 +46,8 @@ class Robustness:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value, largest = getattr(self, field.name), _LARGEST[field.name]
+            value = getattr(self, field.name)
+            largest = _LARGEST[field.name]
             good = 0.0 <= value <= largest and (field.name != "bandwidth" or value > 0.0)
             expect(good, f"a number from 0 to {largest:g}", value, f"robustness {field.name}")
 
@@ -48,14 +55,17 @@ class Robustness:
 def description_gaps(
     model: RobotModel, unexplained: Array, inertial: Array, share: ArrayLike = 1.0
 ) -> tuple[str, ...]:
-    """One sentence a joint whose mean effort in motion, N m or N, the description did not explain by more than 1 % of the
-    effort limit, and than what the desired acceleration took by the model: (n,) ``unexplained`` and ``inertial``; and one for the
-    joint that was softened most for its ringing: ``share``, root of that of its stiffness which is left."""
+    """One sentence a joint whose mean effort in motion, N m or N, the description did not explain
+    by more than 1 % of the effort limit, and than what the desired acceleration took by the model:
+    (n,) ``unexplained`` and ``inertial``; and one for the joint that was softened most for its
+    ringing: ``share``, root of that of its stiffness which is left.
+    """
     sentences = []
     for i in np.flatnonzero(
         (unexplained > inertial) & (unexplained > 0.01 * np.minimum(model.effort_limit, 100.0))
     ):
-        name, ratio = model.joint_names[i], inertial[i] / unexplained[i]
+        name = model.joint_names[i]
+        ratio = inertial[i] / unexplained[i]
         unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
         times = f"{1.0 / ratio:.1f} times what" if ratio > 0.01 else "and more than"
         needs = f"{unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs"

@@ -21,7 +21,9 @@ from robot_dynamics_ros.per_joint import expect
 _O = TypeVar("_O")
 
 MovingBase = tuple[ArrayLike, ArrayLike]
-"""Velocity and acceleration of the root link's origin, (..., 6) each, [angular; linear] in its axes."""
+"""Velocity and acceleration of the root link's origin, (..., 6) each, [angular; linear] in its
+axes.
+"""
 
 
 def call(
@@ -34,7 +36,9 @@ def call(
     options: Options = (),
     more: tuple[ArrayLike, ...] = (),
 ) -> Any:
-    """Evaluate a function of the registry; ``inputs`` stand before external wrenches and the base's motion, ``more`` after them."""
+    """Evaluate a function of the registry; ``inputs`` stand before external wrenches and the base's
+    motion, ``more`` after them.
+    """
     check_model(model)
     if isinstance(inputs[0], (str, Mapping)):
         inputs = (model.configuration(inputs[0]), *inputs[1:])
@@ -42,9 +46,11 @@ def call(
         by_link = any(word == "link_external" for word, _ in TABLE[name].inputs)
         wrenches = (link_wrenches if by_link else body_wrenches)(model, external, inputs[0])
         if wrenches.shape[-2]:
-            options, inputs = (*options, ("external", True)), (*inputs, wrenches)
+            options = (*options, ("external", True))
+            inputs = (*inputs, wrenches)
     if base is not None:
-        options, inputs = (*options, ("moving_base", True)), (*inputs, _base_motion(base))
+        options = (*options, ("moving_base", True))
+        inputs = (*inputs, _base_motion(base))
     inputs = (*inputs, *more)
     run = evaluator(model, name, tuple(sorted(options)))
     return run(*inputs, finite=True) if out is None else run(*inputs, out, finite=True)

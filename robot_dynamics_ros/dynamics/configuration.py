@@ -1,7 +1,8 @@
 """Operations on the configuration space: neutral, random, integrate, difference, clamp.
 
-For most joints these are plain arithmetic.  A floating joint's configuration is a placement, its velocity a body twist
-[ω; v]; a motion with a constant twist for unit time is the exponential of SE(3), and ``difference`` is its inverse.
+For most joints these are plain arithmetic.  A floating joint's configuration is a placement, its
+velocity a body twist [ω; v]; a motion with a constant twist for unit time is the exponential of
+SE(3), and ``difference`` is its inverse.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def random_configuration(
     size: tuple[int, ...] | int = (),
     reach: float = np.pi,
 ) -> Array:
-    """(*size, nq) random configurations, uniform within the position limits; quaternions are uniform over rotations.
+    """(*size, nq) random configurations, uniform within the position limits; quaternions are
+    uniform over rotations.
 
     Args:
         seed: seed or generator, for repeatable draws.
@@ -78,7 +80,8 @@ def integrate(
     Returns:
         (..., nq), quaternions of unit length.
     """
-    q, dv = as_input(q, (model.nq,), "q"), as_input(dv, (model.nv,), "dv")
+    q = as_input(q, (model.nq,), "q")
+    dv = as_input(dv, (model.nv,), "dv")
     if model.nq == model.nv and not quaternion_starts(model):
         if out is None:
             return q + dv
@@ -98,7 +101,8 @@ def integrate(
 
 
 def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
-    """The velocity that leads from ``q0`` to ``q1`` in one second: integrate(q0, difference(q0, q1)) = q1.
+    """The velocity that leads from ``q0`` to ``q1`` in one second: integrate(q0, difference(q0,
+    q1)) = q1.
 
     Continuous joints are not wrapped; see the control package for the short way round.
 
@@ -108,7 +112,8 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     Returns:
         (..., nv).
     """
-    q0, q1 = as_input(q0, (model.nq,), "q0"), as_input(q1, (model.nq,), "q1")
+    q0 = as_input(q0, (model.nq,), "q0")
+    q1 = as_input(q1, (model.nq,), "q1")
     if model.nq == model.nv and not quaternion_starts(model):
         return q1 - q0
     for q in (q0, q1):
@@ -131,8 +136,10 @@ def _blocks(model: RobotModel) -> list[tuple[slice, slice, JointType]]:
 
 def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(..., 4) Hamilton product of quaternions (x, y, z, w)."""
-    u, s = a[..., :3], a[..., 3:]
-    w, t = b[..., :3], b[..., 3:]
+    u = a[..., :3]
+    s = a[..., 3:]
+    w = b[..., :3]
+    t = b[..., 3:]
     return np.concatenate(
         [s * w + t * u + np.cross(u, w), s * t - np.sum(u * w, axis=-1, keepdims=True)], axis=-1
     )
@@ -140,13 +147,15 @@ def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def rotate(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
     """(..., 3) vectors rotated by unit quaternions (x, y, z, w)."""
-    u, s = quaternion[..., :3], quaternion[..., 3:]
+    u = quaternion[..., :3]
+    s = quaternion[..., 3:]
     t = 2.0 * np.cross(u, x)
     return x + s * t + np.cross(u, t)
 
 
 def move_free_joint(q: Vector, v: Vector, h: float, out: Vector, k: int, i: int) -> None:
-    """q ⊕ h v of a free joint, whose q begins at ``k`` and whose v at ``i``: the exponential of a rigid motion.
+    """q ⊕ h v of a free joint, whose q begins at ``k`` and whose v at ``i``: the exponential of a
+    rigid motion.
 
     A routine without branches: its numbers may be arrays.
     """
@@ -157,7 +166,8 @@ def move_free_joint(q: Vector, v: Vector, h: float, out: Vector, k: int, i: int)
     y = h * v[i + 4]
     z = h * v[i + 5]
     square = a * a + b * b + c * c
-    # half = sin(θ/2)/θ and third = (θ − sin θ)/θ³, by their series below 0.1 rad, where differences would cancel
+    # half = sin(θ/2)/θ and third = (θ − sin θ)/θ³, by their series below 0.1 rad, where differences
+    # would cancel
     s = minimum(square, 0.01)
     half = 0.5 - s * (1.0 - s * (1.0 - s / 168.0) / 80.0) / 48.0
     third = (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0 * (1.0 - s / 110.0)))) / 6.0

@@ -30,24 +30,29 @@ def load_constraints(
     ::
 
         constraints:
-          - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.3, 0, 0], axis_a: [0, 0, 1]}
+          - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.3, 0, 0], axis_a: [0, 0,
+            1]}
           - {type: gear, name: fingers, a: left, b: right, ratio: -1}
 
-    Keys are the arguments of :func:`point_constraint`, :func:`hinge_constraint`, :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint` and
+    Keys are the arguments of :func:`point_constraint`, :func:`hinge_constraint`,
+    :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint` and
     :func:`rolling_constraint` (``plane`` and ``wheel`` instead of ``a`` and ``b``).
 
-    Of an MJCF file the active elements of ``<equality>`` are read, bodies being links of the same name: ``connect`` is a
-    point, ``weld`` a weld (between bodies or sites), ``joint`` a gear (a weld, if it holds one joint still), ``tendon`` a
-    distance (a spatial tendon between two sites) or a gear (a fixed one of two joints).  They hold exactly: ``solref``,
-    ``solimp`` and ``torquescale`` have no meaning here.  A coupling that is a mimic joint of the model already is left out.
+    Of an MJCF file the active elements of ``<equality>`` are read, bodies being links of the same
+    name: ``connect`` is a point, ``weld`` a weld (between bodies or sites), ``joint`` a gear (a
+    weld, if it holds one joint still), ``tendon`` a distance (a spatial tendon between two sites)
+    or a gear (a fixed one of two joints).  They hold exactly: ``solref``, ``solimp`` and
+    ``torquescale`` have no meaning here.  A coupling that is a mimic joint of the model already is
+    left out.
 
     Args:
         source: a path, or the text itself.
         reference: see :class:`Constraints`; a YAML file may have ``reference: {joint: position}``.
 
     Raises:
-        ArgumentError: not a file of this kind, or an element with no counterpart here; the entry and key at fault are
-            named.  Or the frame of an MJCF body is not that of the link of its name.
+        ArgumentError: not a file of this kind, or an element with no counterpart here; the entry
+            and key at fault are named.  Or the frame of an MJCF body is not that of the link of its
+            name.
         UnknownNameError: no such link or joint.
         BackendError: PyYAML, or for MJCF MuJoCo, is not installed.
     """
@@ -81,7 +86,7 @@ def _text(source: str | Path) -> tuple[str, str]:
         ) from None
 
 
-# -- YAML ----------------------------------------------------------------------------------------------------------
+# -- YAML ------------------------------------------------------------------------------------------
 
 
 def _constraint(k: int, entry: object) -> Constraint:
@@ -122,26 +127,36 @@ def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLik
     return content["constraints"], content.get("reference") or {}
 
 
-# -- MJCF ----------------------------------------------------------------------------------------------------------
+# -- MJCF ------------------------------------------------------------------------------------------
 
-_FREE, _SLIDE, _HINGE = 0, 2, 3  # mjtJoint
-_SITE, _TENDON_JOINT, _TENDON_SITE = 6, 1, 3  # mjtObj, mjtWrap
-_CONNECT, _WELD, _JOINT, _TENDON = range(4)  # mjtEq
-_APART = 1e-4  # m and rad by which a body's frame may differ from its link's, as decimals in files make them
+# mjtJoint
+_FREE = 0
+_SLIDE = 2
+_HINGE = 3
+# mjtObj, mjtWrap
+_SITE = 6
+_TENDON_JOINT = 1
+_TENDON_SITE = 3
+# mjtEq
+_CONNECT, _WELD, _JOINT, _TENDON = range(4)
+# m and rad by which a body's frame may differ from its link's, as decimals in files make them
+_APART = 1e-4
 
 
 class _Equalities:
     """Equality constraints as MuJoCo's compiler has read them, made constraints between links."""
 
     def __init__(self, model: RobotModel, text: str, path: str) -> None:
-        self.model, self.label = model, path or "MJCF text"
+        self.model = model
+        self.label = path or "MJCF text"
         self.mujoco, self.m = compile_mjcf(text, path)
         self.data = self.mujoco.MjData(self.m)
         self.q = model.neutral()
         self._to_neutral()
 
     def read(self) -> list[Constraint]:
-        m, constraints = self.m, []
+        m = self.m
+        constraints = []
         for e in range(m.neq):
             if m.eq_active0[e]:
                 constraints += self._constraint(e, int(m.eq_type[e]), self._name("equality", e))
@@ -155,19 +170,21 @@ class _Equalities:
 
     def _constraint(self, e: int, kind: int, name: str) -> list[Constraint]:
         m = self.m
-        first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+        first = int(m.eq_obj1id[e])
+        second = int(m.eq_obj2id[e])
         numbers: Array = np.array(m.eq_data[e], dtype=np.float64)
         if kind in (_CONNECT, _WELD):
             if int(m.eq_objtype[e]) == _SITE:
                 (a, at_a), (b, at_b) = self._site(first), self._site(second)
             else:
-                a, b = self._name("body", first), self._name("body", second)
-                at_a, at_b = Pose(position=numbers[:3]), Pose(position=numbers[3:6])
-                if kind == _WELD:  # the anchor is body 2's, the relative pose is seen from body 1
-                    at_a, at_b = (
-                        Pose(mujoco_rotation(numbers[6:10]), numbers[3:6]),
-                        Pose(position=numbers[:3]),
-                    )
+                a = self._name("body", first)
+                b = self._name("body", second)
+                at_a = Pose(position=numbers[:3])
+                at_b = Pose(position=numbers[3:6])
+                # the anchor is body 2's, the relative pose is seen from body 1
+                if kind == _WELD:
+                    at_a = Pose(mujoco_rotation(numbers[6:10]), numbers[3:6])
+                    at_b = Pose(position=numbers[:3])
             self._check_frames(name, a, b)
             points = {"point_a": at_a.position, "point_b": at_b.position}
             if kind == _CONNECT:
@@ -181,7 +198,8 @@ class _Equalities:
 
     def _coupling(self, name: str, follower: int, leader: int, numbers: Array) -> list[Constraint]:
         """q₁ − q₁₀ = c₀ + c₁ (q₂ − q₂₀)."""
-        m, b = self.m, self._joint(name, follower)
+        m = self.m
+        b = self._joint(name, follower)
         offset = float(m.qpos0[m.jnt_qposadr[follower]] + numbers[0])
         if leader < 0:
             return [self._held(name, b, offset)]
@@ -191,9 +209,11 @@ class _Equalities:
                 "joints are coupled by a polynomial of higher degree than one",
                 "Only ratio and offset can be had: polycoef='c0 c1 0 0 0'.",
             )
-        a, ratio = self._joint(name, leader), float(numbers[1])
+        a = self._joint(name, leader)
+        ratio = float(numbers[1])
         offset -= ratio * float(m.qpos0[m.jnt_qposadr[leader]])
-        mimic, own = self.model.joint(b).mimic, (ratio, offset)
+        mimic = self.model.joint(b).mimic
+        own = (ratio, offset)
         if (
             mimic is not None
             and mimic.joint == a
@@ -230,7 +250,8 @@ class _Equalities:
         if len(parts) != 2 or kinds not in ({_TENDON_SITE}, {_TENDON_JOINT}):
             raise self._refused(
                 name,
-                f"its tendon {self._name('tendon', tendon)!r} passes over more than two sites or joints, or over a geom",
+                f"its tendon {self._name('tendon', tendon)!r} passes over more than two sites or "
+                "joints, or over a geom",
                 "Only a straight line between two sites, or two joints, can be had.",
             )
         length = float(m.tendon_length0[tendon] + numbers[0])
@@ -268,12 +289,16 @@ class _Equalities:
 
     def _to_neutral(self) -> None:
         """Bring MuJoCo's joints to where those of the model's neutral configuration are."""
-        m, model, data = self.m, self.model, self.data
+        m = self.m
+        model = self.model
+        data = self.data
         for j in range(m.njnt):
-            name, address = self._name("joint", j), int(m.jnt_qposadr[j])
+            name = self._name("joint", j)
+            address = int(m.jnt_qposadr[j])
             if name not in model.moving_joint_names:
                 continue
-            i, kind = model.body_index(name), model.joint(name).type
+            i = model.body_index(name)
+            kind = model.joint(name).type
             if int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
                 data.qpos[address : address + 7] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
@@ -284,7 +309,8 @@ class _Equalities:
 
     def _check_frames(self, name: str, a: str, b: str) -> None:
         """Points are given in the frames of bodies, so these must be the links'."""
-        ours, theirs = [], []
+        ours = []
+        theirs = []
         for body in (a, b):
             if body != WORLD:
                 check_name(
@@ -292,16 +318,15 @@ class _Equalities:
                 )
             ours.append(np.eye(4) if body == WORLD else link_pose(self.model, self.q, body))
             placed = np.eye(4)
-            placed[:3, :3], placed[:3, 3] = (
-                self.data.body(body).xmat.reshape(3, 3),
-                self.data.body(body).xpos,
-            )
+            placed[:3, :3] = self.data.body(body).xmat.reshape(3, 3)
+            placed[:3, 3] = self.data.body(body).xpos
             theirs.append(placed)
         one, other = (np.linalg.inv(x) @ y for x, y in (ours, theirs))
         apart = np.abs(one - other).max()
         if apart > _APART:
             raise self._refused(
                 name,
-                f"seen from {a!r}, body {b!r} is not where the link {b!r} is: they differ by {apart:.3g} m or rad",
+                f"seen from {a!r}, body {b!r} is not where the link {b!r} is: they differ by "
+                f"{apart:.3g} m or rad",
                 "Write the constraint in YAML, with points in the frames of the URDF's links.",
             )

@@ -9,8 +9,8 @@
 >>> loop.diagnose(q).mobility
 1
 
-Rows of one constraint may depend on each other, as those of a hinge that closes a planar loop do; the reactions are then
-the ones of least norm, and accelerations do not depend on the choice.
+Rows of one constraint may depend on each other, as those of a hinge that closes a planar loop do;
+the reactions are then the ones of least norm, and accelerations do not depend on the choice.
 """
 
 from __future__ import annotations
@@ -58,13 +58,16 @@ RANK_TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Constraint:
-    """One constraint between two links, or two joints; made by :func:`point_constraint`, :func:`hinge_constraint` and the others.
+    """One constraint between two links, or two joints; made by :func:`point_constraint`,
+    :func:`hinge_constraint` and the others.
 
     Attributes:
         kind: ``"point"``, ``"hinge"``, ``"weld"``, ``"distance"``, ``"gear"`` or ``"rolling"``.
         name: for reports and topics.
-        a, b: names of the two links (``"world"`` for the surroundings), or of the two joints of a gear.
-        numbers: geometry by name, as given; what is left out is taken from the reference configuration.
+        a, b: names of the two links (``"world"`` for the surroundings), or of the two joints of a
+            gear.
+        numbers: geometry by name, as given; what is left out is taken from the reference
+            configuration.
     """
 
     kind: str
@@ -87,10 +90,8 @@ def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Co
         if value is not None:
             x = np.atleast_1d(real_array_or_nan(value))
             size, kind_of = (1, "one finite number") if word in _SINGLE else (3, "3 finite numbers")
-            good, remedy = (
-                x.shape == (size,) and bool(np.isfinite(x).all()),
-                "A constraint is the same in all states.",
-            )
+            good = x.shape == (size,) and bool(np.isfinite(x).all())
+            remedy = "A constraint is the same in all states."
             expect(good, kind_of, value, f"{word} of {name!r}", remedy)
             numbers.append((word, tuple(x.tolist())))
     return Constraint(kind, name, a, b, tuple(numbers))
@@ -107,11 +108,13 @@ def point_constraint(
     point_a: ArrayLike = (0, 0, 0),
     point_b: ArrayLike | None = None,
 ) -> Constraint:
-    """A point of link a stays at a point of link b (ball joint): three rows, the force on b in world axes.
+    """A point of link a stays at a point of link b (ball joint): three rows, the force on b in
+    world axes.
 
     Args:
         name, a, b: of the constraint, and of the two links.
-        point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the reference configuration.
+        point_a, point_b: (3,) in the links' frames, m; ``None``: where the other one is in the
+            reference configuration.
     """
     return _made("point", name, a, b, point_a=point_a, point_b=point_b)
 
@@ -131,7 +134,8 @@ def hinge_constraint(
     Args:
         name, a, b: of the constraint, and of the two links.
         point_a, point_b: as :func:`point_constraint`.
-        axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference configuration.
+        axis_a, axis_b: (3,) in the links' frames; ``None``: as the other one is in the reference
+            configuration.
     """
     return _made(
         "hinge", name, a, b, point_a=point_a, point_b=point_b, axis_a=axis_a, axis_b=axis_b
@@ -167,7 +171,8 @@ def distance_constraint(
     point_b: ArrayLike = (0, 0, 0),
     length: float | None = None,
 ) -> Constraint:
-    """Two points keep their distance (a rod without mass): one row, λ the force in the rod, positive if it pushes.
+    """Two points keep their distance (a rod without mass): one row, λ the force in the rod,
+    positive if it pushes.
 
     Args:
         name, a, b: of the constraint, and of the two links.
@@ -178,7 +183,8 @@ def distance_constraint(
 
 
 def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 0.0) -> Constraint:
-    """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ on a).
+    """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ
+    on a).
 
     Args:
         name, a, b: of the constraint, and of the two joints.
@@ -198,19 +204,31 @@ def rolling_constraint(
     point_on_plane: ArrayLike = (0, 0, 0),
     normal: ArrayLike = (0, 0, 1),
 ) -> Constraint:
-    """A disc (or a ball, without ``axis``) that rolls on a plane without slip or lift-off: three rows.
+    """A disc (or a ball, without ``axis``) that rolls on a plane without slip or lift-off: three
+    rows.
 
-    λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind velocities alone.
+    λ is the force on the wheel along two tangents and the normal.  Rows along the tangents bind
+    velocities alone.
 
     Args:
         name: of the constraint.
         radius: of the wheel, m.
         plane, wheel: links; ``"world"`` for a plane that stands still.
         center, axis: (3,) in the wheel's frame.
-        point_on_plane, normal: (3,) in the plane's frame; the wheel is on the side that the normal points to.
+        point_on_plane, normal: (3,) in the plane's frame; the wheel is on the side that the normal
+            points to.
     """
-    return _made("rolling", name, plane, wheel, point_a=point_on_plane, point_b=center, normal=normal, radius=radius,
-                 axis=axis)  # fmt: skip
+    return _made(
+        "rolling",
+        name,
+        plane,
+        wheel,
+        point_a=point_on_plane,
+        point_b=center,
+        normal=normal,
+        radius=radius,
+        axis=axis,
+    )
 
 
 class ConstrainedMotion(NamedTuple):
@@ -232,7 +250,8 @@ class ConstraintReport:
     Attributes:
         rows, rank: number of rows, and of independent ones.
         mobility: degrees of freedom left, nv − rank.
-        redundant: names of constraints with rows that depend on those of constraints before them or of their own.
+        redundant: names of constraints with rows that depend on those of constraints before them or
+            of their own.
         singular_values: (rows,) of K, not scaled, largest first.
         singular: the rank is lower here than nearby, so the loop can move in additional directions.
         residual: (rows,) φ.
@@ -261,8 +280,8 @@ class Constraints:
     Args:
         model: the robot.
         constraints: the constraints.
-        reference: (nq,) configuration that points, axes and lengths that are left out are taken from; neutral if not
-            given.
+        reference: (nq,) configuration that points, axes and lengths that are left out are taken
+            from; neutral if not given.
 
     Attributes:
         names: of the constraints; ``rows``: how many rows all have together.
@@ -282,15 +301,16 @@ class Constraints:
         self.model = model
         self.constraints = tuple(constraints)
         for c in self.constraints:
-            remedy = "rd.hinge_constraint, rd.point_constraint and the others make them; load_constraints reads a file."
+            remedy = (
+                "rd.hinge_constraint, rd.point_constraint and the others make them; "
+                "load_constraints reads a file."
+            )
             expect(isinstance(c, Constraint), "constraints", c, "constraints", remedy)
         self.names = tuple(c.name for c in self.constraints)
         twice = next((n for n in self.names if self.names.count(n) > 1), None)
         if twice is not None:
-            problem, remedy = (
-                f"two constraints are called {twice!r}",
-                "Give each a name of its own.",
-            )
+            problem = f"two constraints are called {twice!r}"
+            remedy = "Give each a name of its own."
             raise ArgumentError(problem, where="constraints", got=self.names, remedy=remedy)
         q = (
             model.neutral()
@@ -306,17 +326,24 @@ class Constraints:
         }
 
     def of(self, model: RobotModel) -> Constraints:
-        """The same constraints of the same robot with other inertias, such as those of its rotors."""
+        """The same constraints of the same robot with other inertias, such as those of its
+        rotors.
+        """
         other = copy.copy(self)
         other.model = model
         return other
 
     def __repr__(self) -> str:
-        return f"<Constraints {', '.join(f'{c.name} ({c.kind})' for c in self.constraints)} of {self.model.name}>"
+        return (
+            f"<Constraints {', '.join(f'{c.name} ({c.kind})' for c in self.constraints)} of "
+            f"{self.model.name}>"
+        )
 
     def kernel(self, name: str, **options: object) -> Kernel:
-        """The compiled function: ``"constrained_forward_dynamics"``, ``"constraint_terms"``, ``"constraint_projections"``
-        or ``"constraint_wrenches"``; see :func:`robot_dynamics_ros.kernel`."""
+        """The compiled function: ``"constrained_forward_dynamics"``, ``"constraint_terms"``,
+        ``"constraint_projections"`` or ``"constraint_wrenches"``; see
+        :func:`robot_dynamics_ros.kernel`.
+        """
         return kernel(self.model, name, constraints=self.specs, **options)
 
     def _run(self, name: str, *inputs: ArrayLike, external: Wrenches = None) -> Any:
@@ -327,7 +354,9 @@ class Constraints:
         return self._run("constraint_terms", q, v)
 
     def residual(self, q: ArrayLike) -> Array:
-        """(..., nc) φ: how far the constraints are from holding, m or (for orientations) about rad."""
+        """(..., nc) φ: how far the constraints are from holding, m or (for orientations) about
+        rad.
+        """
         return self.terms(q, np.zeros(self.model.nv))[0]
 
     def jacobian(self, q: ArrayLike) -> Array:
@@ -346,7 +375,8 @@ class Constraints:
         """Accelerations and reactions under given efforts.
 
         Args:
-            stabilization: (p, d) of Baumgarte's method, 1/s² and 1/s: K q̈ = −K̇ v − d K v − p φ; none if not given.
+            stabilization: (p, d) of Baumgarte's method, 1/s² and 1/s: K q̈ = −K̇ v − d K v − p φ;
+                none if not given.
 
         Source: Featherstone (2008), sections 3.2 and 8.5.
         """
@@ -367,14 +397,16 @@ class Constraints:
         """Efforts and reactions that go with a motion that the constraints allow.
 
         Args:
-            actuated: joints with a motor; the efforts of all others are zero.  All joints if not given.
+            actuated: joints with a motor; the efforts of all others are zero.  All joints if not
+                given.
 
         Returns:
-            τ (..., nv) and λ (..., nc): of all that fit the efforts of least norm, and of these the reactions of least
-            norm.
+            τ (..., nv) and λ (..., nc): of all that fit the efforts of least norm, and of these the
+            reactions of least norm.
 
         Raises:
-            ConstraintError: ``a`` breaks the constraints, or the actuated joints cannot cause this motion.
+            ConstraintError: ``a`` breaks the constraints, or the actuated joints cannot cause this
+                motion.
         """
         model = self.model
         whole = np.asarray(inverse_dynamics(model, q, v, a, external=external))
@@ -399,7 +431,8 @@ class Constraints:
         tau, reactions, missing = _shared(whole, K, driven)
         if (missing > 1e-7 * (1.0 + np.abs(whole).max(axis=-1, initial=0.0))).any():
             raise ConstraintError(
-                f"the actuated joints cannot cause this motion: {missing.max():.3g} N m or N are missing",
+                f"the actuated joints cannot cause this motion: {missing.max():.3g} N m or N are "
+                "missing",
                 where="actuated",
                 got=actuated,
                 remedy="Actuate another joint, or move away from the singular configuration.",
@@ -407,13 +440,16 @@ class Constraints:
         return tau, reactions
 
     def consistent_acceleration(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of the mass matrix."""
+        """(..., nv) the acceleration that the constraints allow nearest to ``a``, in the metric of
+        the mass matrix.
+        """
         return self.forward_dynamics(q, v, inverse_dynamics(self.model, q, v, a)).a
 
     def project(
         self, q: ArrayLike, v: ArrayLike, *, iterations: int = 10, tolerance: float = 1e-12
     ) -> tuple[Array, Array]:
-        """The nearest configuration and velocity that the constraints allow, in the metric of the mass matrix.
+        """The nearest configuration and velocity that the constraints allow, in the metric of the
+        mass matrix.
 
         Raises:
             ConstraintError: no such configuration was found.
@@ -449,8 +485,8 @@ class Constraints:
             q, v.
 
         Raises:
-            ConstraintError: not found from here: the loop cannot be closed with these joints fixed, or the guess is
-                too far away.
+            ConstraintError: not found from here: the loop cannot be closed with these joints fixed,
+                or the guess is too far away.
         """
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
@@ -473,7 +509,8 @@ class Constraints:
             step = np.zeros(model.nv)
             step[columns] = -np.linalg.lstsq(K[:, columns], residual, rcond=RANK_TOLERANCE)[0]
             share = 1.0
-            for _ in range(12):  # shorter steps where the whole one leads away
+            # shorter steps where the whole one leads away
+            for _ in range(12):
                 trial = np.asarray(integrate(model, q, share * step))
                 if np.linalg.norm(self.residual(trial)) <= (1.0 - 0.25 * share) * size + tolerance:
                     break
@@ -488,7 +525,8 @@ class Constraints:
         largest = np.abs(K @ v).max(initial=0.0)
         if largest > 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
             raise ConstraintError(
-                f"with {', '.join(fixed) or 'nothing'} fixed no velocity satisfies the constraints ({largest:.3g} is left)",
+                f"with {', '.join(fixed) or 'nothing'} fixed no velocity satisfies the "
+                f"constraints ({largest:.3g} is left)",
                 where=f"robot {model.name!r}",
                 got=v,
                 remedy="Fix fewer joints, or give velocities that go together.",
@@ -506,7 +544,10 @@ class Constraints:
             f"constraint {name!r} cannot be satisfied from here: {worst:.3g} is left",
             where=f"robot {self.model.name!r}",
             got=q,
-            remedy="Start from a configuration nearer to one that closes the loop, or fix other joints.",
+            remedy=(
+                "Start from a configuration nearer to one that closes the loop, or fix other "
+                "joints."
+            ),
         )
 
     def _check_sides(self, q: Array) -> None:
@@ -540,7 +581,8 @@ class Constraints:
         )
         limit = RANK_TOLERANCE * values.max(initial=0.0)
         rank = int((values > limit).sum())
-        redundant, so_far = [], 0
+        redundant = []
+        so_far = 0
         for name, rows in self.slices.items():
             upto = int((np.linalg.svd(K[: rows.stop], compute_uv=False) > limit).sum())
             if upto - so_far < rows.stop - rows.start:
@@ -567,20 +609,22 @@ class Constraints:
         )
 
     def wrenches(self, q: ArrayLike, reactions: ArrayLike) -> dict[str, tuple[Array, Array]]:
-        """Wrenches of each constraint on its two links, [moment; force] about the link's origin in its axes.
+        """Wrenches of each constraint on its two links, [moment; force] about the link's origin in
+        its axes.
 
         Args:
             reactions: (..., nc) as :meth:`forward_dynamics` gives them.
 
         Returns:
-            name → ((..., 6) on a, (..., 6) on b); zeros for gears, which exert efforts.  On the world: world axes,
-            about its origin.
+            name → ((..., 6) on a, (..., 6) on b); zeros for gears, which exert efforts.  On the
+            world: world axes, about its origin.
         """
         both = self._run("constraint_wrenches", q, reactions)
         return {name: (both[..., k, 0, :], both[..., k, 1, :]) for k, name in enumerate(self.names)}
 
     def as_external(self, q: ArrayLike, reactions: ArrayLike) -> dict[str, Array]:
-        """Link → (..., 6) sum of what the constraints exert on it, as ``external`` of the dynamics functions takes it.
+        """Link → (..., 6) sum of what the constraints exert on it, as ``external`` of the dynamics
+        functions takes it.
 
         With it the tree moves and carries as the closed loop does (gears: add Kᵀ λ to the efforts).
         """
@@ -603,10 +647,13 @@ class Constraints:
 def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
     """τ and λ with τ + Kᵀ λ = ``whole``, and the largest effort that is missing.
 
-    λ bears first what acts on joints without a motor, then, with what is free of it, what it can of the others: so τ is zero
-    where there is no motor and else of least norm, and λ is of least norm.
+    λ bears first what acts on joints without a motor, then, with what is free of it, what it can of
+    the others: so τ is zero where there is no motor and else of least norm, and λ is of least norm.
     """
-    tau, reactions, free, largest = whole, np.zeros(K.shape[-2]), np.eye(K.shape[-2]), np.zeros(1)
+    tau = whole
+    reactions = np.zeros(K.shape[-2])
+    free = np.eye(K.shape[-2])
+    largest = np.zeros(1)
     for joints in (~driven, driven):
         U, s, Vt = np.linalg.svd(
             (np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False
@@ -635,7 +682,9 @@ def _unit(values: Sequence[float], what: str) -> Array:
 
 
 def _frame_of(axis: Array) -> tuple[Array, Array]:
-    """Two unit vectors that make a right-handed frame with ``axis``; along coordinate axes where they can be."""
+    """Two unit vectors that make a right-handed frame with ``axis``; along coordinate axes where
+    they can be.
+    """
     k = int(np.argmin(np.abs(axis)))
     first = np.eye(3)[k] - axis[k] * axis
     first /= np.linalg.norm(first)
@@ -664,8 +713,10 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
         )
         remedy = "Name two links that move against each other."
         raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
-    A, B = _pose(model, q, a), _pose(model, q, b)
-    to_b, p_a = B[:3, :3].T @ A[:3, :3], np.array(numbers["point_a"])
+    A = _pose(model, q, a)
+    B = _pose(model, q, b)
+    to_b = B[:3, :3].T @ A[:3, :3]
+    p_a = np.array(numbers["point_a"])
     seen_from_b = B[:3, :3].T @ (A[:3, :3] @ p_a + A[:3, 3] - B[:3, 3])
     p_b = np.array(numbers.get("point_b", seen_from_b))
     if c.kind == "point":
@@ -709,10 +760,8 @@ def _gear_spec(
         check_name("joint", name, model.moving_joint_names, where=where)
         i = model.body_index(name)
         if JointType(int(model.joint_type[i])).nv != 1:
-            problem, remedy = (
-                f"joint {name!r} has more than one degree of freedom",
-                "Name revolute or prismatic joints.",
-            )
+            problem = f"joint {name!r} has more than one degree of freedom"
+            remedy = "Name revolute or prismatic joints."
             raise ArgumentError(problem, where=where, got=name, remedy=remedy)
         indices.append(int(model.v_index[i]))
         numbers += [
@@ -721,9 +770,7 @@ def _gear_spec(
             float(model.mimic_offset[i]),
         ]
     if indices[0] == indices[1]:
-        problem, remedy = (
-            "both are one degree of freedom",
-            "Name two joints, neither of which mimics the other.",
-        )
+        problem = "both are one degree of freedom"
+        remedy = "Name two joints, neither of which mimics the other."
         raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     return c.kind, indices[0], indices[1], (given["ratio"][0], given["offset"][0], *numbers)

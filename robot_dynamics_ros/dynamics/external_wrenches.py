@@ -1,9 +1,10 @@
 """Wrenches from the surroundings, on any links, as the compiled functions take them.
 
-A function made with the option ``external`` has one more input: for each moving body a wrench [moment; force] about the
-origin of the body's frame (the frame of its joint's child link), in its axes.  It is the same function for every set
-of loaded links, so a wrench on another link needs no further compilation.  A few functions must distinguish the links
-of one body (the wrench of a fixed joint depends on which of them is loaded).  They take one wrench for each link instead.
+A function made with the option ``external`` has one more input: for each moving body a wrench
+[moment; force] about the origin of the body's frame (the frame of its joint's child link), in its
+axes.  It is the same function for every set of loaded links, so a wrench on another link needs no
+further compilation.  A few functions must distinguish the links of one body (the wrench of a fixed
+joint depends on which of them is loaded).  They take one wrench for each link instead.
 """
 
 from __future__ import annotations
@@ -26,15 +27,20 @@ from robot_dynamics_ros.wrench import Wrench
 
 OnLink: TypeAlias = ArrayLike | Wrench | Sequence[Wrench]
 Wrenches: TypeAlias = Mapping[str, OnLink] | None
-"""Link name → (..., 6) wrench [moment; force] about the link's origin in its axes, or :class:`Wrench` values."""
+"""Link name → (..., 6) wrench [moment; force] about the link's origin in its axes, or
+:class:`Wrench` values.
+"""
 
 
 @once_per_model
 def _table(model: RobotModel) -> dict[str, tuple[int, Array | None]]:
-    """Link name → (its body, −1 for the base; the (6, 6) matrix that brings a wrench on it to the body's frame)."""
+    """Link name → (its body, −1 for the base; the (6, 6) matrix that brings a wrench on it to the
+    body's frame).
+    """
     placements: dict[str, tuple[int, Array | None]] = {}
     for k, link in enumerate(model.link_names):
-        R, p = model.link_rotation[k], model.link_position[k]
+        R = model.link_rotation[k]
+        p = model.link_position[k]
         X = np.zeros((6, 6))
         X[:3, :3] = X[3:, 3:] = R
         X[:3, 3:] = np.cross(p, R, axisb=0, axisc=0)
@@ -43,7 +49,8 @@ def _table(model: RobotModel) -> dict[str, tuple[int, Array | None]]:
 
 
 class WrenchGatherer:
-    """Converts wrenches on links to the arrays of compiled functions, without allocating memory: for a control cycle.
+    """Converts wrenches on links to the arrays of compiled functions, without allocating memory:
+    for a control cycle.
 
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> model = rd.load_robot("six_axis")
@@ -118,7 +125,9 @@ def body_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLik
 
 
 def link_wrenches(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> Array:
-    """(..., nl, 6) wrenches in the order of ``model.link_names``; arguments as for :func:`body_wrenches`."""
+    """(..., nl, 6) wrenches in the order of ``model.link_names``; arguments as for
+    :func:`body_wrenches`.
+    """
     values = _checked(model, external, q)
     out = np.zeros((*_lead(values), len(model.link_names), 6))
     for link, wrench in values.items():
@@ -159,7 +168,9 @@ def _numbers(model: RobotModel, q: ArrayLike, link: str, value: OnLink) -> Array
 
 
 def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wrench]) -> Array:
-    """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any frame."""
+    """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any
+    frame.
+    """
     where = f"external[{link!r}]"
     poses: Array | None = None
     total: Array | float = 0.0

@@ -1,4 +1,6 @@
-"""Centre of mass and momentum of the robot and of its parts; inertia of a link about any point in any axes."""
+"""Centre of mass and momentum of the robot and of its parts; inertia of a link about any point in
+any axes.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
 def center_of_mass_motion(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Position, velocity and acceleration of the centre of mass in the world frame, three (..., 3) arrays."""
+    """Position, velocity and acceleration of the centre of mass in the world frame, three (..., 3)
+    arrays.
+    """
     run = _center_of_mass_motion.run
     return run(model, q, v, a)
 
@@ -55,13 +59,17 @@ def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
 def centroidal_momentum_matrix(
     model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin and others 2013)."""
+    """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin
+    and others 2013).
+    """
     run = _centroidal_momentum_matrix.run
     return run(model, q, out)
 
 
 def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-    """(..., 6) [angular momentum about the centre of mass; linear momentum] in world axes, N m s and N s."""
+    """(..., 6) [angular momentum about the centre of mass; linear momentum] in world axes, N m s
+    and N s.
+    """
     return np.einsum(
         "...ij,...j->...i", centroidal_momentum_matrix(model, q), as_input(v, (model.nv,), "v")
     )
@@ -75,17 +83,20 @@ def inertia_about(
     point: PointLike = "com",
     frame: FrameLike | None = None,
 ) -> np.ndarray:
-    """(..., 3, 3) rotational inertia of one link about any point, in any axes, kg m²: R (I_C + m (rᵀr 1 − r rᵀ)) Rᵀ.
+    """(..., 3, 3) rotational inertia of one link about any point, in any axes, kg m²: R (I_C + m
+    (rᵀr 1 − r rᵀ)) Rᵀ.
 
     Args:
-        point: ``"com"``, the link's centre of mass; a link (its origin), ``"world"``, a pair (link, offset) or a
+        point: ``"com"``, the link's centre of mass; a link (its origin), ``"world"``, a pair (link,
+            offset) or a :class:`Frame`.
+        frame: whose axes: the link's own if not given, another link's, ``"world"``, or a
             :class:`Frame`.
-        frame: whose axes: the link's own if not given, another link's, ``"world"``, or a :class:`Frame`.
 
     Raises:
         UnknownNameError: no such link or frame.
     """
-    axes, where = link if frame is None else frame, ("frame", "point")
+    axes = link if frame is None else frame
+    where = ("frame", "point")
     options, more = axes_and_point(model, axes, point, (), own="com", where=where)
     options = (("link", model.link_index(link)), *options)
     return call(model, "link_inertia", (q,), options=options, more=more)

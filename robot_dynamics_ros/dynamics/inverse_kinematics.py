@@ -1,4 +1,6 @@
-"""Inverse kinematics within position limits: damped least squares from several starts, in machine code."""
+"""Inverse kinematics within position limits: damped least squares from several starts, in machine
+code.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,18 @@ if TYPE_CHECKING:
 
 _UNINTERRUPTED = 200
 """Poses that are looked for without a look at the keyboard."""
-NO_LIMIT = 1e9  # rad or m
-SPREAD = math.pi  # rad or m: how far guesses go from the start where there is no limit
-FIRST_DAMPING, SMALLEST, LARGEST = 1e-2, 1e-9, 1e6
-PROGRESS, PATIENCE = (
-    0.99,
-    10,
-)  # a guess ends that has not come nearer by a hundredth in so many steps
-CLOSE = 0.1  # of the tolerances: where a guess ends
+# rad or m
+NO_LIMIT = 1e9
+# rad or m: how far guesses go from the start where there is no limit
+SPREAD = math.pi
+FIRST_DAMPING = 1e-2
+SMALLEST = 1e-9
+LARGEST = 1e6
+# a guess ends that has not come nearer by a hundredth in so many steps
+PROGRESS = 0.99
+PATIENCE = 10
+# of the tolerances: where a guess ends
+CLOSE = 0.1
 UNKNOWN = 1e300
 
 
@@ -50,7 +56,8 @@ class InverseKinematicsOptions:
     """Options of :func:`inverse_kinematics`.
 
     Attributes:
-        starts: how many guesses to try at most; the later ones only where no earlier one has reached the pose.
+        starts: how many guesses to try at most; the later ones only where no earlier one has
+            reached the pose.
         iterations: steps from each guess at most.
         position_tolerance, rotation_tolerance: m and rad.
         length: m that weigh as much as one radian in the error.
@@ -67,7 +74,8 @@ class InverseKinematicsOptions:
 
 @dataclass(frozen=True, eq=False)
 class InverseKinematics:
-    """Result of :func:`inverse_kinematics`; the leading dimensions are those of the poses asked for.
+    """Result of :func:`inverse_kinematics`; the leading dimensions are those of the poses asked
+    for.
 
     Attributes:
         q: (..., nq) the configuration nearest to the pose, within the limits.
@@ -97,38 +105,42 @@ def inverse_kinematics(
 ) -> InverseKinematics:
     """Configurations in which a link, or a tool on it, has a given pose.
 
-    Each iteration makes the step Δq = (JᵀWJ + λ D)⁻¹ JᵀW e with the remaining error e = [2 sin(φ/2) u; position] (φ about
-    the axis u).  J is the geometric Jacobian in world axes, W has squared weights, D is the diagonal of JᵀWJ.  λ shrinks
-    if the error fell, and grows if it did not (Levenberg and Marquardt).  Joints at a limit that would move beyond it are
-    left out of the step.
+    Each iteration makes the step Δq = (JᵀWJ + λ D)⁻¹ JᵀW e with the remaining error e = [2 sin(φ/2)
+    u; position] (φ about
+    the axis u).  J is the geometric Jacobian in world axes, W has squared weights, D is the
+    diagonal of JᵀWJ.  λ shrinks if the error fell, and grows if it did not (Levenberg and
+    Marquardt).  Joints at a limit that would move beyond it are left out of the step.
 
-    If ``start`` converges, the result is from ``start``, otherwise from the first random guess that converges.  If none
-    does, the result is the configuration nearest to the pose.
+    If ``start`` converges, the result is from ``start``, otherwise from the first random guess that
+    converges.  If none does, the result is the configuration nearest to the pose.
 
     The search is compiled for the robot and the link on first use.
 
     Args:
-        model: joints with several degrees of freedom stay where ``start`` has them; mimic joints follow.
+        model: joints with several degrees of freedom stay where ``start`` has them; mimic joints
+            follow.
         link: its name.
-        pose: (..., 4, 4) where its frame (times ``tool``) shall be in the world, a :class:`Pose`, or, with
-            ``orientation=False``, (..., 3) positions.
-        start: (nq,) or (..., nq) first guess; the initial configuration if not given.  The other starts are drawn at
-            random within the limits.
+        pose: (..., 4, 4) where its frame (times ``tool``) shall be in the world, a :class:`Pose`,
+            or, with ``orientation=False``, (..., 3) positions.
+        start: (nq,) or (..., nq) first guess; the initial configuration if not given.  The other
+            starts are drawn at random within the limits.
         tool: placement of the tool's frame in the link's, a :class:`Pose` or (4, 4) matrix.
         orientation: whether the orientation matters.
         limits: whether to respect position limits.
         options: fields of :class:`InverseKinematicsOptions`, by name.
 
     Returns:
-        :class:`InverseKinematics`; a pose out of reach is no error, it has ``reached`` false and the errors left.
+        :class:`InverseKinematics`; a pose out of reach is no error, it has ``reached`` false and
+        the errors left.
 
     Raises:
         ArgumentError: not a pose; a guess of the wrong shape.
         UnknownNameError: there is no such link, or no such option.
 
-    Source: Nakamura and Hanafusa, *Inverse kinematic solutions with singularity robustness for robot manipulator control*,
-    ASME J. Dyn. Sys. Meas. Control 108 (1986); Levenberg–Marquardt damping as in Nocedal and Wright, *Numerical
-    Optimization*, section 10.3.
+    Source: Nakamura and Hanafusa, *Inverse kinematic solutions with singularity robustness for
+        robot manipulator control*,
+    ASME J. Dyn. Sys. Meas. Control 108 (1986); Levenberg–Marquardt damping as in Nocedal and
+    Wright, *Numerical Optimization*, section 10.3.
     """
     model.link_index(link)
     o = options_of(InverseKinematicsOptions, options, "inverse_kinematics")
@@ -142,13 +154,19 @@ def inverse_kinematics(
     start_q = np.array(start_q.reshape(-1, model.nq), order="C")
     tolerances = (o.rotation_tolerance if orientation else np.inf, o.position_tolerance)
     draws = np.random.default_rng(o.seed).random((max(o.starts - 1, 1), model.nq))
-    q, errors, taken = np.empty(start_q.shape), np.empty((len(start_q), 2)), 0
+    q = np.empty(start_q.shape)
+    errors = np.empty((len(start_q), 2))
+    taken = 0
     memory, find, lock = _search_of(model, link)
     with lock:
         for name, values in (
-            ("free", free), ("lower", lower), ("upper", upper), ("tool", Pose.of(tool).matrix()[:3].ravel()),
-            ("weights", (1.0 if orientation else 0.0, 1.0 / o.length, 0.0)), ("tolerances", tolerances),
-        ):  # fmt: skip
+            ("free", free),
+            ("lower", lower),
+            ("upper", upper),
+            ("tool", Pose.of(tool).matrix()[:3].ravel()),
+            ("weights", (1.0 if orientation else 0.0, 1.0 / o.length, 0.0)),
+            ("tolerances", tolerances),
+        ):
             memory[name][:] = values
         for first in range(0, len(q), _UNINTERRUPTED):
             part = slice(first, first + _UNINTERRUPTED)
@@ -178,7 +196,9 @@ def _searches(model: RobotModel) -> dict[str, _Search]:
 
 
 def _search_of(model: RobotModel, link: str) -> _Search:
-    """The search compiled for one robot and link, and the memory that it works on, for one caller at a time."""
+    """The search compiled for one robot and link, and the memory that it works on, for one caller
+    at a time.
+    """
     searches = _searches(model)
     if link not in searches:
         step = evaluator(model, "inverse_kinematics_step", (("link", model.link_index(link)),))
@@ -202,18 +222,18 @@ def _free_coordinates(model: RobotModel) -> NDArray[np.bool_]:
 
 def _limits(model: RobotModel, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
     """(nq,) finite numbers, for the compiled step takes no others."""
-    lower, upper = np.full(model.nq, -NO_LIMIT), np.full(model.nq, NO_LIMIT)
+    lower = np.full(model.nq, -NO_LIMIT)
+    upper = np.full(model.nq, NO_LIMIT)
     if hold:
-        lower[free], upper[free] = (
-            np.maximum(model.lower[free], -NO_LIMIT),
-            np.minimum(model.upper[free], NO_LIMIT),
-        )
+        lower[free] = np.maximum(model.lower[free], -NO_LIMIT)
+        upper[free] = np.minimum(model.upper[free], NO_LIMIT)
     return lower, upper
 
 
 def _unwound(model: RobotModel, q: Array, near: Array, lower: Array, upper: Array) -> Array:
-    """Joints without limits by whole turns to where they are nearest to ``near``; not those that others mimic, for which
-    a turn of theirs is none."""
+    """Joints without limits by whole turns to where they are nearest to ``near``; not those that
+    others mimic, for which a turn of theirs is none.
+    """
     free = np.zeros(model.nq, dtype=bool)
     for name in model.joint_names:
         if model.joint(name).type in (JointType.REVOLUTE, JointType.CONTINUOUS):
@@ -227,12 +247,14 @@ def _targets(pose: Pose | ArrayLike, orientation: bool) -> tuple[Array, tuple[in
     """(k, 3, 4) [R | p], and the shape of the batch."""
     R, p = placement(pose, "inverse kinematics, pose", not orientation)
     target = np.empty((*p.shape, 4))
-    target[..., :3], target[..., 3] = R, p
+    target[..., :3] = R
+    target[..., 3] = p
     return target.reshape(-1, 3, 4), p.shape[:-1]
 
 
 def _guess(model: RobotModel, start: ArrayLike, shape: tuple[int, ...]) -> Array:
-    q, remedy = real_array_or_nan(start), f"The joints are {', '.join(model.joint_names[:20])}."
+    q = real_array_or_nan(start)
+    remedy = f"The joints are {', '.join(model.joint_names[:20])}."
     good = q.shape in ((model.nq,), (*shape, model.nq)) and bool(np.isfinite(q).all())
     expect(
         good,
@@ -244,7 +266,7 @@ def _guess(model: RobotModel, start: ArrayLike, shape: tuple[int, ...]) -> Array
     return q
 
 
-# -- the search, as routines: damped least squares from one guess after the other -----------------------------------------
+# -- the search, as routines: damped least squares from one guess after the other ------------------
 
 
 class SearchMemory(Declared):
@@ -297,13 +319,16 @@ def descend(p: SearchMemory, iterations: int) -> int:
         arrived = p.errors[0] <= CLOSE * p.tolerances[0] and p.errors[1] <= CLOSE * p.tolerances[1]
         if arrived or p.weights[2] > LARGEST or slow > PATIENCE:
             return k
-        if not better:  # the step went too far: from where it began, with more damping
+        # the step went too far: from where it began, with more damping
+        if not better:
             p.step(p.q, p.target, p.tool, p.lower, p.upper, p.weights, p.ahead, p.squares)
     return iterations
 
 
 def guess(p: SearchMemory, start: float, i: int, draw: float) -> float:
-    """A coordinate between its limits, or near the start where it has none; ``draw`` is from 0 to 1."""
+    """A coordinate between its limits, or near the start where it has none; ``draw`` is from 0 to
+    1.
+    """
     low = p.lower[i] if p.lower[i] > -NO_LIMIT else start - SPREAD
     high = p.upper[i] if p.upper[i] < NO_LIMIT else start + SPREAD
     return min(max(low + draw * max(high - low, 0.0), p.lower[i]), p.upper[i])
@@ -320,7 +345,8 @@ def find_configurations(
     q: Vector,
     errors: Vector,
 ) -> int:
-    """The configuration of each pose from the first guess that arrives, else the nearest of all; returns the most steps taken.
+    """The configuration of each pose from the first guess that arrives, else the nearest of all;
+    returns the most steps taken.
 
     Args:
         targets, first: (count, 12) poses and (count, nq) first guesses.

@@ -1,4 +1,6 @@
-"""The joint-space equation τ = M(q) q̈ + C(q, v) v + g(q) − Σ Jᵀ f_ext, both ways: its terms, derivatives, energies."""
+"""The joint-space equation τ = M(q) q̈ + C(q, v) v + g(q) − Σ Jᵀ f_ext, both ways: its terms,
+derivatives, energies.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def bias_forces(
     base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(..., nv) C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates, N m or N."""
+    """(..., nv) C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts at which no joint accelerates, N m
+    or N.
+    """
     if external is None and base is None:
         run = _bias_forces.run
         return run(model, q, v, out)
@@ -123,10 +127,11 @@ def external_efforts(
 def inverse_dynamics_derivatives(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`, each (..., nv, nv); ∂τ/∂a is :func:`mass_matrix`.
+    """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`, each (..., nv, nv); ∂τ/∂a is
+    :func:`mass_matrix`.
 
-    External wrenches keep their components in the link's axes.  For a floating joint the derivative by q is along the
-    tangent q ⊕ δ of :func:`integrate`.
+    External wrenches keep their components in the link's axes.  For a floating joint the derivative
+    by q is along the tangent q ⊕ δ of :func:`integrate`.
 
     Source: Singh, Russo and Wensing (2022).
     """
@@ -146,11 +151,13 @@ def force_residual(
     external: Wrenches = None,
     base: MovingBase | None = None,
 ) -> np.ndarray:
-    """(..., nv) M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a possible motion, else what is missing, N m or N.
+    """(..., nv) M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext − τ: zero for a possible motion, else what
+    is missing, N m or N.
 
     Args:
-        a: (..., nv) accelerations; ``None`` leaves the inertial efforts M a out, which gives the residual of all other
-            generalized forces (Exudyn's output ``Force`` of a kinematic tree, with the sign turned).
+        a: (..., nv) accelerations; ``None`` leaves the inertial efforts M a out, which gives the
+            residual of all other generalized forces (Exudyn's output ``Force`` of a kinematic tree,
+            with the sign turned).
         tau: (..., nv) efforts; zero if not given.
     """
     if a is None:
@@ -172,9 +179,11 @@ def forward_dynamics(
     base: MovingBase | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(..., nv) q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): accelerations that efforts cause, rad/s² or m/s².
+    """(..., nv) q̈ = M(q)⁻¹ (τ − C(q, v) v − g(q) + Σ Jᵀ f_ext): accelerations that efforts cause,
+    rad/s² or m/s².
 
-    Source: Featherstone (2008), table 7.1; where it takes fewer operations, and for robots with mimic joints, table 6.2
+    Source: Featherstone (2008), table 7.1; where it takes fewer operations, and for robots with
+        mimic joints, table 6.2
     and a sparse factorization.
 
     >>> import numpy as np, robot_dynamics_ros as rd
@@ -191,7 +200,9 @@ def forward_dynamics(
 def forward_dynamics_derivatives(
     model: RobotModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, external: Wrenches = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """∂q̈/∂q, ∂q̈/∂v, ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, (..., nv, nv) each (Carpentier and Mansard 2018)."""
+    """∂q̈/∂q, ∂q̈/∂v, ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, (..., nv, nv) each (Carpentier and
+    Mansard 2018).
+    """
     if external is None:
         run = _forward_dynamics_derivatives.run
         return run(model, q, v, tau)
@@ -199,7 +210,8 @@ def forward_dynamics_derivatives(
 
 
 def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """(..., nv, nv) M(q), the joint-space inertia matrix, positive definite, rotor inertia on its diagonal.
+    """(..., nv, nv) M(q), the joint-space inertia matrix, positive definite, rotor inertia on its
+    diagonal.
 
     Source: Featherstone (2008), table 6.2.
 
@@ -220,7 +232,9 @@ def mass_matrix_inverse(
 
 
 def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """(..., nv, nv) L, unit lower triangular and sparse, (..., nv) D: M = Lᵀ diag(D) L (Featherstone 2008, 6.5)."""
+    """(..., nv, nv) L, unit lower triangular and sparse, (..., nv) D: M = Lᵀ diag(D) L
+    (Featherstone 2008, 6.5).
+    """
     run = _mass_matrix_factors.run
     return run(model, q)
 
@@ -228,22 +242,27 @@ def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np
 def coriolis_matrix(
     model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """(..., nv, nv) C(q, v) of the Christoffel symbols, Ṁ − 2C skew-symmetric (Echeandia and Wensing 2021)."""
+    """(..., nv, nv) C(q, v) of the Christoffel symbols, Ṁ − 2C skew-symmetric (Echeandia and
+    Wensing 2021).
+    """
     run = _coriolis_matrix.run
     return run(model, q, v, out)
 
 
 def christoffel_symbols(model: RobotModel, q: ArrayLike) -> np.ndarray:
-    """(..., nv, nv, nv) Γ[i, j, k] = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i), with Γ v = C(q, v); symmetric in j, k.
+    """(..., nv, nv, nv) Γ[i, j, k] = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i), with Γ v = C(q, v);
+    symmetric in j, k.
 
-    No derivative is taken: the Coriolis matrix is linear in the velocity, and unit velocities read the symbols off.
+    No derivative is taken: the Coriolis matrix is linear in the velocity, and unit velocities read
+        the symbols off.
 
     Raises:
         ModelError: the robot has a floating joint, whose velocities are no rates of coordinates.
     """
     if model.nq != model.nv:
         raise ModelError(
-            "Christoffel symbols need velocities that are rates of coordinates; a floating joint's are not",
+            "Christoffel symbols need velocities that are rates of coordinates; a floating "
+            "joint's are not",
             where=f"robot {model.name!r}",
             remedy="Use coriolis_matrix, which is defined for every robot.",
         )
@@ -256,10 +275,11 @@ def configuration_space_form(model: RobotModel, q: ArrayLike) -> tuple[np.ndarra
     """Coriolis and centrifugal matrices of the configuration-space form.
 
     Returns:
-        (B, C): B (..., nv, nv(nv−1)/2) multiplies the products q̇ᵢ q̇ⱼ, i < j, in the order (1,2), (1,3), …, (2,3), … of
-        :func:`velocity_products`; C (..., nv, nv) multiplies the squares.
+        (B, C): B (..., nv, nv(nv−1)/2) multiplies the products q̇ᵢ q̇ⱼ, i < j, in the order (1,2),
+        (1,3), …, (2,3), … of :func:`velocity_products`; C (..., nv, nv) multiplies the squares.
 
-    Source: Craig, *Introduction to Robotics*, section 6.8, after Khatib; from the Christoffel symbols.
+    Source: Craig, *Introduction to Robotics*, section 6.8, after Khatib; from the Christoffel
+        symbols.
     """
     symbols = christoffel_symbols(model, q)
     n = model.nv
@@ -282,6 +302,8 @@ def kinetic_energy(model: RobotModel, q: ArrayLike, v: ArrayLike) -> Array | flo
 
 
 def potential_energy(model: RobotModel, q: ArrayLike) -> Array | float:
-    """−Σ m gᵀ c in joules, a float, or (...) for a batch; zero for masses at the world origin; the root link counts."""
+    """−Σ m gᵀ c in joules, a float, or (...) for a batch; zero for masses at the world origin; the
+    root link counts.
+    """
     run = _potential_energy.run
     return run(model, q)

@@ -1,7 +1,7 @@
 """Kinematics: placements, motions and Jacobians of named links.
 
-Conventions as in :mod:`robot_dynamics_ros.dynamics`.  World axes are those of the root link unless the model has a
-base placement.
+Conventions as in :mod:`robot_dynamics_ros.dynamics`.  World axes are those of the root link unless
+the model has a base placement.
 """
 
 from __future__ import annotations
@@ -52,19 +52,25 @@ def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
 
 
 def link_poses(model: RobotModel, q: ArrayLike) -> np.ndarray:
-    """(..., nl, 4, 4) placements of all links, in the order of ``model.link_names``, homogeneous matrices."""
+    """(..., nl, 4, 4) placements of all links, in the order of ``model.link_names``, homogeneous
+    matrices.
+    """
     run = _link_poses.run
     return run(model, q)
 
 
 def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-    """(..., nl, 6) [ω; velocity of the origin], rad/s and m/s, world axes, of all ``model.link_names``."""
+    """(..., nl, 6) [ω; velocity of the origin], rad/s and m/s, world axes, of all
+    ``model.link_names``.
+    """
     run = _link_velocities.run
     return run(model, q, v)
 
 
 def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
-    """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes, rad/s² and m/s²."""
+    """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes,
+    rad/s² and m/s².
+    """
     run = _link_accelerations.run
     return run(model, q, v, a)
 
@@ -98,7 +104,8 @@ def jacobian_derivative(
     offset: ArrayLike = ORIGIN,
     expressed_in: str = "world",
 ) -> np.ndarray:
-    """(..., 6, nv) time derivative of :func:`jacobian` along the motion ``v``; the point stays fixed to the link.
+    """(..., 6, nv) time derivative of :func:`jacobian` along the motion ``v``; the point stays
+    fixed to the link.
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
@@ -108,7 +115,8 @@ def jacobian_derivative(
 def analytical_jacobian(
     model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy"
 ) -> np.ndarray:
-    """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's origin], world axes.
+    """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's
+    origin], world axes.
 
     (..., 6, nv) for ``rpy``, (..., 7, nv) for ``quaternion``.
 
@@ -128,7 +136,8 @@ def analytical_jacobian_derivative(
     Raises:
         ArgumentError: at a pitch of ±90° in ``rpy``.
     """
-    J, J_rate = jacobian(model, q, link), jacobian_derivative(model, q, v, link)
+    J = jacobian(model, q, link)
+    J_rate = jacobian_derivative(model, q, v, link)
     R = link_pose(model, q, link)[..., :3, :3]
     omega = np.einsum("...ij,...j->...i", J[..., :3, :], as_input(v, (model.nv,), "v"))
     T = _rates(R, representation)
@@ -147,7 +156,8 @@ def operational_space_inertia(
     expressed_in: str = "world",
     damping: float = 0.0,
 ) -> np.ndarray:
-    """(..., 6, 6) Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a link.
+    """(..., 6, 6) Λ = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt when pushing on a point of a
+    link.
 
     Raises:
         ArgumentError: the Jacobian has not full row rank and there is no damping.
@@ -162,7 +172,8 @@ def operational_space_inertia(
         values = np.linalg.eigvalsh(mobility)
         if np.any(values[..., 0] <= 1e-13 * values[..., -1]):
             raise ArgumentError(
-                "the link cannot move in all six directions here, so its operational-space inertia is infinite in some",
+                "the link cannot move in all six directions here, so its operational-space "
+                "inertia is infinite in some",
                 where=f"link {link!r}",
                 remedy="Pass damping (0.01, say), or stay away from the singularity.",
             )
@@ -184,7 +195,9 @@ def _matrix(rows: list[list[np.ndarray]]) -> np.ndarray:
 
 
 def rpy_of(R: np.ndarray) -> np.ndarray:
-    """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y) Ry(p) Rx(r)."""
+    """(..., 3) roll, pitch, yaw about fixed x, y, z of rotation matrices (..., 3, 3): R = Rz(y)
+    Ry(p) Rx(r).
+    """
     pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
     return np.stack(
         [np.arctan2(R[..., 2, 1], R[..., 2, 2]), pitch, np.arctan2(R[..., 1, 0], R[..., 0, 0])],
@@ -214,8 +227,12 @@ def _rates(R: np.ndarray, representation: str) -> np.ndarray:
             got="rpy",
             remedy="Use representation='quaternion', or the geometric Jacobian.",
         )
-    zero, one = np.zeros_like(p), np.ones_like(p)
-    sy, cy, tp, cp = np.sin(y), np.cos(y), np.tan(p), np.cos(p)
+    zero = np.zeros_like(p)
+    one = np.ones_like(p)
+    sy = np.sin(y)
+    cy = np.cos(y)
+    tp = np.tan(p)
+    cp = np.cos(p)
     rows = [[cy / cp, sy / cp, zero], [-sy, cy, zero], [cy * tp, sy * tp, one]]
     return _matrix(rows)
 
@@ -223,11 +240,15 @@ def _rates(R: np.ndarray, representation: str) -> np.ndarray:
 def _rates_derivative(R: np.ndarray, omega: np.ndarray, representation: str) -> np.ndarray:
     rate = np.einsum("...ij,...j->...i", _rates(R, representation), omega)
     if representation == "quaternion":
-        return _quaternion_rates(rate)  # T is linear in the quaternion
+        # T is linear in the quaternion
+        return _quaternion_rates(rate)
     _, p, y = np.moveaxis(rpy_of(R), -1, 0)
     _, dp, dy = np.moveaxis(rate, -1, 0)
     zero = np.zeros_like(p)
-    sy, cy, sp, cp = np.sin(y), np.cos(y), np.sin(p), np.cos(p)
+    sy = np.sin(y)
+    cy = np.cos(y)
+    sp = np.sin(p)
+    cp = np.cos(p)
     c2 = cp * cp
     rows = [
         [-sy / cp * dy + cy * sp / c2 * dp, cy / cp * dy + sy * sp / c2 * dp, zero],

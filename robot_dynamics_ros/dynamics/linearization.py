@@ -1,4 +1,6 @@
-"""Linear models of a robot about a state, by analytic derivatives: d/dt [δq; δv] = A [δq; δv] + B δτ."""
+"""Linear models of a robot about a state, by analytic derivatives: d/dt [δq; δv] = A [δq; δv] + B
+δτ.
+"""
 
 from __future__ import annotations
 
@@ -38,19 +40,23 @@ def linearize(
 ) -> LinearModel:
     """A and B of the forward dynamics about (q, v, τ), with x = [δq; δv] and u = δτ.
 
-    The nominal point need not be an equilibrium: the model is then that of deviations from the motion through it.  For
-    a floating joint δq is the twist that leads from the nominal placement to the actual one (as ``rd.difference``), in
-    the body's axes, which turn with the nominal motion.
+    The nominal point need not be an equilibrium: the model is then that of deviations from the
+    motion through it.  For a floating joint δq is the twist that leads from the nominal placement
+    to the actual one (as ``rd.difference``), in the body's axes, which turn with the nominal
+    motion.
 
     Args:
         q: (..., nq) configuration.
         v: (..., nv) velocity; rest if not given.
-        tau: (..., nv) efforts; if not given, those at which the robot does not accelerate, without friction.
-        external: link name → (..., 6) wrench, as everywhere; it keeps its components in the link's axes.
+        tau: (..., nv) efforts; if not given, those at which the robot does not accelerate, without
+            friction.
+        external: link name → (..., 6) wrench, as everywhere; it keeps its components in the link's
+            axes.
         viscous: include the joints' viscous friction ``model.damping``, which the simulator has.
         inputs: joints that are driven, in the order of u; all if not given.
-        motors: joint → DC motor.  u is then the voltage there; x gets the currents of motors with inductance in joint
-            order, x = [δq; δv; δi]; rotor inertia is added; the nominal currents are those that give ``tau``.
+        motors: joint → DC motor.  u is then the voltage there; x gets the currents of motors with
+            inductance in joint order, x = [δq; δv; δi]; rotor inertia is added; the nominal
+            currents are those that give ``tau``.
 
     Returns:
         (A, B), A (..., 2 nv + ni, 2 nv + ni), B (..., 2 nv + ni, nu).
@@ -72,7 +78,8 @@ def linearize(
     if motors:
         table = MotorTable(model, motors)
         model = add_rotors(model, motors)
-    n, damping = model.nv, model.damping if viscous else np.zeros(model.nv)
+    n = model.nv
+    damping = model.damping if viscous else np.zeros(model.nv)
     free = (
         bias_forces(model, q, v, external=external)
         if tau is None
@@ -81,7 +88,8 @@ def linearize(
     check_finite(q=q, v=v, tau=free)
     by_q, by_v, inverse = forward_dynamics_derivatives(model, q, v, free, external=external)
     lead = np.broadcast_shapes(inverse.shape[:-2], by_q.shape[:-2], v.shape[:-1])
-    A, B = np.zeros((*lead, 2 * n, 2 * n)), np.zeros((*lead, 2 * n, n))
+    A = np.zeros((*lead, 2 * n, 2 * n))
+    B = np.zeros((*lead, 2 * n, n))
     A[..., :n, n:] = np.eye(n)
     for name in model.joint_names:
         if model.joint(name).type is JointType.FLOATING:
@@ -104,7 +112,8 @@ def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
         check_name("joint", name, model.joint_names, where="inputs")
         block = model.v_slice(name)
         if block.start in columns:
-            where, remedy = f"inputs, joint {name!r}", "Name each place once."
+            where = f"inputs, joint {name!r}"
+            remedy = "Name each place once."
             raise ArgumentError("is named twice", where=where, got=list(inputs), remedy=remedy)
         columns += range(block.start, block.stop)
     return columns
@@ -123,7 +132,8 @@ def _with_motors(A: Array, B: Array, table: MotorTable) -> tuple[Array, Array]:
     n = B.shape[-1]
     slow = np.flatnonzero(~table.instant)
     size = 2 * n + len(slow)
-    bigger, driven = np.zeros((*A.shape[:-2], size, size)), np.zeros((*B.shape[:-2], size, n))
+    bigger = np.zeros((*A.shape[:-2], size, size))
+    driven = np.zeros((*B.shape[:-2], size, n))
     bigger[..., : 2 * n, : 2 * n] = A
     driven[..., : 2 * n, :] = B
     for k, dof in enumerate(table.index):

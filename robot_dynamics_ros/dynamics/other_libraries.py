@@ -1,4 +1,6 @@
-"""Spatial vectors and floating bases as Pinocchio, MuJoCo and Drake write them, and the names of their functions here."""
+"""Spatial vectors and floating bases as Pinocchio, MuJoCo and Drake write them, and the names of
+their functions here.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ _LIBRARIES = ("pinocchio", "mujoco", "drake")
 
 
 def swap_halves(x: ArrayLike, axis: int = -1) -> Array:
-    """[angular; linear] from [linear; angular] or the other way round: the two halves of an axis of length 6 exchanged.
+    """[angular; linear] from [linear; angular] or the other way round: the two halves of an axis of
+    length 6 exchanged.
 
     Args:
         axis: the one of length 6.
@@ -65,9 +68,9 @@ def floating_base_to(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, A
     """Configuration and velocity of a floating base as another library has them.
 
     Args:
-        library: ``"pinocchio"``: [x y z, qx qy qz qw] and [linear; angular] in the base's axes; ``"mujoco"``: [x y z, qw qx qy qz]
-            and [linear in world axes; angular in the base's]; ``"drake"``: [qw qx qy qz, x y z] and [angular; linear] in world
-            axes.
+        library: ``"pinocchio"``: [x y z, qx qy qz qw] and [linear; angular] in the base's axes;
+            ``"mujoco"``: [x y z, qw qx qy qz] and [linear in world axes; angular in the base's];
+            ``"drake"``: [qw qx qy qz, x y z] and [angular; linear] in world axes.
         q: (..., 7) position, m, in the world and quaternion [x y z w].
         v: (..., 6) [angular; linear], rad/s and m/s, of the base's origin in the base's axes.
 
@@ -84,8 +87,10 @@ def floating_base_to(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, A
     ([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 0.0, 2.0])
     """
     _check(library)
-    q, v = as_input(q, (7,), "q"), as_input(v, (6,), "v")
-    place, turn = q[..., :3], q[..., 3:]
+    q = as_input(q, (7,), "q")
+    v = as_input(v, (6,), "v")
+    place = q[..., :3]
+    turn = q[..., 3:]
     if library == "pinocchio":
         return q.copy(), swap_halves(v)
     first = np.roll(turn, 1, axis=-1)
@@ -100,7 +105,8 @@ def floating_base_to(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, A
 
 
 def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
-    """The inverse of :func:`floating_base_to`: from another library's convention to that of this package.
+    """The inverse of :func:`floating_base_to`: from another library's convention to that of this
+    package.
 
     Args:
         library, q, v: see there; (..., 7) and (..., 6) as the library has them.
@@ -114,14 +120,17 @@ def floating_base_from(library: str, q: ArrayLike, v: ArrayLike) -> tuple[Array,
     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     """
     _check(library)
-    q, v = as_input(q, (7,), "q"), as_input(v, (6,), "v")
+    q = as_input(q, (7,), "q")
+    v = as_input(v, (6,), "v")
     if library == "pinocchio":
         return q.copy(), swap_halves(v)
     if library == "drake":
-        q, v = np.concatenate((q[..., 4:], q[..., :4]), axis=-1), swap_halves(v)
+        q = np.concatenate((q[..., 4:], q[..., :4]), axis=-1)
+        v = swap_halves(v)
     turn = np.roll(q[..., 3:], -1, axis=-1)
     back = turn * [-1.0, -1.0, -1.0, 1.0]
-    linear, angular = rotate(back, v[..., :3]), v[..., 3:]
+    linear = rotate(back, v[..., :3])
+    angular = v[..., 3:]
     if library == "drake":
         angular = rotate(back, angular)
     return np.concatenate((q[..., :3], turn), axis=-1), np.concatenate((angular, linear), axis=-1)

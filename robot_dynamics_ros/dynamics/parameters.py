@@ -28,11 +28,13 @@ _joint_torque_regressor = Public("joint_torque_regressor")
 
 
 def inertial_parameters(model: RobotModel) -> Array:
-    """(10 nb,) π: [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] of every body in order, about the body frame's origin.
+    """(10 nb,) π: [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] of every body in order, about the
+    body frame's origin.
 
     Bodies are merged links; their frame is the frame of the moving joint's child link.
     """
-    m, c = model.body_mass, model.body_com
+    m = model.body_mass
+    c = model.body_com
     square = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
     I = model.body_inertia + m[:, None, None] * square  # noqa: E741 - the book's name
     upper = I[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
@@ -40,7 +42,9 @@ def inertial_parameters(model: RobotModel) -> Array:
 
 
 def parameter_names(model: RobotModel) -> list[str]:
-    """Names of :func:`inertial_parameters`, e.g. ``"forearm_link.hx"`` after the body's first link."""
+    """Names of :func:`inertial_parameters`, e.g. ``"forearm_link.hx"`` after the body's first
+    link.
+    """
     return [
         f"{model.joint(joint).child}.{p}" for joint in model.moving_joint_names for p in PARAMETERS
     ]
@@ -52,7 +56,8 @@ class BaseParameters:
 
     Attributes:
         independent: indices into π of a set of parameters that stand for the combinations.
-        combination: (nbase, 10 nb) matrix K with base parameters K π, the identity on ``independent``.
+        combination: (nbase, 10 nb) matrix K with base parameters K π, the identity on
+            ``independent``.
     """
 
     independent: np.ndarray
@@ -90,13 +95,15 @@ def base_parameters(
 def independent_columns(
     W: np.ndarray, tolerance: float, *, equilibrate: bool = False
 ) -> BaseParameters:
-    """Split the columns of a regressor into independent ones and those that depend on them, by pivoted QR.
+    """Split the columns of a regressor into independent ones and those that depend on them, by
+    pivoted QR.
 
     Args:
         W: (rows, p) a regressor.
         tolerance: columns with a pivot below this times the largest are dependent.
-        equilibrate: compare columns scaled to unit length, so that the parameters of light bodies are not mistaken for
-            rounding errors; combinations below 1e-9 of their row's largest are then set to zero.
+        equilibrate: compare columns scaled to unit length, so that the parameters of light bodies
+            are not mistaken for rounding errors; combinations below 1e-9 of their row's largest are
+            then set to zero.
     """
     from scipy.linalg import qr, solve_triangular
 
@@ -108,7 +115,8 @@ def independent_columns(
     pivots = np.abs(np.diag(R))
     rank = int(np.sum(pivots > tolerance * pivots[0])) if pivots.size and pivots[0] > 0 else 0
     keep = np.sort(order[:rank])
-    independent, dependent = order[:rank], order[rank:]
+    independent = order[:rank]
+    dependent = order[rank:]
     combination = np.zeros((rank, W.shape[1]))
     rows = np.searchsorted(keep, independent)
     combination[rows, independent] = 1.0
@@ -125,6 +133,8 @@ def independent_columns(
 def joint_torque_regressor(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> np.ndarray:
-    """(..., nv, 10 nb) Y: τ = Y π + rotor inertia · a, π of :func:`inertial_parameters` (Atkeson and others 1986)."""
+    """(..., nv, 10 nb) Y: τ = Y π + rotor inertia · a, π of :func:`inertial_parameters` (Atkeson
+    and others 1986).
+    """
     run = _joint_torque_regressor.run
     return run(model, q, v, a)

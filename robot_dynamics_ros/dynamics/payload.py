@@ -22,10 +22,12 @@ class Payload:
         link: name of the link that carries it.
         mass: kg.
         com: (3,) its centre of mass in the link's frame, m.
-        inertia: (3, 3) rotational inertia about its centre of mass, link-frame axes, kg m²; zero: a point mass.
+        inertia: (3, 3) rotational inertia about its centre of mass, link-frame axes, kg m²; zero: a
+            point mass.
 
     Raises:
-        ArgumentError: a mass that is negative or not finite; an inertia that is physically impossible.
+        ArgumentError: a mass that is negative or not finite; an inertia that is physically
+            impossible.
     """
 
     link: str
@@ -47,12 +49,14 @@ class Payload:
                 array = frozen_array(getattr(self, name), shape)
             except (TypeError, ValueError):
                 array = frozen_array(np.full(shape, np.nan), shape)
-            kind, value = f"finite numbers of shape {shape}", getattr(self, name)
+            kind = f"finite numbers of shape {shape}"
+            value = getattr(self, name)
             expect(
                 bool(np.isfinite(array).all()), kind, value, f"payload {name}", "Correct the value."
             )
             object.__setattr__(self, name, array)
-        tensor, where = self.inertia, "payload inertia"
+        tensor = self.inertia
+        where = "payload inertia"
         symmetric = np.allclose(
             tensor, tensor.T, rtol=0.0, atol=1e-9 * (1.0 + np.abs(tensor).max())
         )
@@ -70,12 +74,19 @@ class Payload:
 
 
 def possible_inertia(m: Vector) -> bool:
-    """Whether a rigid body can have the inertia m = xx, xy, xz, yy, yz, zz: no principal moment is negative or above the sum of
-    the others.  With s half the trace, s 1 − I is the second moment of mass, which must be positive semi-definite."""
+    """Whether a rigid body can have the inertia m = xx, xy, xz, yy, yz, zz: no principal moment is
+    negative or above the sum of the others.  With s half the trace, s 1 − I is the second moment of
+    mass, which must be positive semi-definite.
+    """
     s = 0.5 * (m[0] + m[3] + m[5])
     slack = 1e-9 * (1e-12 + s)
     wide = s + slack
-    a, b, c, d, e, f = s - m[0], -m[1], -m[2], s - m[3], -m[4], s - m[5]
+    a = s - m[0]
+    b = -m[1]
+    c = -m[2]
+    d = s - m[3]
+    e = -m[4]
+    f = s - m[5]
     if min(a, d, f) < -slack or min(a * d - b * b, a * f - c * c, d * f - e * e) < -slack * wide:
         return False
     return a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d) >= -slack * wide * wide

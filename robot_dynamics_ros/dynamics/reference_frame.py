@@ -29,11 +29,14 @@ class Frame:
 
     Attributes:
         link: the link it is placed on, or ``"world"``.
-        pose: its placement in the link's frame: a :class:`Pose`, (..., 4, 4) matrices, or an offset (3,).
-        velocity: (..., 6) [ω; v] of the frame (v of its origin) as seen in the link's frame, in its axes.
+        pose: its placement in the link's frame: a :class:`Pose`, (..., 4, 4) matrices, or an offset
+            (3,).
+        velocity: (..., 6) [ω; v] of the frame (v of its origin) as seen in the link's frame, in its
+            axes.
         acceleration: (..., 6) their derivatives as seen there.
 
-    Velocity and acceleration matter only where the frame is an observer; they are zero if not given.
+    Velocity and acceleration matter only where the frame is an observer; they are zero if not
+    given.
     """
 
     link: str = WORLD
@@ -78,7 +81,9 @@ PointLike = str | Frame | tuple[str, Sequence[float]] | None
 
 
 def placement(pose: Any, where: str, offset: bool) -> tuple[Array, Array]:
-    """(..., 3, 3) rotations and (..., 3) positions of a :class:`Pose`, of (..., 4, 4) matrices, or, with ``offset``, of (..., 3)."""
+    """(..., 3, 3) rotations and (..., 3) positions of a :class:`Pose`, of (..., 4, 4) matrices, or,
+    with ``offset``, of (..., 3).
+    """
     if isinstance(pose, Pose):
         return np.array(pose.rotation), np.array(pose.position)
     array = real_array_or_nan(pose)
@@ -93,11 +98,13 @@ def placement(pose: Any, where: str, offset: bool) -> tuple[Array, Array]:
         ):
             return R, array[..., :3, 3]
     raise ArgumentError(
-        "expected a Pose, or (..., 4, 4) homogeneous matrices of finite numbers with a rotation matrix (R Rᵀ = 1, det R = +1); "
+        "expected a Pose, or (..., 4, 4) homogeneous matrices of finite numbers with a rotation "
+        "matrix (R Rᵀ = 1, det R = +1); "
         f"got shape {array.shape}",
         where=where,
         got=pose,
-        remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one. A frame that is not rotated can be an offset (3,), a "
+        remedy="Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one. A frame that is not "
+        "rotated can be an offset (3,), a "
         "target with orientation=False (..., 3) positions.",
     )
 
@@ -115,10 +122,15 @@ def link_number(model: RobotModel, name: object, where: str, words: Sequence[str
 def frame_of(
     model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()
 ) -> tuple[int, Frame | None]:
-    """The link a frame is placed on (−1: the world), and the frame where it is not the link's own."""
+    """The link a frame is placed on (−1: the world), and the frame where it is not the link's
+    own.
+    """
     if isinstance(frame, Frame):
         return link_number(model, frame.link, where), None if frame.plain else frame
-    remedy = "For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); for a point also a pair (link, offset), as ('tool0', (0, 0, 0.1))."
+    remedy = (
+        "For example 'tool0' or Frame('tool0', pose=(0, 0, 0.05)); for a point also a pair "
+        "(link, offset), as ('tool0', (0, 0, 0.1))."
+    )
     expect(isinstance(frame, str), "the name of a link, 'world' or a Frame", frame, where, remedy)
     return link_number(model, frame, where, words), None
 
@@ -152,7 +164,9 @@ def observer_of(
 def point_of(
     model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()
 ) -> tuple[int, Array | None]:
-    """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the origin."""
+    """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the
+    origin.
+    """
     if isinstance(point, tuple) and len(point) == 2 and isinstance(point[0], str):
         return link_number(model, point[0], where, words), as_input(point[1], (3,), where)
     number, frame = frame_of(model, point, where, words)

@@ -29,7 +29,8 @@ __all__ = ["motion", "MotionOptions", "PointMotion"]
 class PointMotion:
     """Position, orientation and motion of a point of a link, as seen from a frame.
 
-    Derivatives are those that an observer riding on the frame measures.  Vectors are in the axes asked for.
+    Derivatives are those that an observer riding on the frame measures.  Vectors are in the axes
+    asked for.
 
     Attributes:
         position: (..., 3) from the frame's origin to the point, m.
@@ -59,7 +60,9 @@ class PointMotion:
 
     @property
     def tait_bryan(self) -> Array:
-        """(..., 3) angles φ about x, then y, then z of the rotated axes: ``rotation`` = Rx(φ₁) Ry(φ₂) Rz(φ₃)."""
+        """(..., 3) angles φ about x, then y, then z of the rotated axes: ``rotation`` = Rx(φ₁)
+        Ry(φ₂) Rz(φ₃).
+        """
         R = self.rotation
         middle = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
         return np.stack(
@@ -82,9 +85,11 @@ class MotionOptions:
     """Options of :func:`motion`.
 
     Attributes:
-        offset_velocity, offset_acceleration: (..., 3) derivatives of ``offset``, of a point that moves within the link (a
-            carriage, a contact point): ᴬv = ᴬv_P + ᴬR ᴮv_Q, ᴬa = ᴬa_P + ᴬR ᴮa_Q + 2 ω × ᴬR ᴮv_Q (Craig, section 5.3).
-        reference: (nq,) configuration that displacements count from; the zero configuration if not given.
+        offset_velocity, offset_acceleration: (..., 3) derivatives of ``offset``, of a point that
+            moves within the link (a carriage, a contact point): ᴬv = ᴬv_P + ᴬR ᴮv_Q, ᴬa = ᴬa_P + ᴬR
+            ᴮa_Q + 2 ω × ᴬR ᴮv_Q (Craig, section 5.3).
+        reference: (nq,) configuration that displacements count from; the zero configuration if not
+            given.
     """
 
     offset_velocity: ArrayLike = (0.0, 0.0, 0.0)
@@ -105,7 +110,8 @@ def motion(
     base: MovingBase | None = None,
     **options: object,
 ) -> PointMotion:
-    """Position, orientation, velocities and accelerations of a point of a link, relative to a moving frame.
+    """Position, orientation, velocities and accelerations of a point of a link, relative to a
+    moving frame.
 
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> limb = rd.limb(2, lengths=1.0)
@@ -117,10 +123,12 @@ def motion(
         v, a: (..., nv) velocities and accelerations; zero if not given.
         point_on: the link, ``"world"``, or a :class:`Frame`, which may move relative to its link.
         offset: (..., 3) the point in that frame; its origin if not given.
-        relative_to: what it is seen from: a link, ``"world"``, or a :class:`Frame`, which may itself move.
-        expressed_in: whose axes the vectors are in: those of ``relative_to`` if not given; a link, ``"world"`` or a
-            :class:`Frame`, of which only the orientation matters.
-        options: fields of :class:`MotionOptions`, by name: ``offset_velocity``, ``offset_acceleration``, ``reference``.
+        relative_to: what it is seen from: a link, ``"world"``, or a :class:`Frame`, which may
+            itself move.
+        expressed_in: whose axes the vectors are in: those of ``relative_to`` if not given; a link,
+            ``"world"`` or a :class:`Frame`, of which only the orientation matters.
+        options: fields of :class:`MotionOptions`, by name: ``offset_velocity``,
+            ``offset_acceleration``, ``reference``.
 
     Raises:
         UnknownNameError: no such link, frame or option.
@@ -141,14 +149,16 @@ def motion(
         carried = np.concatenate(
             [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rows], axis=-2
         )
-        links, more = (*links, ("own_frame", True)), (carried, *more)
+        links = (*links, ("own_frame", True))
+        more = (carried, *more)
     own_axes: Options = (("axes", "observer"),)
     chosen, axes = (
         (own_axes, ()) if expressed_in is None else axes_of(model, expressed_in, "expressed_in")
     )
     zero = np.zeros(model.nv)
     v, a = (zero if x is None else x for x in (v, a))
-    state, settings = (q, v, a, place), (*links, *chosen)
+    state = (q, v, a, place)
+    settings = (*links, *chosen)
     p, R, dp, ddp, w, dw, rotation = call(
         model, "point_motion", state, None, None, base, settings, (*more, *axes)
     )

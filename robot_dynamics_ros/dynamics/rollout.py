@@ -1,4 +1,6 @@
-"""Many states forward in time, many steps at once: for Monte-Carlo studies, sampling-based planning and learning."""
+"""Many states forward in time, many steps at once: for Monte-Carlo studies, sampling-based planning
+and learning.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,12 @@ class RolloutOptions:
     """Options of :func:`rollout`.
 
     Attributes:
-        friction: apply ``model.damping`` and ``model.friction``, the latter smoothed as v/√(v² + s²).
+        friction: apply ``model.damping`` and ``model.friction``, the latter smoothed as v/√(v² +
+            s²).
         smoothing_speed: s, rad/s or m/s; the smaller, the shorter a step friction asks for.
         stop_stiffness: of the stops at the position limits, N m/rad or N/m; 0 for no stops.
-        stop_dissipation: of the stops, s/rad or s/m; see :func:`~robot_dynamics_ros.dynamics.algorithms.motion_rate.applied_efforts`.
+        stop_dissipation: of the stops, s/rad or s/m; see
+            :func:`~robot_dynamics_ros.dynamics.algorithms.motion_rate.applied_efforts`.
     """
 
     friction: bool = True
@@ -73,26 +77,31 @@ def rollout(
 
     Args:
         q, v: (..., nq), (..., nv) initial states.
-        tau: efforts held over the whole time (..., nv), or one for each step (..., steps, nv); zero if not given.  An array whose
-            second-last dimension is ``steps`` and that has one dimension more than ``v`` is read as one for each step.
+        tau: efforts held over the whole time (..., nv), or one for each step (..., steps, nv); zero
+            if not given.  An array whose second-last dimension is ``steps`` and that has one
+            dimension more than ``v`` is read as one for each step.
         dt: step, s.
         steps: how many.
-        method: ``"semi_implicit"``, Euler's with the velocity first and linearly implicit in friction and stops, of first order
-            and stable however stiff those are; or ``"rk4"``, of fourth order and explicit.
+        method: ``"semi_implicit"``, Euler's with the velocity first and linearly implicit in
+            friction and stops, of first order and stable however stiff those are; or ``"rk4"``, of
+            fourth order and explicit.
         path: return the states of all steps, the first and last included.
         options: fields of :class:`RolloutOptions`, by name.
 
     Returns:
-        (q, v) at the end, of the batch's shape; with ``path`` (..., steps + 1, nq) and (..., steps + 1, nv).
+        (q, v) at the end, of the batch's shape; with ``path`` (..., steps + 1, nq) and (..., steps
+        + 1, nv).
 
     Raises:
         ArgumentError: shapes, a step that is not positive and finite, a number of steps below zero.
         UnknownNameError: no such option.
-        SimulationError: states that are no longer finite; names the first and suggests a smaller step.
+        SimulationError: states that are no longer finite; names the first and suggests a smaller
+            step.
     """
     o = options_of(RolloutOptions, options, "rollout")
     steps = _checked_steps(method, dt, steps)
-    q, v = as_input(q, (model.nq,), "q"), as_input(v, (model.nv,), "v")
+    q = as_input(q, (model.nq,), "q")
+    v = as_input(v, (model.nv,), "v")
     check_quaternions(q, quaternion_starts(model))
     efforts, varying = _efforts(model, tau, v, steps)
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], efforts.shape[: -2 if varying else -1])
@@ -128,8 +137,10 @@ def rollout(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One rollout of N states, which advance in place: (N, nq) and (N, nv), under (N, steps or 1, nv) efforts, ``varying`` if some for
-    each step; of paths (N, steps + 1, nq) and (N, steps + 1, nv); ``settings``: arrays of the memory by name."""
+    """One rollout of N states, which advance in place: (N, nq) and (N, nv), under (N, steps or 1,
+    nv) efforts, ``varying`` if some for each step; of paths (N, steps + 1, nq) and (N, steps + 1,
+    nv); ``settings``: arrays of the memory by name.
+    """
 
     model: RobotModel
     method: str
@@ -181,7 +192,10 @@ def _check_finite(run: _Run) -> None:
             f"{int(bad.sum())} of {len(run.q)} states are no longer finite",
             where=f"state {first}",
             got=first,
-            remedy=f"A step of {run.dt:g} s is too long for these efforts or this stiffness; take a shorter one.",
+            remedy=(
+                f"A step of {run.dt:g} s is too long for these efforts or this stiffness; take a "
+                "shorter one."
+            ),
         )
 
 
@@ -209,8 +223,10 @@ def _constants(run: _Run) -> dict[str, Constant]:
 
 def _compiled(run: _Run, rates: Evaluator) -> None:
     """All steps in machine code."""
-    # a call cannot be interrupted, so a long run is several of them where nothing is written on the way
-    count, unused = len(run.q), _steppers(run.model)[run.method]
+    # a call cannot be interrupted, so a long run is several of them where nothing is written on the
+    # way
+    count = len(run.q)
+    unused = _steppers(run.model)[run.method]
     most = run.steps if run.varying or run.paths is not None else max(1, SLICE // max(1, count))
     steppers: list[_Stepper] = []
     for _ in range(threads() if min(run.steps, most) * count > WORTH else 1):
@@ -221,9 +237,12 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
         memory = steppers[-1][0]
         for name, values in run.settings.items():
             memory[name][:] = values
-        memory["h"][0], memory["stride"][0] = run.dt, run.model.nv * run.varying
+        memory["h"][0] = run.dt
+        memory["stride"][0] = run.model.nv * run.varying
         memory["recorded"][0] = run.paths is not None
-    q, v, efforts = run.q.reshape(-1), run.v.reshape(-1), run.efforts.reshape(-1)
+    q = run.q.reshape(-1)
+    v = run.v.reshape(-1)
+    efforts = run.efforts.reshape(-1)
     paths = (q, v) if run.paths is None else tuple(path.reshape(-1) for path in run.paths)
     remaining = run.steps
     while True:
@@ -242,16 +261,22 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
 
 
 SLICE = 200_000
-"""Steps of all states together that are taken without a look at the keyboard: a fraction of a second."""
+"""Steps of all states together that are taken without a look at the keyboard: a fraction of a
+second.
+"""
 WORTH = 200
 """Steps of all states together that take longer than waking a second thread."""
 
 
 def _in_numpy(run: _Run, rates: Evaluator) -> None:
-    """The same steps with an array of all states in the place of each number, for backends without machine code."""
+    """The same steps with an array of all states in the place of each number, for backends without
+    machine code.
+    """
     p: Any = RolloutMemory()
     p.__dict__ |= _constants(run)
-    p.quaternion, p.q, p.v = quaternion_starts(run.model), run.q.T, run.v.T
+    p.quaternion = quaternion_starts(run.model)
+    p.q = run.q.T
+    p.v = run.v.T
     for name, like in (("q", p.q), ("v", p.v)):
         for part in ("rate", "sum", "ahead"):
             setattr(p, f"{name}_{part}", np.empty_like(like))
@@ -262,13 +287,14 @@ def _in_numpy(run: _Run, rates: Evaluator) -> None:
     )
     for k in range(run.steps + 1):
         if run.paths is not None:
-            run.paths[0][:, k], run.paths[1][:, k] = run.q, run.v
+            run.paths[0][:, k] = run.q
+            run.paths[1][:, k] = run.v
         if k < run.steps:
             p.tau = run.efforts[:, k if run.varying else 0].T
             step(p, run.dt)
 
 
-# -- steps, as routines: one state after the other, or many at once --------------------------------------------------------
+# -- steps, as routines: one state after the other, or many at once --------------------------------
 
 
 class RolloutMemory(Declared):
@@ -327,7 +353,8 @@ def step(p: RolloutMemory, h: float) -> None:
         if p.plain:
             for i in range(p.nv):
                 p.q[i] = p.q[i] + h * p.v[i]
-        else:  # rates of the position again, by the new velocity
+        else:
+            # rates of the position again, by the new velocity
             p.rates(p.q, p.v, p.tau, p.friction, p.stops, p.implicit, p.q_rate, p.v_rate)
             for i in range(p.nq):
                 p.q[i] = p.q[i] + h * p.q_rate[i]
@@ -355,8 +382,10 @@ def advance(
     path_q: Vector,
     path_v: Vector,
 ) -> None:
-    """States begin to end of (N, nq) and (N, nv) arrays, in place, under (N, steps, nv) efforts, or (N, 1, nv) with ``p.stride`` 0;
-    paths (N, steps + 1, nq) and (N, steps + 1, nv) are written to if ``p.recorded`` is 1."""
+    """States begin to end of (N, nq) and (N, nv) arrays, in place, under (N, steps, nv) efforts, or
+    (N, 1, nv) with ``p.stride`` 0; paths (N, steps + 1, nq) and (N, steps + 1, nv) are written to
+    if ``p.recorded`` is 1.
+    """
     for s in range(begin, end):
         for i in range(p.nq):
             p.q[i] = q[p.nq * s + i]

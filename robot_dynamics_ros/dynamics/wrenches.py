@@ -45,12 +45,15 @@ __all__ = [
 _joint_wrenches = Public("own_joint_wrenches")
 
 WRENCH_PARTS = PARTS[1:]
-"""Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of beside the joint
-wrench."""
+"""Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of
+beside the joint wrench.
+"""
 
 
 def all_joint_names(model: RobotModel) -> tuple[str, ...]:
-    """Every joint, moving, mimic and fixed, in the order of their child links ``model.link_names[1:]``."""
+    """Every joint, moving, mimic and fixed, in the order of their child links
+    ``model.link_names[1:]``.
+    """
     return link_tree(model).joint_names
 
 
@@ -66,19 +69,20 @@ def joint_wrenches(
     expressed_in: FrameLike = "child",
     reduced_at: PointLike = "joint",
 ) -> np.ndarray:
-    """(..., joints, 6) joint wrenches: [moment; force] that the parent side exerts on the child link, N m and N.
+    """(..., joints, 6) joint wrenches: [moment; force] that the parent side exerts on the child
+    link, N m and N.
 
-    Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.  The component along
-    the joint axis is the joint effort (less the effort that turns the rotor, where the model has one).  A fixed joint
-    carries everything beyond it.
+    Reduced to the joint's origin and expressed in the child link's frame unless asked otherwise.
+    The component along the joint axis is the joint effort (less the effort that turns the rotor,
+    where the model has one).  A fixed joint carries everything beyond it.
 
     Args:
-        joints: which ones, by name, fixed and mimic joints too; ``"all"``: every joint, in the order of
-            :func:`all_joint_names`; not given: ``model.joint_names``.
-        expressed_in: whose axes: ``"child"`` or ``"parent"`` link of each joint, the name of a link, ``"world"``, or a
-            :class:`Frame`.
-        reduced_at: about which point: ``"joint"``, each joint's own origin; the origin of a link by name, of the
-            ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
+        joints: which ones, by name, fixed and mimic joints too; ``"all"``: every joint, in the
+            order of :func:`all_joint_names`; not given: ``model.joint_names``.
+        expressed_in: whose axes: ``"child"`` or ``"parent"`` link of each joint, the name of a
+            link, ``"world"``, or a :class:`Frame`.
+        reduced_at: about which point: ``"joint"``, each joint's own origin; the origin of a link by
+            name, of the ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
 
     >>> import robot_dynamics_ros as rd
     >>> rd.joint_wrenches(rd.load_robot("two_link"), "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] of each joint
@@ -117,7 +121,9 @@ def axes_and_point(
     own: str = "joint",
     where: tuple[str, str] = ("expressed_in", "reduced_at"),
 ) -> tuple[Options, tuple[Array, ...]]:
-    """Options and inputs of a compiled function for axes and a point; ``words`` and ``own`` are its own names for such."""
+    """Options and inputs of a compiled function for axes and a point; ``words`` and ``own`` are its
+    own names for such.
+    """
     options, more = axes_of(model, expressed_in, where[0], words)
     if isinstance(reduced_at, str) and reduced_at == own and own not in model.link_names:
         return (*options, ("about", own)), more
@@ -179,9 +185,10 @@ class WrenchBalance:
 
     dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external
 
-    Each is (..., 6), [moment; force]: ``dynamic`` is what the motion *as the observer sees it* needs; the four
-    fictitious wrenches come from the observer's own motion; ``distal`` is what the joints beyond the link exert on it.
-    ``joint``, what the parent exerts on the link, is the same for every observer.
+    Each is (..., 6), [moment; force]: ``dynamic`` is what the motion *as the observer sees it*
+    needs; the four fictitious wrenches come from the observer's own motion; ``distal`` is what the
+    joints beyond the link exert on it. ``joint``, what the parent exerts on the link, is the same
+    for every observer.
 
     Attributes:
         link, joint_name: the link, and the joint above it.
@@ -195,7 +202,9 @@ class WrenchBalance:
     parts: Mapping[str, Array] = field(repr=False)
 
     def __getitem__(self, name: str) -> Array:
-        """A part by name, or ``"joint"``; raises :class:`UnknownNameError` if there is none of that name."""
+        """A part by name, or ``"joint"``; raises :class:`UnknownNameError` if there is none of that
+        name.
+        """
         if name == "joint":
             return self.joint
         if name not in self.parts:
@@ -224,23 +233,27 @@ def wrench_balance(
     """The wrench of the joint above a link, computed in a moving observer's frame, with its parts.
 
     Args:
-        link: the link whose balance it is; all joints beyond it, fixed ones too, make up ``distal``.
+        link: the link whose balance it is; all joints beyond it, fixed ones too, make up
+            ``distal``.
         observer: a link by name, ``"world"``, or a :class:`Frame` that may move relative to either.
-        expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link, ``"world"`` or a
-            :class:`Frame`.
-        reduced_at: ``"joint"``, the origin of the joint above the link, or another point as for :func:`joint_wrenches`.
+        expressed_in: ``"observer"``, ``"child"`` (the link itself), ``"parent"``, a link,
+            ``"world"`` or a :class:`Frame`.
+        reduced_at: ``"joint"``, the origin of the joint above the link, or another point as for
+            :func:`joint_wrenches`.
 
     Raises:
         ArgumentError: the root link, which no joint carries.
         UnknownNameError: no such link or frame.
 
-    Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics' inverse dynamics
+    Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics'
+        inverse dynamics
     (Dumas, Aissaoui and de Guise 2004); fictitious forces as in any text on relative motion.
     """
     number, expressed_in = balanced_link(model, link, expressed_in)
     options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))
     seen_from, rows = observer_of(model, observer, "observer")
-    options, more = (*options, ("link", number), *seen_from), (*rows, *more)
+    options = (*options, ("link", number), *seen_from)
+    more = (*rows, *more)
     rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
     parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
     joint = link_tree(model).joint_of[number]
@@ -248,7 +261,9 @@ def wrench_balance(
 
 
 def balanced_link(model: RobotModel, link: str, expressed_in: FrameLike) -> tuple[int, FrameLike]:
-    """Number of a link whose balance is asked for, and whose axes, ``"child"`` and ``"parent"`` by the link's name."""
+    """Number of a link whose balance is asked for, and whose axes, ``"child"`` and ``"parent"`` by
+    the link's name.
+    """
     number = model.link_index(link)
     if number == 0:
         raise ArgumentError(
@@ -273,7 +288,8 @@ def wrench_on_link(
     offset: ArrayLike = (0.0, 0.0, 0.0),
     expressed_in: FrameLike | None = None,
 ) -> np.ndarray:
-    """(..., 6) wrench of a force and moment at a point of a link, in any axes, as the ``external`` argument takes it:
+    """(..., 6) wrench of a force and moment at a point of a link, in any axes, as the ``external``
+    argument takes it:
 
     [moment; force] about the link's origin, in the link's axes.
 
@@ -286,8 +302,8 @@ def wrench_on_link(
     Args:
         force, moment: (..., 3) that the surroundings exert, the moment about the point.
         offset: (..., 3) the point, in the link's frame.
-        expressed_in: whose axes force and moment are in: the link's own if not given, another link's, ``"world"``, or
-            a :class:`Frame`.
+        expressed_in: whose axes force and moment are in: the link's own if not given, another
+            link's, ``"world"``, or a :class:`Frame`.
     """
     model.link_index(link)
     q = as_input(q, (model.nq,), "q")

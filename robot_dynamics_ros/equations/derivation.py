@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 Given: TypeAlias = tuple[Entry | str, ...]
-"""A constant input of a function, beside coordinates and rates: flat exact numbers, or names of new symbols."""
+"""A constant input of a function, beside coordinates and rates: flat exact numbers, or names of new
+symbols.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +45,10 @@ class Derivation:
     """How the equations of a robot were asked for, to derive more of the same kind."""
 
     geometry: Geometry
-    letters: tuple[Definition, ...]  # coordinates, rates and efforts
-    taken: Mapping[str, str]  # other names in use → what for
+    # coordinates, rates and efforts
+    letters: tuple[Definition, ...]
+    # other names in use → what for
+    taken: Mapping[str, str]
     coordinates: str
     expand: bool
     simplify: bool
@@ -69,7 +73,8 @@ class Derivation:
             entry: name in the table.
             inputs: constant inputs by name.
             outputs: name and shape of the matrices.
-            pick: from the flat outputs to one flat list a matrix; the outputs in order if not given.
+            pick: from the flat outputs to one flat list a matrix; the outputs in order if not
+                given.
             variables: definitions of the names among the inputs.
         """
         import sympy
@@ -130,14 +135,15 @@ class Derivation:
         rows: Rows | None = None,
         traced: tuple[tuple[Expr, ...], ...] = (),
     ) -> Formulas:
-        """Formulas from SymPy matrices that are there already; ``definitions`` are of symbols beside the robot's own."""
+        """Formulas from SymPy matrices that are there already; ``definitions`` are of symbols
+        beside the robot's own.
+        """
         n = self.geometry.model.nv
         used = {str(s) for m in matrices.values() for s in m.free_symbols}
         used |= {str(s) for _, x in steps for s in x.free_symbols}
         leaves = (x.a for x in reachable([x for part in traced for x in part]) if x.op == "leaf")
-        used |= {
-            name for kind, name in leaves if kind == "parameter"
-        }  # code needs what cancels out in formulas
+        # code needs what cancels out in formulas
+        used |= {name for kind, name in leaves if kind == "parameter"}
         return Formulas(
             title,
             about,

@@ -1,4 +1,5 @@
-"""A document of equations: sections of lines, which the renderers write as text, LaTeX or HTML; and how symbols look.
+"""A document of equations: sections of lines, which the renderers write as text, LaTeX or HTML; and
+how symbols look.
 
 q1 is q with index 1, dq1 has a dot, lc2 is l with index c2.
 """
@@ -71,7 +72,9 @@ class Document:
 
 
 def rounded(expression: sympy.Expr, digits: int | None) -> sympy.Expr:
-    """Fractions as decimals, of so many digits or exact to the last bit (``None``), but for halves of small numbers."""
+    """Fractions as decimals, of so many digits or exact to the last bit (``None``), but for halves
+    of small numbers.
+    """
     import sympy
 
     def decimal(x: sympy.Rational) -> sympy.Number:
@@ -114,14 +117,18 @@ class Notation:
 
 
 def notation_of(name: str, coordinates: str) -> Notation:
-    """How a symbol of that name is printed; ``coordinates``: the letter of those, whose rates are dotted."""
+    """How a symbol of that name is printed; ``coordinates``: the letter of those, whose rates are
+    dotted.
+    """
     rate = re.fullmatch(rf"(d{{0,2}}){re.escape(coordinates)}(\d+)", name)
     if rate:
         return Notation(coordinates, len(rate[1]), rate[2])
     parts = re.fullmatch(r"([A-Za-z]+)(\d*)(?:_(\w+))?", name)
     if not parts:
         return Notation(name)
-    letters, digits, rest = parts[1], parts[2], parts[3] or ""
+    letters = parts[1]
+    digits = parts[2]
+    rest = parts[3] or ""
     index = ",".join(x for x in (digits, rest) if x)
     if letters in GREEK or len(letters) == 1:
         return Notation(letters, 0, index)

@@ -49,17 +49,20 @@ class Equations(SymbolicQuantities):
         K, U: kinetic and potential energy, J.
         M: (nv, nv) mass matrix H(q).
         D: (nv, 1) Coriolis and centrifugal efforts D(q, q̇).
-        coriolis: (nv, nv) the matrix C(q, q̇) of the Christoffel symbols: C q̇ = D, Ṁ − 2C skew-symmetric.
-        B, C: (nv, nv(nv−1)/2) and (nv, nv), with D = B [q̇ᵢq̇ⱼ, i < j] + C [q̇²] and pairs (1,2), (1,3), …, (2,3), ….
+        coriolis: (nv, nv) the matrix C(q, q̇) of the Christoffel symbols: C q̇ = D, Ṁ − 2C
+            skew-symmetric.
+        B, C: (nv, nv(nv−1)/2) and (nv, nv), with D = B [q̇ᵢq̇ⱼ, i < j] + C [q̇²] and pairs (1,2),
+            (1,3), …, (2,3), ….
         G: (nv, 1) gravity efforts.
         definitions: what every symbol stands for.
-        steps: intermediate variables (symbol, expression) that the rest is written in; empty if multiplied out.
+        steps: intermediate variables (symbol, expression) that the rest is written in; empty if
+            multiplied out.
         proof: the identities that were proved, or ``None`` if not multiplied out.
         operations: additions, multiplications, sines, … of each function in unexpanded form.
         motors: the electro-mechanical equations, if motors were given.
 
-    :meth:`joint_wrench`, :meth:`wrench_balance`, :meth:`jacobian` and the other methods derive more quantities of the
-    same robot in the same symbols.
+    :meth:`joint_wrench`, :meth:`wrench_balance`, :meth:`jacobian` and the other methods derive more
+    quantities of the same robot in the same symbols.
     """
 
     def text(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
@@ -67,12 +70,15 @@ class Equations(SymbolicQuantities):
 
         Args:
             parts: some of :data:`robot_dynamics_ros.equations.document.PARTS`; all if not given.
-            digits: figures that decimals are rounded to; if not given they are exact to the last bit.
+            digits: figures that decimals are rounded to; if not given they are exact to the last
+                bit.
         """
         return render_text(document_of(self, parts, digits))
 
     def latex(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
-        """LaTeX to be included in a paper (needs amsmath and longtable); arguments as for :meth:`text`."""
+        """LaTeX to be included in a paper (needs amsmath and longtable); arguments as for
+        :meth:`text`.
+        """
         return render_latex(document_of(self, parts, digits))
 
     def html(self, parts: Iterable[str] | None = None, digits: int | None = None) -> str:
@@ -92,10 +98,11 @@ class Equations(SymbolicQuantities):
         return self.M.LUsolve(sympy.Matrix(self.tau) - self.D - self.G)
 
     def function(self, name: str) -> Callable[..., np.ndarray | float]:
-        """A NumPy function ``f(q, v=None, a=None) -> array`` of one of :meth:`named`, with this robot's values put in.
+        """A NumPy function ``f(q, v=None, a=None) -> array`` of one of :meth:`named`, with this
+        robot's values put in.
 
-        It takes batches (..., nq), (..., nv) and returns (..., nv, nv) for matrices, (..., nv) for D and G, and numbers
-        for the energies.
+        It takes batches (..., nq), (..., nv) and returns (..., nv, nv) for matrices, (..., nv) for
+        D and G, and numbers for the energies.
 
         Raises:
             ArgumentError: there is no such name.
@@ -150,28 +157,31 @@ def symbolic(
     motors: Mapping[str, DCMotor] | None = None,
     motor_symbols: bool = True,
 ) -> Equations:
-    """Equations of motion in symbols, by Euler and Lagrange, proved equal to the recursive algorithms of this package.
+    """Equations of motion in symbols, by Euler and Lagrange, proved equal to the recursive
+    algorithms of this package.
 
     Args:
         model: the robot; its joints may be of any type but floating.
-        symbols: which numbers become symbols: parameter → name (``{"mass:forearm": "m2", "gravity": "g"}``, see
-            :mod:`robot_dynamics_ros.equations.parameters`), ``"auto"`` for all of them under textbook names, or ``None``
-            for numbers everywhere.
-        coordinates: letter of the coordinates, numbered from 1; velocities are called d<letter>1, accelerations
-            dd<letter>1.
-        expand: multiply everything out; else the equations are a list of steps, as the recursive algorithms take them,
-            of a size that grows no faster than the robot.
+        symbols: which numbers become symbols: parameter → name (``{"mass:forearm": "m2", "gravity":
+            "g"}``, see :mod:`robot_dynamics_ros.equations.parameters`), ``"auto"`` for all of them
+            under textbook names, or ``None`` for numbers everywhere.
+        coordinates: letter of the coordinates, numbered from 1; velocities are called d<letter>1,
+            accelerations dd<letter>1.
+        expand: multiply everything out; else the equations are a list of steps, as the recursive
+            algorithms take them, of a size that grows no faster than the robot.
         simplify: write each entry in the shortest form found.
         max_terms: largest number of terms of an expression.
-        motors: joint → :class:`~robot_dynamics_ros.model.motors.DCMotor`, for the electro-mechanical
-            equations; the rotors' inertia is then in ``motors.M`` and not in ``M``.
+        motors: joint → :class:`~robot_dynamics_ros.model.motors.DCMotor`, for the
+            electro-mechanical equations; the rotors' inertia is then in ``motors.M`` and not in
+            ``M``.
         motor_symbols: whether the motors' constants are symbols, too.
 
     Raises:
         BackendError: SymPy is not installed.
         ModelError: a floating joint, or no joint at all.
         TooLargeToExpand: a :class:`ModelError`; the robot is too large to multiply out.
-        UnknownNameError, ArgumentError: a symbol for an unknown parameter; names that clash or are keywords.
+        UnknownNameError, ArgumentError: a symbol for an unknown parameter; names that clash or are
+            keywords.
 
     >>> import robot_dynamics_ros as rd
     >>> equations = rd.symbolic(rd.load_robot("two_link"), symbols="auto")
@@ -239,11 +249,13 @@ def _expanded(
     except TooLargeToExpand as error:
         operations = {name: count_operations(recursive[name])["total"] for name in ("tau", "M")}
         raise TooLargeToExpand(
-            f"{error.problem}; unexpanded, the same equations take {operations['tau']} operations for inverse dynamics "
+            f"{error.problem}; unexpanded, the same equations take {operations['tau']} "
+            "operations for inverse dynamics "
             f"and {operations['M']} for the mass matrix",
             where=error.where,
             got=error.got,
-            remedy="Ask for the unexpanded form (expand=False, --unexpanded), leave numbers instead of symbols, or raise "
+            remedy="Ask for the unexpanded form (expand=False, --unexpanded), leave numbers "
+            "instead of symbols, or raise "
             "max_terms.",
         ) from None
     write = writer(ring)
@@ -273,10 +285,12 @@ def _letters(model: RobotModel, coordinates: str) -> tuple[Definition, ...]:
         kind = model.joint(name).type
         if kind is JointType.FLOATING:
             raise ModelError(
-                "a floating joint's velocities are no rates of coordinates, so Lagrange's equations in this form do not "
+                "a floating joint's velocities are no rates of coordinates, so Lagrange's "
+                "equations in this form do not "
                 "hold for it",
                 where=f"joint {name!r}",
-                remedy="Fix it (model.lock), replace it by planar, prismatic and revolute joints, or export code, which "
+                remedy="Fix it (model.lock), replace it by planar, prismatic and revolute "
+                "joints, or export code, which "
                 "can do floating joints.",
             )
         turning += (

@@ -1,4 +1,6 @@
-"""The terms of the equations of motion in symbols, from which all else is derived, and their document."""
+"""The terms of the equations of motion in symbols, from which all else is derived, and their
+document.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ def document_of(
     digits: int | None = None,
     formulas: Iterable[Formulas] = (),
 ) -> Document:
-    """The equations of motion as a document, then ``formulas``; ``parts`` and ``digits`` as of :meth:`Equations.text`."""
+    """The equations of motion as a document, then ``formulas``; ``parts`` and ``digits`` as of
+    :meth:`Equations.text`.
+    """
     chosen = list(PARTS if parts is None else parts)
     for part in chosen:
         check_name("part", part, PARTS, where="parts")
@@ -116,8 +120,10 @@ def document_of(
         "" if equations.motors is None else ", but for that of the motors given, which is part of A"
     )
     about = (
-        "Equations of motion M(q) a + D(q, v) + G(q) = tau, with v and a the first and second derivative of q. "
-        f"Coordinates: {joints}. Joint friction is not part of them; rotor inertia is part of M{rotors}."
+        "Equations of motion M(q) a + D(q, v) + G(q) = tau, with v and a the first and second "
+        "derivative of q. "
+        f"Coordinates: {joints}. Joint friction is not part of them; rotor inertia is part of "
+        f"M{rotors}."
     )
     letter = str(equations.q[0])[:-1]
     return Document(
@@ -156,7 +162,8 @@ def _matrices(equations: EquationTerms) -> Iterator[_Part]:
     yield (
         "B",
         "Configuration-space form: Coriolis part",
-        "D = B [products of two velocities] + C [squares of the velocities]; the second index of B names the product.",
+        "D = B [products of two velocities] + C [squares of the velocities]; the second index of "
+        "B names the product.",
         [
             Line("B", (str(i + 1), pair), equations.B[i, k])
             for i in range(n)
@@ -218,7 +225,8 @@ def _proof(equations: EquationTerms) -> Section:
     assert equations.proof is not None
     return Section(
         "Proof",
-        "Both sides were reduced to the one normal form of polynomials in sines and cosines, in exact "
+        "Both sides were reduced to the one normal form of polynomials in sines and cosines, in "
+        "exact "
         "arithmetic, and agree for every configuration, velocity and parameter value.",
         head=("identity", "equations", "terms"),
         rows=tuple(

@@ -1,7 +1,8 @@
-"""Quantities of one robot in symbols: joint wrenches and their parts, Jacobians, motion of points, friction.
+"""Quantities of one robot in symbols: joint wrenches and their parts, Jacobians, motion of points,
+friction.
 
-Each is the function of the same name of :mod:`robot_dynamics_ros.dynamics`, run once on symbols and brought to normal
-form; so whatever holds for the numbers holds for the formulas.
+Each is the function of the same name of :mod:`robot_dynamics_ros.dynamics`, run once on symbols and
+brought to normal form; so whatever holds for the numbers holds for the formulas.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ Rows: TypeAlias = Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]]
 External: TypeAlias = Mapping[str, Sequence[str | float]] | Sequence[str] | str
 """Links, or for each link six names or numbers: moment, then force."""
 NumpyFunction: TypeAlias = Callable[..., Any]
-"""Takes q, v, a and values by name; returns an array, or a dict of arrays where there are several matrices."""
+"""Takes q, v, a and values by name; returns an array, or a dict of arrays where there are several
+matrices.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,9 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
     @property
     def matrix(self) -> sympy.Matrix:
-        """The matrix, where there is just one; raises :class:`ArgumentError` where there are several."""
+        """The matrix, where there is just one; raises :class:`ArgumentError` where there are
+        several.
+        """
         if len(self.matrices) != 1:
             problem = f"there are {len(self.matrices)} matrices: {', '.join(self.matrices)}"
             raise ArgumentError(
@@ -82,7 +87,8 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
     def along(
         self, motion: Mapping[str | sympy.Symbol, sympy.Expr | float], *, values: bool = True
     ) -> dict[str, sympy.Matrix]:
-        """The matrices along a motion given in symbols, products of sines and cosines written as sums.
+        """The matrices along a motion given in symbols, products of sines and cosines written as
+        sums.
 
         >>> import sympy, robot_dynamics_ros as rd
         >>> t = sympy.Symbol("t", real=True)
@@ -92,8 +98,8 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         -9
 
         Args:
-            motion: coordinate (by name or symbol) → expression in one symbol, the time; velocities and accelerations
-                are its derivatives.  Coordinates that are left out stay at zero.
+            motion: coordinate (by name or symbol) → expression in one symbol, the time; velocities
+                and accelerations are its derivatives.  Coordinates that are left out stay at zero.
             values: put in the robot's numbers for its symbols, as fractions.
 
         Raises:
@@ -142,10 +148,12 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
         return {name: matrix.applyfunc(done) for name, matrix in self.matrices.items()}
 
-    # -- print ---------------------------------------------------------------------------------------------------
+    # -- print -------------------------------------------------------------------------------------
 
     def text(self, digits: int | None = None) -> str:
-        """Plain text that SymPy and NumPy read; ``digits`` rounds decimals, which else are exact to the last bit."""
+        """Plain text that SymPy and NumPy read; ``digits`` rounds decimals, which else are exact to
+        the last bit.
+        """
         return render_text(document_of_formulas([self], digits))
 
     def latex(self, digits: int | None = None) -> str:
@@ -156,7 +164,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         """One page of HTML that needs nothing else."""
         return render_html(document_of_formulas([self], digits))
 
-    # -- code ----------------------------------------------------------------------------------------------------
+    # -- code --------------------------------------------------------------------------------------
 
     @property
     def parameters(self) -> list[Definition]:
@@ -177,11 +185,13 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         defaults = "".join(
             f"{d.symbol!r}: {float(d.value)!r}, " for d in self.parameters if d.value is not None
         )
-        first, results = 0, []
+        first = 0
+        results = []
         for word, matrix in self.matrices.items():
             size = len(matrix)
             results.append(
-                f"{word!r}: out[..., {first}:{first + size}].reshape(lead + {tuple(matrix.shape)!r})"
+                f"{word!r}: out[..., {first}:{first + size}].reshape(lead + "
+                f"{tuple(matrix.shape)!r})"
             )
             first += size
         one = len(results) == 1
@@ -190,10 +200,19 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         return (
             "import numpy as np\nfrom numpy import cos, sin, sqrt\n\n\n"
             + raw
-            + f'\n\ndef {name}(q, v=None, a=None, **values):\n    """{_plain(self.title)}: {_plain(self.about)}"""\n'
+            + (
+                f'\n\ndef {name}(q, v=None, a=None, **values):\n    """{_plain(self.title)}: '
+                f'{_plain(self.about)}"""\n'
+            )
             + f"    p = {{**{{{defaults}}}, **values}}\n"
-            + f"    q = np.moveaxis(np.asarray(q, float).reshape(np.shape(q)[:-1] + ({nq},)), -1, 0)\n"
-            + f"    v, a = (np.zeros({nv}) if x is None else np.moveaxis(np.asarray(x, float), -1, 0) for x in (v, a))\n"
+            + (
+                f"    q = np.moveaxis(np.asarray(q, float).reshape(np.shape(q)[:-1] + ({nq},)), "
+                "-1, 0)\n"
+            )
+            + (
+                f"    v, a = (np.zeros({nv}) if x is None else np.moveaxis(np.asarray(x, float), "
+                "-1, 0) for x in (v, a))\n"
+            )
             + f"    t = _{name}(q, v, a, p)\n"
             + "    lead = np.broadcast_shapes(*(np.shape(x) for x in (*q, *v, *a, *p.values())))\n"
             + "    out = np.stack([np.broadcast_to(x, lead) for x in t], axis=-1)\n"
@@ -207,7 +226,9 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         return space["f"]
 
     def c(self, name: str = "f") -> str:
-        """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the order of its comment."""
+        """Source of a C99 function ``void name(q, v, a, p, out…)``; ``p`` holds the symbols in the
+        order of its comment.
+        """
         check_identifier(name, "name")
         number = {d.symbol: k for k, d in enumerate(self.parameters)}
 
@@ -230,7 +251,10 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         sizes = f"q: {nq}, v: {nv}, a: {nv} coordinates, velocities, accelerations (SI units)"
         comment = [self.title, self.about, sizes]
         comment += [
-            f"p[{k}]: {d.symbol}, {d.meaning}, {d.unit}{'' if d.value is None else f' (here {d.value!r})'}"
+            (
+                f"p[{k}]: {d.symbol}, {d.meaning}, "
+                f"{d.unit}{'' if d.value is None else f' (here {d.value!r})'}"
+            )
             for k, d in enumerate(self.parameters)
         ]
         head = "\n".join(["/*", *(f" * {c_comment(x)}" for x in comment), " */"])
@@ -257,7 +281,9 @@ def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
 
 
 def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
-    """(link, six names or numbers) of the wrenches on links, [moment; force]; raises ArgumentError if not six."""
+    """(link, six names or numbers) of the wrenches on links, [moment; force]; raises ArgumentError
+    if not six.
+    """
     if isinstance(external, Mapping):
         for link, parts in external.items():
             if isinstance(parts, str) or len(parts) != 6:
@@ -281,7 +307,8 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
         sections.append(
             Section(f"{formulas.title}: steps", "Each is used by the ones after it.", tuple(steps))
         )
-    lines, zero = [], []
+    lines = []
+    zero = []
     for name, matrix in formulas.matrices.items():
         if len(formulas) > 1 and matrix.is_zero_matrix:
             zero.append(name)

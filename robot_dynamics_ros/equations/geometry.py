@@ -24,10 +24,12 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 
 class Geometry:
-    """All bodies, gravity and the base; takes what :func:`resolve_symbols` of ``equations.parameters`` takes.
+    """All bodies, gravity and the base; takes what :func:`resolve_symbols` of
+    ``equations.parameters`` takes.
 
     Attributes:
-        bodies: in entries, continuous joints as revolute; definitions: what each symbol stands for, in the robot's order.
+        bodies: in entries, continuous joints as revolute; definitions: what each symbol stands for,
+            in the robot's order.
         gravity, base_rotation, base_position: in the world frame.
         root_mass, root_com: of the root link; armature: (nv) reflected rotor inertias.
     """
@@ -66,7 +68,8 @@ class Geometry:
         return fraction_of(value) if symbol is None else Parameter(symbol, value)
 
     def _body(self, i: int, link: str) -> BodyConstants:
-        model, joint = self.model, self.model.moving_joint_names[i]
+        joint = self.model.moving_joint_names[i]
+        model = self.model
         kind = JointType(int(model.joint_type[i]))
         moments = {m: self._entry(f"inertia:{link}.{m}") for m in MOMENTS}
         return BodyConstants(

@@ -1,6 +1,7 @@
 """Equations of motion by Euler and Lagrange, straight from the robot's geometry.
 
-Independent of the recursive algorithms: positions and rotations of all bodies in the inertial frame, as the URDF places
+Independent of the recursive algorithms: positions and rotations of all bodies in the inertial
+    frame, as the URDF places
 them; velocities by differentiating these; K and U; and from them
 
     H = ∂²K/∂q̇²,    D = (∂²K/∂q̇∂q) q̇ − ∂K/∂q,    G = ∂U/∂q,    τ = H q̈ + D + G.
@@ -25,7 +26,9 @@ Pose: TypeAlias = tuple[list[list[Poly]], list[Poly]]
 
 @dataclass(frozen=True, eq=False)
 class LagrangeTerms:
-    """Elements of a :class:`TrigRing`: kinetic and potential energy, mass matrix, Coriolis and gravity vectors."""
+    """Elements of a :class:`TrigRing`: kinetic and potential energy, mass matrix, Coriolis and
+    gravity vectors.
+    """
 
     K: Poly
     U: Poly
@@ -37,12 +40,14 @@ class LagrangeTerms:
 def euler_lagrange(ring: TrigRing) -> LagrangeTerms:
     """Derive everything from the energies."""
     geometry = ring.geometry
-    lift, n = ring.lift, geometry.model.nv
+    lift = ring.lift
+    n = geometry.model.nv
     gravity = [lift(g) for g in geometry.gravity]
     base_R = [[lift(x) for x in row] for row in geometry.base_rotation]
     base_r = [lift(x) for x in geometry.base_position]
     poses: list[Pose] = []
-    twice_K, U = ring.zero, ring.zero
+    twice_K = ring.zero
+    U = ring.zero
     half = ring.number(_HALF)
 
     def at(pose: Pose, point: list[Poly]) -> list[Poly]:

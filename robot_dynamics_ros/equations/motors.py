@@ -2,8 +2,8 @@
 
     (M + N² J) q̈ + D + G + d q̇ + F_c sign(q̇) = N k_t i         L di/dt = V − R i − k_e N q̇
 
-for every driven joint; joints without a motor keep their effort τ.  A motor without inductance has no current of its own:
-i = (V − k_e N q̇)/R.
+for every driven joint; joints without a motor keep their effort τ.  A motor without inductance has
+no current of its own: i = (V − k_e N q̇)/R.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class MotorEquations:
         joints: driven joints, in joint order.
         voltages, currents: symbols of the inputs and of the currents, one a motor.
         M: (nv, nv) mass matrix with the rotors' N² J.
-        effort: (nv, 1) what motors (or efforts τ), viscous and dry friction add up to, in terms of currents and velocities.
+        effort: (nv, 1) what motors (or efforts τ), viscous and dry friction add up to, in terms of
+            currents and velocities.
         current_rates: (nm, 1) di/dt; zero for motors without inductance.
         state: the state vector [q; q̇; i].
         rates: its rate in terms of q̈, which are the symbols ``equations.a``: [q̇; q̈; di/dt].
@@ -89,7 +90,9 @@ def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict
 
 
 def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool) -> MotorEquations:
-    """The driven robot's equations from those of the robot alone; ``symbols``: whether motor constants are such."""
+    """The driven robot's equations from those of the robot alone; ``symbols``: whether motor
+    constants are such.
+    """
     import sympy as S
 
     model: RobotModel = equations.model
@@ -97,7 +100,9 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
     definitions: list[Definition] = []
     M = equations.M.copy()
     effort = S.Matrix(equations.tau)
-    voltages, currents, current_rates = [], [], []
+    voltages = []
+    currents = []
+    current_rates = []
 
     def constant(d: Definition) -> sympy.Expr:
         if not d.value or not symbols:
@@ -106,9 +111,12 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         return S.Symbol(d.symbol, real=True)
 
     for joint in joints:
-        k, motor = model.v_slice(joint).start, motors[joint]
-        number, of = k + 1, f"of the motor of {joint}"
-        V, i = S.Symbol(f"V{number}", real=True), S.Symbol(f"i{number}", real=True)
+        k = model.v_slice(joint).start
+        motor = motors[joint]
+        number = k + 1
+        of = f"of the motor of {joint}"
+        V = S.Symbol(f"V{number}", real=True)
+        i = S.Symbol(f"i{number}", real=True)
         definitions += [
             Definition(str(V), f"voltage {of}", "V"),
             Definition(str(i), f"current {of}", "A"),
@@ -151,7 +159,9 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
 def friction_terms(
     model: RobotModel, v: Sequence[sympy.Symbol]
 ) -> list[list[tuple[Definition, sympy.Expr]]]:
-    """For each degree of freedom the coefficients of friction that are not zero, and what each is multiplied by."""
+    """For each degree of freedom the coefficients of friction that are not zero, and what each is
+    multiplied by.
+    """
     import sympy as S
 
     kinds = (

@@ -58,6 +58,8 @@ def check_identifiers(names: Iterable[tuple[str, str]]) -> None:
 
 
 def identifier_of(text: str) -> str:
-    """``text`` with everything an identifier cannot hold turned into underscores; may still be a keyword or empty."""
+    """``text`` with everything an identifier cannot hold turned into underscores; may still be a
+    keyword or empty.
+    """
     word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
     return f"n{word}" if word[:1].isdigit() else word

@@ -1,8 +1,9 @@
 """Exact numbers for a robot's constants.
 
-A proof needs constants that are what they claim to be: a rotation must be orthogonal to the last digit, not to the
-sixteenth.  Decimals become the fractions that they are written as; rotations become an exact rotation that differs by less
-than rounding does, with 1/2, √2/2 and √3/2 kept as such.
+A proof needs constants that are what they claim to be: a rotation must be orthogonal to the last
+digit, not to the sixteenth.  Decimals become the fractions that they are written as; rotations
+become an exact rotation that differs by less than rounding does, with 1/2, √2/2 and √3/2 kept as
+such.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Parameter:
 Entry = Fraction | Root | Parameter
 """A constant of a robot: known exactly, or a symbol."""
 
-#: How far an entry of a rotation may be from a number such as √2/2 to stand for it: π with 14 digits is closer.
+# : How far an entry of a rotation may be from a number such as √2/2 to stand for it: π with 14
+# digits is closer.
 TINY = 1e-14
 #: How far the fractions of a quaternion may be from its numbers.
 ROUNDING = 2.0**-54
@@ -68,8 +70,11 @@ def _special(x: float) -> Entry | None:
 
 
 def _simple_fraction(x: float) -> Fraction:
-    """A fraction with a small denominator that is ``x`` within ``ROUNDING``; near 0 and 1 too, where few such exist."""
-    exact, digits = Fraction(x), 9
+    """A fraction with a small denominator that is ``x`` within ``ROUNDING``; near 0 and 1 too,
+    where few such exist.
+    """
+    exact = Fraction(x)
+    digits = 9
     while abs((fraction := exact.limit_denominator(10**digits)) - exact) > ROUNDING:
         digits += 1
     return fraction
@@ -78,8 +83,9 @@ def _simple_fraction(x: float) -> Fraction:
 def exact_rotation(R: ArrayLike) -> list[list[Entry]]:
     """An exactly orthogonal (3, 3) matrix that is a rotation matrix within 1e-15.
 
-    Where all entries are 0, ±1, ±1/2, ±√2/2 or ±√3/2 within 1e-14, they are these numbers: products that sum to less than
-    rounding then sum to zero.  Else the rotation is that of a quaternion of fractions.
+    Where all entries are 0, ±1, ±1/2, ±√2/2 or ±√3/2 within 1e-14, they are these numbers: products
+    that sum to less than rounding then sum to zero.  Else the rotation is that of a quaternion of
+    fractions.
     """
     R = np.asarray(R, dtype=float)
     special = [[_special(float(x)) for x in row] for row in R]

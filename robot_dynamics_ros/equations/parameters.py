@@ -1,17 +1,19 @@
 """Where a symbol can stand for a number of the robot.
 
-==========================  ==========================================================================================
-``mass:<link>``             mass of a body, kg
-``com:<link>.x``            its centre of mass in the link's frame, m; also ``.y``, ``.z``
-``inertia:<link>.xx``       its rotational inertia about the centre of mass in the link's axes, kg m²; also ``.xy`` …
-``origin:<joint>.x``        a joint's origin in the frame of the parent body, m; also ``.y``, ``.z``
-``armature:<joint>``        reflected inertia of the joint's rotor, kg m²
-``gravity``                 strength of gravity, m/s², where it points along a coordinate axis
-``gravity.x``               a component of the gravitational acceleration, m/s²; also ``.y``, ``.z``
-==========================  ==========================================================================================
+==========================
+==========================================================================================
+``mass:<link>``             mass of a body, kg ``com:<link>.x``            its centre of mass in the
+link's frame, m; also ``.y``, ``.z`` ``inertia:<link>.xx``       its rotational inertia about the
+centre of mass in the link's axes, kg m²; also ``.xy`` … ``origin:<joint>.x``        a joint's
+origin in the frame of the parent body, m; also ``.y``, ``.z`` ``armature:<joint>``        reflected
+inertia of the joint's rotor, kg m² ``gravity``                 strength of gravity, m/s², where it
+points along a coordinate axis ``gravity.x``               a component of the gravitational
+acceleration, m/s²; also ``.y``, ``.z`` ==========================
+==========================================================================================
 
-A body is the child link of a moving joint with everything rigidly attached to it; it is called by that link.  ``mass`` and
-``com`` of the root link are known, too: they matter for the potential energy alone.
+A body is the child link of a moving joint with everything rigidly attached to it; it is called by
+that link.  ``mass`` and ``com`` of the root link are known, too: they matter for the potential
+energy alone.
 """
 
 from __future__ import annotations
@@ -38,9 +40,12 @@ class Definition:
 
     symbol: str
     meaning: str
-    unit: str  # of the SI, ``""`` for none
-    value: float | None = None  # in this robot, ``None`` for variables
-    parameter: str = ""  # the number of the robot that it stands for, such as ``"mass:forearm"``; ``""`` for variables
+    # of the SI, ``""`` for none
+    unit: str
+    # in this robot, ``None`` for variables
+    value: float | None = None
+    # the number of the robot that it stands for, such as ``"mass:forearm"``; ``""`` for variables
+    parameter: str = ""
 
 
 def clean_vector(values: np.ndarray) -> np.ndarray:
@@ -59,7 +64,9 @@ def body_links(model: RobotModel) -> list[str]:
 
 
 def parameters_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
-    """Parameter → (meaning, unit, value) of every number of the robot that a symbol can stand for."""
+    """Parameter → (meaning, unit, value) of every number of the robot that a symbol can stand
+    for.
+    """
     return {
         parameter: (meaning, unit, float(value))
         for parameter, meaning, unit, value, _ in _parameters(model)
@@ -69,8 +76,9 @@ def parameters_of(model: RobotModel) -> dict[str, tuple[str, str, float]]:
 def automatic_symbols(model: RobotModel) -> dict[str, str]:
     """A symbol for every number of the robot that is not zero, as textbooks name them.
 
-    m1, lc1 (or c1_x …), I1_xx …, l1 (or l1_x …; the offset that joint 2 has from joint 1 is l1), g.  In a planar
-    robot, whose joints all turn about one direction, the moment of inertia that counts is I1.
+    m1, lc1 (or c1_x …), I1_xx …, l1 (or l1_x …; the offset that joint 2 has from joint 1 is l1), g.
+    In a planar robot, whose joints all turn about one direction, the moment of inertia that counts
+    is I1.
     """
     return {
         parameter: symbol
@@ -86,7 +94,9 @@ _Parameter: TypeAlias = tuple[str, str, str, float, str]
 def _vector(
     parameter: str, meaning: str, unit: str, values: np.ndarray, single: str, several: str
 ) -> Iterator[_Parameter]:
-    """Three components; ``meaning`` has an asterisk for the axis, ``single`` is the symbol where one alone is not zero."""
+    """Three components; ``meaning`` has an asterisk for the axis, ``single`` is the symbol where
+    one alone is not zero.
+    """
     alone = np.count_nonzero(values) == 1
     for axis, value in zip(AXES, values, strict=True):
         symbol = single if alone else several and f"{several}_{axis}"
@@ -94,7 +104,8 @@ def _vector(
 
 
 def _parameters(model: RobotModel) -> Iterator[_Parameter]:
-    root, own = model.root_link, model.root_inertia
+    root = model.root_link
+    own = model.root_inertia
     yield f"mass:{root}", f"mass of the root link {root}", "kg", own.mass, "m0"
     symbols = ("lc0", "c0") if own.mass else ("", "")
     meaning = f"centre of mass of the root link {root}, *"
@@ -110,7 +121,8 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
         )
         body = f"{link} with all that is rigidly attached to it" if attached else link
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i], f"m{k}"
-        com, inertia = clean_vector(model.body_com[i]), clean_inertia(model.body_inertia[i])
+        com = clean_vector(model.body_com[i])
+        inertia = clean_inertia(model.body_inertia[i])
         symbols = (f"lc{k}", f"c{k}") if model.body_mass[i] else ("", "")
         yield from _vector(
             f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com, *symbols
@@ -126,10 +138,8 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
                 value,
                 f"I{k}" if short else f"I{k}_{moment}",
             )
-        origin, meaning = (
-            clean_vector(model.joint_position[i]),
-            f"origin of {joint} along * of the frame before it",
-        )
+        origin = clean_vector(model.joint_position[i])
+        meaning = f"origin of {joint} along * of the frame before it"
         yield from _vector(f"origin:{joint}", meaning, "m", origin, f"l{i}", f"l{i}")
         kind = JointType(int(model.joint_type[i]))
         if model.mimic_master[i] < 0 and kind is not JointType.FLOATING:
@@ -151,7 +161,9 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
 
 
 def _common_axis(model: RobotModel) -> list[str] | None:
-    """For each body the moment about the joints' common direction, if there is one along an axis of its frame."""
+    """For each body the moment about the joints' common direction, if there is one along an axis of
+    its frame.
+    """
     moments: list[str] = []
     to_root: list[np.ndarray] = []
     direction: np.ndarray | None = None
@@ -179,8 +191,8 @@ def resolve_symbols(
     """Parameter → definition for the chosen symbols.
 
     Args:
-        symbols: parameter → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One name may stand for
-            several parameters of one kind that hold the same number.
+        symbols: parameter → name; ``"auto"`` for :func:`automatic_symbols`; ``None`` for none.  One
+            name may stand for several parameters of one kind that hold the same number.
         taken: names that are in use already → what for.
     """
     if symbols is None:
@@ -205,7 +217,10 @@ def resolve_symbols(
             same_kind = other.split(":")[0] == parameter.split(":")[0]
             if not same_kind or parameters[other][2] != value:
                 known = f"{other} = {parameters[other][2]:g} {parameters[other][1]}"
-                problem = f"the name {name!r} is already taken by {known}, which is not the same as {parameter} = {value:g} {unit}"
+                problem = (
+                    f"the name {name!r} is already taken by {known}, which is not the same as "
+                    f"{parameter} = {value:g} {unit}"
+                )
                 raise ArgumentError(problem, where="symbols", remedy="Give each its own name.")
         first.setdefault(str(name), parameter)
         defined[parameter] = Definition(str(name), meaning, unit, value, parameter)
@@ -229,7 +244,13 @@ def _unknown(model: RobotModel, parameter: str, parameters: Mapping[str, object]
         body = int(model.link_body[model.link_index(link)])
         owner = model.root_link if body < 0 else body_links(model)[body]
         if owner != link:
-            problem = f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of its own here"
-            remedy = f"Name those of the whole body: {kind}:{owner}{'.' if component else ''}{component}."
+            problem = (
+                f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of "
+                "its own here"
+            )
+            remedy = (
+                "Name those of the whole body: "
+                f"{kind}:{owner}{'.' if component else ''}{component}."
+            )
             return ArgumentError(problem, where=f"symbol {parameter}", remedy=remedy)
     return UnknownNameError("parameter", parameter, parameters, where="symbols")

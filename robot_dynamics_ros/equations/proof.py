@@ -16,11 +16,12 @@ class ProofError(RobotDynamicsError, ArithmeticError):
 
 @dataclass(frozen=True)
 class Proof:
-    """Identities that were shown to hold, exactly and for every configuration, velocity and parameter value."""
+    """Identities that were shown to hold, exactly and for every configuration, velocity and
+    parameter value.
+    """
 
-    identities: tuple[
-        tuple[str, int, int], ...
-    ]  # statement, how many scalar ones, terms in the polynomials compared
+    # statement, how many scalar ones, terms in the polynomials compared
+    identities: tuple[tuple[str, int, int], ...]
 
     def __str__(self) -> str:
         return "\n".join(
@@ -32,7 +33,8 @@ class Proof:
 def prove(
     ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions
 ) -> Proof:
-    """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the Christoffel symbols of M.
+    """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the
+    Christoffel symbols of M.
 
     Raises :class:`ProofError`, with the difference, where one does not vanish.
     """
@@ -43,7 +45,10 @@ def prove(
         for k, (x, y) in enumerate(zip(ours, theirs, strict=True)):
             difference = ring.reduce(x - y)
             if difference:
-                problem = f"the two sides differ by {len(difference)} terms, the first of which is {difference.leading_term()}"
+                problem = (
+                    f"the two sides differ by {len(difference)} terms, the first of which is "
+                    f"{difference.leading_term()}"
+                )
                 remedy = "This is a fault of the package: please report it with the robot."
                 raise ProofError(
                     problem, where=f"{statement}, entry {k}", got=difference, remedy=remedy
@@ -51,7 +56,9 @@ def prove(
         done.append((statement, len(ours), sum(len(x) for x in ours)))
 
     flat = {name: ring.evaluate(values) for name, values in recursive.items()}
-    M, v, a = lagrange.M, ring.v, ring.a
+    M = lagrange.M
+    v = ring.v
+    a = ring.a
     show("kinetic energy: Lagrange = velocity propagation", [lagrange.K], flat["K"])
     show("potential energy: Lagrange = centres of mass", [lagrange.U], flat["U"])
     show(

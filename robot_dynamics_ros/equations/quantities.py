@@ -36,7 +36,9 @@ _SQUARE = tuple((i, j) for i in AXES for j in AXES)
 
 @dataclass(frozen=True, eq=False)
 class SymbolicQuantities(EquationTerms):
-    """Quantities of :class:`~robot_dynamics_ros.equations.Equations` beside the equations of motion."""
+    """Quantities of :class:`~robot_dynamics_ros.equations.Equations` beside the equations of
+    motion.
+    """
 
     derivation: Derivation = field(default=None, repr=False)  # type: ignore[assignment]
 
@@ -48,7 +50,8 @@ class SymbolicQuantities(EquationTerms):
         reduced_at: PointLike = "joint",
         external: External = (),
     ) -> Formulas:
-        """``"joint"``, (6, 1) [moment; force] that the parent side of a joint exerts on its child link.
+        """``"joint"``, (6, 1) [moment; force] that the parent side of a joint exerts on its child
+        link.
 
         >>> import robot_dynamics_ros as rd
         >>> arm = rd.limb(1, inertia="point", gravity=(0, -9.81, 0))
@@ -59,8 +62,9 @@ class SymbolicQuantities(EquationTerms):
             joint: any joint, fixed and mimic ones too.
             expressed_in: ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
             reduced_at: ``"joint"``, a link, ``"world"``, (link, offset) or a :class:`Frame`.
-            external: links on which the surroundings press with an unknown wrench (symbols Nx … Fz), or link → six
-                names or numbers, [moment; force] about the link's origin in its axes.
+            external: links on which the surroundings press with an unknown wrench (symbols Nx …
+                Fz), or link → six names or numbers, [moment; force] about the link's origin in its
+                axes.
 
         Raises:
             UnknownNameError: no such joint, link or frame.
@@ -77,7 +81,10 @@ class SymbolicQuantities(EquationTerms):
             inputs,
             {"joint": (6, 1)},
             title=f"Wrench of joint {joint}",
-            about=f"Moment n and force f that the parent side exerts on the child link{convention}{loads}.",
+            about=(
+                "Moment n and force f that the parent side exerts on the child "
+                f"link{convention}{loads}."
+            ),
             variables=variables,
             rows={"joint": wrench_rows()},
         )
@@ -91,14 +98,16 @@ class SymbolicQuantities(EquationTerms):
         reduced_at: PointLike = "joint",
         external: External = (),
     ) -> Formulas:
-        """The balance of wrenches of a link as a moving observer sets it up, each (6, 1) [moment; force].
+        """The balance of wrenches of a link as a moving observer sets it up, each (6, 1) [moment;
+        force].
 
         dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external
 
         Args:
-            observer: a link, ``"world"``, a :class:`Frame` (which may move), or a pair (link, joint): the axes of the
-                link with their origin where that joint is.
-            expressed_in: ``"observer"``, ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
+            observer: a link, ``"world"``, a :class:`Frame` (which may move), or a pair (link,
+                joint): the axes of the link with their origin where that joint is.
+            expressed_in: ``"observer"``, ``"child"``, ``"parent"``, a link, ``"world"`` or a
+                :class:`Frame`.
             reduced_at, external: as for :meth:`joint_wrench`.
 
         Returns:
@@ -126,7 +135,8 @@ class SymbolicQuantities(EquationTerms):
             inputs,
             dict.fromkeys(PARTS, (6, 1)),
             title=f"Balance of wrenches of link {link}",
-            about="dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + distal + external: moments n "
+            about="dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + "
+            "distal + external: moments n "
             f"and forces f as an observer sees them who rides on {seen}{convention}{loads}.",
             pick=lambda flat: [flat[0][6 * k : 6 * k + 6] for k in range(len(PARTS))],
             variables=variables,
@@ -136,7 +146,8 @@ class SymbolicQuantities(EquationTerms):
     def jacobian(
         self, link: str, *, offset: Sequence[float] = (0.0, 0.0, 0.0), expressed_in: str = "world"
     ) -> Formulas:
-        """``"J"`` and ``"Jdot"``, (6, nv): Jacobian of a point of a link, J v = [angular velocity; velocity], and its rate.
+        """``"J"`` and ``"Jdot"``, (6, nv): Jacobian of a point of a link, J v = [angular velocity;
+        velocity], and its rate.
 
         Args:
             offset: (3,) the point in the link's frame; its origin if not given.
@@ -151,7 +162,10 @@ class SymbolicQuantities(EquationTerms):
             _point_input(offset),
             {"J": (6, n), "Jdot": (6, n)},
             title=f"Jacobian of {link}",
-            about=f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in {expressed_in} axes, and dJ/dt.",
+            about=(
+                f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in "
+                f"{expressed_in} axes, and dJ/dt."
+            ),
             rows={"J": ("J", index), "Jdot": ("Jdot", index)},
         )
 
@@ -163,7 +177,8 @@ class SymbolicQuantities(EquationTerms):
         expressed_in: str = "world",
         names: Sequence[str | float] = (),
     ) -> Formulas:
-        """``"efforts"``, (nv, 1): Jᵀ F, added by a wrench on a point of a link; τ = M q̈ + D + G − Jᵀ F.
+        """``"efforts"``, (nv, 1): Jᵀ F, added by a wrench on a point of a link; τ = M q̈ + D + G −
+        Jᵀ F.
 
         Args:
             offset: (3,) the point in the link's frame, which the moment is about.
@@ -180,7 +195,8 @@ class SymbolicQuantities(EquationTerms):
             {**_point_input(offset), **wrench},
             {"efforts": (n, 1)},
             title=f"Efforts of a wrench on {link}",
-            about=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, in {expressed_in} axes; "
+            about=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, "
+            f"in {expressed_in} axes; "
             "tau = M a + D + G - J' F.",
             variables=variables,
             rows={"efforts": ("Q", tuple((str(k + 1),) for k in range(n)))},
@@ -194,11 +210,13 @@ class SymbolicQuantities(EquationTerms):
         relative_to: Observer = WORLD,
         expressed_in: FrameLike | None = None,
     ) -> Formulas:
-        """Motion of a point of a link relative to a moving frame; see :func:`robot_dynamics_ros.motion`.
+        """Motion of a point of a link relative to a moving frame; see
+        :func:`robot_dynamics_ros.motion`.
 
         Returns:
-            ``"position"``, ``"velocity"``, ``"acceleration"``, ``"angular_velocity"``, ``"angular_acceleration"``, all
-            (3, 1), and ``"rotation"`` (3, 3) from the link's axes to those of ``relative_to``.
+            ``"position"``, ``"velocity"``, ``"acceleration"``, ``"angular_velocity"``,
+            ``"angular_acceleration"``, all (3, 1), and ``"rotation"`` (3, 3) from the link's axes
+            to those of ``relative_to``.
         """
         inputs = _point_input(offset)
         options: Choices = {"link": self.model.link_index(point_on), "axes": "observer"}
@@ -224,7 +242,10 @@ class SymbolicQuantities(EquationTerms):
             inputs,
             {word: (3, 3) if word == "rotation" else (3, 1) for word in words},
             title=f"Motion of {point_on}",
-            about=f"Of the point {_point(offset)} of {point_on}, as an observer sees it who rides on {seen}.",
+            about=(
+                f"Of the point {_point(offset)} of {point_on}, as an observer sees it who rides "
+                f"on {seen}."
+            ),
             pick=lambda flat: flat[:6],
             rows={
                 word: (letter, _SQUARE if word == "rotation" else tuple((axis,) for axis in AXES))
@@ -235,7 +256,8 @@ class SymbolicQuantities(EquationTerms):
     def inertia_about(
         self, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
     ) -> Formulas:
-        """``"I"``, (3, 3): inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ)) Rᵀ.
+        """``"I"``, (3, 3): inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ))
+        Rᵀ.
 
         Args:
             point: ``"com"``, or a point as for :meth:`joint_wrench`.
@@ -256,14 +278,17 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def friction(self) -> Formulas:
-        """Joint friction as the simulator has it: what it takes off the efforts, d q̇ + F_c sign(q̇), (nv, 1).
+        """Joint friction as the simulator has it: what it takes off the efforts, d q̇ + F_c
+        sign(q̇), (nv, 1).
 
         The symbols are d1 …, Fc1 … where friction is not zero.  τ = M q̈ + D + G + friction.
         """
         import sympy as S
 
-        model, base = self.model, self.derivation
-        rows, definitions = [], []
+        model = self.model
+        base = self.derivation
+        rows = []
+        definitions = []
         for terms in friction_terms(model, self.v):
             rows.append(S.Add(*(S.Symbol(d.symbol, real=True) * factor for d, factor in terms)))
             definitions += [d for d, _ in terms]
@@ -276,7 +301,9 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def configuration_space_form(self) -> Formulas:
-        """τ = M(q) q̈ + B(q) [q̇ᵢ q̇ⱼ] + C(q) [q̇²] + G(q): the four matrices, and the products that B multiplies."""
+        """τ = M(q) q̈ + B(q) [q̇ᵢ q̇ⱼ] + C(q) [q̇²] + G(q): the four matrices, and the products
+        that B multiplies.
+        """
         return self.derivation.written(
             {
                 "M": self.M,
@@ -291,7 +318,7 @@ class SymbolicQuantities(EquationTerms):
             steps=self.steps,
         )
 
-    # -- frames --------------------------------------------------------------------------------------------------
+    # -- frames ------------------------------------------------------------------------------------
 
     def _axes_and_point(
         self,
@@ -301,7 +328,8 @@ class SymbolicQuantities(EquationTerms):
         own: str = "joint",
     ) -> tuple[Choices, Inputs, str]:
         chosen, more = axes_and_point(self.model, expressed_in, reduced_at, words, own=own)
-        options, rest = dict(chosen), list(more)
+        options = dict(chosen)
+        rest = list(more)
         inputs: Inputs = {}
         if options.get("own_axes"):
             inputs["axes"] = rotation(rest.pop(0), "expressed_in")
@@ -338,7 +366,8 @@ class SymbolicQuantities(EquationTerms):
             problem = "expected a pair (link, joint) of names"
             raise ArgumentError(problem, where="observer", got=observer, remedy="Or a Frame.")
         link, joint = observer
-        model, geometry = self.model, self.derivation.geometry
+        model = self.model
+        geometry = self.derivation.geometry
         (child,) = chosen_links(model, (joint,))
         link_number = frame_of(model, link, "observer")[0]
         parent = model.link_names[link_tree(model).parent[child]]

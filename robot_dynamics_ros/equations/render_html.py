@@ -1,4 +1,6 @@
-"""A document as one HTML page that needs nothing else: formulas in MathML, ready to be printed to PDF."""
+"""A document as one HTML page that needs nothing else: formulas in MathML, ready to be printed to
+PDF.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ def _terms(terms: list[sympy.Expr], write: Write, first: bool) -> str:
 def _equation(line: Line, coordinates: str, write: Write) -> str:
     from sympy import Add, sstr
 
-    rows, used = list[list["sympy.Expr"]](), 0
+    rows = list[list["sympy.Expr"]]()
+    used = 0
     for term in line.value.as_ordered_terms() if isinstance(line.value, Add) else [line.value]:
         length = len(sstr(term, full_prec=False))
         if not rows or used + length > WIDTH:
@@ -94,7 +97,10 @@ def _equation(line: Line, coordinates: str, write: Write) -> str:
         f'<mtd style="text-align: left"><mrow>{_terms(row, write, first=k == 0)}</mrow></mtd></mtr>'
         for k, row in enumerate(rows)
     ]
-    return f'<div class="equation"><math display="inline"><mtable>{"".join(cells)}</mtable></math></div>'
+    return (
+        '<div class="equation"><math '
+        f'display="inline"><mtable>{"".join(cells)}</mtable></math></div>'
+    )
 
 
 def _table(rows: Iterable[Iterable[str]], head: Iterable[str] = ()) -> list[str]:

@@ -94,7 +94,8 @@ def _line(line: Line, names: dict[sympy.Symbol, str], coordinates: str) -> str:
     head = f"{_left(line, coordinates)} &= "
     if len(whole) <= WIDTH or not isinstance(line.value, Add):
         return head + whole
-    rows, row = [], ""
+    rows = []
+    row = ""
     for k, term in enumerate(line.value.as_ordered_terms()):
         text = as_latex(term)
         if k:
@@ -122,7 +123,8 @@ def render_latex(document: Document) -> str:
             out.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}")
         if section.definitions:
             rows = [
-                f"${symbol_latex(notation_of(d.symbol, document.coordinates))}$ & {number_text(d.value)} & "
+                f"${symbol_latex(notation_of(d.symbol, document.coordinates))}$ & "
+                f"{number_text(d.value)} & "
                 f"{escape(d.unit)} & {escape(d.meaning)} \\\\"
                 for d in section.definitions
             ]

@@ -1,4 +1,6 @@
-"""A document as plain text that can be pasted into SymPy or NumPy, and as plain values for programs."""
+"""A document as plain text that can be pasted into SymPy or NumPy, and as plain values for
+programs.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,11 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def render_data(document: Document) -> dict[str, object]:
-    """The whole document: lists, dictionaries, strings and numbers; expressions as SymPy and Python read them.
+    """The whole document: lists, dictionaries, strings and numbers; expressions as SymPy and Python
+    read them.
 
-    ``sections`` hold ``equations`` (name, index, value, and time derivatives of the name), ``symbols`` (name, value, unit,
-    meaning, parameter) and ``rows`` of a table, each a dictionary.
+    ``sections`` hold ``equations`` (name, index, value, and time derivatives of the name),
+    ``symbols`` (name, value, unit, meaning, parameter) and ``rows`` of a table, each a dictionary.
     """
     return {
         "title": document.title,

@@ -1,7 +1,8 @@
 """From polynomials to expressions that people like to read.
 
-For cos(q1) cos(q2) − sin(q1) sin(q2) a person writes cos(q1 + q2); for sin²(q2) they leave it.  Neither form is always
-the shorter one, so each polynomial in sines and cosines is written in both and the shorter is kept.
+For cos(q1) cos(q2) − sin(q1) sin(q2) a person writes cos(q1 + q2); for sin²(q2) they leave it.
+Neither form is always the shorter one, so each polynomial in sines and cosines is written in both
+and the shorter is kept.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
 MANY = 300
 """Polynomials of more terms are left as they are: nobody reads them."""
-FACTOR_TERMS, FACTOR_DIGITS = 12, 1_000_000
-"""Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and finds nothing."""
+FACTOR_TERMS = 12
+FACTOR_DIGITS = 1_000_000
+"""Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and
+finds nothing.
+"""
 
 
 class Writer:
-    """Writes elements of a ring in SymPy's symbols of parameters (by name), and of coordinates and their rates.
+    """Writes elements of a ring in SymPy's symbols of parameters (by name), and of coordinates and
+    their rates.
 
     ``simplify``: look for the shortest form; else the plain polynomial.
     """
@@ -38,7 +43,9 @@ class Writer:
     ) -> None:
         import sympy
 
-        self.ring, self.simplify, self.S = ring, simplify, sympy
+        self.ring = ring
+        self.simplify = simplify
+        self.S = sympy
         roots = [sympy.sqrt(2), sympy.sqrt(3)]
         q, v, a = (letters[word] for word in ("q", "v", "a"))
         self._letters = [*(symbols[name] for name in ring.parameter_names), *roots, *q, *v, *a]
@@ -75,7 +82,9 @@ class Writer:
         return self.S.Rational(int(x.numerator), int(x.denominator))
 
     def _trigonometric(self, x: Mapping[tuple[int, ...], Any]) -> sympy.Expr:
-        """A polynomial in sines and cosines, by powers, Σ number · Π sinᵃ cosᵇ, or as angle sums if that is shorter."""
+        """A polynomial in sines and cosines, by powers, Σ number · Π sinᵃ cosᵇ, or as angle sums if
+        that is shorter.
+        """
         S = self.S
         terms = []
         for monomial, coefficient in x.items():
@@ -88,9 +97,8 @@ class Writer:
             return plain
 
         def length(e: sympy.Expr) -> tuple[int, int]:
-            terms = len(
-                S.Add.make_args(e)
-            )  # each of which will be multiplied by what stands in front
+            # each of which will be multiplied by what stands in front
+            terms = len(S.Add.make_args(e))
             return int(S.count_ops(e)) + terms - 1, terms
 
         return min(plain, self._angle_sums(x), key=length)
@@ -105,7 +113,8 @@ class Writer:
         terms = []
         for frequency, z in total.items():
             leading = next((n for n in frequency if n), 0)
-            if leading > 0:  # the negative ones are their conjugates
+            # the negative ones are their conjugates
+            if leading > 0:
                 angle = S.Add(*(n * a for n, a in zip(frequency, self._angles, strict=True)))
                 terms += [
                     2 * self._number(z.x) * S.cos(angle),
@@ -117,7 +126,8 @@ class Writer:
 
     def _waves(self, monomial: tuple[int, ...]) -> dict[tuple[int, ...], Any]:
         """The monomial as Σ z exp(i n·θ), by n: cos θ = (e + 1/e)/2, sin θ = −i (e − 1/e)/2."""
-        QQ, QQ_I = self.S.QQ, self.S.QQ_I
+        QQ = self.S.QQ
+        QQ_I = self.S.QQ_I
         sums = {(0,) * len(self._angles): QQ_I(1, 0)}
         for place, power in enumerate(monomial):
             k = place // 2
@@ -132,10 +142,11 @@ class Writer:
         return sums
 
     def _settled(self, x: sympy.Expr) -> sympy.Expr:
-        """Numbers in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250 cos(q2))/5000.
+        """Numbers in front of a sum moved into it: 1.08 + 0.45 cos(q2), not (5393 + 2250
+        cos(q2))/5000.
 
-        Fractions of hundreds of digits, which factoring leaves in front of sums of equally long integers, overflow in
-        print; moved in, every number is of the size that it has in the robot.
+        Fractions of hundreds of digits, which factoring leaves in front of sums of equally long
+        integers, overflow in print; moved in, every number is of the size that it has in the robot.
         """
         S = self.S
         if not x.args:

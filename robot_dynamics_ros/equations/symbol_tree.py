@@ -1,7 +1,7 @@
 """The robot as the recursions see it, with constants that are symbols of a trace.
 
-The algorithms of :mod:`robot_dynamics_ros.dynamics` run on this tree as they do on numbers; what they record in
-the graph has a leaf for every parameter.
+The algorithms of :mod:`robot_dynamics_ros.dynamics` run on this tree as they do on numbers; what
+they record in the graph has a leaf for every parameter.
 """
 
 from __future__ import annotations
@@ -35,11 +35,15 @@ from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 
 Lift = Callable[[Entry], Expr]
 Recursions: TypeAlias = dict[str, list[Expr]]
-"""Traced expressions by name, flat, on leaves ("q", i), ("v", i), ("a", i) and those of the geometry."""
+"""Traced expressions by name, flat, on leaves ("q", i), ("v", i), ("a", i) and those of the
+geometry.
+"""
 
 
 def exact_leaves(graph: Graph) -> Lift:
-    """Constants as leaves: ("exact", fraction), ("root", radicand), ("parameter", name); 0 and ±1 as constants."""
+    """Constants as leaves: ("exact", fraction), ("root", radicand), ("parameter", name); 0 and ±1
+    as constants.
+    """
 
     def lift(entry: Entry) -> Expr:
         if isinstance(entry, Parameter):
@@ -90,33 +94,41 @@ def _layout(geometry: Geometry, lift: Lift) -> Layout:
 
 
 def _decimal(x: float) -> Fraction:
-    """The shortest decimal that is ``x`` within rounding: sums along fixed joints lose their last digit."""
+    """The shortest decimal that is ``x`` within rounding: sums along fixed joints lose their last
+    digit.
+    """
     return fraction_of(float(f"{float(x):.15g}"))
 
 
 class SymbolTree(NumericTree):
-    """A :class:`NumericTree` of ``dynamics.engine`` whose constants are symbols of one graph, made by ``lift``."""
+    """A :class:`NumericTree` of ``dynamics.engine`` whose constants are symbols of one graph, made
+    by ``lift``.
+    """
 
     def __init__(self, geometry: Geometry, lift: Lift) -> None:
         super().__init__(geometry.model, _layout(geometry, lift))
         self.geometry, self.lift, self.lifted = geometry, lift, partial(_lifted, lift)
 
     def link_frame(self, link: int) -> Transform:
-        model, body = self.model, int(self.model.link_body[link])
+        body = int(self.model.link_body[link])
+        model = self.model
         R = self.lifted(exact_rotation(model.link_rotation[link]))
         p = self.lifted([_decimal(x) for x in clean_vector(model.link_position[link])])
         if body >= 0:
             N = self.layout.bodies[self.layout.body[body]].normal
-            R, p = N @ R, N @ p
+            R = N @ R
+            p = N @ p
         return Transform(Mat3.of(R.T.tolist()), Vec3.of(p.tolist()))
 
     def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:
         """In the body's symbols where the link is all that the body consists of.
 
         Raises:
-            ModelError: fixed joints join the link to others with mass, and symbols stand for what they are together.
+            ModelError: fixed joints join the link to others with mass, and symbols stand for what
+                they are together.
         """
-        model, geometry = self.model, self.geometry
+        model = self.model
+        geometry = self.geometry
         body = int(model.link_body[link])
         own = model.link(model.link_names[link]).inertia
         mass: Entry = _decimal(own.mass)
@@ -133,13 +145,20 @@ class SymbolTree(NumericTree):
             entries = [b.mass, *b.com, *b.inertia.ravel()]
             symbols = sorted({x.symbol for x in entries if isinstance(x, Parameter)})
             if model.link_names[link] == name and massive in ([], [name]):
-                mass, com, moments = b.mass, b.com, b.inertia
+                mass = b.mass
+                com = b.com
+                moments = b.inertia
             elif symbols and own.mass > 0.0:
                 raise ModelError(
-                    f"fixed joints join {', '.join(map(repr, massive))}, and the symbols {', '.join(symbols)} stand for "
-                    f"all of them together, so that the share of {model.link_names[link]!r} is not known",
+                    f"fixed joints join {', '.join(map(repr, massive))}, and the symbols "
+                    f"{', '.join(symbols)} stand for "
+                    f"all of them together, so that the share of {model.link_names[link]!r} is "
+                    "not known",
                     where=f"link {model.link_names[link]!r}",
-                    remedy="Leave numbers for the mass properties of this body, or ask about the moving joint above it.",
+                    remedy=(
+                        "Leave numbers for the mass properties of this body, or ask about the "
+                        "moving joint above it."
+                    ),
                 )
         return (
             self.lift(mass),
@@ -149,8 +168,10 @@ class SymbolTree(NumericTree):
 
 
 def trace_recursions(geometry: Geometry) -> Recursions:
-    """Run the algorithms once on symbols: energies ``K`` and ``U``; mass matrix ``M``; inverse dynamics ``tau``, the same
-    without acceleration (``bias``) and without any motion (``G``); ``coriolis`` matrix."""
+    """Run the algorithms once on symbols: energies ``K`` and ``U``; mass matrix ``M``; inverse
+    dynamics ``tau``, the same without acceleration (``bias``) and without any motion (``G``);
+    ``coriolis`` matrix.
+    """
     graph = Graph()
     tree = SymbolTree(geometry, exact_leaves(graph))
     n = geometry.model.nv

@@ -1,9 +1,11 @@
-"""Exact arithmetic for equations of motion: polynomials in sines, cosines, coordinates, rates and parameters.
+"""Exact arithmetic for equations of motion: polynomials in sines, cosines, coordinates, rates and
+parameters.
 
-Every term of the equations of motion of a tree of revolute and prismatic joints is a polynomial over the rationals in
-s_k = sin θ_k and c_k = cos θ_k, one pair for each joint angle, sliding coordinates, rates, and parameters.  With s_k²
-replaced by 1 − c_k² (and √2·√2 by 2) everywhere, each function has exactly one such polynomial: two expressions are
-equal if and only if they reduce to the same one.  So equality is decided, not tested.
+Every term of the equations of motion of a tree of revolute and prismatic joints is a polynomial
+over the rationals in s_k = sin θ_k and c_k = cos θ_k, one pair for each joint angle, sliding
+coordinates, rates, and parameters.  With s_k² replaced by 1 − c_k² (and √2·√2 by 2) everywhere,
+each function has exactly one such polynomial: two expressions are equal if and only if they reduce
+to the same one.  So equality is decided, not tested.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ class TooLargeToExpand(ModelError):
 
 
 class Angle(NamedTuple):
-    """An angle θ = multiplier · q + offset that the equations depend on, with its generators in the ring."""
+    """An angle θ = multiplier · q + offset that the equations depend on, with its generators in the
+    ring.
+    """
 
     q: int
     multiplier: Fraction
@@ -43,21 +47,25 @@ class TrigRing:
 
     Attributes:
         q, v, a: generators.
-        angles: the angles, in the order of their joints; ``angle_of`` gives each body's, or ``None``.
-        first_angle: number of the generator that is the first angle's sine; all sines and cosines follow.
+        angles: the angles, in the order of their joints; ``angle_of`` gives each body's, or
+            ``None``.
+        first_angle: number of the generator that is the first angle's sine; all sines and cosines
+            follow.
     """
 
     def __init__(self, geometry: Geometry, max_terms: int) -> None:
         from sympy import QQ
         from sympy.polys.rings import ring
 
-        self.geometry, self.max_terms = geometry, max_terms
+        self.geometry = geometry
+        self.max_terms = max_terms
         n = geometry.model.nv
         self.fraction: Callable[[Fraction], Poly] = lambda x: QQ(x.numerator, x.denominator)
+        # type → place of the angle among its coordinates
         turns = {
             JointType.REVOLUTE: 0,
             JointType.PLANAR: 2,
-        }  # type → place of the angle among its coordinates
+        }
         key_of = [
             (b.q_index + turns[b.type], b.multiplier, b.offset) if b.type in turns else None
             for b in geometry.bodies
@@ -76,13 +84,13 @@ class TrigRing:
         angle_of_key = {key: Angle(*key, next(remaining), next(remaining)) for key in keys}
         self.angles = list(angle_of_key.values())
         self.angle_of = [None if key is None else angle_of_key[key] for key in key_of]
-        self.zero, self.one = self.ring.zero, self.ring.one
-        self._relations = [
-            root**2 - k for k, root in self.roots.items()
-        ]  # a Gröbner basis: no two leading terms share a generator
+        self.zero = self.ring.zero
+        self.one = self.ring.one
+        # a Gröbner basis: no two leading terms share a generator
+        self._relations = [root**2 - k for k, root in self.roots.items()]
         self._relations += [angle.s**2 + angle.c**2 - 1 for angle in self.angles]
 
-    # -- arithmetic ----------------------------------------------------------------------------------------------
+    # -- arithmetic --------------------------------------------------------------------------------
 
     def number(self, x: Fraction) -> Poly:
         """A constant of the ring."""
@@ -107,7 +115,8 @@ class TrigRing:
 
     def _refuse(self, terms: int) -> None:
         raise TooLargeToExpand(
-            f"multiplied out, one expression takes more than {self.max_terms} terms (one product met {terms})",
+            f"multiplied out, one expression takes more than {self.max_terms} terms (one product "
+            f"met {terms})",
             where=f"robot {self.geometry.model.name!r}",
             got=terms,
         )
@@ -147,10 +156,12 @@ class TrigRing:
                 total = total + rate * v
         return total
 
-    # -- from traces ---------------------------------------------------------------------------------------------
+    # -- from traces -------------------------------------------------------------------------------
 
     def evaluate(self, outputs: Sequence[Expr]) -> list[Poly]:
-        """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them, and ("q", i) and so on."""
+        """Traced expressions as elements of the ring; leaves as :func:`exact_leaves` makes them,
+        and ("q", i) and so on.
+        """
         angles = {
             self.q[a.q] * self.fraction(a.multiplier) + self.number(a.offset): a
             for a in self.angles

@@ -26,13 +26,17 @@ Names: TypeAlias = "Mapping[str, sympy.Symbol]"
 def unexpanded_terms(
     geometry: Geometry, traced: Recursions, names: Names, letters: Mapping[str, Symbols]
 ) -> dict[str, Any]:
-    """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice become steps."""
+    """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice
+    become steps.
+    """
     import sympy
 
-    n, graph = geometry.model.nv, traced["K"][0].graph
+    n = geometry.model.nv
+    graph = traced["K"][0].graph
     tree = SymbolTree(geometry, exact_leaves(graph))
     leaves = [graph.leaf(("q", k)) for k in range(n)]
-    gamma = []  # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
+    # gamma[k][i][j]: the Coriolis matrix is linear in the velocity, unit velocities read it off
+    gamma = []
     for k in range(n):
         unit: list[Scalar] = [1.0 if j == k else 0.0 for j in range(n)]
         gamma.append(
@@ -66,7 +70,9 @@ def unexpanded_terms(
 def write_steps(
     outputs: list[Expr], letters: Mapping[str, Symbols], names: Names
 ) -> tuple[list[Step], list[sympy.Expr]]:
-    """Traced expressions as steps (symbol, expression), for values used twice, and the outputs' values."""
+    """Traced expressions as steps (symbol, expression), for values used twice, and the outputs'
+    values.
+    """
     import sympy
 
     uses = Counter(x.id for node in reachable(outputs) for x in node.operands)

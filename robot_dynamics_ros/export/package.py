@@ -1,4 +1,6 @@
-"""The entry point of code export; and how many operations a function takes: as written, after folding, after sharing."""
+"""The entry point of code export; and how many operations a function takes: as written, after
+folding, after sharing.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ LANGUAGES = ("c99", "cpp", "python")
 
 @dataclass(frozen=True, eq=False)
 class ExportedCode:
-    """Emitted ``files``: file name, with folders before it → text; ``plan``: of what was emitted."""
+    """Emitted ``files``: file name, with folders before it → text; ``plan``: of what was
+    emitted.
+    """
 
     files: Mapping[str, str]
     plan: Plan
@@ -80,19 +84,24 @@ def export_code(
 
     Args:
         functions: keys of :data:`~robot_dynamics_ros.export.plan.FUNCTIONS`, and ``"step"``.
-        language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++ header with Eigen
-            signatures; ``"python"``: one module on NumPy.
+        language: ``"c99"``: header, source, test program and CMake file; ``"cpp"``: these and a C++
+            header with Eigen signatures; ``"python"``: one module on NumPy.
         real: ``"double"`` or ``"float"`` (C and C++).
         options: those that follow, by name.
         prefix: of all names in C, and the files' name; the robot's name if not given.
-        links: links of the functions about a link (jacobian, link_pose, …); the last link if not given.
-        symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as :func:`robot_dynamics_ros.symbolic`
-            takes them; they become members of a structure that every function takes.
-        external: links on which known wrenches act; the functions then take an array of (len(external), 6).
-        motors: joint → motor; the rotors' inertia is added to all functions, and the step takes voltages there.
-        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by name; ``"rk4"`` if not given.
-        friction: joint friction in the step: ``"none"``, ``"viscous"`` (if not given), or ``"smooth"``, which adds dry
-            friction F v / √(v² + smooth_velocity²).
+        links: links of the functions about a link (jacobian, link_pose, …); the last link if not
+            given.
+        symbols: numbers to be changed at run time: parameter → name or ``"auto"``, as
+            :func:`robot_dynamics_ros.symbolic` takes them; they become members of a structure that
+            every function takes.
+        external: links on which known wrenches act; the functions then take an array of
+            (len(external), 6).
+        motors: joint → motor; the rotors' inertia is added to all functions, and the step takes
+            voltages there.
+        integrator: of the step: ``"semi_implicit_euler"`` or an explicit Runge-Kutta method by
+            name; ``"rk4"`` if not given.
+        friction: joint friction in the step: ``"none"``, ``"viscous"`` (if not given), or
+            ``"smooth"``, which adds dry friction F v / √(v² + smooth_velocity²).
         smooth_velocity: rad/s or m/s, for the dry friction of ``"smooth"``; 0.001 if not given.
         rename: joint or link → identifier, where the one made of its name clashes.
         max_operations: refuse functions that take more; 100,000 if not given.
@@ -100,7 +109,8 @@ def export_code(
     Raises:
         UnknownNameError: a function, link, joint, parameter, integrator, … that does not exist.
         ArgumentError: names that are keywords or clash.
-        ModelError: a robot without joints, a function that this robot does not have, or one that is too large.
+        ModelError: a robot without joints, a function that this robot does not have, or one that is
+            too large.
         TypeError: an option that does not exist.
 
     >>> import robot_dynamics_ros as rd
@@ -136,7 +146,7 @@ def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> s
     return export_code(model, functions, language="python", prefix="robot").report()
 
 
-# -- operation counts -------------------------------------------------------------------------------------------------
+# -- operation counts ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -144,10 +154,14 @@ class OperationCount:
     """Operations of one function."""
 
     name: str
-    written: int  # that the general algorithm performs on this robot, zeros and ones included
-    folded: int  # after constants are folded and zeros and ones have vanished
-    shared: int  # after equal expressions are computed once: what is emitted
-    kinds: dict[str, int]  # ``shared`` by kind of operation
+    # that the general algorithm performs on this robot, zeros and ones included
+    written: int
+    # after constants are folded and zeros and ones have vanished
+    folded: int
+    # after equal expressions are computed once: what is emitted
+    shared: int
+    # ``shared`` by kind of operation
+    kinds: dict[str, int]
 
 
 class _Counted:
@@ -179,11 +193,13 @@ class _Unshared(Graph):
 def count_all(plan: Plan) -> list[OperationCount]:
     counts = []
     for t in plan.traced:
-        tally, graph = [0], _Unshared()
+        tally = [0]
+        graph = _Unshared()
         inputs = {a.name: [_Counted(tally) for _ in range(a.size)] for a in t.request.inputs}
         t.request.run(NumericTree(plan.model), inputs)
         apart = trace_request(t.request, tree_of(plan.geometry, graph), graph)
-        folded, kinds = count_operations(apart.flat())["total"], count_operations(t.flat())
+        folded = count_operations(apart.flat())["total"]
+        kinds = count_operations(t.flat())
         counts.append(OperationCount(t.request.name, tally[0], folded, kinds.pop("total"), kinds))
     return counts
 

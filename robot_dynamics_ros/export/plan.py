@@ -1,8 +1,9 @@
-"""The functions to be emitted, checked and traced for one robot, independent of the language; the step that is made of them; and
-reference values.
+"""The functions to be emitted, checked and traced for one robot, independent of the language; the
+step that is made of them; and reference values.
 
-The step is stated once, as calls of functions on whole arrays and sums of arrays, which each language writes in its own words.
-What it needs beside the dynamics (rates of positions, friction, motors) is traced for the ordinary emitters.
+The step is stated once, as calls of functions on whole arrays and sums of arrays, which each
+language writes in its own words. What it needs beside the dynamics (rates of positions, friction,
+motors) is traced for the ordinary emitters.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ MAX_OPERATIONS = 100_000
 CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
 _COORDINATES = {
     JointType.PLANAR: "q: x, y (m), angle (rad); v: their rates",
-    JointType.FLOATING: "q: x, y, z (m), unit quaternion x, y, z, w; v: angular, then linear velocity in the body's axes",
+    JointType.FLOATING: (
+        "q: x, y, z (m), unit quaternion x, y, z, w; v: angular, then linear velocity in the "
+        "body's axes"
+    ),
     JointType.PRISMATIC: "m, m/s, N",
 }
 
@@ -59,7 +63,9 @@ Run: TypeAlias = Callable[[NumericTree, Inputs], Sequence[Sequence[Any]]]
 
 @dataclass(frozen=True)
 class Argument:
-    """An array of a function: name, shape (row-major; ``()`` for a number), what it is, and its unit."""
+    """An array of a function: name, shape (row-major; ``()`` for a number), what it is, and its
+    unit.
+    """
 
     name: str
     shape: Shape
@@ -90,18 +96,22 @@ FUNCTIONS: dict[str, tuple[Function, Export]] = {
     for name, entry in TABLE.items()
     for export in entry.exports
 }
-"""Everything that is traced, by name: entry of the table, and how it is exported; ``step`` and the motors' functions are written around ``forward_dynamics``."""
+"""Everything that is traced, by name: entry of the table, and how it is exported; ``step`` and the
+motors' functions are written around ``forward_dynamics``.
+"""
 
+# if nothing is named
 DEFAULT = (
     *(name for name, (_, export) in FUNCTIONS.items() if export.default),
     "step",
-)  # if nothing is named
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """One function to be exported: ``name`` without prefix; ``kind``: key of :data:`FUNCTIONS`; ``run``: what it computes, unless it is
-    made of others; ``link``: that it is about, or ""."""
+    """One function to be exported: ``name`` without prefix; ``kind``: key of :data:`FUNCTIONS`;
+    ``run``: what it computes, unless it is made of others; ``link``: that it is about, or "".
+    """
 
     name: str
     kind: str
@@ -128,7 +138,10 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """A request with its operations.  Leaves are keyed (input name, flat index) and ("parameter", name)."""
+    """A request with its operations.
+
+    Leaves are keyed (input name, flat index) and ("parameter", name).
+    """
 
     request: Request
     outputs: tuple[tuple[Expr, ...], ...]
@@ -144,7 +157,9 @@ def requests_for(
     external: Sequence[str],
     words: Mapping[str, str],
 ) -> list[Request]:
-    """Requests for functions by name, those about links once for every link; ``words``: link → identifier."""
+    """Requests for functions by name, those about links once for every link; ``words``: link →
+    identifier.
+    """
     requests: list[Request] = []
     for name in names:
         if name not in FUNCTIONS:
@@ -158,7 +173,8 @@ def requests_for(
                 options["loaded"] = tuple(model.link_index(x) for x in external)
             if link:
                 options |= {"link": model.link_index(link), "frame": "world"}
-            numbers, shapes = {**sizes(model, options), "nx": len(external)}, dict(entry.outputs)
+            numbers = {**sizes(model, options), "nx": len(external)}
+            shapes = dict(entry.outputs)
             inputs = tuple(Argument.of(w, SHAPES[w], MEANINGS[w], numbers) for w in given)
             outputs = tuple(
                 Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items()
@@ -173,7 +189,9 @@ def requests_for(
 def _on_bodies(
     tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Wrenches on bodies, flat (nb, 6), from flat wrenches on some links; see ``dynamics.external_wrenches``."""
+    """Wrenches on bodies, flat (nb, 6), from flat wrenches on some links; see
+    ``dynamics.external_wrenches``.
+    """
     rows: list[Scalar] = [0.0] * (6 * tree.model.nb)
     for k, link in enumerate(links):
         body, X = link_placement(tree, link)
@@ -207,15 +225,13 @@ def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
     try:
         results = request.run(tree, inputs)
     except ZeroDivisionError:
-        problem, remedy = (
-            "the mass matrix of this robot is singular everywhere",
-            "Give every moving link inertia.",
-        )
+        problem = "the mass matrix of this robot is singular everywhere"
+        remedy = "Give every moving link inertia."
         raise ArgumentError(problem, where=f"function {request.name}", remedy=remedy) from None
     return Traced(request, tuple(tuple(graph.lift(x) for x in flat) for flat in results))
 
 
-# -- the step ---------------------------------------------------------------------------------------------------------
+# -- the step --------------------------------------------------------------------------------------
 
 Numbers: TypeAlias = Sequence[Scalar]
 
@@ -240,7 +256,9 @@ class Advance:
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """A function made of others: what it is called with, arrays of its own, and its statements in order."""
+    """A function made of others: what it is called with, arrays of its own, and its statements in
+    order.
+    """
 
     request: Request
     own: tuple[Argument, ...]
@@ -251,13 +269,16 @@ class Composed:
 class Joints:
     """Friction and motors at the joints, and which of them float."""
 
-    viscous: Sequence[float]  # (nv) N m s/rad or N s/m
-    dry: Sequence[float]  # (nv) N m or N
-    width: float  # rad/s or m/s, over which dry friction is smoothed
-    motors: tuple[
-        tuple[str, int, DCMotor], ...
-    ]  # joint, its entry in v, motor; in joint order; commanded by voltage
-    floating: tuple[int, ...]  # first numbers in q of floating joints
+    # (nv) N m s/rad or N s/m
+    viscous: Sequence[float]
+    # (nv) N m or N
+    dry: Sequence[float]
+    # rad/s or m/s, over which dry friction is smoothed
+    width: float
+    # joint, its entry in v, motor; in joint order; commanded by voltage
+    motors: tuple[tuple[str, int, DCMotor], ...]
+    # first numbers in q of floating joints
+    floating: tuple[int, ...]
 
     def normalized(self, q: Numbers) -> list[Scalar]:
         """q with unit quaternions."""
@@ -277,11 +298,14 @@ class Joints:
     def efforts(
         self, v: Sequence[S], i: Sequence[S], command: Sequence[S]
     ) -> tuple[list[S], list[S]]:
-        """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and efforts or voltages."""
+        """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and
+        efforts or voltages.
+        """
         tau: list[Any] = list(command)
         rates: list[Any] = []
         for current, (_, k, motor) in zip(i, self.motors, strict=True):
-            voltage, ke = _clamped(command[k], motor.max_voltage), motor.emf * motor.gear_ratio
+            voltage = _clamped(command[k], motor.max_voltage)
+            ke = motor.emf * motor.gear_ratio
             if motor.inductance:
                 rates.append(
                     current_rate(
@@ -309,8 +333,12 @@ def _clamped(x: Scalar, limit: float) -> Scalar:
 
 
 def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
-    """Functions for the step alone: ``normalized`` (where joints float), ``position_rates``, ``applied_efforts``."""
-    nq, nv, nm = model.nq, model.nv, len(joints.motors)
+    """Functions for the step alone: ``normalized`` (where joints float), ``position_rates``,
+    ``applied_efforts``.
+    """
+    nq = model.nq
+    nv = model.nv
+    nm = len(joints.motors)
     sizes = {"q": nq, "unit": nq, "dq": nq, "v": nv, "command": nv, "tau": nv, "i": nm, "di": nm}
 
     def request(name: str, said: str, inputs: str, outputs: str, run: Run) -> Request:
@@ -341,15 +369,18 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
 def composed_step(
     model: RobotModel, joints: Joints, external: tuple[str, ...], integrator: str
 ) -> tuple[Composed, Composed]:
-    """``state_rates`` and ``step``; ``external``: links that carry known wrenches; ``integrator``: an explicit method, or
-    ``"semi_implicit_euler"``: v first, then q with the new v."""
-    motors, floating = joints.motors, bool(joints.floating)
+    """``state_rates`` and ``step``; ``external``: links that carry known wrenches; ``integrator``:
+    an explicit method, or ``"semi_implicit_euler"``: v first, then q with the new v.
+    """
+    motors = joints.motors
+    floating = bool(joints.floating)
     i = Argument(
         "i",
         (len(motors),),
         f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A",
     )
-    q, v = Argument("q", (model.nq,), MEANINGS["q"]), Argument("v", (model.nv,), MEANINGS["v"])
+    q = Argument("q", (model.nq,), MEANINGS["q"])
+    v = Argument("v", (model.nv,), MEANINGS["v"])
     voltages = ", ".join(f"command[{k}] of {joint}" for joint, k, _ in motors)
     said = "efforts, N m or N" + (
         f"; voltages, V, at joints with a motor: {voltages}" if motors else ""
@@ -371,11 +402,15 @@ def composed_step(
             for x in names(state)
         ]
 
-    unit, tau = Argument("unit", q.shape, ""), Argument("tau", v.shape, "")
+    unit = Argument("unit", q.shape, "")
+    tau = Argument("tau", v.shape, "")
     position_rates = Call("position_rates", ("q", "v"), ("dq",))
     said = f"Rates of the state, with {joints.words} at the joints."
     if motors:
-        said += "  The rate of a current is zero where the motor has no inductance: its current follows at once."
+        said += (
+            "  The rate of a current is zero where the motor has no inductance: its current "
+            "follows at once."
+        )
     state_rates = Composed(
         Request("state_rates", "state_rates", said, (*state, *held), rates()),
         (*([unit] if floating else []), tau),
@@ -408,16 +443,21 @@ def composed_step(
         statements += advanced("", tableau.b.tolist())
     if floating:
         statements.append(Call("normalized", ("q",), ("q",)))
-    said = f"The state h seconds later under a constant command: {integrator}.  No joint limits, no contacts."
+    said = (
+        f"The state h seconds later under a constant command: {integrator}.  No joint limits, no "
+        "contacts."
+    )
     step = Request("step", "step", said, (*state, *held, Argument("h", (), "s")), state)
     return state_rates, Composed(step, tuple(own), tuple(statements))
 
 
-# -- the plan ----------------------------------------------------------------------------------------------------------
+# -- the plan --------------------------------------------------------------------------------------
 
 
 class ExportOptions(TypedDict, total=False):
-    """Keywords of :func:`~robot_dynamics_ros.export.package.export_code`, which describes them, for all languages."""
+    """Keywords of :func:`~robot_dynamics_ros.export.package.export_code`, which describes them, for
+    all languages.
+    """
 
     prefix: str | None
     links: Iterable[str] | None
@@ -435,15 +475,24 @@ class ExportOptions(TypedDict, total=False):
 class Plan:
     """Everything an emitter needs."""
 
-    model: RobotModel  # rotors of given motors included
-    prefix: str  # in front of every name that is emitted
-    traced: tuple[Traced, ...]  # functions, in order
-    joint_words: tuple[tuple[str, str], ...]  # (name, identifier) of all joints with coordinates
-    stepping: tuple[Traced, ...]  # functions for the step alone, in order
-    composed: tuple[Composed, ...]  # the step and the rates of the state, if they are emitted
-    joints: Joints  # friction and motors in the step, floating joints
-    external: tuple[str, ...]  # links that carry known wrenches
-    geometry: Geometry  # with symbols for parameters
+    # rotors of given motors included
+    model: RobotModel
+    # in front of every name that is emitted
+    prefix: str
+    # functions, in order
+    traced: tuple[Traced, ...]
+    # (name, identifier) of all joints with coordinates
+    joint_words: tuple[tuple[str, str], ...]
+    # functions for the step alone, in order
+    stepping: tuple[Traced, ...]
+    # the step and the rates of the state, if they are emitted
+    composed: tuple[Composed, ...]
+    # friction and motors in the step, floating joints
+    joints: Joints
+    # links that carry known wrenches
+    external: tuple[str, ...]
+    # with symbols for parameters
+    geometry: Geometry
 
     @property
     def parameters(self) -> list[Definition]:
@@ -462,12 +511,16 @@ class Plan:
 
 
 def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOptions) -> Plan:
-    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code`, also for the errors."""
+    """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code`, also for the
+    errors.
+    """
     for name in options.keys() - ExportOptions.__annotations__.keys():
         raise TypeError(f"export_code() got an unexpected keyword argument {name!r}")
-    integrator, friction = options.get("integrator", "rk4"), options.get("friction", "viscous")
+    integrator = options.get("integrator", "rk4")
+    friction = options.get("friction", "viscous")
     smooth_velocity = options.get("smooth_velocity", 1e-3)
-    motors, links = options.get("motors"), options.get("links")
+    motors = options.get("motors")
+    links = options.get("links")
     for kind, word, known in (
         ("integrator", integrator, INTEGRATORS),
         ("friction", friction, FRICTIONS),
@@ -475,7 +528,8 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
         check_name(kind, word, known)
     if not smooth_velocity > 0.0:
         raise ArgumentError("must be positive", where="smooth_velocity", got=smooth_velocity)
-    prefix, words = _prefix(model, options.get("prefix")), dict(options.get("rename") or {})
+    prefix = _prefix(model, options.get("prefix"))
+    words = dict(options.get("rename") or {})
     for name in words:
         if name not in model.joint_names and name not in model.link_names:
             raise UnknownNameError(
@@ -489,10 +543,8 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
             names.insert(0, "forward_dynamics")
     if motors:
         model = add_rotors(model, motors)
-    geometry, loaded = (
-        Geometry(model, options.get("symbols")),
-        tuple(dict.fromkeys(options.get("external", ()))),
-    )
+    geometry = Geometry(model, options.get("symbols"))
+    loaded = tuple(dict.fromkeys(options.get("external", ())))
     joint_words = tuple(
         (name, words.get(name) or identifier_of(name)) for name in model.joint_names
     )
@@ -506,7 +558,10 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
         size = estimated_operations(model, FUNCTIONS[kind][0].name)
         if size > limit:
             problem = f"{kind} would take about {size} operations written out, more than {limit}"
-            remedy = "Leave that function out, lock joints (model.lock), or raise max_operations (--max-operations)."
+            remedy = (
+                "Leave that function out, lock joints (model.lock), or raise max_operations "
+                "(--max-operations)."
+            )
             raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
     graph = Graph()
     tree = tree_of(geometry, graph)
@@ -540,10 +595,15 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
 
 
 def head_lines(plan: Plan) -> list[str]:
-    """Lines at the top of an emitted file, for its reader: conventions, and where each joint's coordinates are."""
-    model, lines = plan.model, list[str]()
+    """Lines at the top of an emitted file, for its reader: conventions, and where each joint's
+    coordinates are.
+    """
+    model = plan.model
+    lines = list[str]()
     for name in model.joint_names:
-        q, v, kind = model.q_slice(name), model.v_slice(name), model.joint(name).type
+        q = model.q_slice(name)
+        v = model.v_slice(name)
+        kind = model.joint(name).type
         places = (
             f"q[{q.start}], v[{v.start}]"
             if kind.nv == 1
@@ -555,15 +615,18 @@ def head_lines(plan: Plan) -> list[str]:
     for name in model.moving_joint_names:
         if name not in model.joint_names and (mimic := model.joint(name).mimic) is not None:
             lines.append(
-                f"{name} follows {mimic.joint}: {mimic.multiplier:g} times its position plus {mimic.offset:g}"
+                f"{name} follows {mimic.joint}: {mimic.multiplier:g} times its position plus "
+                f"{mimic.offset:g}"
             )
     g = ", ".join(f"{x:g}" for x in model.gravity)
     return [
         f"Rigid-body dynamics of the robot {model.name}.",
         "",
-        f"SI units, radians.  Gravity ({g}) m/s2 in the world frame.  Root link: {model.root_link}.",
+        f"SI units, radians.  Gravity ({g}) m/s2 in the world frame.  Root link: "
+        f"{model.root_link}.",
         "Matrices are stored by rows.  Spatial vectors are [angular; linear] and [moment; force].",
-        "Rotor inertia is part of the mass matrix; joint friction acts in the simulation step alone.",
+        "Rotor inertia is part of the mass matrix; joint friction acts in the simulation step "
+        "alone.",
         "",
         "Coordinates:",
         *(f"  {line}" for line in lines),
@@ -587,7 +650,9 @@ def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
 
 
 def _prefix(model: RobotModel, prefix: str | None) -> str:
-    """The prefix, checked; one made of the robot's name gets out of the way of words that are taken."""
+    """The prefix, checked; one made of the robot's name gets out of the way of words that are
+    taken.
+    """
     if prefix is None:
         prefix = identifier_of(model.name).lower()
         if not prefix:
@@ -628,17 +693,22 @@ def _check_names(
     check_identifiers(functions)
 
 
-# -- reference values -------------------------------------------------------------------------------------------------
-# No trace, no compiler and no linear-algebra library takes part, so that the values do not depend on what is installed.
+# -- reference values ------------------------------------------------------------------------------
+# No trace, no compiler and no linear-algebra library takes part, so that the values do not depend
+# on what is installed.
 # Only the tolerances ask for the condition of the mass matrix.
 
-COUNT = 3  # states
-STEP = 1e-4  # s
+# states
+COUNT = 3
+# s
+STEP = 1e-4
 
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs of one call, by name, and its flat outputs in order; ``loss`` as :func:`loss_of_digits` says."""
+    """Inputs of one call, by name, and its flat outputs in order; ``loss`` as
+    :func:`loss_of_digits` says.
+    """
 
     inputs: dict[str, list[float]]
     outputs: list[list[float]]
@@ -646,15 +716,17 @@ class Case:
 
 
 def loss_of_digits(model: RobotModel, q: list[float]) -> float:
-    """How many times larger errors are after a division by the mass matrix: its condition over 100, at least 1, as a power of ten,
-    so that it does not depend on what is installed."""
+    """How many times larger errors are after a division by the mass matrix: its condition over 100,
+    at least 1, as a power of ten, so that it does not depend on what is installed.
+    """
     condition = float(np.linalg.cond(mass_matrix(model, np.array(q))))
     return 10.0 ** max(0, math.ceil(math.log10(condition) - 2.0))
 
 
 def cases_of(plan: Plan, request: Request) -> list[Case]:
     """A few calls of one function: what the algorithms give, run as written, on plain floats."""
-    draw, tree = random.Random(request.name), NumericTree(plan.model)
+    draw = random.Random(request.name)
+    tree = NumericTree(plan.model)
     functions = {x.request.name: x for x in plan.emitted}
     cases = []
     for _ in range(COUNT):
@@ -677,7 +749,9 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
 def _run(
     functions: Mapping[str, Traced | Composed], name: str, tree: NumericTree, inputs: Inputs
 ) -> Sequence[Sequence[float]]:
-    """The results of one of the functions: those of its algorithm, or its statements one after the other, entry by entry."""
+    """The results of one of the functions: those of its algorithm, or its statements one after the
+    other, entry by entry.
+    """
     function = functions[name]
     if isinstance(function, Traced):
         return function.request.run(tree, inputs)

@@ -1,4 +1,6 @@
-"""The functions of a robot on PyTorch tensors and on arrays of any library that follows the array-API standard."""
+"""The functions of a robot on PyTorch tensors and on arrays of any library that follows the
+array-API standard.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,10 @@ def _namespace(arguments: Sequence[object], name: str) -> ModuleType:
             f"expected arrays of one library, got {kinds}",
             where=f"array: {name}",
             got=kinds,
-            remedy="Pass PyTorch tensors, or arrays of a library that follows the array-API standard (NumPy 2, CuPy, JAX).",
+            remedy=(
+                "Pass PyTorch tensors, or arrays of a library that follows the array-API "
+                "standard (NumPy 2, CuPy, JAX)."
+            ),
         )
     return libraries[0]
 
@@ -89,7 +94,8 @@ def _bind(code: CodeType, xp: ModuleType) -> Callable[..., tuple[Tensor, ...]]:
     """The traced function on one library's operations; constants stay Python numbers."""
 
     def on_arrays(word: str) -> Callable[[Tensor | float], Tensor | float]:
-        array, number = getattr(xp, word), getattr(math, word)
+        array = getattr(xp, word)
+        number = getattr(math, word)
         return lambda x: array(x) if _is_array(x) else number(x)
 
     def extremum(word: str) -> Callable[[Tensor | float, Tensor | float], Tensor]:

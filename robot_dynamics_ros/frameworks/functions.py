@@ -27,12 +27,13 @@ FrameworkFunction: TypeAlias = Callable[..., Any]
 
 
 class FrameworkFunctions(Mapping[str, FrameworkFunction]):
-    """All functions of one robot in one framework: ``f.forward_dynamics(q, v, tau)`` or ``f["forward_dynamics"]``.
+    """All functions of one robot in one framework: ``f.forward_dynamics(q, v, tau)`` or
+    ``f["forward_dynamics"]``.
 
     A function takes its inputs in the order of the registry, or by name, then options by keyword
-    (``f.jacobian(q, link="tool0")``).  ``external`` (..., nb, 6) is a wrench [moment; force] for each moving body, about
-    the origin and in the axes of its link; ``base`` (..., 2, 6) is velocity and acceleration of the root.  Leading
-    dimensions are a batch.  Several outputs come as a tuple.
+    (``f.jacobian(q, link="tool0")``).  ``external`` (..., nb, 6) is a wrench [moment; force] for
+    each moving body, about the origin and in the axes of its link; ``base`` (..., 2, 6) is velocity
+    and acceleration of the root.  Leading dimensions are a batch.  Several outputs come as a tuple.
 
     Everything is made on first use and kept; it may be used from several threads.
     """
@@ -44,7 +45,8 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
         make: Callable[[RobotModel, Request], FrameworkFunction],
     ) -> None:
         self.model = model
-        self._framework, self._make = framework, make
+        self._framework = framework
+        self._make = make
         self._made: dict[Request, FrameworkFunction] = {}
         self._bound: dict[str, FrameworkFunction] = {}
         self._lock = threading.RLock()
@@ -94,9 +96,8 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
             )
         values_by_name = dict(zip(words, arguments, strict=False))
         for word in words:
-            if word in keywords and not isinstance(
-                keywords[word], (str, int)
-            ):  # else a choice: axes="child"
+            # else a choice: axes="child"
+            if word in keywords and not isinstance(keywords[word], (str, int)):
                 if word in values_by_name:
                     raise ArgumentError(
                         f"the input {word!r} is given twice",
@@ -130,21 +131,26 @@ class FrameworkFunctions(Mapping[str, FrameworkFunction]):
                     f"expected shape (..., {', '.join(map(str, shape))}), got {got}",
                     where=f"{where}: {word}",
                     got=got,
-                    remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
+                    remedy=(
+                        "The last dimensions are the robot's; any dimensions before them are a "
+                        "batch of states."
+                    ),
                 )
             values.append(value)
         return self.made(request)(*values)
 
 
 def jax_functions(model: RobotModel) -> FrameworkFunctions:
-    """All functions of the registry on JAX arrays: pure, so ``jit``, ``vmap``, ``grad``, ``jacfwd``, ``scan`` apply.
+    """All functions of the registry on JAX arrays: pure, so ``jit``, ``vmap``, ``grad``,
+    ``jacfwd``, ``scan`` apply.
 
-    They compute in the type of their arguments: float32, or float64 where JAX's option ``jax_enable_x64`` is on.  They contain
-    no callbacks, so they run where JAX runs.  Numbers are not checked: NaN goes through, and a quaternion must be of
-    unit length.  See :class:`FrameworkFunctions` for how they are called.
+    They compute in the type of their arguments: float32, or float64 where JAX's option
+    ``jax_enable_x64`` is on.  They contain no callbacks, so they run where JAX runs.  Numbers are
+    not checked: NaN goes through, and a quaternion must be of unit length.  See
+    :class:`FrameworkFunctions` for how they are called.
 
-    Small functions are written out for the robot.  For large robots the dynamics are scans over the levels of the tree,
-    so that compiling takes as long for fifty joints as for ten.
+    Small functions are written out for the robot.  For large robots the dynamics are scans over the
+    levels of the tree, so that compiling takes as long for fifty joints as for ten.
 
     Raises:
         BackendError: JAX is not installed.
@@ -156,11 +162,13 @@ def jax_functions(model: RobotModel) -> FrameworkFunctions:
 
 
 def array_functions(model: RobotModel) -> FrameworkFunctions:
-    """All functions of the registry on PyTorch tensors, or on arrays of any library of the array-API standard.
+    """All functions of the registry on PyTorch tensors, or on arrays of any library of the
+    array-API standard.
 
-    The library is that of the arguments; results are of its type, on the same device, in the arguments' precision, and
-    can be differentiated where the library can (PyTorch's autograd).  Every operation works on a whole batch, so
-    batches should be large.  See :class:`FrameworkFunctions`.
+    The library is that of the arguments; results are of its type, on the same device, in the
+    arguments' precision, and can be differentiated where the library can (PyTorch's autograd).
+    Every operation works on a whole batch, so batches should be large.  See
+    :class:`FrameworkFunctions`.
     """
     return FrameworkFunctions(model, "array", array_forms.make_function)
 
@@ -168,10 +176,11 @@ def array_functions(model: RobotModel) -> FrameworkFunctions:
 def casadi_function(
     model: RobotModel, name: str, *, external: bool = False, base: bool = False, **options: object
 ) -> casadi.Function:
-    """A function of the registry as a ``casadi.Function`` of SX, with inputs and outputs named as there.
+    """A function of the registry as a ``casadi.Function`` of SX, with inputs and outputs named as
+    there.
 
-    Vectors are columns; ``external`` is (nb, 6), ``base`` (2, 6).  CasADi differentiates it, generates C of it, and takes
-    it into SX and MX graphs.
+    Vectors are columns; ``external`` is (nb, 6), ``base`` (2, 6).  CasADi differentiates it,
+    generates C of it, and takes it into SX and MX graphs.
 
     Args:
         name: of the function.
@@ -182,7 +191,8 @@ def casadi_function(
     Raises:
         BackendError: CasADi is not installed.
         UnknownNameError: no such function, link or frame.
-        ArgumentError: an option is missing, or not one of this function; the robot is too large for it.
+        ArgumentError: an option is missing, or not one of this function; the robot is too large for
+            it.
     """
     ca = optional_package(
         "casadi", "functions in CasADi need", "casadi", "'robot_dynamics_ros[casadi]'"
@@ -190,9 +200,8 @@ def casadi_function(
     present = [word for word, is_input in (("external", external), ("base", base)) if is_input]
     request = make_request(model, name, options, present, where="casadi")
     trace = traced(model, request, where="casadi")
-    symbols = [
-        ca.SX.sym(word, *shape) for word, shape in request.inputs
-    ]  # of matrices: a wrench a row
+    # of matrices: a wrench a row
+    symbols = [ca.SX.sym(word, *shape) for word, shape in request.inputs]
     xp = SimpleNamespace(sin=ca.sin, cos=ca.cos, sqrt=ca.sqrt, minimum=ca.fmin, maximum=ca.fmax)
     elements = [
         ca.horzsplit(ca.vec(x.T).T) if prod(s) else []
@@ -203,7 +212,8 @@ def casadi_function(
     for (_, shape), flat in zip(request.outputs, trace.by_output(values), strict=True):
         column = ca.vertcat(*(ca.SX(x) for x in flat))
         rows, columns = (*shape, 1, 1)[:2] if len(shape) < 3 else (shape[0], len(flat) // shape[0])
-        results.append(ca.reshape(column, columns, rows).T)  # CasADi keeps columns together
+        # CasADi keeps columns together
+        results.append(ca.reshape(column, columns, rows).T)
     return ca.Function(
         request.name,
         symbols,

@@ -1,4 +1,6 @@
-"""The functions of a robot in JAX: ``jit``, ``vmap``, ``grad``, ``jacfwd``; on processors and accelerators."""
+"""The functions of a robot in JAX: ``jit``, ``vmap``, ``grad``, ``jacfwd``; on processors and
+accelerators.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,17 @@ Flat = Callable[..., Sequence[Any]]
 
 
 def form_of(model: RobotModel, request: Request) -> str:
-    """How a function is handed to XLA: ``"straight"``, written out; ``"levels"``, scans over the levels of the tree; or
-    ``"derived"``, from another function, by differentiation or a factorization."""
+    """How a function is handed to XLA: ``"straight"``, written out; ``"levels"``, scans over the
+    levels of the tree; or ``"derived"``, from another function, by differentiation or a
+    factorization.
+    """
     size = estimated_operations(model, request.name)
     # some derived forms are for coordinates whose rates are the velocities
     can_derive = model.nq == model.nv or request.name not in ("coriolis_matrix", "linearization")
     if request.name in _DERIVED and can_derive and size > DERIVED_FROM.get(request.name, STRAIGHT):
         return "derived"
-    pairs = TABLE[request.name].per_pair > 0  # of joints and their ancestors
+    # of joints and their ancestors
+    pairs = TABLE[request.name].per_pair > 0
     if size > STRAIGHT and not pairs and supported(model, request.name, request.options):
         return "levels"
     return "straight"
@@ -45,7 +50,8 @@ def form_of(model: RobotModel, request: Request) -> str:
 def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Array]:
     """A function of arrays, which may have batch dimensions in front; several outputs make a tuple.
 
-    ``form``: if not that of :func:`form_of`.  Raises :class:`ArgumentError` where it would be too large for XLA.
+    ``form``: if not that of :func:`form_of`.  Raises :class:`ArgumentError` where it would be too
+        large for XLA.
     """
     form = form or form_of(model, request)
     flat: Flat
@@ -83,7 +89,9 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
 
 
 def _float_type(arguments: Sequence[Array]) -> np.dtype[np.floating]:
-    """The widest floating type among arrays; JAX's own where there are only numbers and integers."""
+    """The widest floating type among arrays; JAX's own where there are only numbers and
+    integers.
+    """
     dtype = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
     return dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
 
@@ -92,7 +100,8 @@ def _straight(model: RobotModel, request: Request) -> Flat:
     trace = traced(model, request, where="jax", largest=LARGEST)
 
     def flat(*inputs: Array) -> list[Array]:
-        dtype, batch = inputs[0].dtype, inputs[0].shape[:-1]
+        dtype = inputs[0].dtype
+        batch = inputs[0].shape[:-1]
         values = run_on_arrays(trace.all_outputs(), lambda key: inputs[key[0]][..., key[1]], dtype)
         return [
             join(part, batch, dtype)
@@ -115,7 +124,8 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
     def derivative(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
         inverse = _plain(model, request, "inverse_dynamics")
         solve = _plain(model, request, "mass_matrix_solve")
-        a = run(*rows)  # fixed in what follows: its own tangent is what is looked for
+        # fixed in what follows: its own tangent is what is looked for
+        a = run(*rows)
 
         def efforts(q_: Array, v_: Array, *more: Array) -> Array:
             shaped = [
@@ -131,13 +141,14 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
     return lambda *rows: (run(*rows),)
 
 
-# -- functions made of others ---------------------------------------------------------------------------------------------
+# -- functions made of others ----------------------------------------------------------------------
 
 
 def _plain(
     model: RobotModel, request: Request, name: str, *, short: bool = False
 ) -> Callable[..., Array]:
-    """Another function of the robot, with external wrenches and a moving base where this one has them.
+    """Another function of the robot, with external wrenches and a moving base where this one has
+    them.
 
     ``short``: as scans where possible, of which whole Jacobians compile several times as fast.
     """
@@ -154,7 +165,8 @@ def _per_state(function: Callable[..., Array]) -> Flat:
     """A function of one state on flat batches."""
 
     def flat(*inputs: Array) -> Sequence[Array]:
-        batch, run = inputs[0].shape[:-1], function
+        batch = inputs[0].shape[:-1]
+        run = function
         for _ in batch:
             run = jax.vmap(run)
         return [y.reshape(*batch, -1) for y in run(*inputs)]
@@ -172,8 +184,11 @@ def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
     def moved(q: Array, delta: Array) -> Array:
         new = q.at[q_of].add(delta[v_of])
         for first, v in free:
-            p, u, w = q[first : first + 3], q[first + 3 : first + 6], q[first + 6]
-            turn, shift = delta[v : v + 3], delta[v + 3 : v + 6]
+            p = q[first : first + 3]
+            u = q[first + 3 : first + 6]
+            w = q[first + 6]
+            turn = delta[v : v + 3]
+            shift = delta[v + 3 : v + 6]
             new = new.at[first : first + 3].set(
                 p + shift + 2.0 * jnp.cross(u, jnp.cross(u, shift) + w * shift)
             )
@@ -197,7 +212,8 @@ def _mass_matrix(model: RobotModel, request: Request) -> Flat:
 
 
 def _inverse_dynamics_derivatives(model: RobotModel, request: Request) -> Flat:
-    inverse, moved = _plain(model, request, "inverse_dynamics", short=True), _tangent(model)
+    inverse = _plain(model, request, "inverse_dynamics", short=True)
+    moved = _tangent(model)
 
     def one(q: Array, v: Array, a: Array, *external: Array) -> tuple[Array, ...]:
         wrenches = [x.reshape(-1, 6) for x in external]
@@ -209,8 +225,11 @@ def _inverse_dynamics_derivatives(model: RobotModel, request: Request) -> Flat:
 
 
 def _factors(M: Array) -> tuple[Array, Array]:
-    """M = Lᵀ D L with L unit lower triangular, from the Cholesky factor of the matrix in reverse order."""
-    upper = jnp.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1]  # M = upper upperᵀ
+    """M = Lᵀ D L with L unit lower triangular, from the Cholesky factor of the matrix in reverse
+    order.
+    """
+    # M = upper upperᵀ
+    upper = jnp.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1]
     root = jnp.diagonal(upper)
     return (upper / root).T, root * root
 
@@ -233,7 +252,8 @@ def _solve(M: Array, b: Array) -> Array:
 
 def _coriolis_forces(model: RobotModel, request: Request) -> Flat:
     """Bias forces less those at rest."""
-    bias, gravity = _plain(model, request, "bias_forces"), _plain(model, request, "gravity_forces")
+    bias = _plain(model, request, "bias_forces")
+    gravity = _plain(model, request, "gravity_forces")
     return lambda q, v: (bias(q, v) - gravity(q),)
 
 
@@ -250,7 +270,9 @@ def _coriolis_matrix(model: RobotModel, request: Request) -> Flat:
 
 
 def _linearization(model: RobotModel, request: Request) -> Flat:
-    """A = [0 1; −M⁻¹ ∂τ/∂q  −M⁻¹ ∂τ/∂v] and B = [0; M⁻¹], for coordinates whose rates are the velocities."""
+    """A = [0 1; −M⁻¹ ∂τ/∂q  −M⁻¹ ∂τ/∂v] and B = [0; M⁻¹], for coordinates whose rates are the
+    velocities.
+    """
     forward = _plain(model, request, "forward_dynamics")
     inverse_dynamics = _plain(model, request, "inverse_dynamics", short=True)
     mass_matrix = _plain(model, request, "mass_matrix")
@@ -263,7 +285,8 @@ def _linearization(model: RobotModel, request: Request) -> Flat:
         by_q, by_v = jax.jacfwd(
             lambda x, y: inverse_dynamics(x, y, a, *wrenches) + loss * y, (0, 1)
         )(q, v)
-        nothing, unit = jnp.zeros_like(by_q), jnp.eye(model.nv, dtype=q.dtype)
+        nothing = jnp.zeros_like(by_q)
+        unit = jnp.eye(model.nv, dtype=q.dtype)
         lower = _solve(mass_matrix(q), jnp.concatenate([-by_q, -by_v, unit], axis=1))
         A = jnp.block([[nothing, unit], [lower[:, : 2 * model.nv]]])
         return A.reshape(-1), jnp.concatenate([nothing, lower[:, 2 * model.nv :]]).reshape(-1)
@@ -286,4 +309,6 @@ _DERIVED: dict[str, Callable[[RobotModel, Request], Flat]] = {
 DERIVED_FROM = dict.fromkeys(
     ("coriolis_matrix", "inverse_dynamics_derivatives", "linearization"), 1_500
 )
-"""Estimated operations from which the derived form compiles faster, where that is earlier than for other functions."""
+"""Estimated operations from which the derived form compiles faster, where that is earlier than for
+other functions.
+"""

@@ -1,7 +1,9 @@
-"""Loops over a robot's tree as scans over its levels: all bodies at one distance from the root at once.
+"""Loops over a robot's tree as scans over its levels: all bodies at one distance from the root at
+once.
 
-The algorithms recorded as loops (:mod:`robot_dynamics_ros.dynamics.engine.loops`) are run by :func:`jax.lax.scan`, so what
-XLA compiles does not grow with the number of bodies, and the steps are as many as the tree is deep.
+The algorithms recorded as loops (:mod:`robot_dynamics_ros.dynamics.engine.loops`) are run by
+:func:`jax.lax.scan`, so what XLA compiles does not grow with the number of bodies, and the steps
+are as many as the tree is deep.
 """
 
 from __future__ import annotations
@@ -22,24 +24,32 @@ from robot_dynamics_ros.dynamics.engine.loops import record_loops
 from robot_dynamics_ros.dynamics.engine.registry import Options
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-PARENT, Q, V, CLASS, ROW = 0, 1, 2, 3, 5
+PARENT = 0
+Q = 1
+V = 2
+CLASS = 3
+ROW = 5
 
 GROUP = 16
-"""Results that are joined by one selection: each operand costs one more comparison for each result."""
+"""Results that are joined by one selection: each operand costs one more comparison for each result.
+"""
 
 
 def run_on_arrays(
     outputs: Sequence[Expr], leaf: Callable[[Key], Any], dtype: DTypeLike
 ) -> list[Array]:
-    """Traced expressions on arrays of one type, broadcast against constants; ``leaf``: the value of a leaf's key."""
+    """Traced expressions on arrays of one type, broadcast against constants; ``leaf``: the value of
+    a leaf's key.
+    """
     return evaluate(outputs, leaf, jnp, lambda value: np.asarray(value, dtype)[()])
 
 
 def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> Array:
     """Arrays of shape ``batch`` side by side: shape (\\*batch, number of values).
 
-    By selection, element by element, rather than by concatenation: XLA on a processor makes one loop of the former; it
-    evaluates the operands of the latter apart from each other, with all that they share once more.
+    By selection, element by element, rather than by concatenation: XLA on a processor makes one
+    loop of the former; it evaluates the operands of the latter apart from each other, with all that
+    they share once more.
     """
     if not values:
         return jnp.zeros((*batch, 0), dtype)
@@ -51,7 +61,8 @@ def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> A
         joined = jnp.zeros(shape, dtype)
         for k, value in enumerate(group):
             joined = jnp.where(place == k, jnp.asarray(value, dtype)[..., None], joined)
-        if len(values) > GROUP:  # the product keeps XLA from looking through the groups
+        # the product keeps XLA from looking through the groups
+        if len(values) > GROUP:
             joined = jnp.matmul(
                 joined, np.eye(len(group), dtype=dtype), precision=lax.Precision.HIGHEST
             )
@@ -60,7 +71,8 @@ def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> A
 
 
 class _Levels:
-    """Bodies by their distance from the root, filled up to one width with copies of a level's first body.
+    """Bodies by their distance from the root, filled up to one width with copies of a level's first
+    body.
 
     Attributes:
         body: (levels, width) body at each slot.
@@ -73,7 +85,8 @@ class _Levels:
         depth: list[int] = []
         for parent in parents:
             depth.append(0 if parent == root else depth[parent] + 1)
-        self.level, self.slot = np.array(depth), np.zeros(len(depth), dtype=int)
+        self.level = np.array(depth)
+        self.slot = np.zeros(len(depth), dtype=int)
         members = [np.flatnonzero(self.level == d) for d in range(max(depth) + 1)]
         for level in members:
             self.slot[level] = np.arange(len(level))
@@ -89,13 +102,17 @@ class _Levels:
 
     @property
     def gathers(self) -> np.ndarray:
-        """(levels, width, width): entry [d, p, c] is 1 where the body in slot c hands on to slot p above."""
+        """(levels, width, width): entry [d, p, c] is 1 where the body in slot c hands on to slot p
+        above.
+        """
         to = self.slot_of_parent[:, None, :] == np.arange(self.width)[:, None]
         return (to & self.real[:, None, :]).astype(float)
 
 
 def levels_function(model: RobotModel, name: str, options: Options) -> Callable[..., list[Array]]:
-    """A function of arrays (\\*batch, size), an input each, of one batch, that returns a list of such arrays."""
+    """A function of arrays (\\*batch, size), an input each, of one batch, that returns a list of
+    such arrays.
+    """
     shapes, program = record_loops(model, name, options, alike=True)
     levels = _Levels(program.ints[:, PARENT].tolist(), program.root)
     sizes = [int(np.prod(shape)) for _, shape in shapes.outputs]
@@ -132,14 +149,18 @@ class _Run:
         inputs: Sequence[Array],
         sizes: Sequence[int],
     ) -> None:
-        self.program, self.levels = program, levels
-        self.dtype, self.batch = inputs[0].dtype, tuple(inputs[0].shape[:-1])
+        self.program = program
+        self.levels = levels
+        self.dtype = inputs[0].dtype
+        self.batch = tuple(inputs[0].shape[:-1])
         self.arguments = [*inputs, *(jnp.zeros((*self.batch, size), self.dtype) for size in sizes)]
         self.records: dict[int, Array] = {}
         self.root: dict[int, Array] = {}
 
     def memory(self, entries: Sequence[int], rows: np.ndarray) -> Array:
-        """(levels, \\*batch, width, entries) of bodies, by number (levels, width); the root comes after the last one."""
+        """(levels, \\*batch, width, entries) of bodies, by number (levels, width); the root comes
+        after the last one.
+        """
         zero = jnp.zeros(self.batch, self.dtype)
         bodies = jnp.stack([self.records[k] for k in entries], axis=-1)
         root = jnp.stack([self.root.get(k, zero) for k in entries], axis=-1)
@@ -172,7 +193,9 @@ class _Run:
             self.arguments[store.location[1]] = value
 
     def bodies(self, section: ir.BodyLoop) -> None:
-        """One pass over the bodies: a scan for each stretch of levels with free joints, and for each without."""
+        """One pass over the bodies: a scan for each stretch of levels with free joints, and for
+        each without.
+        """
         loop = _Loop(self, section)
         carry = loop.start()
         results: list[Array] = []
@@ -193,13 +216,15 @@ class _Loop:
     """A pass over the bodies: what it reads, hands on and writes.
 
     Attributes:
-        carried: entries that a step hands to the next one: outward those of the parent, inward sums for the parent.
+        carried: entries that a step hands to the next one: outward those of the parent, inward sums
+            for the parent.
         written: locations of the body at hand that get values, in the order of a step's result.
         loaded: locations that a step reads, beside what is handed to it.
     """
 
     def __init__(self, run: _Run, section: ir.BodyLoop) -> None:
-        self.run, self.inward = run, section.inward
+        self.run = run
+        self.inward = section.inward
         if any(block.loops for block in section.blocks.values()):
             raise NotImplementedError("loops over ancestors")
         self.stores = {c: block.stores for c, block in section.blocks.items()}
@@ -250,9 +275,13 @@ class _Loop:
         )
 
     def gather(self, level_numbers: np.ndarray) -> dict[str, Array]:
-        """All that some levels read: arrays (levels, ...); :attr:`places` tells where in it the entries of records are."""
-        run, levels = self.run, self.run.levels
-        ints, program = run.program.ints, run.program
+        """All that some levels read: arrays (levels, ...); :attr:`places` tells where in it the
+        entries of records are.
+        """
+        levels = self.run.levels
+        run = self.run
+        ints = run.program.ints
+        program = run.program
         body = levels.body[level_numbers]
         above = np.minimum(ints[body, PARENT], program.n)
         read: dict[str, Array] = {
@@ -275,7 +304,8 @@ class _Loop:
             self.places |= {("record", k, who): (who, c) for c, k in enumerate(entries)}
 
         def take(source: Array, index: np.ndarray) -> Array:
-            return jnp.moveaxis(source[..., index], -2, 0)  # (levels, *batch, width)
+            # (levels, *batch, width)
+            return jnp.moveaxis(source[..., index], -2, 0)
 
         for location in self.loaded:
             kind = location[0]
@@ -347,12 +377,14 @@ class _Loop:
         return written[..., np.array(columns, dtype=int)], written
 
     def keep(self, written: Array, carry: Array) -> None:
-        """Store what all levels wrote, (levels, \\*batch, width, entries), and what the first one hands to the root."""
-        run, levels = self.run, self.run.levels
+        """Store what all levels wrote, (levels, \\*batch, width, entries), and what the first one
+        hands to the root.
+        """
+        levels = self.run.levels
+        run = self.run
         ints = run.program.ints
-        by_body = jnp.moveaxis(written, 0, -3)[
-            ..., levels.level, levels.slot, :
-        ]  # (*batch, n, entries)
+        # (*batch, n, entries)
+        by_body = jnp.moveaxis(written, 0, -3)[..., levels.level, levels.slot, :]
         if self.inward:
             for c, k in enumerate(self.carried):
                 run.root[k] = run.root.get(k, jnp.zeros(run.batch, run.dtype)) + carry[..., 0, c]

@@ -1,4 +1,6 @@
-"""One function of the registry, traced for one robot, for a framework that brings its own arrays or symbols."""
+"""One function of the registry, traced for one robot, for a framework that brings its own arrays or
+symbols.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ FRAMES = ("world", "link")
 
 @dataclass(frozen=True)
 class Request:
-    """A function with its options, links by number, checked; inputs and outputs that are there, (name, shape)."""
+    """A function with its options, links by number, checked; inputs and outputs that are there,
+    (name, shape).
+    """
 
     name: str
     options: Options
@@ -38,11 +42,14 @@ def make_request(
     *,
     where: str,
 ) -> Request:
-    """Check a function's name and options, links by name or number; ``present``: optional inputs that are given."""
+    """Check a function's name and options, links by name or number; ``present``: optional inputs
+    that are given.
+    """
     check_name("function", name, TABLE, where=where)
     entry = TABLE[name]
     chosen: dict[str, Any] = dict(options)
-    if name == "joint_wrenches" and "joints_of" not in chosen:  # as the public function takes them
+    # as the public function takes them
+    if name == "joint_wrenches" and "joints_of" not in chosen:
         links = chosen_links(model, chosen.pop("joints", None))
         axes = chosen.pop("expressed_in", "child"), chosen.pop("reduced_at", "joint")
         settings, numbers = axes_and_point(model, *axes)
@@ -84,7 +91,8 @@ def traced(model: RobotModel, request: Request, *, where: str, largest: int = LA
     """The request's operations; leaves are keyed (input number, flat index).
 
     Raises:
-        ArgumentError: too many of them for this robot, an option is missing, or the function divides by a constant zero.
+        ArgumentError: too many of them for this robot, an option is missing, or the function
+            divides by a constant zero.
     """
     size = estimated_operations(model, request.name)
     if size <= LARGEST:
@@ -93,7 +101,8 @@ def traced(model: RobotModel, request: Request, *, where: str, largest: int = LA
         if size <= largest:
             return result
     raise ArgumentError(
-        f"{request.name} is not available for {model.name!r}: written out it would take some {size} operations",
+        f"{request.name} is not available for {model.name!r}: written out it would take some "
+        f"{size} operations",
         where=where,
         got=request.name,
         remedy="Use the function of the same name of robot_dynamics_ros itself, on NumPy arrays.",

@@ -1,4 +1,6 @@
-"""Joint friction that a controller compensates: viscous, Coulomb and Stribeck, smooth at zero speed; offsets."""
+"""Joint friction that a controller compensates: viscous, Coulomb and Stribeck, smooth at zero
+speed; offsets.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,15 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Friction:
-    """F(v) = viscous·v + [coulomb + (breakaway − coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
+    """F(v) = viscous·v + [coulomb + (breakaway −
+    coulomb)·exp(−(v/stribeck_speed)²)]·tanh(v/smoothing) + offset.
 
-    Beside it, where a motor turns with a joint and its neighbours, what the joint feels of this motor.  Stated in
-    :func:`~robot_dynamics_ros.friction.law.joint_friction` and ``coupled_friction``.  F is the motor effort that keeps the joint
-    at speed v; friction itself acts with −F on the joint.  The step at zero speed is replaced by a slope over ``smoothing``, so
-    that the compensation does not chatter.  F must stay below the true friction at all speeds, otherwise it drives the joint;
-    ``scaled`` makes it smaller.
+    Beside it, where a motor turns with a joint and its neighbours, what the joint feels of this
+    motor.  Stated in :func:`~robot_dynamics_ros.friction.law.joint_friction` and
+    ``coupled_friction``.  F is the motor effort that keeps the joint at speed v; friction itself
+    acts with −F on the joint.  The step at zero speed is replaced by a slope over ``smoothing``, so
+    that the compensation does not chatter.  F must stay below the true friction at all speeds,
+    otherwise it drives the joint; ``scaled`` makes it smaller.
 
     Attributes:
         viscous: (n,) N m s/rad or N s/m.
@@ -32,9 +36,10 @@ class Friction:
         stribeck_speed: (n,) rad/s or m/s, over which the breakaway friction decays.
         smoothing: (n,) rad/s or m/s.
         offset: (n,) constant effort, N m or N, or ``None``.
-        coupling: (5, n) parameters of :data:`~robot_dynamics_ros.friction.law.COUPLING`, or ``None``.
-        trust: share that a controller with ``robustness`` believes at the start, 0 to 1, near 1 for friction that was measured
-            on this robot; motion corrects it.
+        coupling: (5, n) parameters of :data:`~robot_dynamics_ros.friction.law.COUPLING`, or
+            ``None``.
+        trust: share that a controller with ``robustness`` believes at the start, 0 to 1, near 1 for
+            friction that was measured on this robot; motion corrects it.
         rows: (11, n) all parameters in the order of :mod:`~robot_dynamics_ros.friction.law`.
 
     Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), section 2.
@@ -53,7 +58,8 @@ class Friction:
     def __post_init__(self) -> None:
         expect(0.0 <= self.trust <= 1.0, "a number from 0 to 1", self.trust, "friction trust")
         offset = np.zeros_like(self.viscous) if self.offset is None else self.offset
-        rise, coupling = self.breakaway - self.coulomb, self.coupling
+        rise = self.breakaway - self.coulomb
+        coupling = self.coupling
         own = np.stack(
             [self.viscous, self.coulomb, rise, self.stribeck_speed, self.smoothing, offset]
         )
@@ -76,16 +82,17 @@ class Friction:
         coupling: Sequence[Mapping[str, float]] | None = None,
         trust: float = 0.0,
     ) -> Friction:
-        """Friction of a model: the URDF's ``<dynamics damping friction>`` and ``<coupling>``, or what is given instead.
+        """Friction of a model: the URDF's ``<dynamics damping friction>`` and ``<coupling>``, or
+        what is given instead.
 
         Args:
-            coupling: for each joint, numbers by the names of :data:`~robot_dynamics_ros.friction.law.COUPLING`; other names
-                are passed over.
+            coupling: for each joint, numbers by the names of
+                :data:`~robot_dynamics_ros.friction.law.COUPLING`; other names are passed over.
 
         Raises:
-            ArgumentError: a value negative or not finite, of the wrong length, a breakaway below the Coulomb friction,
-                or a speed that is not positive; a coupling of another number of joints, or with negative friction; a trust
-                that is not from 0 to 1.
+            ArgumentError: a value negative or not finite, of the wrong length, a breakaway below
+                the Coulomb friction, or a speed that is not positive; a coupling of another number
+                of joints, or with negative friction; a trust that is not from 0 to 1.
         """
         n = model.nv
         c = model.friction if coulomb is None else per_joint(coulomb, n, "friction coulomb")
@@ -146,8 +153,9 @@ def _uncoupled(n: int) -> Array:
 
 
 def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
-    """(5, n) coupling of joints, or ``None`` if no joint has any; ArgumentError: another number of joints, not finite,
-    or negative friction."""
+    """(5, n) coupling of joints, or ``None`` if no joint has any; ArgumentError: another number of
+    joints, not finite, or negative friction.
+    """
     out = _uncoupled(n)
     expect(
         len(joints) in (0, n),

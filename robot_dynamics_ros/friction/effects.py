@@ -1,11 +1,13 @@
 """The form of a joint's friction beyond its speed: chosen effects, load, and presliding.
 
-The direction of friction is tanh(v/w), or, where gears wind up before they slide, the state of presliding friction
+The direction of friction is tanh(v/w), or, where gears wind up before they slide, the state of
+presliding friction
 
     dd/dq = (1 − d sign v) / x₀,
 
-which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*, 1968); or the mean of two such
-states, over a short way and a long one (Al-Bender, Lampaert and Swevers, *The generalized Maxwell-slip model*, IEEE TAC 50, 2005).
+which depends on the way gone since the last reversal, not on time (Dahl, *A solid friction model*,
+1968); or the mean of two such states, over a short way and a long one (Al-Bender, Lampaert and
+Swevers, *The generalized Maxwell-slip model*, IEEE TAC 50, 2005).
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from robot_dynamics_ros.friction.law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_ROUNDING = 1e-10  # of a state's largest moment or force; a smaller moment is zero
+# of a state's largest moment or force; a smaller moment is zero
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +33,13 @@ class JointEffects:
 
     Attributes:
         smoothing: w, rad/s or m/s, over which the step of Coulomb friction at rest is smoothed.
-        presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the direction is a
-            function of speed.
-        presliding_ratio: r; 1: all friction builds up over x₀; otherwise one half over x₀/√r, the other over x₀ √r.
+        presliding: x₀, rad or m, the way over which friction builds up after a reversal; 0: the
+            direction is a function of speed.
+        presliding_ratio: r; 1: all friction builds up over x₀; otherwise one half over x₀/√r, the
+            other over x₀ √r.
         effects: names out of :data:`~robot_dynamics_ros.friction.law.EFFECTS`.
-        numbers: those of the effects, e.g. ``"stribeck_speed"``; what is not given is the effect's own.
+        numbers: those of the effects, e.g. ``"stribeck_speed"``; what is not given is the effect's
+            own.
     """
 
     smoothing: float
@@ -80,19 +85,22 @@ class JointEffects:
 
 
 def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
-    """Efforts of joints without friction and rotors, and moments across their axes, as far as the effects need them.
+    """Efforts of joints without friction and rotors, and moments across their axes, as far as the
+    effects need them.
 
     Args:
         effects: names out of :data:`~robot_dynamics_ros.friction.law.EFFECTS`.
         q, v, a: (..., nv).
 
     Returns:
-        (..., nv, 3): the effort, N m or N, and the moments that the parent link exerts about two directions across the
-        joint's axis, N m.  Both directions are fixed in the parent link: the first is x, y or z of its frame, the one
-        nearest to a right angle with the axis, made perpendicular to it; axis, first and second are right-handed.  What
-        no effect needs is zero, and so are moments within rounding.
+        (..., nv, 3): the effort, N m or N, and the moments that the parent link exerts about two
+        directions across the joint's axis, N m.  Both directions are fixed in the parent link: the
+        first is x, y or z of its frame, the one nearest to a right angle with the axis, made
+        perpendicular to it; axis, first and second are right-handed.  What no effect needs is zero,
+        and so are moments within rounding.
     """
-    names, out = set(effects), np.zeros((*v.shape, 3))
+    names = set(effects)
+    out = np.zeros((*v.shape, 3))
     if names & {"load", "gain"}:
         out[..., 0] = inverse_dynamics(model, q, v, a) - model.rotor_effort(a)
     if "crosstalk" in names:
@@ -117,12 +125,15 @@ def _across(model: RobotModel) -> Array:
 
 
 def presliding(q: Array, way: Array, start: Array) -> Array:
-    """(n, k) states of presliding friction along positions (n,) in order of time, over ways (k,) x₀, rad or m, from
-    states ``start`` (k,) on."""
-    n, k = len(q), len(way)
+    """(n, k) states of presliding friction along positions (n,) in order of time, over ways (k,)
+    x₀, rad or m, from states ``start`` (k,) on.
+    """
+    n = len(q)
+    k = len(way)
     out = np.empty((n, k))
     step = np.sign(np.diff(q))
-    for i in np.flatnonzero(step == 0.0):  # a pause changes nothing: no reversal there
+    # a pause changes nothing: no reversal there
+    for i in np.flatnonzero(step == 0.0):
         step[i] = step[i - 1] if i else 0.0
     turns = np.flatnonzero(np.diff(step) != 0.0) + 1
     ends = [0, *turns.tolist(), n - 1]
@@ -140,8 +151,11 @@ def presliding(q: Array, way: Array, start: Array) -> Array:
 def direction(
     effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()
 ) -> Array:
-    """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any order if there are no
-    ``parts``: stretches in order of time, along which presliding is followed.  Elsewhere all is a function of speed."""
+    """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any
+    order if there are no
+    ``parts``: stretches in order of time, along which presliding is followed.  Elsewhere all is a
+        function of speed.
+    """
     width = np.array([e.smoothing for e in effects])
     out = np.tanh(np.asarray(v) / width)
     for j, e in enumerate(effects):

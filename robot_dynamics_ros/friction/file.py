@@ -1,12 +1,14 @@
 """Joint friction beside the URDF: what ``<dynamics damping friction>`` cannot hold, in a JSON file.
 
-``{"trust": …, "joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed": …, "smoothing": …,
-"presliding": …, "presliding_ratio": …, "sigmoid_width": …, "sigmoid_shift": …, "offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
-:class:`~robot_dynamics_ros.friction.effects.JointEffects`; what a joint leaves out is the URDF's, and ``trust`` is 0 (see
-:class:`~robot_dynamics_ros.friction.compensation.Friction`).  Identification
-writes such a file; controllers compensate the part that is a function of speeds (coupled motors' too), and the offset; the
-simulator has viscous and dry friction, coupled motors' too; ``wrenches`` takes all of it, along the motion.  Crosstalk
-(``crosstalk1``, ``crosstalk2``) is an error of torque sensors: neither controllers nor the simulator have it.
+``{"trust": …, "joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed":
+…, "smoothing": …, "presliding": …, "presliding_ratio": …, "sigmoid_width": …, "sigmoid_shift": …,
+"offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
+:class:`~robot_dynamics_ros.friction.effects.JointEffects`; what a joint leaves out is the URDF's,
+and ``trust`` is 0 (see :class:`~robot_dynamics_ros.friction.compensation.Friction`).
+Identification writes such a file; controllers compensate the part that is a function of speeds
+(coupled motors' too), and the offset; the simulator has viscous and dry friction, coupled motors'
+too; ``wrenches`` takes all of it, along the motion.  Crosstalk (``crosstalk1``, ``crosstalk2``) is
+an error of torque sensors: neither controllers nor the simulator have it.
 """
 
 from __future__ import annotations
@@ -30,9 +32,16 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
 
 _NUMBERS = (
-    "viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing", "presliding", "presliding_ratio", "offset",
+    "viscous",
+    "coulomb",
+    "breakaway",
+    "stribeck_speed",
+    "smoothing",
+    "presliding",
+    "presliding_ratio",
+    "offset",
     "rotor_inertia",
-)  # fmt: skip
+)
 _AT_LEAST = {"presliding_ratio": 1.0}
 
 
@@ -43,8 +52,9 @@ def _parameters() -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class FrictionFile:
-    """Friction of a robot's joints as a file has it: name → numbers, and ``"effects"`` → parameter → number; how
-    far it is trusted; ``source`` for messages."""
+    """Friction of a robot's joints as a file has it: name → numbers, and ``"effects"`` → parameter
+    → number; how far it is trusted; ``source`` for messages.
+    """
 
     joints: Mapping[str, Mapping[str, Any]]
     trust: float = 0.0
@@ -52,8 +62,10 @@ class FrictionFile:
 
     @classmethod
     def read(cls, path: str | Path, model: RobotModel) -> FrictionFile:
-        """Read a file; ArgumentError: unreadable, not of this form, or a number that is not finite or has an impossible
-        sign; UnknownNameError: a joint that the robot does not have, or an unknown entry."""
+        """Read a file; ArgumentError: unreadable, not of this form, or a number that is not finite
+        or has an impossible sign; UnknownNameError: a joint that the robot does not have, or an
+        unknown entry.
+        """
         try:
             document = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
             rows = {name: dict(row) for name, row in document["joints"].items()}
@@ -102,11 +114,11 @@ class FrictionFile:
         )
 
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
-        """The friction that controllers compensate and the simulator has: the part that is a function of speeds; and
-        the offset.
+        """The friction that controllers compensate and the simulator has: the part that is a
+        function of speeds; and the offset.
 
-        A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out, after the words
-        ``who``.  ArgumentError: a breakaway below the Coulomb friction.
+        A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out,
+        after the words ``who``.  ArgumentError: a breakaway below the Coulomb friction.
         """
         compensated = ("rise", "rotor", *COUPLING[3:])
         out: dict[str, list[str]] = {}
@@ -120,7 +132,9 @@ class FrictionFile:
         return self._of_speeds(model)
 
     def _coupling(self, model: RobotModel) -> list[dict[str, Any]]:
-        """Numbers of each joint, motors that turn with two joints among them: the model's, unless the file has some."""
+        """Numbers of each joint, motors that turn with two joints among them: the model's, unless
+        the file has some.
+        """
         rows = [self.joints.get(name, {}) for name in model.joint_names]
         numbers = [{**row, **row.get("effects", {})} for row in rows]
         if any(row.get(name) for row in numbers for name in COUPLING[3:]):
@@ -128,8 +142,11 @@ class FrictionFile:
         return [dict(zip(COUPLING, column, strict=False)) for column in model.coupling.T.tolist()]
 
     def _of_speeds(self, model: RobotModel) -> Friction:
-        """The part that is a function of speeds, and the offset; what the file leaves out is the model's, or usual."""
-        n, rows = model.nv, [self.joints.get(name, {}) for name in model.joint_names]
+        """The part that is a function of speeds, and the offset; what the file leaves out is the
+        model's, or usual.
+        """
+        n = model.nv
+        rows = [self.joints.get(name, {}) for name in model.joint_names]
         usual: dict[str, Any] = {
             "viscous": model.damping,
             "coulomb": model.friction,
@@ -148,10 +165,15 @@ class FrictionFile:
     def efforts(
         self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()
     ) -> Array:
-        """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n, nv), N m or N;
+        """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n,
+        nv), N m or N;
         ``parts``: stretches in order of time, along which presliding is followed."""
-        friction, out = self._of_speeds(model), np.zeros(v.shape)
-        effect_of, forms, values, couplings = _parameters(), [], [], self._coupling(model)
+        friction = self._of_speeds(model)
+        out = np.zeros(v.shape)
+        effect_of = _parameters()
+        forms = []
+        values = []
+        couplings = self._coupling(model)
         for j, name in enumerate(model.joint_names):
             motor = couplings[j]
             row = {**self.joints.get(name, {}), **{n: motor[n] for n in COUPLING[:3] if n in motor}}
@@ -167,7 +189,8 @@ class FrictionFile:
             values.append(x)
             effects = tuple(dict.fromkeys(effect_of[key] for key, value in x.items() if value))
             numbers = {**row, "stribeck_speed": float(friction.stribeck_speed[j])}
-            way, ratio = float(row.get("presliding", 0.0)), float(row.get("presliding_ratio", 1.0))
+            way = float(row.get("presliding", 0.0))
+            ratio = float(row.get("presliding_ratio", 1.0))
             forms.append(JointEffects(float(friction.smoothing[j]), way, effects, numbers, ratio))
         d = direction(tuple(forms), q, v, parts)
         load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)

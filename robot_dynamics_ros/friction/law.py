@@ -1,19 +1,26 @@
-"""Friction of one joint: every law that compensation, simulation, rollouts, identification and exported code share.
+"""Friction of one joint: every law that compensation, simulation, rollouts, identification and
+exported code share.
 
     F(v) = d v + [F_c + (F_s − F_c) exp(−|v/v_s|^δ)] · direction(v) + offset
 
-is stated on single numbers.  The same functions run on floats, on arrays, on symbols that are traced, and are read as routines.
-What friction depends on besides speed is a table of effects, :data:`EFFECTS`, each linear in its parameters:
+is stated on single numbers.  The same functions run on floats, on arrays, on symbols that are
+traced, and are read as routines. What friction depends on besides speed is a table of effects,
+:data:`EFFECTS`, each linear in its parameters:
 
-    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) + offset + Σ_k [ A_k sin kq + B_k cos kq ]
-        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + G τ_rigid + C_1 m_1 + C_2 m_2,   d: direction, between −1 and 1
+    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) +
+    offset + Σ_k [ A_k sin kq + B_k cos kq ]
+        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + G τ_rigid + C_1 m_1 + C_2 m_2,   d:
+        direction, between −1 and 1
 
-The direction is tanh(v/w) or a state of presliding friction (:mod:`~robot_dynamics_ros.friction.effects`).  m_1 and m_2 are the
-moments across the joint's axis: a torque sensor in the joint reads a share of them (crosstalk).  G is the error of the joint's
+The direction is tanh(v/w) or a state of presliding friction
+(:mod:`~robot_dynamics_ros.friction.effects`).  m_1 and m_2 are the moments across the joint's axis:
+a torque sensor in the joint reads a share of them (crosstalk).  G is the error of the joint's
 torque constant, compared with those of the others.
 
-Sources: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994) (Stribeck); Hamon, Gautier, Garrec and Janot,
-IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019 (sigmoid).
+Sources: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994) (Stribeck); Hamon,
+    Gautier, Garrec and Janot,
+IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019
+(sigmoid).
 """
 
 from __future__ import annotations
@@ -62,39 +69,49 @@ def dry_friction(v: S, coulomb: Scalar, rise: Scalar, speed: Scalar, exponent: S
 
 
 def joint_friction(v: S, f: Vector) -> S:
-    """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of :data:`VISCOUS` … :data:`OFFSET`."""
+    """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of
+    :data:`VISCOUS` … :data:`OFFSET`.
+    """
     size = dry_friction(v, f[COULOMB], f[RISE], f[STRIBECK_SPEED], 2.0)
     return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[OFFSET]
 
 
 def motor_speed(own: S, before: S, after: S, share_before: Scalar, share_after: Scalar) -> S:
-    """Speed of a motor that turns with a joint and with shares of its neighbours; accelerations alike."""
+    """Speed of a motor that turns with a joint and with shares of its neighbours; accelerations
+    alike.
+    """
     return own + share_before * before + share_after * after
 
 
 def coupled_friction(v: S, before: S, after: S, f: Vector) -> S:
-    """D u + C tanh(u/w), N m or N: what a joint of speed v feels of a motor of speed u that turns with the joints
-    ``before`` and ``after``, too; the parameters :data:`COUPLING` follow those of :func:`joint_friction`."""
+    """D u + C tanh(u/w), N m or N: what a joint of speed v feels of a motor of speed u that turns
+    with the joints ``before`` and ``after``, too; the parameters :data:`COUPLING` follow those of
+    :func:`joint_friction`.
+    """
     n = OFFSET + 1
     u = motor_speed(v, before, after, f[n], f[n + 1])
     return f[n + 4] * u + f[n + 3] * tanh(u / f[n + 2])
 
 
 def secant_slope(v: S, viscous: Scalar, coulomb: Scalar, width: Scalar) -> S:
-    """F(v)/v = d + F_c/√(v² + w²): finite at rest, so that an Euler step can be linearly implicit in friction."""
+    """F(v)/v = d + F_c/√(v² + w²): finite at rest, so that an Euler step can be linearly implicit
+    in friction.
+    """
     return viscous + coulomb / sqrt(v * v + width * width)
 
 
-# -- effects, as identification has them -----------------------------------------------------------------------------
+# -- effects, as identification has them -----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class JointMotion:
-    """States (...) of one joint: position, velocity, acceleration; direction of friction, between −1 and 1.
+    """States (...) of one joint: position, velocity, acceleration; direction of friction, between
+    −1 and 1.
 
     Attributes:
         load: (..., 3) effort without friction and the moments across the axis, N m or N.
-        beside: (..., 2, 2) velocity and acceleration of the joint before and of the one after, zero where there is none.
+        beside: (..., 2, 2) velocity and acceleration of the joint before and of the one after, zero
+            where there is none.
     """
 
     q: Array
@@ -132,10 +149,13 @@ class Effect:
 
     Attributes:
         columns: parameter → its regressor column, (...).
-        numbers: what the columns depend on nonlinearly, name → value unless known; ``signed`` ones may be negative.
-        trials: of a joint's smoothing and largest speed, rad/s or m/s: the numbers that identification tries.
-        needs: without what the effect cannot be recognized: ``"coulomb"``: Coulomb friction is identified; ``"far"``: the joint
-            turns by a radian; ``"moments"``: there are some across its axis; ``"rotors"``: rotor inertia is not identified anyway.
+        numbers: what the columns depend on nonlinearly, name → value unless known; ``signed`` ones
+            may be negative.
+        trials: of a joint's smoothing and largest speed, rad/s or m/s: the numbers that
+            identification tries.
+        needs: without what the effect cannot be recognized: ``"coulomb"``: Coulomb friction is
+            identified; ``"far"``: the joint turns by a radian; ``"moments"``: there are some across
+            its axis; ``"rotors"``: rotor inertia is not identified anyway.
         not_negative: whether the parameters are at least zero.
         at_most: the largest size of a parameter.
         after: the effect without which this one is not tried.
@@ -156,7 +176,8 @@ class Effect:
 
 
 def _stribeck_speeds(smoothing: float, fastest: float) -> Iterable[Numbers]:
-    low, high = 2.0 * smoothing, 0.5 * fastest
+    low = 2.0 * smoothing
+    high = 0.5 * fastest
     return [
         {"stribeck_speed": float(x)}
         for x in (np.geomspace(low, high, 14) if high > 1.5 * low else ())
@@ -179,7 +200,9 @@ def _waves(k: int) -> dict[str, Column]:
 
 def _of_motor(x: JointMotion, n: Numbers) -> Array:
     """(..., 2) velocity and acceleration of the motor of a coupled joint, at the joint."""
-    own, before, after = np.stack([x.v, x.a], axis=-1), x.beside[..., 0, :], x.beside[..., 1, :]
+    own = np.stack([x.v, x.a], axis=-1)
+    before = x.beside[..., 0, :]
+    after = x.beside[..., 1, :]
     return motor_speed(own, before, after, n["coupled_before"], n["coupled_after"])
 
 
@@ -199,7 +222,8 @@ EFFECTS: dict[str, Effect] = {
         not_negative=True,
         text="Stribeck speed {stribeck_speed:.3g}",
     ),
-    # a part of dry friction has a step of its own at rest; the column vanishes while the joint slides
+    # a part of dry friction has a step of its own at rest; the column vanishes while the joint
+    # slides
     "step": Effect(
         {"step": lambda x, n: np.tanh(x.v / n["step_width"]) - x.d},
         {"step_width": 0.02},
@@ -209,7 +233,8 @@ EFFECTS: dict[str, Effect] = {
         text="a part of the step over {step_width:.3g}",
     ),
     "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, needs="coulomb"),
-    # grease is thinner at speed; the column vanishes near the mean speed, so that viscous friction alone stays about right
+    # grease is thinner at speed; the column vanishes near the mean speed, so that viscous friction
+    # alone stays about right
     "quadratic": Effect(
         {"quadratic": lambda x, n: x.v * (np.abs(x.v) - n["quadratic_speed"])},
         {"quadratic_speed": 1.0},
@@ -236,10 +261,12 @@ EFFECTS: dict[str, Effect] = {
         _sigmoids,
         signed=("sigmoid_shift",),
         not_negative=True,
-        automatic=False,  # it can take the place of Stribeck friction, which controllers can compensate
+        # it can take the place of Stribeck friction, which controllers can compensate
+        automatic=False,
         text="sigmoid over {sigmoid_width:.3g}, shifted by {sigmoid_shift:.3g}",
     ),
-    # a motor that two joints share by their gears turns with a sum of their speeds, and acts on both
+    # a motor that two joints share by their gears turns with a sum of their speeds, and acts on
+    # both
     "coupled": Effect(
         {
             "coupled_coulomb": lambda x, n: np.tanh(
@@ -253,7 +280,10 @@ EFFECTS: dict[str, Effect] = {
         needs="coulomb",
         signed=("coupled_before", "coupled_after"),
         not_negative=True,
-        text="motor turns with {coupled_before:+g} of the joint before, {coupled_after:+g} of the one after",
+        text=(
+            "motor turns with {coupled_before:+g} of the joint before, {coupled_after:+g} of the "
+            "one after"
+        ),
     ),
     "rotor": Effect({"rotor": lambda x, _: x.a}, needs="rotors", not_negative=True),
     # a torque constant that is wrong by more than a fifth is no error of calibration
@@ -265,4 +295,6 @@ EFFECTS: dict[str, Effect] = {
         at_most=0.2,
     ),
 }
-"""Effects of a joint, by name; an entry more is one that identification tries, friction files hold and ``wrenches`` computes."""
+"""Effects of a joint, by name; an entry more is one that identification tries, friction files hold
+and ``wrenches`` computes.
+"""

@@ -1,4 +1,6 @@
-"""Identification: from recorded motion to inertias that can exist, to friction, and to their confidence intervals."""
+"""Identification: from recorded motion to inertias that can exist, to friction, and to their
+confidence intervals.
+"""
 
 from robot_dynamics_ros.identification.comparison import (
     Comparison,

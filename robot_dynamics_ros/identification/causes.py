@@ -1,9 +1,11 @@
-"""Faults of a recording, or of the model that it is compared with: the cause that explains efforts best.
+"""Faults of a recording, or of the model that it is compared with: the cause that explains efforts
+best.
 
-Each hypothesis changes the recording or the model: two columns exchanged, a sign, gravity, zeros of the joints, lengths of
-links.  With each, bodies, rotors and friction are estimated near the prior, friction that brakes only.  Hypotheses are
-compared by the profile of their likelihood, penalized by the distance from the prior.  Successive rows count for one in
-every ``_APART`` seconds.
+Each hypothesis changes the recording or the model: two columns exchanged, a sign, gravity, zeros of
+the joints, lengths of
+links.  With each, bodies, rotors and friction are estimated near the prior, friction that brakes
+only.  Hypotheses are compared by the profile of their likelihood, penalized by the distance from
+the prior.  Successive rows count for one in every ``_APART`` seconds.
 
 Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
 """
@@ -28,14 +30,24 @@ from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistake
 from robot_dynamics_ros.workers import Tell, silent
 
 _ROWS = 400
-_WINDOW = 0.12  # s, of the polynomials that motion and efforts are smoothed by at least
-_APART = 0.15  # s between rows that tell something new
-_FLOOR = 0.004  # of a joint's efforts: no model is better
-_WEAK = 3.0  # times what the model expects: efforts beyond that tell nothing about how far parameters may be from it
-_FAR = 0.3  # of a joint's usual efforts, that a parameter may well explain beyond the prior
-_CLEAR = 12.0  # logarithm of the likelihood ratio from which a hypothesis is believed
-_UNUSUAL = 3.0  # of the same, of causes that are as likely; and less if friction drives
-_BETTER = 0.02  # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
+# s, of the polynomials that motion and efforts are smoothed by at least
+_WINDOW = 0.12
+# s between rows that tell something new
+_APART = 0.15
+# of a joint's efforts: no model is better
+_FLOOR = 0.004
+# times what the model expects: efforts beyond that tell nothing about how far parameters may be
+# from it
+_WEAK = 3.0
+# of a joint's usual efforts, that a parameter may well explain beyond the prior
+_FAR = 0.3
+# logarithm of the likelihood ratio from which a hypothesis is believed
+_CLEAR = 12.0
+# of the same, of causes that are as likely; and less if friction drives
+_UNUSUAL = 3.0
+# of the logarithm of a joint's misfit, on average, that a hypothesis must explain
+_BETTER = 0.02
+# scales of one joint's efforts that are tried, and of all
 _TIMES = (
     0.1,
     0.3,
@@ -45,50 +57,77 @@ _TIMES = (
     100.0,
     300.0,
     1e3,
-)  # scales of one joint's efforts that are tried, and of all
+)
 _TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
-_LIGHTER = 0.7  # logarithm of the factor by which all bodies may well be lighter
-_NAMED = 0.012  # s: less delay is usual
-_STRETCH, _LASTS = 0.6, 1.0  # s, over which misfits are averaged, and that they last at least,
-_LARGE, _LASTS_LARGE = 0.7, 0.5  # share of the usual efforts, and s, where they are large
-_USUAL_ROWS = 2.0  # times the median misfit: a fit without the others shows which stretches differ
-_DIFFERS, _PUSH = 5.0, 0.25  # times the usual misfit, share of the usual efforts
+# logarithm of the factor by which all bodies may well be lighter
+_LIGHTER = 0.7
+# s: less delay is usual
+_NAMED = 0.012
+# s, over which misfits are averaged, and that they last at least,
+_STRETCH = 0.6
+_LASTS = 1.0
+# share of the usual efforts, and s, where they are large
+_LARGE = 0.7
+_LASTS_LARGE = 0.5
+# times the median misfit: a fit without the others shows which stretches differ
+_USUAL_ROWS = 2.0
+# times the usual misfit, share of the usual efforts
+_DIFFERS = 5.0
+_PUSH = 0.25
 _STEPS = 4
-_FEWEST = 50  # rows
-_STICKS = 0.02  # of its fastest speed: a joint that is slower may stick
+# rows
+_FEWEST = 50
+# of its fastest speed: a joint that is slower may stick
+_STICKS = 0.02
+# shares of a joint's fastest speed, over which dry friction changes
 _FRICTION_STEPS = (
     0.005,
     0.05,
     0.2,
-)  # shares of a joint's fastest speed, over which dry friction changes
-_DELAYS, _DELAY = np.arange(-0.2, 0.41, 0.04), 2e-3  # s, tried and how fine
-_ZERO, _ZERO_FAR = 0.02, 0.2  # rad or m: errors of zeros that are named, and usual ones
-_LENGTH, _LENGTH_FAR = 0.05, 0.3  # share: named and usual
-_SHORTEST, _LONGEST = -0.65, 1.0  # share: believed
+)
+# s, tried and how fine
+_DELAYS = np.arange(-0.2, 0.41, 0.04)
+_DELAY = 2e-3
+# rad or m: errors of zeros that are named, and usual ones
+_ZERO = 0.02
+_ZERO_FAR = 0.2
+# share: named and usual
+_LENGTH = 0.05
+_LENGTH_FAR = 0.3
+# share: believed
+_SHORTEST = -0.65
+_LONGEST = 1.0
 _TILT = math.radians(4.0)
-_CHANGES = np.linspace(0.15, 0.85, 15)  # shares of a recording after which a load may change
+# shares of a recording after which a load may change
+_CHANGES = np.linspace(0.15, 0.85, 15)
 # share of the robot's mass: loads that are named, and usual ones; m, their lever
-_LOAD, _LOAD_FAR, _REACH = 0.01, 0.1, 0.2
-# of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no gravity
-_PACES, _PACE, _PACE_NAMED = np.geomspace(0.09, 3.0, 10), 0.01, 1.35
-_EXPLAINS, _TURNS_EXPLAIN = (
-    1.5,
-    2.0,
-)  # times less must remain of some joint's efforts; in revolutions
+_LOAD = 0.01
+_LOAD_FAR = 0.1
+_REACH = 0.2
+# of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no
+# gravity
+_PACES = np.geomspace(0.09, 3.0, 10)
+_PACE = 0.01
+_PACE_NAMED = 1.35
+# times less must remain of some joint's efforts; in revolutions
+_EXPLAINS = 1.5
+_TURNS_EXPLAIN = 2.0
 _LOAD_CLEAR = 10.0 * _CLEAR
-# share of its efforts that the true cause does not leave of each joint that it concerns, or of most if of all
+# share of its efforts that the true cause does not leave of each joint that it concerns, or of most
+# if of all
 _UNCLEAR = 0.25
-_REMAINS, _UNKNOWN = (
-    0.4,
-    0.7,
-)  # share of a joint's efforts that is worth a remark beside a cause, and without one
+# share of a joint's efforts that is worth a remark beside a cause, and without one
+_REMAINS = 0.4
+_UNKNOWN = 0.7
 _UNITS = (
-    "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N mm by 1000. If the URDF's masses "
+    "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N "
+    "mm by 1000. If the URDF's masses "
     "are meaningless: plausibility='accept'."
 )
 _ABSOLUTE = "the efforts of no joint change their sign: they are absolute values"
 _SIGNED = "Record efforts with their sign."
-_ONE_SIGN = 0.05  # of the largest effort: efforts that reach no farther to the other side do not change their sign
+# of the largest effort: efforts that reach no farther to the other side do not change their sign
+_ONE_SIGN = 0.05
 
 
 @dataclass(frozen=True)
@@ -98,18 +137,24 @@ class Cause:
     text: str
     remedy: str
     joints: tuple[str, ...]
-    gain: float  # logarithm of the likelihood ratio to the recording as it is
-    left: Array  # (nv,) share of each joint's efforts that is not explained with it
+    # logarithm of the likelihood ratio to the recording as it is
+    gain: float
+    # (nv,) share of each joint's efforts that is not explained with it
+    left: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """Faults, delay and unusable stretches of a recording."""
 
-    delay: float  # s, by which efforts are late
-    cause: Cause | None  # the fault that explains efforts clearly better than none, if there is one
-    motion: MotionSamples  # the recording, without the efforts of stretches in which something else acted
-    notes: tuple[str, ...]  # sentences about delay and these stretches
+    # s, by which efforts are late
+    delay: float
+    # the fault that explains efforts clearly better than none, if there is one
+    cause: Cause | None
+    # the recording, without the efforts of stretches in which something else acted
+    motion: MotionSamples
+    # sentences about delay and these stretches
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +168,8 @@ class _Rows:
     use: NDArray[np.bool_]
 
     def without(self, mistake: ReadingMistake) -> _Rows:
-        order, factor = mistake.order(self.q.shape[1]), mistake.factor(self.q.shape[1])
+        order = mistake.order(self.q.shape[1])
+        factor = mistake.factor(self.q.shape[1])
         fields = ("q", "v", "a") * ("positions" in mistake.columns) + ("effort",) * (
             "efforts" in mistake.columns
         )
@@ -133,8 +179,9 @@ class _Rows:
 
 
 class _Hypothesis(NamedTuple):
-    """Rows as they would be without a fault, the joints that it concerns, the fault and its remedy; ``explains``: how many times
-    less it must leave of some joint's efforts."""
+    """Rows as they would be without a fault, the joints that it concerns, the fault and its remedy;
+    ``explains``: how many times less it must leave of some joint's efforts.
+    """
 
     rows: _Rows
     joints: tuple[str, ...]
@@ -160,7 +207,9 @@ def _usual(rows: _Rows) -> Array:
 
 
 def _friction(v: Array) -> list[Array]:
-    """Columns (k,) of a joint's friction, the same in any unit: viscous, and dry friction that changes over shares of its fastest speed."""
+    """Columns (k,) of a joint's friction, the same in any unit: viscous, and dry friction that
+    changes over shares of its fastest speed.
+    """
     fastest = max(float(np.abs(v).max(initial=0.0)), 1e-300)
     return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
 
@@ -175,15 +224,16 @@ class _Problem:
     plain: _Fit
 
     def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
-        self.model, self.rows, self.worth = model, rows, worth
+        self.model = model
+        self.rows = rows
+        self.worth = worth
         self.prior, self.Y = inertial_parameters(model), self.regressor(rows)
         expected = np.sqrt(np.mean((self.Y @ self.prior) ** 2, axis=0))
         self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
         self.hold = np.sqrt(np.mean((self.Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
-        self.hold = np.maximum(
-            self.hold, 1e-6 * float(self.hold.max())
-        )  # what no effort shows stays as it is
+        # what no effort shows stays as it is
+        self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))
 
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
@@ -201,16 +251,21 @@ class _Problem:
         extra_far: Array | None = None,
         driving: bool = False,
     ) -> _Fit:
-        """Bodies with regressor Y (k, nv, p) near the prior, friction, which may be ``driving``, and rotors of each joint, and extra
-        columns (k, nv, m), of parameters that are usually as large as ``extra_far`` (m,)."""
+        """Bodies with regressor Y (k, nv, p) near the prior, friction, which may be ``driving``,
+        and rotors of each joint, and extra columns (k, nv, m), of parameters that are usually as
+        large as ``extra_far`` (m,).
+        """
         p = Y.shape[2]
         W = Y if extra is None else np.concatenate([Y, extra], axis=2)
         hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
         nv = rows.effort.shape[1]
         size = W.shape[2] + 1
-        grams, friction, least = np.zeros((nv, size, size)), np.zeros((nv, size)), np.zeros(nv)
-        brakes, changed = np.ones(nv, dtype=bool), rows.use.any(axis=0)
+        grams = np.zeros((nv, size, size))
+        friction = np.zeros((nv, size))
+        least = np.zeros(nv)
+        brakes = np.ones(nv, dtype=bool)
+        changed = rows.use.any(axis=0)
         for _ in range(2):
             for j in np.flatnonzero(changed).tolist():
                 grams[j], friction[j], least[j] = self._products(j, W, start, rows, bool(brakes[j]))
@@ -219,7 +274,8 @@ class _Problem:
             changed = drives & (not driving)
             if not changed.any():
                 break
-            brakes &= ~changed  # friction that would drive is none
+            # friction that would drive is none
+            brakes &= ~changed
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
@@ -228,9 +284,13 @@ class _Problem:
     def _products(
         self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool
     ) -> tuple[Array, Array, float]:
-        """Products of a joint's columns [W, effort less that of ``start``] without what friction, rotor and offset explain
-        of them; the power of friction as a function of the same columns; and its standard error for one unit of noise."""
-        use, v, a = rows.use[:, j], rows.v[:, j], rows.a[:, j]
+        """Products of a joint's columns [W, effort less that of ``start``] without what friction,
+        rotor and offset explain of them; the power of friction as a function of the same columns;
+        and its standard error for one unit of noise.
+        """
+        use = rows.use[:, j]
+        v = rows.v[:, j]
+        a = rows.a[:, j]
         own = np.column_stack([a, np.ones(len(v)), *(_friction(v) if brakes else ())])[use]
         Q, R = np.linalg.qr(own)
         R[np.diag_indices_from(R)] += 1e-12 * max(float(np.abs(R).max(initial=0.0)), 1e-300)
@@ -246,8 +306,10 @@ class _Problem:
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Estimates, their information, and the noise of each joint."""
-        counts, usual = np.maximum(rows.use.sum(axis=0), 1), _usual(rows)
-        sigma, floor = 0.1 * usual, (_FLOOR * usual) ** 2
+        counts = np.maximum(rows.use.sum(axis=0), 1)
+        usual = _usual(rows)
+        sigma = 0.1 * usual
+        floor = (_FLOOR * usual) ** 2
         for _ in range(6):
             M = np.tensordot(self.worth / sigma**2, grams, 1)
             N = M[:-1, :-1] + np.diag(hold**2)
@@ -257,7 +319,9 @@ class _Problem:
         return np.asarray(x, np.float64), N, sigma
 
     def residual(self, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
-        """(k, nv) efforts that bodies, and friction, rotors and offsets by the ``known`` ones, leave; NaN where they do not count."""
+        """(k, nv) efforts that bodies, and friction, rotors and offsets by the ``known`` ones,
+        leave; NaN where they do not count.
+        """
         out = np.full(rows.effort.shape, np.nan)
         for j, use in enumerate(rows.use.T):
             own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
@@ -281,7 +345,8 @@ def diagnose(
     Args:
         slow: (nv,) rad/s or m/s: a joint slower than this stands, and its effort is not used.
         delay: s, by which efforts are late, if it is known.
-        currents: whether efforts were made of currents: sign and scale of each joint's are then not in question.
+        currents: whether efforts were made of currents: sign and scale of each joint's are then not
+            in question.
     """
     inner = np.concatenate([_inner(motion.t[part]) + part.start for part in motion.parts])
     if len(inner) < _FEWEST:
@@ -290,10 +355,10 @@ def diagnose(
     speed = np.abs(motion.v[indices])
     slow = np.maximum(slow, _STICKS * speed.max(axis=0))
     use = (speed > slow) & ~motion.unusable[indices]
-    use &= use.sum(axis=0) >= _FEWEST  # a joint that stands tells nothing
-    if use.any(axis=0).sum() < min(
-        2, model.nv
-    ):  # one joint of several: too little to compare causes
+    # a joint that stands tells nothing
+    use &= use.sum(axis=0) >= _FEWEST
+    # one joint of several: too little to compare causes
+    if use.any(axis=0).sum() < min(2, model.nv):
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
     effort = motion.smoothed(motion.effort, _WINDOW)[0]
@@ -307,8 +372,10 @@ def diagnose(
         rows.use[first:last, j] = False
         unusable[indices[first] : indices[last - 1] + 1, j] = True
         notes.append(
-            f"from {motion.t[indices[first]]:.1f} to {motion.t[indices[last - 1]]:.1f} s the effort of joint {model.joint_names[j]} is far from "
-            "what explains the rest of the recording: contact, a load, or a fault? This stretch is not used for this joint"
+            f"from {motion.t[indices[first]]:.1f} to {motion.t[indices[last - 1]]:.1f} s the "
+            f"effort of joint {model.joint_names[j]} is far from "
+            "what explains the rest of the recording: contact, a load, or a fault? This stretch "
+            "is not used for this joint"
         )
     problem.rows, problem.plain = rows, problem.fit(problem.Y, rows)
     causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
@@ -316,13 +383,17 @@ def diagnose(
     enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
-        if delay is None and late != 0.0:  # wrong efforts may look late
+        # wrong efforts may look late
+        if delay is None and late != 0.0:
             prompt = diagnose(model, motion, slow, 0.0, currents, tell)
             if prompt.cause is not None:
                 return prompt
         return Diagnosis(late, _worded(model, rows, best, causes), kept, tuple(notes))
     notes += [
-        f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is this its column?"
+        (
+            f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is "
+            "this its column?"
+        )
         for name, left in zip(model.joint_names, problem.plain.left, strict=True)
         if left > _UNKNOWN
     ]
@@ -348,12 +419,15 @@ def delay_notes(late: float) -> tuple[str, ...]:
     if abs(late) <= _NAMED:
         return ()
     return (
-        f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is taken into account",
+        f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is "
+        "taken into account",
     )
 
 
 def _inner(t: Array) -> NDArray[np.int64]:
-    """Rows of a stretch (n,) that polynomials over ``_WINDOW`` differentiate well: none at its ends."""
+    """Rows of a stretch (n,) that polynomials over ``_WINDOW`` differentiate well: none at its
+    ends.
+    """
     return np.flatnonzero((t >= t[0] + 0.5 * _WINDOW) & (t <= t[-1] - 0.5 * _WINDOW))
 
 
@@ -374,8 +448,11 @@ def _absolute(rows: _Rows) -> bool:
 
 
 def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]) -> Cause:
-    """The likeliest cause with what else has to be said: others that are as likely, and efforts that it does not explain."""
-    names, own = model.joint_names, np.isin(model.joint_names, best.joints)
+    """The likeliest cause with what else has to be said: others that are as likely, and efforts
+    that it does not explain.
+    """
+    names = model.joint_names
+    own = np.isin(model.joint_names, best.joints)
     if _absolute(rows):
         return dataclasses.replace(best, text=_ABSOLUTE, remedy=_SIGNED, joints=names)
     if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
@@ -384,12 +461,13 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
             for c in causes
             if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL
         ]
-        text, j = (
-            "; or, as likely, ".join([best.text, *(c.text for c in others)]),
-            int(np.argmax(best.left)),
-        )
+        text = "; or, as likely, ".join([best.text, *(c.text for c in others)])
+        j = int(np.argmax(best.left))
         if best.left[j] > _REMAINS:
-            text += f"; with that, {best.left[j]:.0%} of the efforts of joint {names[j]} remain unexplained"
+            text += (
+                f"; with that, {best.left[j]:.0%} of the efforts of joint {names[j]} remain "
+                "unexplained"
+            )
         return dataclasses.replace(best, text=text)
     j = int(np.argmax(np.where(own, best.left, 0.0)))
     hint = (
@@ -397,18 +475,25 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
         if _sign_changes(rows, j)
         else f" Those of {names[j]} do not change their sign: are they absolute values?"
     )
-    text = f"{best.left[j]:.0%} of the efforts of joint {names[j]} are explained by nothing that is known. The most likely of the causes "
+    text = (
+        f"{best.left[j]:.0%} of the efforts of joint {names[j]} are explained by nothing that is "
+        "known. The most likely of the causes "
+    )
     text += f"that were tried, which is not enough: {best.text}"
     remedy = f"Look at this joint's columns, or record again.{hint}"
     return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
 def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
-    """Joint, first row and the one after the last of stretches that differ from all others; ``step``: s between two rows."""
+    """Joint, first row and the one after the last of stretches that differ from all others;
+    ``step``: s between two rows.
+    """
     from scipy.ndimage import uniform_filter1d
 
-    width, clean = max(3, round(_STRETCH / step)), rows
-    for _ in range(_STEPS):  # rows that differ bend the fit
+    width = max(3, round(_STRETCH / step))
+    clean = rows
+    # rows that differ bend the fit
+    for _ in range(_STEPS):
         residual = problem.residual(rows, problem.fit(problem.Y, clean), clean.use)
         size = np.abs(residual)
         medians = [
@@ -452,9 +537,12 @@ def _delay(
 def _search(
     fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], fine: float
 ) -> tuple[float, _Fit]:
-    """Where the score is lowest, and the fit there: zero and the grid are tried, then half the distance beside the best, to ``fine``."""
+    """Where the score is lowest, and the fit there: zero and the grid are tried, then half the
+    distance beside the best, to ``fine``.
+    """
     fits = {0.0: at_zero} | {x: fit(x) for x in grid}
-    best, step = min(fits, key=lambda x: fits[x].score), grid[1] - grid[0]
+    best = min(fits, key=lambda x: fits[x].score)
+    step = grid[1] - grid[0]
     while step > fine:
         step *= 0.5
         fits |= {x: fit(x) for x in (best - step, best + step)}
@@ -463,13 +551,15 @@ def _search(
 
 
 def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array:
-    """(k, m) signals (n, m) ``late`` s after rows, each from its own recording: several may overlap in time."""
-    recording = np.cumsum(
-        np.diff(t, prepend=t[0]) < 0.0
-    )  # time goes back where the next one begins
+    """(k, m) signals (n, m) ``late`` s after rows, each from its own recording: several may overlap
+    in time.
+    """
+    # time goes back where the next one begins
+    recording = np.cumsum(np.diff(t, prepend=t[0]) < 0.0)
     out = np.empty((len(indices), x.shape[1]))
     for k in range(int(recording[-1]) + 1):
-        own, rows = recording == k, recording[indices] == k
+        own = recording == k
+        rows = recording[indices] == k
         for j, column in enumerate(x[own].T):
             out[rows, j] = np.interp(t[indices[rows]] + late, t[own], column)
     return out
@@ -477,24 +567,29 @@ def _later(t: Array, x: Array, indices: NDArray[np.int64], late: float) -> Array
 
 def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hypothesis]:
     """Recordings as they would be without a fault."""
-    names, nv = model.joint_names, model.nv
+    names = model.joint_names
+    nv = model.nv
     for mistake in reading_mistakes(nv):
         if currents and "efforts" in mistake.columns and not mistake.exchanged:
             continue
         remedy = (
             "Check the names of the columns, or the order of the joints."
             if mistake.exchanged
-            else "Change the sign, or the joint's axis in the URDF. Efforts are those of motors on joints, not of the load."
+            else (
+                "Change the sign, or the joint's axis in the URDF. Efforts are those of motors "
+                "on joints, not of the load."
+            )
         )
         joints = tuple(names[j] for j in mistake.joints)
         yield _Hypothesis(rows.without(mistake), joints, mistake.sentence(names), remedy)
     for joints in (*((name,) for name in names), names):
-        whose, own = (
-            "all joints" if joints is names else f"joint {joints[0]}",
-            np.isin(names, joints),
-        )
+        whose = "all joints" if joints is names else f"joint {joints[0]}"
+        own = np.isin(names, joints)
         for times in () if currents else _TIMES_ALL if joints is names else _TIMES:
-            text = f"the efforts of {whose} have another scale: they are about {times:g} times as large as the robot's"
+            text = (
+                f"the efforts of {whose} have another scale: they are about {times:g} times as "
+                "large as the robot's"
+            )
             scaled = dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0))
             yield _Hypothesis(scaled, joints, text, _UNITS)
         turns = np.where(own, 2.0 * math.pi, 1.0)
@@ -506,7 +601,8 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
 def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
     rows, joints, text, remedy, _ = hypothesis
     fit = problem.fit(problem.Y if rows.q is problem.rows.q else problem.regressor(rows), rows)
-    # bodies of which some weigh next to nothing are farther from the prior than the distance of the scores says
+    # bodies of which some weigh next to nothing are farther from the prior than the distance of the
+    # scores says
     plainly, now = (
         max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0)
         for x in (problem.rows, rows)
@@ -519,14 +615,22 @@ def _of_compensation(problem: _Problem) -> Iterator[Cause]:
     fit = problem.fit(problem.Y, problem.rows, driving=True)
     joints = tuple(np.array(problem.model.joint_names)[fit.drives])
     if joints:
-        text = f"the friction of {', '.join(joints)} drives instead of braking: more friction was compensated for in the efforts than there is"
-        remedy = "Record the efforts of the motors, not those that a controller adds to its compensation of friction."
+        text = (
+            f"the friction of {', '.join(joints)} drives instead of braking: more friction was "
+            "compensated for in the efforts than there is"
+        )
+        remedy = (
+            "Record the efforts of the motors, not those that a controller adds to its "
+            "compensation of friction."
+        )
         yield problem.cause(text, remedy, joints, fit, _UNUSUAL)
 
 
 def _of_gravity(problem: _Problem) -> Iterator[Cause]:
     """Gravity in any direction, or none."""
-    model, rows, Y = problem.model, problem.rows, problem.Y
+    model = problem.model
+    rows = problem.rows
+    Y = problem.Y
     g = float(np.linalg.norm(model.gravity))
     if g == 0.0:
         return
@@ -545,7 +649,8 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
     )
     ends = []
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
-        x, fit = start, problem.plain
+        x = start
+        fit = problem.plain
         for _ in range(_STEPS):
             bodies = problem.prior if fit is problem.plain else fit.bodies
             columns = np.stack([c @ bodies for c in G], axis=-1)
@@ -563,7 +668,10 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
             if tilt <= math.radians(170.0)
             else "the other way"
         )
-        text = f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the base's axes"
+        text = (
+            f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the "
+            "base's axes"
+        )
         causes.append(
             problem.cause(
                 text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, fit
@@ -579,13 +687,17 @@ def _briefly(model: RobotModel) -> RobotModel:
 
 def _of_zeros(problem: _Problem) -> Iterator[Cause]:
     """The position of one joint has another zero."""
-    rows, nv, h = problem.rows, problem.model.nv, 1e-3
+    rows = problem.rows
+    nv = problem.model.nv
+    h = 1e-3
 
     def moved(by: Array) -> Array:
         return problem.regressor(dataclasses.replace(rows, q=rows.q + by))
 
     for name, e in zip(problem.model.joint_names, np.eye(nv), strict=True):
-        shift, fit, near = 0.0, problem.plain, problem.Y
+        shift = 0.0
+        fit = problem.plain
+        near = problem.Y
         for _ in range(_STEPS):
             column = (moved((shift + h) * e) - moved((shift - h) * e)) @ fit.bodies / (2.0 * h)
             step = problem.fit(near, rows, column[..., None], np.array([_ZERO_FAR])).extra[0]
@@ -602,7 +714,9 @@ def _of_zeros(problem: _Problem) -> Iterator[Cause]:
 
 def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     """Other lengths of the links: the URDF is of another robot."""
-    model, rows, d = problem.model, problem.rows, problem.model.description
+    d = problem.model.description
+    rows = problem.rows
+    model = problem.model
     moving = [
         name
         for name in model.joint_names
@@ -633,14 +747,22 @@ def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     which = ", ".join(
         f"{name} ({share:+.0%})" for name, share in zip(joints, fit.extra[wrong], strict=True)
     )
-    text = f"the links before these joints have other lengths than the URDF's: {which}; it is of another robot"
-    remedy = "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow looks like this, too."
+    text = (
+        f"the links before these joints have other lengths than the URDF's: {which}; it is of "
+        "another robot"
+    )
+    remedy = (
+        "Load the URDF of the robot that was recorded. A clock that is a little too fast or slow "
+        "looks like this, too."
+    )
     yield problem.cause(text, remedy, joints, fit)
 
 
 def _of_load(problem: _Problem) -> Iterator[Cause]:
     """A load that hangs on the robot in one part of the recording only, as a point mass."""
-    model, rows, usual = problem.model, problem.rows, _LOAD_FAR * problem.model.total_mass
+    usual = _LOAD_FAR * problem.model.total_mass
+    rows = problem.rows
+    model = problem.model
     causes = []
     for body in sorted(set(range(model.nb)) - set(model.parent.tolist())):
         for share in _CHANGES.tolist():
@@ -654,7 +776,10 @@ def _of_load(problem: _Problem) -> Iterator[Cause]:
                 abs(mass) > _LOAD * model.total_mass
                 and problem.plain.score - fit.score > _LOAD_CLEAR
             ):
-                load = f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint {model.moving_joint_names[body]}"
+                load = (
+                    f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint "
+                    f"{model.moving_joint_names[body]}"
+                )
                 text = f"after {share:.0%} of the recording the robot carries {load} than before"
                 remedy = "Record with one load, or cut the recording there."
                 causes.append(problem.cause(text, remedy, model.joint_names, fit))
@@ -664,7 +789,8 @@ def _of_load(problem: _Problem) -> Iterator[Cause]:
 
 def _of_pace(problem: _Problem) -> Iterator[Cause]:
     """Time passes faster or slower in the recording than for the robot."""
-    rows, grid = problem.rows, np.log(_PACES).tolist()
+    rows = problem.rows
+    grid = np.log(_PACES).tolist()
 
     def at(pace: float) -> _Fit:
         times = math.exp(pace)
@@ -679,7 +805,8 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
         )
 
 
-# with how many times less they must leave of some joint's efforts: some explain a little of what other errors of a model leave, too
+# with how many times less they must leave of some joint's efforts: some explain a little of what
+# other errors of a model leave, too
 _FITTED: tuple[tuple[Callable[[_Problem], Iterator[Cause]], float], ...] = (
     (_of_compensation, 0.0),
     (_of_gravity, _EXPLAINS),

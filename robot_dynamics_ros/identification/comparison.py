@@ -1,14 +1,20 @@
-"""How well a robot predicts the efforts of a motion; estimators of the base parameters side by side, and what each effect is worth.
+"""How well a robot predicts the efforts of a motion; estimators of the base parameters side by
+side, and what each effect is worth.
 
-Noise of positions is in the regressor, too, and biases least squares; the more so the noisier the positions are.  Two estimators
-avoid it.  Both simulate the closed loop of identified robot and controller along the commanded positions, which have no noise:
+Noise of positions is in the regressor, too, and biases least squares; the more so the noisier the
+positions are.  Two estimators avoid it.  Both simulate the closed loop of identified robot and
+controller along the commanded positions, which have no noise:
 
-- instrumental variables: the columns of the simulated motion select what least squares of the recorded motion must explain;
-- closed-loop output error: the recorded efforts are explained by the simulated motion; recorded positions are not used.
+- instrumental variables: the columns of the simulated motion select what least squares of the
+  recorded motion must explain;
+- closed-loop output error: the recorded efforts are explained by the simulated motion; recorded
+  positions are not used.
 
-Sources: Janot, Vandanjon and Gautier, *A generic instrumental variable approach for industrial robot identification*, IEEE
-Transactions on Control Systems Technology 22(1), 2014; Gautier, Janot and Vandanjon, *A new closed-loop output error method for
-parameter identification of robot dynamics*, the same 21(2), 2013.
+Sources: Janot, Vandanjon and Gautier, *A generic instrumental variable approach for industrial
+    robot identification*, IEEE
+Transactions on Control Systems Technology 22(1), 2014; Gautier, Janot and Vandanjon, *A new
+closed-loop output error method for parameter identification of robot dynamics*, the same 21(2),
+2013.
 """
 
 from __future__ import annotations
@@ -40,10 +46,14 @@ from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation import JointPD, Plant
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-_STEP = 1e-3  # s, of the simulation
-_BANDWIDTH = 50.0  # rad/s, of a controller that is not known
-_ROUNDS = 2  # of the output error: each simulates the robot that the one before has found
-_OUTSIDE = 0.1  # s that a recording may be longer than its reference
+# s, of the simulation
+_STEP = 1e-3
+# rad/s, of a controller that is not known
+_BANDWIDTH = 50.0
+# of the output error: each simulates the robot that the one before has found
+_ROUNDS = 2
+# s that a recording may be longer than its reference
+_OUTSIDE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +101,12 @@ def _validation(
     result: Identification, motion: MotionSamples, block: float
 ) -> tuple[Validation, MotionSamples]:
     """The same of a motion that is smoothed already, and this motion with efforts in time."""
-    parameters, motion = result.parameters, result.with_efforts(motion).earlier(result.delay)
+    parameters = result.parameters
+    motion = result.with_efforts(motion).earlier(result.delay)
     data = blocks(parameters, motion, block)
     # what is no parameter is known, and the same in both
-    prior, identified = (
-        data.Y @ parameters.values(),
-        np.einsum("mjp,jp->mj", data.Y, result.values_of_joints),
-    )
+    prior = data.Y @ parameters.values()
+    identified = np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)
     size, before, after = (
         data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified)
     )
@@ -115,7 +124,8 @@ class Comparison:
         measured: (n, nv) recorded efforts, N m or N.
         prior: (n, nv) efforts of the robot before the identification, its friction included.
         identified: (n, nv) efforts of the identified robot.
-        rigid: (n, nv) efforts of its bodies alone, without friction, offsets and rotors of the joints.
+        rigid: (n, nv) efforts of its bodies alone, without friction, offsets and rotors of the
+            joints.
         parts: stretches without gaps.
         check: root mean squares of these, over blocks in which the joint is not too slow.
     """
@@ -144,7 +154,9 @@ def compare(result: Identification, recording: Recording, *, block: float = 0.05
     """
     motion = MotionSamples.of_recordings(result.prior, [recording], window=result.window)
     check, motion = _validation(result, motion, block)
-    q, v, a = motion.q, motion.v, motion.a
+    q = motion.q
+    v = motion.v
+    a = motion.a
     # rotors are among the efforts that are no parameters
     before = inverse_dynamics(result.prior, q, v, a) - result.prior.rotor_effort(a)
     parameters = result.parameters
@@ -178,8 +190,10 @@ class Estimates:
         names: (k,) of the estimators.
         parameters: (nbase,) names.
         values, standard_error: (k, nbase).
-        condition: (k,) condition numbers of the regressors, columns in proportion to their sensitivity.
-        error: (k, nv) root mean square error of prediction of each twelfth from the others, N m or N.
+        condition: (k,) condition numbers of the regressors, columns in proportion to their
+            sensitivity.
+        error: (k, nv) root mean square error of prediction of each twelfth from the others, N m or
+            N.
         without: what is left out → (nv,) the same of weighted least squares.
     """
 
@@ -193,7 +207,9 @@ class Estimates:
 
     @property
     def change(self) -> Array:
-        """(k,) root mean square difference from weighted least squares, divided by the standard errors of these."""
+        """(k,) root mean square difference from weighted least squares, divided by the standard
+        errors of these.
+        """
         weighted = self.names.index("weighted least squares")
         error = self.standard_error[weighted]
         seen = np.isfinite(error) & (error > 0.0)
@@ -209,15 +225,16 @@ def compare_estimators(
     *,
     block: float = 0.05,
 ) -> Estimates:
-    """Estimate the base parameters by least squares, plain and weighted, and from commanded positions.
+    """Estimate the base parameters by least squares, plain and weighted, and from commanded
+    positions.
 
     Args:
         result: whose form of friction and delay all estimators have.
         recordings: those that it was identified from.
-        references: commanded positions, one for each recording and by the same clock; without them there is neither
-            instrumental variables nor output error.
-        controller: stiffness and damping of the arm's controller, which knows the robot as it was before; 50 rad/s with
-            critical damping if not given.  Output error needs the right ones.
+        references: commanded positions, one for each recording and by the same clock; without them
+            there is neither instrumental variables nor output error.
+        controller: stiffness and damping of the arm's controller, which knows the robot as it was
+            before; 50 rad/s with critical damping if not given.  Output error needs the right ones.
 
     Raises:
         ArgumentError: a recording without efforts, or references that do not fit the recordings.
@@ -302,7 +319,8 @@ def _along_commands(
         )
         other = dataclasses.replace(data, Y=blocks(result.parameters, simulated, block).Y)
         if k < _ROUNDS - 1:
-            spread, share = result.full.spread, result.full.share
+            spread = result.full.spread
+            share = result.full.share
             full = consistent_parameters(
                 result.identifiable, other, noise, spread=spread, share=share
             )
@@ -317,30 +335,37 @@ def _simulated(
     reference: Recording,
     controller: JointPD | None,
 ) -> MotionSamples:
-    """The motion of ``model`` under a controller that knows the prior, at the times of ``motion``."""
+    """The motion of ``model`` under a controller that knows the prior, at the times of
+    ``motion``.
+    """
     from scipy.interpolate import make_interp_spline
 
-    t, prior = reference.t, result.prior
+    t = reference.t
+    prior = result.prior
     if motion.t[0] < t[0] - _OUTSIDE or motion.t[-1] > t[-1] + _OUTSIDE:
-        problem = f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} s to {motion.t[-1]:.6g} s"
+        problem = (
+            f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} "
+            f"s to {motion.t[-1]:.6g} s"
+        )
         remedy = "Record commanded and measured positions by the same clock, from start to end."
         raise ArgumentError(problem, where=reference.source, remedy=remedy)
     grid = np.arange(t[0], t[-1], _STEP)
     spline = make_interp_spline(t, reference.q, k=5)
-    q, v, a = spline(grid), spline(grid, 1), spline(grid, 2)
+    q = spline(grid)
+    v = spline(grid, 1)
+    a = spline(grid, 2)
     inertia = np.diagonal(np.asarray(mass_matrix(prior, q[0])))
     drive = controller or JointPD(_BANDWIDTH**2 * inertia, 2.0 * _BANDWIDTH * inertia)
-    kp, kd = per_joint(drive.p, prior, "controller p"), per_joint(drive.d, prior, "controller d")
+    kp = per_joint(drive.p, prior, "controller p")
+    kd = per_joint(drive.d, prior, "controller d")
     ahead = inverse_dynamics(prior, q, v, a) + Friction.of(prior).effort(v)
     plant = Plant(
         model, _STEP, springs=JointPD(kp, kd), stops=None, limiter=False, q0=q[0], v0=v[0]
     )
     path = plant.run(ahead + kp * q + kd * v)
     assert path is not None
-    times, speeds = (
-        np.clip(motion.t - result.delay, grid[0], grid[-1]),
-        np.concatenate([v[:1], path.v[:-1]]),
-    )
+    times = np.clip(motion.t - result.delay, grid[0], grid[-1])
+    speeds = np.concatenate([v[:1], path.v[:-1]])
     states = np.concatenate([q[:1], path.q[:-1]]), speeds, np.gradient(speeds, _STEP, axis=0)
     q, v, a = (np.column_stack([np.interp(times, grid, x) for x in state.T]) for state in states)
     return dataclasses.replace(motion, q=q, v=v, a=a)
@@ -349,8 +374,11 @@ def _simulated(
 def _without(
     result: Identification, motion: MotionSamples, data: Blocks, base: BaseEstimate, block: float
 ) -> dict[str, Array]:
-    """Error of prediction of weighted least squares without one kind of parameters, presliding or the delay."""
-    identifiable, parameters = result.identifiable, result.parameters
+    """Error of prediction of weighted least squares without one kind of parameters, presliding or
+    the delay.
+    """
+    identifiable = result.identifiable
+    parameters = result.parameters
     words = [name.rpartition(".")[2] for name in parameters.names]
     names = [words[k] if k >= parameters.bodies.stop else "" for k in identifiable.base.independent]
     kinds: dict[str, tuple[str, ...]] = {kind: (kind,) for kind in parameters.kinds}

@@ -1,18 +1,23 @@
-"""All parameters at once: bodies that can exist, friction that brakes, as near to what was known as the data allow.
+"""All parameters at once: bodies that can exist, friction that brakes, as near to what was known as
+the data allow.
 
-Many sets of full parameters give the same base parameters.  Two terms are minimized together: the misfit of the efforts
-divided by their noise, and the distances from the prior divided by their expected size.  The expected size, for bodies
-and for joints, is found from the data: it is the one with which the recording is most likely (evidence).  With rich
-data the prior then has little effect; with poor data the robot stays as it was.
+Many sets of full parameters give the same base parameters.  Two terms are minimized together: the
+misfit of the efforts divided by their noise, and the distances from the prior divided by their
+expected size.  The expected size, for bodies and for joints, is found from the data: it is the one
+with which the recording is most likely (evidence).  With rich data the prior then has little
+effect; with poor data the robot stays as it was.
 
-The pseudo-inertia of a body, J = [[Σ, h], [hᵀ, m]] with Σ = ½ tr(I) 1 − I, is positive definite exactly when there is a
-distribution of mass of which m, h and I are the moments.  With J₀ = L₀ L₀ᵀ of a body known to exist and U upper
-triangular with a positive diagonal, J = L₀ U Uᵀ L₀ᵀ is positive definite for all U, and reaches all bodies;
-log-diagonal and off-diagonal entries of U are free parameters, all zero at the body known.
+The pseudo-inertia of a body, J = [[Σ, h], [hᵀ, m]] with Σ = ½ tr(I) 1 − I, is positive definite
+exactly when there is a distribution of mass of which m, h and I are the moments.  With J₀ = L₀ L₀ᵀ
+of a body known to exist and U upper triangular with a positive diagonal, J = L₀ U Uᵀ L₀ᵀ is
+positive definite for all U, and reaches all bodies; log-diagonal and off-diagonal entries of U are
+free parameters, all zero at the body known.
 
-Sources: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point iteration); Wensing, Kim and
-Slotine, IEEE RA-L 3 (2018) (consistency as J > 0); Rucker and Wensing, IEEE RA-L 7 (2022) (triangular factors as parameters); Lee
-and Park, IEEE RA-L 3 (2018) (Riemannian distance between bodies).
+Sources: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point
+    iteration); Wensing, Kim and
+Slotine, IEEE RA-L 3 (2018) (consistency as J > 0); Rucker and Wensing, IEEE RA-L 7 (2022)
+(triangular factors as parameters); Lee and Park, IEEE RA-L 3 (2018) (Riemannian distance between
+bodies).
 """
 
 from __future__ import annotations
@@ -27,16 +32,23 @@ from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
 _MASS_SHARE = 1e-4
-_SPREAD, _SHARE = 0.5, 0.1  # where the search for the evidence begins
-_HOLD = 2.0  # observations that these beginnings are worth
+# where the search for the evidence begins
+_SPREAD = 0.5
+_SHARE = 0.1
+# observations that these beginnings are worth
+_HOLD = 2.0
 _ROUNDS = 6
-_RADIUS = 2e-3  # m, least radius of gyration
+# m, least radius of gyration
+_RADIUS = 2e-3
 _UPPER = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
-_ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T  # of the free entries of U
+# of the free entries of U
+_ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T
 
 
 def pseudo_inertia(parameters: Array) -> Array:
-    """(..., 4, 4) pseudo-inertia of [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] about the body frame's origin."""
+    """(..., 4, 4) pseudo-inertia of [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] about the body
+    frame's origin.
+    """
     p = np.asarray(parameters, dtype=np.float64)
     I = np.empty((*p.shape[:-1], 3, 3))  # noqa: E741 - the book's name
     for k, (r, c) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
@@ -58,8 +70,9 @@ def from_pseudo_inertia(J: Array) -> Array:
 
 
 def is_consistent(parameters: Array, tolerance: float = 0.0) -> np.ndarray:
-    """(...) whether a rigid body has these parameters: the least eigenvalue of J exceeds ``tolerance`` times its
-    trace."""
+    """(...) whether a rigid body has these parameters: the least eigenvalue of J exceeds
+    ``tolerance`` times its trace.
+    """
     J = pseudo_inertia(parameters)
     low = np.linalg.eigvalsh(J)[..., 0]
     return np.asarray(low > tolerance * np.trace(J, axis1=-2, axis2=-1))
@@ -69,8 +82,8 @@ class BodyShape:
     """Free parameters of one body around one that is known.
 
     Args:
-        parameters: (10,) of the body known; one that does not exist, or is a point, is replaced by the nearest with a
-            radius of gyration of at least 2 mm.
+        parameters: (10,) of the body known; one that does not exist, or is a point, is replaced by
+            the nearest with a radius of gyration of at least 2 mm.
         least_mass: kg.
     """
 
@@ -79,7 +92,8 @@ class BodyShape:
         mass = max(float(p[0]), least_mass)
         com = p[1:4] / p[0] if p[0] > 0.0 else np.zeros(3)
         about_origin = pseudo_inertia(p)[:3, :3] * (mass / p[0] if p[0] > 0.0 else 0.0)
-        s, V = np.linalg.eigh(about_origin - mass * np.outer(com, com))  # about the centre of mass
+        # about the centre of mass
+        s, V = np.linalg.eigh(about_origin - mass * np.outer(com, com))
         second = (V * np.maximum(s, mass * _RADIUS**2)) @ V.T
         J = np.empty((4, 4))
         J[:3, :3] = second + mass * np.outer(com, com)
@@ -110,22 +124,34 @@ class BodyShape:
 
     @staticmethod
     def distance(x: Array) -> Array:
-        """(10,) whose norm is the Riemannian distance from the body known, to first order: √tr((J₀⁻¹ dJ)²)."""
+        """(10,) whose norm is the Riemannian distance from the body known, to first order:
+        √tr((J₀⁻¹ dJ)²).
+        """
         return np.concatenate([2.0 * x[:4], np.sqrt(2.0) * x[4:]])
 
 
 @dataclass(frozen=True, eq=False)
 class ConsistentEstimate:
-    """Full parameters of bodies that exist.  The covariance is what neither the data nor how far parameters may well be from the prior
+    """Full parameters of bodies that exist.  The covariance is what neither the data nor how far
+    parameters may well be from the prior
     tell of them: masses that efforts do not tell have as wide ones as the prior leaves them."""
 
-    values: Array  # (p,) in the order of ``EffortParameters``
-    covariance: Array  # (p, p)
-    distance: Array  # (nb,) Riemannian, of each body from its prior; 0.7 is about a factor of 2 in mass or one principal moment
-    converged: bool  # whether the optimisation ended by itself
-    spread: float  # how far from the prior bodies may well be, by the evidence or as given
-    share: float  # of the usual efforts that a joint's parameter may well explain beyond its prior, by the evidence
-    free: Array  # (p,) the estimate in the coordinates that are searched
+    # (p,) in the order of ``EffortParameters``
+    values: Array
+    # (p, p)
+    covariance: Array
+    # (nb,) Riemannian, of each body from its prior; 0.7 is about a factor of 2 in mass or one
+    # principal moment
+    distance: Array
+    # whether the optimisation ended by itself
+    converged: bool
+    # how far from the prior bodies may well be, by the evidence or as given
+    spread: float
+    # of the usual efforts that a joint's parameter may well explain beyond its prior, by the
+    # evidence
+    share: float
+    # (p,) the estimate in the coordinates that are searched
+    free: Array
 
     @property
     def standard_error(self) -> Array:
@@ -134,7 +160,9 @@ class ConsistentEstimate:
 
 
 class _Problem:
-    """Misfit and distance from the prior as one nonlinear least-squares problem in free parameters."""
+    """Misfit and distance from the prior as one nonlinear least-squares problem in free
+    parameters.
+    """
 
     def __init__(self, identifiable: Identifiable, data: Blocks, noise: Array) -> None:
         parameters = identifiable.parameters
@@ -145,7 +173,8 @@ class _Problem:
         stacked = np.column_stack([data.Y[data.use] * w[:, None], data.effort[data.use] * w])
         # the misfit depends on the data through this triangle alone
         R = np.asarray(np.linalg.qr(stacked, mode="r")) if len(stacked) > p else stacked
-        self.A, self.b = R[:, :p], R[:, p]
+        self.A = R[:, :p]
+        self.b = R[:, p]
         masses = prior[: self.split : 10]
         least = _MASS_SHARE * max(float(masses.sum()) / max(self.nb, 1), 1e-3)
         parts = [slice(10 * k, 10 * k + 10) for k in range(self.nb)]
@@ -168,7 +197,9 @@ class _Problem:
         return np.concatenate([*bodies, x[self.split :]])
 
     def away(self, x: Array) -> Array:
-        """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of joints."""
+        """(p,) distances from the prior: Riemannian ones of bodies, shares of usual efforts of
+        joints.
+        """
         return np.asarray(self.metric * (x - self.start))
 
     def slope(self, x: Array, A: Array) -> Array:
@@ -181,12 +212,14 @@ class _Problem:
     def minimise(
         self, x: Array, hold: Array, evaluations: int, tolerance: float
     ) -> tuple[Array, Array, bool]:
-        """Levenberg-Marquardt steps within the bounds, with weights ``hold`` (p,) of the distances: x, JᵀJ of the misfit there, and
-        whether it converged."""
+        """Levenberg-Marquardt steps within the bounds, with weights ``hold`` (p,) of the distances:
+        x, JᵀJ of the misfit there, and whether it converged.
+        """
         J = self.slope(x, self.A)
         misfit = self.A @ self.full(x) - self.b
         cost = misfit @ misfit + np.sum((hold * self.away(x)) ** 2)
-        damping, scale = 1e-3, hold * self.metric
+        damping = 1e-3
+        scale = hold * self.metric
         for _ in range(evaluations):
             H = J.T @ J
             gradient = J.T @ misfit + scale**2 * (x - self.start)
@@ -201,7 +234,9 @@ class _Problem:
             now = residual @ residual + np.sum((hold * self.away(new)) ** 2)
             if now <= cost:
                 done = cost - now <= tolerance * (cost + 1e-12) and damping <= 1e-2
-                x, misfit, cost = new, residual, now
+                x = new
+                misfit = residual
+                cost = now
                 J = self.slope(x, self.A)
                 damping = max(damping / 5.0, 1e-9)
                 if done:
@@ -209,7 +244,8 @@ class _Problem:
             else:
                 damping *= 4.0
                 if damping > 1e12:
-                    return x, J.T @ J, True  # no step makes it less: rounding errors
+                    # no step makes it less: rounding errors
+                    return x, J.T @ J, True
         return x, J.T @ J, False
 
 
@@ -227,14 +263,18 @@ def consistent_parameters(
 
     Args:
         noise: (nv,) standard deviation of one block's efforts.
-        spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence if not given.
-        share: of the usual efforts that a joint's parameter may well explain beyond its prior; by the evidence if not given.
+        spread: how far from the prior a body may well be, as a Riemannian distance; by the evidence
+            if not given.
+        share: of the usual efforts that a joint's parameter may well explain beyond its prior; by
+            the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
     problem = _Problem(identifiable, data, noise)
     bodies = np.arange(len(problem.start)) < problem.split
-    size, usual = spread or _SPREAD, share or _SHARE
-    x, converged = problem.start if begin is None else begin, False
+    size = spread or _SPREAD
+    usual = share or _SHARE
+    x = problem.start if begin is None else begin
+    converged = False
     settled = spread is not None and share is not None
     for k in range(_ROUNDS):
         hold = np.where(bodies, 1.0 / size, 1.0 / usual)

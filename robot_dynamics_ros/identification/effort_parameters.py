@@ -1,5 +1,6 @@
-"""Parameters that efforts are linear in: inertial parameters of all bodies, then rotor inertia and friction of all
-joints, then what single joints have beside these."""
+"""Parameters that efforts are linear in: inertial parameters of all bodies, then rotor inertia and
+friction of all joints, then what single joints have beside these.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint
 
 KINDS = ("armature", "viscous", "coulomb", "offset")
-_SMOOTHING_SHARE, _SMOOTHING = 0.005, 0.02
+_SMOOTHING_SHARE = 0.005
+_SMOOTHING = 0.02
 
 
 def _bounds_of(parameter: str) -> tuple[float, float]:
@@ -40,7 +42,8 @@ class FrictionTerms:
         coulomb: F_c in F_c·tanh(v / smoothing).
         offset: a constant error of a torque sensor or a current measurement.
         armature: rotor inertia in J·a; if not, the model's is assumed to be correct.
-        smoothing: (nv,) or one number, rad/s or m/s; ``None``: 0.5 % of the velocity limit (0.02 where there is none).
+        smoothing: (nv,) or one number, rad/s or m/s; ``None``: 0.5 % of the velocity limit (0.02
+            where there is none).
     """
 
     viscous: bool = True
@@ -51,14 +54,17 @@ class FrictionTerms:
 
 
 class EffortParameters:
-    """Order and names of all parameters: [bodies (10 each), armature, viscous, coulomb, offset, effects of joints].
+    """Order and names of all parameters: [bodies (10 each), armature, viscous, coulomb, offset,
+    effects of joints].
 
-    Joints of several degrees of freedom have no parameters of their own: robots with such are taken with none of these terms.
+    Joints of several degrees of freedom have no parameters of their own: robots with such are taken
+    with none of these terms.
 
     Args:
-        effects: (nv,) form of each joint's friction; smoothing by ``terms`` and nothing more if not given.
-        loaded: the model whose inverse dynamics is the load of load-dependent friction and of crosstalk; ``model`` if
-            not given.
+        effects: (nv,) form of each joint's friction; smoothing by ``terms`` and nothing more if not
+            given.
+        loaded: the model whose inverse dynamics is the load of load-dependent friction and of
+            crosstalk; ``model`` if not given.
 
     Attributes:
         model, terms, effects, loaded: what it was made for.
@@ -83,7 +89,8 @@ class EffortParameters:
             problem = "identification needs joints, all of one degree of freedom"
             remedy = "Lock floating and planar joints: model.lock(name)."
             raise ArgumentError(problem, where=f"robot {model.name!r}", remedy=remedy)
-        limit, smoothing = model.velocity_limit, self.terms.smoothing
+        limit = model.velocity_limit
+        smoothing = self.terms.smoothing
         usual = np.where(np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _SMOOTHING)
         width = (
             usual
@@ -116,7 +123,9 @@ class EffortParameters:
         return slice(0, 10 * self.model.nb)
 
     def of(self, kind: str) -> slice:
-        """The parameters of one kind that all joints have; an empty slice if they are not among the parameters."""
+        """The parameters of one kind that all joints have; an empty slice if they are not among the
+        parameters.
+        """
         first = self.index(0, kind)
         return slice(first, first + self.model.nv) if kind in self.kinds else slice(0, 0)
 
@@ -139,16 +148,20 @@ class EffortParameters:
         return out
 
     def bounds(self) -> tuple[Array, Array]:
-        """(p,) each, between which parameters of joints can be: friction and rotors are not negative, shares are small."""
+        """(p,) each, between which parameters of joints can be: friction and rotors are not
+        negative, shares are small.
+        """
         low, high = np.array([_bounds_of(name.rpartition(".")[2]) for name in self.names]).T
         return low, high
 
     def joint_columns(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()
     ) -> np.ndarray:
-        """(..., nv, p − 10 nb) the regressor of the joints' parameters; presliding friction is followed along ``parts``, stretches in order
-        of time."""
-        nv, lead = self.model.nv, np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, v, a)))
+        """(..., nv, p − 10 nb) the regressor of the joints' parameters; presliding friction is
+        followed along ``parts``, stretches in order of time.
+        """
+        nv = self.model.nv
+        lead = np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, v, a)))
         out = np.zeros((*lead, nv, len(self.joint_of)))
         if not self.joint_of:
             return out
@@ -174,9 +187,12 @@ class EffortParameters:
         return np.concatenate([bodies, self.joint_columns(q, v, a)], axis=-1)
 
     def fixed_effort(self, v: ArrayLike, a: ArrayLike) -> Array:
-        """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is not identified."""
+        """(..., nv) efforts of the model that are no parameters: of rotors, and of friction that is
+        not identified.
+        """
         model = self.model
-        v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
+        v = np.asarray(v, dtype=np.float64)
+        a = np.asarray(a, dtype=np.float64)
         out = np.zeros(v.shape)
         if "armature" not in self.kinds:
             out += model.rotor_effort(a)
@@ -190,15 +206,17 @@ class EffortParameters:
 def effort_regressor(
     model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: FrictionTerms | None = None
 ) -> np.ndarray:
-    """Y with motor efforts τ = Y θ, θ the inertial parameters of all bodies, then those of the joints' friction.
+    """Y with motor efforts τ = Y θ, θ the inertial parameters of all bodies, then those of the
+    joints' friction.
 
     Args:
         q: (..., nq).  v, a: (..., nv).
-        terms: which parameters the joints have; viscous and Coulomb friction and an offset if not given.
+        terms: which parameters the joints have; viscous and Coulomb friction and an offset if not
+            given.
 
     Returns:
-        (..., nv, p); the columns are named by :class:`EffortParameters`.  What the terms leave out (rotor inertia,
-        mostly) is :meth:`EffortParameters.fixed_effort`.
+        (..., nv, p); the columns are named by :class:`EffortParameters`.  What the terms leave out
+        (rotor inertia, mostly) is :meth:`EffortParameters.fixed_effort`.
 
     Source: Swevers, Verdonck and De Schutter, IEEE Control Systems 27(5), 2007, equations 2 to 5.
     """

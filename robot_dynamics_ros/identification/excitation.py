@@ -1,12 +1,16 @@
-"""Periodic motions of few harmonics, at rest where a period begins, and search for one that shows all base parameters.
+"""Periodic motions of few harmonics, at rest where a period begins, and search for one that shows
+all base parameters.
 
     q_i(t) = c_i + Σ_l [ a_il sin(l ω t) − b_il cos(l ω t) ] / (l ω)
 
-Limits of position, velocity and acceleration are met by construction: each joint's series is made smaller and moved
-until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.  What is minimised is
-the condition number of the regressor, by an evolution strategy of one parent and one child with steps that adapt.
+Limits of position, velocity and acceleration are met by construction: each joint's series is made
+smaller and moved
+until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.
+What is minimised is the condition number of the regressor, by an evolution strategy of one parent
+and one child with steps that adapt.
 
-Sources: Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 13 (1997) (the series and the criterion);
+Sources: Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 13 (1997) (the series and
+    the criterion);
 Rechenberg, Evolutionsstrategie (1973) (the 1/5 rule).
 """
 
@@ -35,17 +39,21 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, non_negative, per_joint, settings_or_default
 
-_MOST_HARMONICS = 100  # more make a motion that shakes the robot, and matrices that fill the memory
-_FINE = 40  # points per period of the highest harmonic, to find extremes
-# Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor at most
-# (Ehlich and Zeller, Math. Z. 86, 1964).
+# more make a motion that shakes the robot, and matrices that fill the memory
+_MOST_HARMONICS = 100
+# points per period of the highest harmonic, to find extremes
+_FINE = 40
+# Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor
+# at most (Ehlich and Zeller, Math. Z. 86, 1964).
 _BETWEEN = math.cos(math.pi / _FINE)
-_SPEED, _SPAN = 2.0, 2.0 * math.pi
+_SPEED = 2.0
+_SPAN = 2.0 * math.pi
 
 
 def at_rest(raw: Array) -> Array:
-    """(2, n, L) coefficients a, b nearest to ``raw`` for which speed and acceleration vanish at the start of a
-    period."""
+    """(2, n, L) coefficients a, b nearest to ``raw`` for which speed and acceleration vanish at the
+    start of a period.
+    """
     l = np.arange(1, raw.shape[-1] + 1.0)  # noqa: E741 - the paper's name
     out = np.empty_like(raw)
     out[0] = raw[0] - raw[0].mean(axis=-1, keepdims=True)
@@ -62,7 +70,8 @@ class Excitation:
         period: s.
         centre: (n,) c, rad or m.
         sine, cosine: (n, L) a and b, rad/s or m/s.
-        condition: condition number of the regressor along it, columns in proportion to what fast motion shows.
+        condition: condition number of the regressor along it, columns in proportion to what fast
+            motion shows.
         effort: (n,) largest efforts along it by the prior model, N m or N.
     """
 
@@ -78,7 +87,8 @@ class Excitation:
         """(..., n) position, velocity (1) or acceleration (2) at times ``t``, s."""
         lw = 2.0 * math.pi / self.period * np.arange(1, self.sine.shape[-1] + 1.0)
         angle = np.asarray(t, dtype=np.float64)[..., None] * lw
-        s, c = np.sin(angle), np.cos(angle)
+        s = np.sin(angle)
+        c = np.cos(angle)
         expect(derivative in (0, 1, 2), "0, 1 or 2", derivative, "derivative", "")
         a, b = ((s / lw, -c / lw), (c, s), (-s * lw, c * lw))[derivative]
         return np.asarray(
@@ -94,17 +104,20 @@ class Excitation:
         model: RobotModel | None = None,
         rest: float = 1.0,
     ) -> Trajectory:
-        """As a joint trajectory with positions, velocities and accelerations: quintics between waypoints.
+        """As a joint trajectory with positions, velocities and accelerations: quintics between
+        waypoints.
 
         Args:
             periods: how often.
             rate: waypoints a second.
             start: (n,) where the arm is: a move from there to the motion's start comes first (see
-                :func:`~robot_dynamics_ros.control.reference.planning.plan_move`), then ``rest`` s of standing.
+                :func:`~robot_dynamics_ros.control.reference.planning.plan_move`), then ``rest`` s
+                of standing.
             model: the robot; needed for that.
 
         Raises:
-            ArgumentError: no period, a rate that leaves less than two points a period, or ``start`` without ``model``.
+            ArgumentError: no period, a rate that leaves less than two points a period, or ``start``
+                without ``model``.
         """
         if periods < 1 or int(periods) != periods or not rate * self.period >= 2.0:
             text = f"{periods!r} periods at {rate!r} points a second make no trajectory"
@@ -121,7 +134,8 @@ class Excitation:
                     "the move to the start needs the robot", where="model", remedy="Pass model=."
                 )
             move = plan_move(model, start, q[0], scale=0.3)
-            q = q - (q[0] - move.positions[-1])  # continuous joints go the short way
+            # continuous joints go the short way
+            q = q - (q[0] - move.positions[-1])
             t = np.concatenate([move.times / NANOSECONDS, move.duration + rest + t])
             still = np.zeros_like(move.positions)
             q, v, a = (np.concatenate(x) for x in ((move.positions, q), (still, v), (still, a)))
@@ -142,7 +156,9 @@ class Excitation:
 
     @staticmethod
     def write_message(trajectory: Trajectory, path: str | Path) -> None:
-        """Write a trajectory_msgs/JointTrajectory as JSON, which is YAML too: what ``ros2 topic pub`` takes."""
+        """Write a trajectory_msgs/JointTrajectory as JSON, which is YAML too: what ``ros2 topic
+        pub`` takes.
+        """
         names = ("positions", "velocities", "accelerations")
         fields = [np.asarray(getattr(trajectory, name)).tolist() for name in names]
         points = []
@@ -165,11 +181,14 @@ class DesignSettings:
     Attributes:
         period: s.
         harmonics: of the series; the fastest has the frequency harmonics / period.
-        scale: share of the position range, velocity and acceleration limits that may be used, above 0 to 1.
+        scale: share of the position range, velocity and acceleration limits that may be used, above
+            0 to 1.
         effort_scale: share of the effort limits.
-        acceleration: (n,) or one number, rad/s² or m/s²; ``None``: it reaches the velocity limit in 0.25 s.
+        acceleration: (n,) or one number, rad/s² or m/s²; ``None``: it reaches the velocity limit in
+            0.25 s.
         lower, upper: (n,) position limits that are narrower than the URDF's.
-        floor: m; origins of all moving links stay above this height (z of the world); ``None``: anywhere.
+        floor: m; origins of all moving links stay above this height (z of the world); ``None``:
+            anywhere.
         terms: the joint parameters that the motion must show.
         evaluations: motions tried.
         seed: of the random numbers.
@@ -240,7 +259,9 @@ class _Problem:
     """The map from free numbers to motions, and the cost of these."""
 
     def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
-        self.model, self.settings, self.identifiable = model, s, identifiable
+        self.model = model
+        self.settings = s
+        self.identifiable = identifiable
         n = model.nv
         self.size = (2, n, s.harmonics)
         low, high = position_bounds(model, s.lower, s.upper)
@@ -252,27 +273,34 @@ class _Problem:
             i = int(np.argmax(low - high))
             text = f"joint {model.joint_names[i]!r} has no room between {low[i]:g} and {high[i]:g}"
             raise ArgumentError(text, where="limits", remedy="Widen them, or lock the joint.")
-        middle, half = 0.5 * (low + high), 0.5 * (high - low) * s.scale
-        self.low, self.high = middle - half, middle + half
+        middle = 0.5 * (low + high)
+        half = 0.5 * (high - low) * s.scale
+        self.low = middle - half
+        self.high = middle + half
         speed = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, _SPEED)
         if (speed <= 0.0).any():
             i = int(np.argmin(speed))
-            text, remedy = "may not move at all", "Correct the URDF's <limit>, or lock the joint."
+            text = "may not move at all"
+            remedy = "Correct the URDF's <limit>, or lock the joint."
             raise ArgumentError(
                 f"joint {model.joint_names[i]!r} {text}", where="velocity limit", remedy=remedy
             )
         brake = default_deceleration(speed)
         if s.acceleration is not None:
             brake = per_joint(s.acceleration, n, "acceleration", positive=True)
-        self.speed, self.acceleration = s.scale * speed, s.scale * brake
+        self.speed = s.scale * speed
+        self.acceleration = s.scale * brake
         self.effort_limit = s.effort_scale * model.effort_limit
         self.times = np.arange(_FINE * s.harmonics) * (s.period / (_FINE * s.harmonics))
         self.coarse = slice(None, None, max(1, _FINE // 12))
         self.moving = [i for i, body in enumerate(model.link_body) if body >= 0]
 
     def motion(self, x: Array) -> Excitation:
-        """The motion of free numbers: coefficients, and where in the room left the centre is (a sine of the last n)."""
-        n, s = self.model.nv, self.settings
+        """The motion of free numbers: coefficients, and where in the room left the centre is (a
+        sine of the last n).
+        """
+        n = self.model.nv
+        s = self.settings
         a, b = at_rest(x[:-n].reshape(self.size))
         unit = Excitation(self.model.joint_names, s.period, np.zeros(n), a, b)
         q, v, acc = (unit.at(self.times, k) for k in range(3))
@@ -293,7 +321,8 @@ class _Problem:
         """log10 of the condition number; above 100 by how far efforts or the floor are broken."""
         motion = self.motion(x)
         q, v, a = (motion.at(self.times[self.coarse], k) for k in range(3))
-        model, columns = self.model, self.identifiable.parameters
+        model = self.model
+        columns = self.identifiable.parameters
         friction = model.damping * v + model.friction * np.tanh(v / columns.smoothing)
         tau = inverse_dynamics(model, q, v, a) + friction
         over = float((np.abs(tau) / self.effort_limit).max()) - 1.0
@@ -320,12 +349,14 @@ def design_excitation(
         progress: called with the share of the work done and the best condition number so far.
 
     Raises:
-        ArgumentError: settings or limits that leave no motion; a robot with joints of several degrees of freedom.
+        ArgumentError: settings or limits that leave no motion; a robot with joints of several
+            degrees of freedom.
     """
     s = settings_or_default(DesignSettings, settings, "settings")
     problem = _Problem(model, s, identifiable_parameters(EffortParameters(model, s.terms)))
     rng = np.random.default_rng(s.seed)
-    n, size = model.nv, 2 * model.nv * s.harmonics
+    n = model.nv
+    size = 2 * model.nv * s.harmonics
     strength = np.concatenate([np.tile(np.repeat(problem.speed, s.harmonics), 2), np.ones(n)])
 
     def drawn() -> Array:
@@ -346,7 +377,9 @@ def design_excitation(
             x = best_x + step * rng.normal(size=size + n) * strength * (rng.random(size + n) < 0.3)
         cost, candidate = problem.cost(x)
         if cost < best:
-            best_x, best, motion = x, cost, candidate
+            best_x = x
+            best = cost
+            motion = candidate
             step *= 1.5 if k >= starts else 1.0
         elif k >= starts:
             step = max(step * 1.5**-0.25, 1e-3)

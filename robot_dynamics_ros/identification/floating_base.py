@@ -1,14 +1,18 @@
-"""Masses of segments from the motion of a floating base and measured external wrenches: no joint efforts are needed.
+"""Masses of segments from the motion of a floating base and measured external wrenches: no joint
+efforts are needed.
 
-The six equations of a floating joint have no motor: what inertia and gravity ask for is what the surroundings exert,
+The six equations of a floating joint have no motor: what inertia and gravity ask for is what the
+surroundings exert,
 
     Y_base(q, v, a) π = Σ (Jᵀ f)_base,
 
-with wrenches f from force plates or force/torque sensors.  These six rows show the same base parameters as the efforts of all
-joints together would.
+with wrenches f from force plates or force/torque sensors.  These six rows show the same base
+parameters as the efforts of all joints together would.
 
-Source: Ayusawa, Venture and Nakamura, *Identifiability and identification of inertial parameters using the underactuated
-base-link dynamics for legged multibody systems*, International Journal of Robotics Research 33(3), 2014.
+Source: Ayusawa, Venture and Nakamura, *Identifiability and identification of inertial parameters
+    using the underactuated
+base-link dynamics for legged multibody systems*, International Journal of Robotics Research 33(3),
+2014.
 """
 
 from __future__ import annotations
@@ -38,7 +42,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import ExternalWrench
 from robot_dynamics_ros.recordings.smoothing import derivatives, require_increasing, segments
 
-_ORDER = 4  # of the local polynomials
+# of the local polynomials
+_ORDER = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +54,11 @@ class SegmentIdentification:
         prior: the robot or body as it was known.
         model: the identified one: physically possible segments.
         base: base parameters with confidence intervals.
-        full: all inertial parameters, in the order of :func:`~robot_dynamics_ros.inertial_parameters`.
+        full: all inertial parameters, in the order of
+            :func:`~robot_dynamics_ros.inertial_parameters`.
         identifiable: the part of them that the base's equations can show.
-        rms, prior_rms: (6,) root mean square of what the identified and the prior segments leave of the base's equations:
-            force or moment by the floating joint's coordinates, N and N m.
+        rms, prior_rms: (6,) root mean square of what the identified and the prior segments leave of
+            the base's equations: force or moment by the floating joint's coordinates, N and N m.
         prediction_rms: (6,) the same of each twelfth of the recordings, predicted from the others.
     """
 
@@ -67,8 +73,11 @@ class SegmentIdentification:
 
     @property
     def masses(self) -> dict[str, tuple[float, float]]:
-        """First link of a segment → its mass and the standard error, kg; the latter holds what the equations do not show."""
-        values, error = self.full.values[::10], self.full.standard_error[::10]
+        """First link of a segment → its mass and the standard error, kg; the latter holds what the
+        equations do not show.
+        """
+        values = self.full.values[::10]
+        error = self.full.standard_error[::10]
         links = [self.prior.joint(joint).child for joint in self.prior.moving_joint_names]
         return {link: (float(m), float(e)) for link, m, e in zip(links, values, error, strict=True)}
 
@@ -91,11 +100,12 @@ def identify_segments(
     """Identify masses, centres of mass and inertias from the six equations of a floating base.
 
     Args:
-        model: on a floating base (``load_urdf(..., floating_base=True)``); its kinematics must be right, its inertias are the
-            start values.
+        model: on a floating base (``load_urdf(..., floating_base=True)``); its kinematics must be
+            right, its inertias are the start values.
         t: (n,) times, s; several recordings follow one another with gaps.
         q: (n, nq) positions, the base's [x, y, z, qx, qy, qz, qw] first.
-        external: every wrench that the surroundings exert, by the same clock.  Where one is missing, the block is not used.
+        external: every wrench that the surroundings exert, by the same clock.  Where one is
+            missing, the block is not used.
         window: s, of the local polynomials that smooth and differentiate.
         spread: see :class:`~robot_dynamics_ros.IdentificationSettings`.
         confidence: of the intervals of base parameters.
@@ -105,11 +115,14 @@ def identify_segments(
     """
     root = next(iter(model.moving_joint_names), "")
     if not root or model.joint(root).type is not JointType.FLOATING:
-        where, remedy = f"robot {model.name!r}", "Load it with floating_base=True."
+        where = f"robot {model.name!r}"
+        remedy = "Load it with floating_base=True."
         raise ArgumentError("the first joint is not floating", where=where, remedy=remedy)
     terms = FrictionTerms(viscous=False, coulomb=False, offset=False)
-    parameters, rows = EffortParameters(model, terms), model.v_slice(root)
-    t, q = as_input(t, (), "t"), as_input(q, (model.nq,), "q")
+    parameters = EffortParameters(model, terms)
+    rows = model.v_slice(root)
+    t = as_input(t, (), "t")
+    q = as_input(q, (model.nq,), "q")
     if t.shape != q.shape[:1]:
         raise ArgumentError(
             f"expected ({len(q)},), got {t.shape}", where="t", remedy="One time a row of q."
@@ -143,7 +156,8 @@ def _blocks(
     block: float,
 ) -> Blocks:
     """Block averages of the base's six rows: regressor, and efforts of the external wrenches."""
-    q = q.copy()  # quaternions of one sign, so that they can be smoothed
+    # quaternions of one sign, so that they can be smoothed
+    q = q.copy()
     q[:, 3:7] *= np.sign(
         np.cumprod(np.sign(np.r_[1.0, np.einsum("ni,ni->n", q[1:, 3:7], q[:-1, 3:7])]))
     )[:, None]
@@ -151,7 +165,8 @@ def _blocks(
     samples = max(round(window / step), _ORDER + 2) | 1
     # velocities by central differences on the configuration space, then the polynomials
     raw = difference(model, q[:-2], q[2:]) / (t[2:] - t[:-2])[:, None]
-    t, bridge = t[1:-1], 0.25 * window
+    t = t[1:-1]
+    bridge = 0.25 * window
     parts = segments(t, bridge)
     v, a = derivatives(t, raw, window=samples, order=_ORDER, up_to=1, bridge=bridge)
     q = derivatives(t, q[1:-1], window=samples, order=_ORDER, up_to=0, bridge=bridge)[0]

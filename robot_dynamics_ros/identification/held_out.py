@@ -1,7 +1,9 @@
-"""Prediction of each stretch of a recording from the others: by bodies that can exist, and by plain least squares.
+"""Prediction of each stretch of a recording from the others: by bodies that can exist, and by plain
+least squares.
 
-Where least squares predict a joint's efforts better than bodies do, predictions take a share of them.  The share is the one
-with the least error of prediction, between 0 and 1 (Breiman, *Stacked regressions*, Machine Learning 24, 1996).
+Where least squares predict a joint's efforts better than bodies do, predictions take a share of
+them.  The share is the one with the least error of prediction, between 0 and 1 (Breiman, *Stacked
+regressions*, Machine Learning 24, 1996).
 """
 
 from __future__ import annotations
@@ -17,10 +19,14 @@ from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
 FOLDS = 12
-GAIN = 0.01  # of a joint's squared error of prediction that more parameters must explain
-LEAST = 2e-3  # of the usual efforts; less is not worth a parameter
-_MOST = 0.55  # of the stretches: seven of twelve
-_HELD = 1e-3  # share, compared with fast random motion, below which a direction stays as it was
+# of a joint's squared error of prediction that more parameters must explain
+GAIN = 0.01
+# of the usual efforts; less is not worth a parameter
+LEAST = 2e-3
+# of the stretches: seven of twelve
+_MOST = 0.55
+# share, compared with fast random motion, below which a direction stays as it was
+_HELD = 1e-3
 
 
 def stretches(m: int) -> NDArray[np.int64]:
@@ -36,24 +42,25 @@ def held_out_least_squares(
     instruments: Array | None = None,
     without: NDArray[np.bool_] | None = None,
 ) -> Array:
-    """(m, nv) recorded less predicted efforts, N m or N, of least squares for the base parameters; NaN where a block is not used.
+    """(m, nv) recorded less predicted efforts, N m or N, of least squares for the base parameters;
+    NaN where a block is not used.
 
     Args:
-        instruments: see :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
+        instruments: see
+            :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
         without: (nbase,) parameters that are left out: zero.
     """
     kept = np.ones(len(identifiable), dtype=bool) if without is None else ~without
-    scale, use = identifiable.sensitivity[kept], data.use[..., None]
+    scale = identifiable.sensitivity[kept]
+    use = data.use[..., None]
     Y = np.where(use, identifiable.base.regressor(data.Y)[..., kept] / scale, 0.0)
     Z = (
         Y / base.noise[:, None] ** 2
         if instruments is None
         else np.where(use, instruments[..., kept] / scale, 0.0)
     )
-    y, rows = (
-        np.where(data.use, data.effort, 0.0),
-        [stretches(len(data.effort)) == f for f in range(FOLDS)],
-    )
+    y = np.where(data.use, data.effort, 0.0)
+    rows = [stretches(len(data.effort)) == f for f in range(FOLDS)]
     G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
     c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
     hold = identifiable.information[np.ix_(kept, kept)] / np.outer(scale, scale)
@@ -69,8 +76,11 @@ def held_out_least_squares(
 def held_out_bodies(
     identifiable: Identifiable, data: Blocks, noise: Array, full: ConsistentEstimate
 ) -> Array:
-    """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far these may be from the prior."""
-    fold, out = stretches(len(data.effort)), np.full(data.effort.shape, np.nan)
+    """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far
+    these may be from the prior.
+    """
+    fold = stretches(len(data.effort))
+    out = np.full(data.effort.shape, np.nan)
     for f in range(FOLDS):
         own = (fold == f)[:, None]
         rest = dataclasses.replace(data, use=data.use & ~own)
@@ -100,8 +110,9 @@ def root_mean_square(residual: Array) -> Array:
 
 
 def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
-    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts, by (m, nv) held-out residuals of both and
-    the root mean square of the efforts."""
+    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts, by (m,
+    nv) held-out residuals of both and the root mean square of the efforts.
+    """
     out = np.zeros(bodies.shape[1])
     for j, (r, s) in enumerate(
         zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)
@@ -114,6 +125,8 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
 
 
 def better(new: Array, old: Array, gain: float, least: float) -> bool:
-    """Whether (folds,) squared errors are less in all, by a share of the old ones, and in most stretches."""
+    """Whether (folds,) squared errors are less in all, by a share of the old ones, and in most
+    stretches.
+    """
     won = float(old.sum() - new.sum())
     return bool(won > max(gain * float(old.sum()), least) and (new < old).mean() >= _MOST)

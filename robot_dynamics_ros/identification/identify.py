@@ -52,18 +52,24 @@ from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 
-_AGAIN = 2  # estimates more, if errors of sensors are of the robot found before
-_NEEDLESS = 1.1  # times the error without effects of a joint
+# estimates more, if errors of sensors are of the robot found before
+_AGAIN = 2
+# times the error without effects of a joint
+_NEEDLESS = 1.1
 _SENSORS = "Predictions and `wrenches` have this, controllers and the simulator do not"
 _LIMITED = {
     "gain": f"its torque constant does not fit those of the other joints. {_SENSORS}",
     "crosstalk": f"its torque sensor reads moments across its axis (crosstalk). {_SENSORS}",
-    "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too. Predictions and `wrenches` have this; "
+    "coupled": "it is coupled: a motor whose friction it feels turns with a neighbour, too. "
+    "Predictions and `wrenches` have this; "
     "controllers and the simulator have its friction, not its rotor",
 }
-_ROWS = 1000  # of the regressor at a time
-_ONE_WAY = 0.01  # of the blocks
-_FEW = 3.0  # rows for a parameter below which a fit says nothing about its error
+# of the regressor at a time
+_ROWS = 1000
+# of the blocks
+_ONE_WAY = 0.01
+# rows for a parameter below which a fit says nothing about its error
+_FEW = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +78,31 @@ class IdentificationSettings:
 
     Attributes:
         terms: which parameters the joints have.
-        friction: which forms of friction are tried for each joint, and kept where they predict better: names out of
-            "presliding", "stribeck", "step", "asymmetry", "quadratic", "load", "position", "position2", "sigmoid",
-            "coupled", "rotor", "gain", "crosstalk";
-            "auto": all but the sigmoid;
-            "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
-        window: s, of the local polynomials that smooth and differentiate positions; ``None``: chosen from the data.
+        friction: which forms of friction are tried for each joint, and kept where they predict
+            better: names out of "presliding", "stribeck", "step", "asymmetry", "quadratic", "load",
+            "position", "position2", "sigmoid", "coupled", "rotor", "gain", "crosstalk"; "auto": all
+            but the sigmoid; "simple": Coulomb and viscous friction as in ``terms``, nothing tried.
+        window: s, of the local polynomials that smooth and differentiate positions; ``None``:
+            chosen from the data.
         block: s, over which rows are averaged.
-        slow: (nv,) or one number, rad/s or m/s: a joint slower than this counts as standing, and is not used (it may
-            stick); ``None``: 0.1 % of the velocity limit.
+        slow: (nv,) or one number, rad/s or m/s: a joint slower than this counts as standing, and is
+            not used (it may stick); ``None``: 0.1 % of the velocity limit.
         delay: s, by which recorded efforts are late; ``None``: found from the data.
         confidence: of the intervals.
-        tolerance: share, compared with fast random motion, below which a parameter counts as unseen.
-        unseen: "refuse" a motion that does not show every base parameter, or "keep" the prior values of the others.
-        spread: expected distance of a body from its prior, as a Riemannian distance; 0.7 is a factor of 2 in mass;
-            ``None``: found from the data.
-        currents: ``None``: efforts are N m or N at the joints.  Otherwise they are motor currents in any unit and sign, and
-            this is joint → torque constant (N m or N at the joint for one unit), of the joints whose constant is known;
-            the others are estimated, see :func:`~robot_dynamics_ros.identification.find_torque_constants`.
-        known_load: recordings of currents with a load of known mass, which show the size of the torque constants.
-        plausibility: "refuse" recordings that do not fit the robot and impossible results, or "accept" them.
+        tolerance: share, compared with fast random motion, below which a parameter counts as
+            unseen.
+        unseen: "refuse" a motion that does not show every base parameter, or "keep" the prior
+            values of the others.
+        spread: expected distance of a body from its prior, as a Riemannian distance; 0.7 is a
+            factor of 2 in mass; ``None``: found from the data.
+        currents: ``None``: efforts are N m or N at the joints.  Otherwise they are motor currents
+            in any unit and sign, and this is joint → torque constant (N m or N at the joint for one
+            unit), of the joints whose constant is known; the others are estimated, see
+            :func:`~robot_dynamics_ros.identification.find_torque_constants`.
+        known_load: recordings of currents with a load of known mass, which show the size of the
+            torque constants.
+        plausibility: "refuse" recordings that do not fit the robot and impossible results, or
+            "accept" them.
     """
 
     terms: FrictionTerms = dataclasses.field(default_factory=FrictionTerms)
@@ -144,7 +155,8 @@ class IdentificationSettings:
     @property
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
-        if self.friction == "auto":  # the constants of currents are found before, gains and all
+        # the constants of currents are found before, gains and all
+        if self.friction == "auto":
             automatic = (
                 n
                 for n, e in EFFECTS.items()
@@ -163,12 +175,13 @@ class Identification:
     Attributes:
         prior: the robot as it was known.
         model: the identified robot: physically possible bodies, with viscous and Coulomb friction.
-        friction: joint friction as a function of speed, for control: breakaway and Stribeck speed included where they
-            were found.
+        friction: joint friction as a function of speed, for control: breakaway and Stribeck speed
+            included where they were found.
         offset: (nv,) constant efforts, N m or N.
         base: base parameters with confidence intervals.
         full: all parameters, in the order of ``parameters``.
-        parameters, identifiable: names of the parameters, form of each joint's friction, the part that the motion shows.
+        parameters, identifiable: names of the parameters, form of each joint's friction, the part
+            that the motion shows.
         delay: s, by which the recorded efforts are late.
         window: s, of the local polynomials that were used.
         rms: (nv,) root mean square of the unexplained part of the block-averaged efforts, N m or N.
@@ -178,8 +191,9 @@ class Identification:
         simple_rms: (nv,) the same with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
-        least_squares_share: (nv,) share of least squares, from 0 to 1, in predictions of each joint's efforts: 0 where ``full``
-            predicts as well.  ``model``, ``friction`` and all files are of ``full``.
+        least_squares_share: (nv,) share of least squares, from 0 to 1, in predictions of each
+            joint's efforts: 0 where ``full`` predicts as well.  ``model``, ``friction`` and all
+            files are of ``full``.
         values_of_joints: (nv, p) the parameters that each joint's efforts are predicted from.
         notes: remarks for the reader, in sentences.
         torque_constants: where efforts were recorded as currents.
@@ -219,7 +233,9 @@ class Identification:
 
     @property
     def body_covariance(self) -> Array:
-        """(10 nb, 10 nb) covariance of the bodies' inertial parameters, [m, h, I] each in SI units and the body's frame."""
+        """(10 nb, 10 nb) covariance of the bodies' inertial parameters, [m, h, I] each in SI units
+        and the body's frame.
+        """
         bodies = self.parameters.bodies
         return self.full.covariance[bodies, bodies]
 
@@ -233,20 +249,20 @@ class Identification:
 
         Args:
             q, v, a: (..., nv).
-            in_order: whether rows (n, nv) follow one another in time, so that presliding friction can be followed;
-                otherwise it is a function of speed.
+            in_order: whether rows (n, nv) follow one another in time, so that presliding friction
+                can be followed; otherwise it is a function of speed.
 
         Returns:
             (..., nv) N m or N.
         """
         q, v, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (q, v, a)))
         parts = (slice(0, len(q)),) if in_order and q.ndim == 2 and len(q) > 1 else ()
-        bodies, values = self.parameters.bodies, self.values_of_joints
+        bodies = self.parameters.bodies
+        values = self.values_of_joints
         columns = self.parameters.joint_columns(q, v, a, parts)
         joints = np.einsum("...jp,jp->...j", columns, values[:, bodies.stop :])
-        rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(
-            a
-        )  # rotors are among the others
+        # rotors are among the others
+        rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(a)
         if self.least_squares_share.any():
             rigid = rigid + _regressor_times(
                 self.prior, q, v, a, values[:, bodies] - self.full.values[bodies]
@@ -254,7 +270,9 @@ class Identification:
         return np.asarray(rigid + joints + self.parameters.fixed_effort(v, a))
 
     def urdf(self) -> str:
-        """URDF text of ``model``; visuals, limits and the like are those of the prior's URDF, if it is at hand."""
+        """URDF text of ``model``; visuals, limits and the like are those of the prior's URDF, if it
+        is at hand.
+        """
         return urdf_of(self.model, self.prior.description.source)
 
 
@@ -271,20 +289,20 @@ def identify(
 
     Args:
         model: the robot; its kinematics must be right, its inertias are the start values.
-        t: (n,) times, s, at which the robot was in these states.  Stamps of a logger are less exact:
-            :func:`identify_recordings` repairs them.
+        t: (n,) times, s, at which the robot was in these states.  Stamps of a logger are less
+            exact: :func:`identify_recordings` repairs them.
         q: (n, nv) recorded positions.
         effort: (n, nv) recorded motor efforts, gravity included, N m or N.
-        v: (n, nv) recorded velocities, used if they are better than the derivative of the positions.
+        v: (n, nv) recorded velocities, used if they are better than the derivative of the
+            positions.
 
     Raises:
         PoorExcitation: the motion does not show some base parameters; they are named.
         ArgumentError: data of the wrong shape, not finite, too few; or settings that do not fit.
     """
     s = settings_or_default(IdentificationSettings, settings, "settings")
-    EffortParameters(
-        model, s.terms
-    )  # refuses robots that cannot be identified before it looks at the data
+    # refuses robots that cannot be identified before it looks at the data
+    EffortParameters(model, s.terms)
     check = s.plausibility == "refuse"
     return _identify(
         model, MotionSamples.of(model, t, q, effort, v, window=s.window, check=check), s
@@ -301,8 +319,8 @@ def identify_recordings(
     """The same from one recording or several, each at its own rate.
 
     Args:
-        recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or ``Recording.of`` give them: with
-            times repaired.
+        recordings: as :func:`~robot_dynamics_ros.recordings.read_csv`, ``read_bag`` or
+            ``Recording.of`` give them: with times repaired.
         workers: that smooth and differentiate several recordings side by side, see
             :func:`~robot_dynamics_ros.workers.run_tasks`; the result is the same wherever they are.
         progress: called with the share that is done, from 0 to 1, and what is done next.
@@ -328,8 +346,8 @@ def identify_each(
     workers: Workers = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Identification | RobotDynamicsError]:
-    """Identify a robot from each recording separately, in parallel if there are workers: arms of one kind, or one arm
-    on several days.
+    """Identify a robot from each recording separately, in parallel if there are workers: arms of
+    one kind, or one arm on several days.
 
     Args:
         recordings: as :func:`identify_recordings`.
@@ -352,7 +370,9 @@ def _one(
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Base parameters of one form of all joints' friction; the motion is with its efforts ``delay`` s earlier."""
+    """Base parameters of one form of all joints' friction; the motion is with its efforts ``delay``
+    s earlier.
+    """
 
     identifiable: Identifiable
     delay: float
@@ -362,16 +382,22 @@ class _Fit:
 
     @property
     def scarce(self) -> bool:
-        """Whether there are so few rows for each parameter that a fit says little about its error."""
+        """Whether there are so few rows for each parameter that a fit says little about its
+        error.
+        """
         return self.scarcity >= 0.3
 
     @property
     def scarcity(self) -> float:
-        """From 0, many rows for each parameter, to 1, so few that a fit says nothing about its error."""
+        """From 0, many rows for each parameter, to 1, so few that a fit says nothing about its
+        error.
+        """
         return min(1.0, _FEW * len(self.base.values) / max(int(self.data.use.sum()), 1))
 
     def block_noise(self, selection: Selection) -> Array:
-        """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the fewer rows there are."""
+        """(nv,) noise of one block: what the fit leaves, and the more of what predictions miss the
+        fewer rows there are.
+        """
         missed = np.maximum(selection.error**2 - self.base.noise**2, 0.0)
         return np.asarray(
             np.sqrt((self.base.noise**2 + self.scarcity * missed) * self.base.correlation)
@@ -394,7 +420,10 @@ class _Fits:
         slow: Array,
         settings: IdentificationSettings,
     ) -> None:
-        self.model, self.motion, self.slow, self.settings = model, motion, slow, settings
+        self.model = model
+        self.motion = motion
+        self.slow = slow
+        self.settings = settings
         # of the rigid robot: dry friction that builds up late would look like late efforts
         rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
         self.rate = motion.mean(motion.smoothed(rigid)[1], settings.block)
@@ -456,23 +485,25 @@ class _Fits:
     def mixed(
         self, fit: _Fit, full: ConsistentEstimate, bodies: Array
     ) -> tuple[Array, Array, Array]:
-        """Bodies that can exist, with the share of least squares that predicts each joint best: (nv, p) parameters, (nv,) shares, and
-        (m, nv) what is left of stretches that they are not made from, as ``bodies`` is for bodies alone."""
-        nv, columns = self.model.nv, fit.identifiable.base.regressor(fit.data.Y)
-        values, residual = np.tile(full.values, (nv, 1)), bodies.copy()
+        """Bodies that can exist, with the share of least squares that predicts each joint best:
+        (nv, p) parameters, (nv,) shares, and (m, nv) what is left of stretches that they are not
+        made from, as ``bodies`` is for bodies alone.
+        """
+        nv = self.model.nv
+        columns = fit.identifiable.base.regressor(fit.data.Y)
+        values = np.tile(full.values, (nv, 1))
+        residual = bodies.copy()
         if fit.scarce:
             return values, np.zeros(nv), residual
-        plain = self.base(
-            fit.identifiable, fit.data, instruments=columns
-        )  # each joint has the same weight
+        # each joint has the same weight
+        plain = self.base(fit.identifiable, fit.data, instruments=columns)
         options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
         best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
         chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
         share = share_of(bodies, chosen, fit.data.rms(fit.data.effort))
         base = fit.identifiable.base
-        for j, k in enumerate(
-            best
-        ):  # possible parameters that have a share of the base parameters of least squares
+        # possible parameters that have a share of the base parameters of least squares
+        for j, k in enumerate(best):
             values[j, base.independent] += share[j] * (
                 options[k][0].values - base.values(full.values)
             )
@@ -493,12 +524,10 @@ def _identify(
     dry = "coulomb" in parameters.kinds
     slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
     diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, part(tell, 0.0, 0.4))
-    motion, first_delay, remarks, cause = (
-        diagnosis.motion,
-        diagnosis.delay,
-        diagnosis.notes,
-        diagnosis.cause,
-    )
+    motion = diagnosis.motion
+    first_delay = diagnosis.delay
+    remarks = diagnosis.notes
+    cause = diagnosis.cause
     if cause is not None and s.plausibility == "refuse":
         raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
     if cause is not None:
@@ -510,25 +539,27 @@ def _identify(
     )
     tell(0.8, "bodies that can exist")
     fit, full, residual = _bodies(fits, fit, selection)
-    base, data, parameters = fit.base, fit.data, fit.identifiable.parameters
+    base = fit.base
+    data = fit.data
+    parameters = fit.identifiable.parameters
     tell(0.95, "share of least squares")
     values, share, residual = fits.mixed(fit, full, residual)
     identified = with_parameters(parameters, full.values)
     parameters = parameters.with_effects(parameters.effects, identified)
     error = root_mean_square(residual)
 
-    if s.delay is None:  # the first was a rough one
+    # the first was a rough one
+    if s.delay is None:
         remarks = delay_notes(fit.delay) + tuple(
             x for x in remarks if x not in delay_notes(first_delay)
         )
     unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
-    before, effort = data.rms(data.effort - data.Y @ parameters.values()), data.rms(data.effort)
+    before = data.rms(data.effort - data.Y @ parameters.values())
+    effort = data.rms(data.effort)
     if s.plausibility == "refuse":
         power = np.zeros(model.nv) if fit.scarce else _friction_power(fit)
-        speed, left = (
-            np.sqrt(np.mean(data.v**2, axis=0)),
-            data.rms(data.effort - data.Y @ full.values),
-        )
+        speed = np.sqrt(np.mean(data.v**2, axis=0))
+        left = data.rms(data.effort - data.Y @ full.values)
         check_result(model.joint_names, effort, speed, base.noise, left, power)
         if not fit.scarce:
             check_prediction(model.joint_names, error, before, effort)
@@ -540,17 +571,36 @@ def _identify(
     notes = remarks + motion.notes + _notes(parameters, data, dry, share)
     notes += () if constants is None else constants.notes
     return Identification(
-        model, identified, _friction(parameters, identified, full.values), offset, base, full, parameters, fit.identifiable,
-        float(fit.delay), motion.window, unexplained, before, effort, error, selection.simple_error,
-        data.use.mean(axis=0), motion.duration, share, values, notes, constants,
-    )  # fmt: skip
+        model,
+        identified,
+        _friction(parameters, identified, full.values),
+        offset,
+        base,
+        full,
+        parameters,
+        fit.identifiable,
+        float(fit.delay),
+        motion.window,
+        unexplained,
+        before,
+        effort,
+        error,
+        selection.simple_error,
+        data.use.mean(axis=0),
+        motion.duration,
+        share,
+        values,
+        notes,
+        constants,
+    )
 
 
 def _formed(
     fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell
 ) -> tuple[_Fit, Selection]:
     """The fit with the form of friction that predicts best, and how it was chosen."""
-    s, parameters = fits.settings, identifiable.parameters
+    s = fits.settings
+    parameters = identifiable.parameters
     fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
     def chosen(
@@ -576,8 +626,10 @@ def _formed(
 
 
 def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, ConsistentEstimate, Array]:
-    """Bodies that can exist, with effects of joints only where these predict better: the fit with its final form of friction, the
-    estimate, and (m, nv) what such estimates leave of stretches that they are not made from."""
+    """Bodies that can exist, with effects of joints only where these predict better: the fit with
+    its final form of friction, the estimate, and (m, nv) what such estimates leave of stretches
+    that they are not made from.
+    """
     s = fits.settings
 
     def bodies(fit: _Fit) -> ConsistentEstimate:
@@ -597,7 +649,8 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
             parameters.effects, root_mean_square(residual), selection.simple_error, strict=True
         )
     ]
-    if any(needless):  # effects that the final estimate predicts worse with are left out
+    # effects that the final estimate predicts worse with are left out
+    if any(needless):
         plain = tuple(
             dataclasses.replace(e, effects=tuple(x for x in e.effects if x == "rotor"), numbers={})
             if bad
@@ -607,7 +660,8 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         fit = fits.of_form(fit, identifiable_parameters(parameters.with_effects(plain)))
         full = bodies(fit)
         residual = predicted(fit, full)
-    # predictions, and the files that others read, take loads from the robot found: its parameters must be of these loads
+    # predictions, and the files that others read, take loads from the robot found: its parameters
+    # must be of these loads
     forms = fit.identifiable.parameters.effects
     for _ in range(
         _AGAIN if any(name in form.effects for form in forms for name in OF_SENSORS) else 0
@@ -627,13 +681,18 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
         v = data.v[data.use[:, j], j]
         if len(v) and min((v > 0.0).mean(), (v < 0.0).mean()) < _ONE_WAY:
             notes.append(
-                f"joint {name} moved one way only: its Coulomb friction and its offset cannot be distinguished"
+                f"joint {name} moved one way only: its Coulomb friction and its offset cannot be "
+                "distinguished"
             )
     for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
         if x > 0.0:
-            text = f"base parameters predict its efforts better than bodies that can exist; predictions take {x:.0%} of the difference"
+            text = (
+                "base parameters predict its efforts better than bodies that can exist; "
+                f"predictions take {x:.0%} of the difference"
+            )
             notes.append(
-                f"joint {name}: {text} from them, the URDF and the friction file have the bodies alone"
+                f"joint {name}: {text} from them, the URDF and the friction file have the bodies "
+                "alone"
             )
         notes += [
             f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects
@@ -642,7 +701,9 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
 
 
 def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) -> Array:
-    """(..., nv) rows of the bodies' regressor, each joint's times its own parameters (nv, 10 nb)."""
+    """(..., nv) rows of the bodies' regressor, each joint's times its own parameters (nv, 10
+    nb).
+    """
     rows = [y.reshape(-1, model.nv) for y in (q, v, a)]
     parts = [slice(k, k + _ROWS) for k in range(0, max(len(rows[0]), 1), _ROWS)]
     products = [
@@ -653,8 +714,11 @@ def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) 
 
 
 def _friction_power(fit: _Fit) -> Array:
-    """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W; of coupled joints their sum."""
-    parameters, data = fit.identifiable.parameters, fit.data
+    """(nv,) mean power that Coulomb and viscous friction take by the base parameters, W; of coupled
+    joints their sum.
+    """
+    parameters = fit.identifiable.parameters
+    data = fit.data
     values = dict(zip(fit.identifiable.base.independent.tolist(), fit.base.values, strict=True))
     out = np.zeros(parameters.model.nv)
     for j in range(parameters.model.nv):
@@ -667,17 +731,20 @@ def _friction_power(fit: _Fit) -> Array:
             own = [values.get(index, 0.0) for index in columns]
             out[j] = float(np.mean(data.Y[:, j, columns] @ own * data.v[:, j]))
     coupled = ["coupled" in form.effects for form in parameters.effects]
-    return np.where(
-        coupled, out[coupled].sum(), out
-    )  # a motor takes power from one joint and gives some to the other
+    # a motor takes power from one joint and gives some to the other
+    return np.where(coupled, out[coupled].sum(), out)
 
 
 def _delay_correction(fit: _Fit, rate: Array) -> float:
-    """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the base parameters."""
-    identifiable, use = fit.identifiable, fit.data.use & np.isfinite(rate)
+    """Correction of the delay, to first order: τ(t − δ) ≈ τ(t) − δ τ̇, estimated together with the
+    base parameters.
+    """
+    identifiable = fit.identifiable
+    use = fit.data.use & np.isfinite(rate)
     w = np.broadcast_to(1.0 / fit.base.noise, rate.shape)[use]
     A = identifiable.base.regressor(fit.data.Y)[use] * w[:, None] / identifiable.sensitivity
-    x, r = -rate[use] * w, fit.base.residual[use] * w
+    x = -rate[use] * w
+    r = fit.base.residual[use] * w
     x -= A @ np.linalg.lstsq(A, x, rcond=1e-10)[0]
     power = float(x @ x)
     return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0
@@ -685,7 +752,8 @@ def _delay_correction(fit: _Fit, rate: Array) -> float:
 
 def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
     """Friction as a function of speed."""
-    forms, smoothing = parameters.effects, parameters.smoothing.tolist()
+    forms = parameters.effects
+    smoothing = parameters.smoothing.tolist()
     own = [
         {n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters}
         for j, form in enumerate(forms)

@@ -1,8 +1,10 @@
-"""Base parameters of bodies and joints together: what a robot's efforts can show at best, and their weighted least squares, with
-confidence intervals and the parameters that data do not show.
+"""Base parameters of bodies and joints together: what a robot's efforts can show at best, and their
+weighted least squares, with confidence intervals and the parameters that data do not show.
 
-Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's residual); Newey and
-West, Econometrica 55 (1987) (residuals that are alike from sample to sample, or from joint to joint, count for less).
+Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's
+    residual); Newey and
+West, Econometrica 55 (1987) (residuals that are alike from sample to sample, or from joint to
+joint, count for less).
 """
 
 from __future__ import annotations
@@ -19,13 +21,21 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-_SPEED_SHARE = 0.5  # of the velocity limits, in a fast motion
-_RATE = 3.0  # 1/s: its accelerations over its speeds
-_SILENT = 1e-12  # of the largest column
-_ALONE = 1e-4  # of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
-_NO_LIMIT = 2.0  # rad/s or m/s
+# of the velocity limits, in a fast motion
+_SPEED_SHARE = 0.5
+# 1/s: its accelerations over its speeds
+_RATE = 3.0
+# of the largest column
+_SILENT = 1e-12
+# of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
+_ALONE = 1e-4
+# rad/s or m/s
+_NO_LIMIT = 2.0
 _LAGS = 40
-_REMEDY = "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite designs such a motion."
+_REMEDY = (
+    "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite "
+    "designs such a motion."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +43,16 @@ class Identifiable:
     """Base parameters of an identification, and how well fast random motion shows them."""
 
     parameters: EffortParameters
-    base: BaseParameters  # which of them are independent, and how the others add to them
-    names: tuple[str, ...]  # (nbase,) one for each, e.g. "forearm_link.Izz + 2 more"
-    effort_scale: Array  # (nv,) root mean square of the efforts of fast motion, N m or N
-    information: Array  # (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over fast motion
-    strength: Array  # (p,) root mean square share of the efforts that one unit of each of all parameters makes in it
+    # which of them are independent, and how the others add to them
+    base: BaseParameters
+    # (nbase,) one for each, e.g. "forearm_link.Izz + 2 more"
+    names: tuple[str, ...]
+    # (nv,) root mean square of the efforts of fast motion, N m or N
+    effort_scale: Array
+    # (nbase, nbase) Y_bᵀ Y_b, efforts in units of ``effort_scale``, on average over fast motion
+    information: Array
+    # (p,) root mean square share of the efforts that one unit of each of all parameters makes in it
+    strength: Array
 
     def __len__(self) -> int:
         return len(self.names)
@@ -49,11 +64,15 @@ class Identifiable:
 
     @property
     def sensitivity(self) -> Array:
-        """(nbase,) root mean square share of the efforts that one unit of each parameter makes in fast motion."""
+        """(nbase,) root mean square share of the efforts that one unit of each parameter makes in
+        fast motion.
+        """
         return np.sqrt(self.information.diagonal())
 
     def meaning(self, k: int, terms: int = 100) -> str:
-        """Base parameter ``k`` in terms of all parameters, e.g. ``"a.hx + 0.4 b.m - 1 b.Iyy"``; the largest first."""
+        """Base parameter ``k`` in terms of all parameters, e.g. ``"a.hx + 0.4 b.m - 1 b.Iyy"``; the
+        largest first.
+        """
         row = self.base.combination[k]
         own = int(self.base.independent[k])
         others = [
@@ -68,11 +87,13 @@ class Identifiable:
 def identifiable_parameters(
     parameters: EffortParameters, *, rows: slice = slice(None)
 ) -> Identifiable:
-    """Find the base parameters from the regressor at random states of fast motion; ``rows`` of the efforts are measured.
+    """Find the base parameters from the regressor at random states of fast motion; ``rows`` of the
+    efforts are measured.
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """
-    model, rng = parameters.model, np.random.default_rng(0)
+    model = parameters.model
+    rng = np.random.default_rng(0)
     count = max(200, 6 * len(parameters))
     q = random_configuration(model, rng, size=count)
     limit = np.where(
@@ -88,7 +109,8 @@ def identifiable_parameters(
     )
     W = (parameters.regressor(q, v, a)[:, rows] / scale[:, None]).reshape(effort.size, -1)
     norms = np.sqrt(np.mean(W * W, axis=0))
-    W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0  # rounding errors
+    # rounding errors
+    W[:, norms <= _SILENT * norms.max(initial=0.0)] = 0.0
     base = independent_columns(W, _ALONE, equilibrate=True)
     more = np.count_nonzero(base.combination, axis=1) - 1
     names = [
@@ -119,26 +141,37 @@ class PoorExcitation(ArgumentError):
 class BaseEstimate:
     """Base parameters by weighted least squares."""
 
-    names: tuple[str, ...]  # (nbase,) of the parameters
-    values: Array  # (nbase,)
-    standard_error: Array  # (nbase,) infinite where the motion does not show the parameter
-    half_width: Array  # (nbase,) of the confidence intervals
-    confidence: float  # of these, e.g. 0.95
-    noise: Array  # (nv,) standard deviation of the residual of one block, N m or N
+    # (nbase,) of the parameters
+    names: tuple[str, ...]
+    # (nbase,)
+    values: Array
+    # (nbase,) infinite where the motion does not show the parameter
+    standard_error: Array
+    # (nbase,) of the confidence intervals
+    half_width: Array
+    # of these, e.g. 0.95
+    confidence: float
+    # (nv,) standard deviation of the residual of one block, N m or N
+    noise: Array
     correlation: (
-        Array  # (nv,) how much more than independent ones successive residuals count, at least 1
+        # (nv,) how much more than independent ones successive residuals count, at least 1
+        Array
     )
-    condition: float  # condition number of the weighted regressor, columns in proportion to their sensitivity
-    unseen: tuple[str, ...]  # names of parameters that the motion does not show
-    residual: Array  # (m, nv) N m or N; NaN where a block was not used
+    # condition number of the weighted regressor, columns in proportion to their sensitivity
+    condition: float
+    # names of parameters that the motion does not show
+    unseen: tuple[str, ...]
+    # (m, nv) N m or N; NaN where a block was not used
+    residual: Array
 
 
 def _directions(
     identifiable: Identifiable, W: Array, count: int, tolerance: float
 ) -> tuple[Array, Array, Array]:
-    """(nbase, nbase) directions in parameter space, columns; (nbase,) share of each that ``count`` states of motion with the regressor
-    W (rows, nbase) show, compared with fast random motion, ascending; and (nbase,) whether each parameter takes part in a direction
-    below ``tolerance``."""
+    """(nbase, nbase) directions in parameter space, columns; (nbase,) share of each that ``count``
+    states of motion with the regressor W (rows, nbase) show, compared with fast random motion,
+    ascending; and (nbase,) whether each parameter takes part in a direction below ``tolerance``.
+    """
     from scipy.linalg import eigh
 
     strength = identifiable.sensitivity
@@ -163,14 +196,16 @@ def weighted_least_squares(
 ) -> BaseEstimate:
     """Estimate the base parameters.
 
-    Each joint's rows are weighted with the inverse of the standard deviation of its residual, found anew in each pass.
-    Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
+    Each joint's rows are weighted with the inverse of the standard deviation of its residual, found
+    anew in each pass. Where instruments Z are given, the estimate has Zᵀ(τ − Y x) = 0 instead.
 
     Args:
-        tolerance: share, compared with fast random motion, below which a direction counts as unseen.
+        tolerance: share, compared with fast random motion, below which a direction counts as
+            unseen.
         unseen: ``"refuse"`` unseen directions, or ``"keep"`` them as the model has them.
         passes: number of times that weights are found.
-        instruments: (m, nv, nbase) columns that resemble those of the regressor, without its noise; weights included.
+        instruments: (m, nv, nbase) columns that resemble those of the regressor, without its noise;
+            weights included.
 
     Raises:
         PoorExcitation: parameters that cannot be seen, by name.
@@ -178,13 +213,15 @@ def weighted_least_squares(
     """
     from scipy.special import stdtrit
 
-    Yb, prior = identifiable.base.regressor(data.Y), identifiable.prior
+    Yb = identifiable.base.regressor(data.Y)
+    prior = identifiable.prior
     use, m, nv = data.use, *data.effort.shape
     if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
         problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"
         raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_REMEDY}")
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
-    rows, target = Yb[use], data.effort[use]
+    rows = Yb[use]
+    target = data.effort[use]
     scaled = rows / identifiable.effort_scale[joint, None]
     T, share, taking = _directions(identifiable, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
@@ -202,14 +239,14 @@ def weighted_least_squares(
         raise PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
     seen = share >= tolerance
     Z = T[:, seen]
-    A, b = rows @ Z, target - rows @ prior
+    A = rows @ Z
+    b = target - rows @ prior
     B = A if instruments is None else instruments[use] @ Z
-    sigma, floor, kappa = (
-        identifiable.effort_scale.copy(),
-        1e-9 * identifiable.effort_scale,
-        np.ones(nv),
-    )
-    x, table = np.zeros(Z.shape[1]), np.full((m, nv), np.nan)
+    sigma = identifiable.effort_scale.copy()
+    floor = 1e-9 * identifiable.effort_scale
+    kappa = np.ones(nv)
+    x = np.zeros(Z.shape[1])
+    table = np.full((m, nv), np.nan)
     for _ in range(passes):
         w = 1.0 / sigma[joint]
         if instruments is None:
@@ -230,11 +267,11 @@ def weighted_least_squares(
     error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    singular = np.linalg.svd(
-        scaled / identifiable.sensitivity, compute_uv=False
-    )  # columns by what fast motion shows
+    # columns by what fast motion shows
+    singular = np.linalg.svd(scaled / identifiable.sensitivity, compute_uv=False)
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
-    values, width = prior + Z @ x, quantile * error
+    values = prior + Z @ x
+    width = quantile * error
     return BaseEstimate(
         identifiable.names, values, error, width, confidence, sigma, kappa, condition, names, table
     )
@@ -249,21 +286,22 @@ def _covariances(
     sigma: Array,
     kappa: Array,
 ) -> tuple[Array, Array]:
-    """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by that of the scores.
+    """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by
+    that of the scores.
 
-    The first supposes that every column varies as slowly as the residuals, the second has fewer data to go by.  Scores are the products
-    of columns and residuals, summed over the joints of a block, so that what shakes several joints counts as one; their covariance over
-    as many lags as residuals are alike stands between two inverse normal matrices (Newey and West).  Without instruments B (rows, p)
-    they are weighted columns.
+    The first supposes that every column varies as slowly as the residuals, the second has fewer
+    data to go by.  Scores are the products of columns and residuals, summed over the joints of a
+    block, so that what shakes several joints counts as one; their covariance over as many lags as
+    residuals are alike stands between two inverse normal matrices (Newey and West).  Without
+    instruments B (rows, p) they are weighted columns.
     """
     block, joint = np.nonzero(use)
     slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))
-    bread, spread = (
-        np.linalg.pinv(slow.T @ A, rcond=1e-14),
-        slow * (sigma * np.sqrt(kappa))[joint, None],
-    )
+    bread = np.linalg.pinv(slow.T @ A, rcond=1e-14)
+    spread = slow * (sigma * np.sqrt(kappa))[joint, None]
     by_joint = bread @ (spread.T @ spread) @ bread.T
-    m, p = len(part), A.shape[1]
+    m = len(part)
+    p = A.shape[1]
     score = np.zeros((m, p))
     np.add.at(score, block, alone * residual[:, None])
     middle = score.T @ score
@@ -281,7 +319,9 @@ def _covariances(
 
 
 def inflation(residual: Array, part: np.ndarray) -> float:
-    """Variance of a sum of residuals over what it would be were they independent; blocks not used are gaps."""
+    """Variance of a sum of residuals over what it would be were they independent; blocks not used
+    are gaps.
+    """
     r = np.where(np.isnan(residual), 0.0, residual)
     used = ~np.isnan(residual)
     power = float(r @ r) / max(int(used.sum()), 1)

@@ -1,8 +1,10 @@
-"""Payload at the flange, identified on the arm: from a gentle motion, or from poses at rest, and their efforts.
+"""Payload at the flange, identified on the arm: from a gentle motion, or from poses at rest, and
+their efforts.
 
-The efforts that the arm alone does not explain are those of the payload, linear in its mass, first moments and
-inertia, and of errors of the friction model, linear in these.  Friction errors are estimated with the payload: the
-motion passes every position in both directions, so that they can be distinguished from weight.
+The efforts that the arm alone does not explain are those of the payload, linear in its mass, first
+moments and inertia, and of errors of the friction model, linear in these.  Friction errors are
+estimated with the payload: the motion passes every position in both directions, so that they can be
+distinguished from weight.
 """
 
 from __future__ import annotations
@@ -27,21 +29,26 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint, vector
 
-_LIKELY = np.array(
-    [20.0, *[2.0] * 3, *[0.1] * 6]
-)  # kg, kg m, kg m²: of which size payloads may well be
-_ARM_ERROR = 0.05  # share by which masses of arms may well be off
-_ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)  # shares that are compared with the data
+# kg, kg m, kg m²: of which size payloads may well be
+_LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])
+# share by which masses of arms may well be off
+_ARM_ERROR = 0.05
+# shares that are compared with the data
+_ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)
 _EXACT = 1e-6
-_FRICTION = 0.3  # share by which friction may well be wrong
-_UNSTATED, _OFFSET = (
-    0.02,
-    2e-3,
-)  # of the effort limit: friction and offset that no description may state
-_BLOCK = 0.05  # s
-_LATEST = 0.02  # s
-_SLOW = 3.0  # times the smoothing of friction
-_PASSES, _WEIGHTS = 3, 4
+# share by which friction may well be wrong
+_FRICTION = 0.3
+# of the effort limit: friction and offset that no description may state
+_UNSTATED = 0.02
+_OFFSET = 2e-3
+# s
+_BLOCK = 0.05
+# s
+_LATEST = 0.02
+# times the smoothing of friction
+_SLOW = 3.0
+_PASSES = 3
+_WEIGHTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +56,17 @@ class PayloadEstimate:
     """A payload with its uncertainty.
 
     Attributes:
-        payload: mass, centre of mass and inertia in the frame of its link; a point mass where the inertia was not seen.
+        payload: mass, centre of mass and inertia in the frame of its link; a point mass where the
+            inertia was not seen.
         mass_error: standard error of the mass, kg.
         com_error: (3,) standard errors of the centre of mass, m.
-        inertia_error: (3, 3) standard errors of the inertia about the centre of mass, kg m²; infinite if not asked.
+        inertia_error: (3, 3) standard errors of the inertia about the centre of mass, kg m²;
+            infinite if not asked.
         inertia_seen: whether the data show the inertia, and it is physically possible.
         rms: (nv,) effort that remains unexplained, N m or N.
         delay: s, by which the efforts are late.
-        arm_error: share by which the arm's masses were taken to be off (1 standard deviation); 1 with a covariance.
+        arm_error: share by which the arm's masses were taken to be off (1 standard deviation); 1
+            with a covariance.
     """
 
     payload: Payload
@@ -76,7 +86,10 @@ class PayloadEstimate:
         inertia = "inertia " + (
             "identified" if self.inertia_seen else "not seen, taken as a point mass"
         )
-        return f"{p.link}: {p.mass:.3f} ± {2 * self.mass_error:.3f} kg at ({com}) mm (2 standard errors); {inertia}"
+        return (
+            f"{p.link}: {p.mass:.3f} ± {2 * self.mass_error:.3f} kg at ({com}) mm (2 standard "
+            f"errors); {inertia}"
+        )
 
 
 def payload_motion(
@@ -100,12 +113,13 @@ def payload_motion(
         duration: s, for two periods.
         scale: share of the velocity limits.
         lower, upper: (nv,) position limits that are narrower than the URDF's.
-        tries: number of motions compared; the one with the smallest errors of mass and centre is used.
+        tries: number of motions compared; the one with the smallest errors of mass and centre is
+            used.
         seed: of the random numbers.
 
     Returns:
-        A motion of period ``duration`` / 2 that begins and ends at rest at ``q0``: ``.trajectory(2)`` is what
-        controllers take.
+        A motion of period ``duration`` / 2 that begins and ends at rest at ``q0``:
+        ``.trajectory(2)`` is what controllers take.
 
     Raises:
         ArgumentError: ``q0`` outside the limits, or bounds that allow no motion.
@@ -117,7 +131,8 @@ def payload_motion(
         remedy = "Give a duration above 1 s, a scale above 0 to 1, and at least one try."
         raise ArgumentError(text, where="payload motion", remedy=remedy)
     (low, high), reach = position_bounds(model, lower, upper), per_joint(span, n, "span")
-    low, high = np.maximum(low, q0 - reach), np.minimum(high, q0 + reach)
+    low = np.maximum(low, q0 - reach)
+    high = np.minimum(high, q0 + reach)
     if (outside := (q0 < low) | (q0 > high)).any():
         i = int(np.argmax(outside))
         text = (
@@ -125,16 +140,19 @@ def payload_motion(
         )
         raise ArgumentError(text, where="q0", remedy="Move the arm to where it may move.")
     body, _, _ = _carrier(model, link)
-    period, harmonics = 0.5 * duration, 4
+    period = 0.5 * duration
+    harmonics = 4
     speed = scale * np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0)
     rng = np.random.default_rng(seed)
     times = np.linspace(0.0, period, 160, endpoint=False)
     fine = np.linspace(0.0, period, 40 * harmonics + 1)
-    best, chosen = -math.inf, None
+    best = -math.inf
+    chosen = None
     for _ in range(tries):
         a, b = at_rest(rng.normal(size=(2, n, harmonics)))
         unit = Excitation(model.joint_names, period, np.zeros(n), a, b)
-        start, v = unit.at(0.0), unit.at(fine, 1)
+        start = unit.at(0.0)
+        v = unit.at(fine, 1)
         q = unit.at(fine) - start
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.minimum(
@@ -142,14 +160,19 @@ def payload_motion(
                 np.where(q.min(axis=0) < 0, (q0 - low) / -q.min(axis=0), np.inf),
             )
         factor = 0.98 * np.minimum(room, speed / np.abs(v).max(axis=0))
-        a, b = a * factor[:, None], b * factor[:, None]
+        a = a * factor[:, None]
+        b = b * factor[:, None]
         motion = Excitation(model.joint_names, period, q0 - factor * start, a, b)
         worth = _worth(model, body, *(motion.at(times, k) for k in range(3)))
         if worth > best:
-            best, chosen = worth, motion
+            best = worth
+            chosen = motion
     if chosen is None or not math.isfinite(best):
         text = "no motion within the bounds shows a payload"
-        remedy = "Give the joints more room, or another pose: some joint has to feel the payload's weight."
+        remedy = (
+            "Give the joints more room, or another pose: some joint has to feel the payload's "
+            "weight."
+        )
         raise ArgumentError(text, where="payload motion", remedy=remedy)
     return chosen
 
@@ -191,7 +214,9 @@ def _carrier(model: RobotModel, link: str) -> tuple[int, Array, Array]:
 
 
 def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> tuple[Array, Array]:
-    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations that may be theirs."""
+    """Directions (10 nb, k) in which the arm's own parameters may be off, and standard deviations
+    that may be theirs.
+    """
     size = 10 * model.nb
     covariance = (
         np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
@@ -210,7 +235,10 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
             )
         return directions, np.maximum(spreads, _EXACT)
     if covariance.shape != (size, size) or not np.isfinite(covariance).all():
-        text = f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial parameters"
+        text = (
+            f"expected a number, or a finite covariance ({size}, {size}) of the arm's inertial "
+            "parameters"
+        )
         remedy = "Give identification.body_covariance with identification.model."
         raise ArgumentError(text, where="arm_error", remedy=remedy)
     power, vectors = np.linalg.eigh(covariance)
@@ -223,8 +251,10 @@ def _friction(v: Array, direction: Array) -> Array:
 
 
 class _Problem:
-    """Least squares for payload, the arm's own errors, and errors of each joint's friction, with what is likely: of efforts (m, nv) that
-    the arm does not explain, columns (m, nv, 10 + arm) of the payload and of the arm's errors, those of friction, and which rows count."""
+    """Least squares for payload, the arm's own errors, and errors of each joint's friction, with
+    what is likely: of efforts (m, nv) that the arm does not explain, columns (m, nv, 10 + arm) of
+    the payload and of the arm's errors, those of friction, and which rows count.
+    """
 
     def __init__(
         self,
@@ -234,10 +264,14 @@ class _Problem:
         friction: Array,
         use: NDArray[np.bool_],
     ) -> None:
-        self.effort, self.columns, self.friction, self.use = effort, columns, friction, use
+        self.effort = effort
+        self.columns = columns
+        self.friction = friction
+        self.use = use
         self.count = columns.shape[-1]
         self.joints: list[tuple[list[int], Array, Array, Array]] = []
-        usual, fastest = _usual(model), _limit_or(model.velocity_limit, 2.0)
+        usual = _usual(model)
+        fastest = _limit_or(model.velocity_limit, 2.0)
         for j in range(model.nv):
             A = np.column_stack([columns[:, j], friction[:, j]])[use[:, j]]
             own = [*range(self.count), *range(self.count + 3 * j, self.count + 3 * j + 3)]
@@ -250,9 +284,12 @@ class _Problem:
             self.joints.append((own, A.T @ A, A.T @ effort[use[:, j], j], 1.0 / np.square(errors)))
 
     def normal(self, weight: Array, spread: float = 1.0) -> tuple[Array, Array]:
-        """Matrix and right-hand side for weights (nv,) of the joints' rows, and a standard deviation of the arm's errors."""
+        """Matrix and right-hand side for weights (nv,) of the joints' rows, and a standard
+        deviation of the arm's errors.
+        """
         size = self.count + 3 * len(self.joints)
-        N, b = np.zeros((size, size)), np.zeros(size)
+        N = np.zeros((size, size))
+        b = np.zeros(size)
         N[range(self.count), range(self.count)] = (
             np.r_[_LIKELY, np.full(self.count - 10, spread)] ** -2.0
         )
@@ -263,8 +300,12 @@ class _Problem:
         return N, b
 
     def averaged(self, weight: Array, spreads: Array) -> tuple[Array, Array, float]:
-        """Mean and covariance of all parameters over ``spreads`` (k,), each as likely as the data make it, and their mean."""
-        means, covariances, evidence = [], [], np.empty(len(spreads))
+        """Mean and covariance of all parameters over ``spreads`` (k,), each as likely as the data
+        make it, and their mean.
+        """
+        means = []
+        covariances = []
+        evidence = np.empty(len(spreads))
         for k, spread in enumerate(spreads):
             N, b = self.normal(weight, spread)
             covariances.append(np.linalg.inv(N))
@@ -274,9 +315,8 @@ class _Problem:
                 - 0.5 * np.linalg.slogdet(N)[1]
                 - (self.count - 10) * math.log(spread)
             )
-        evidence += (
-            np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2
-        )  # half-normal, on a geometric grid
+        # half-normal, on a geometric grid
+        evidence += np.log(spreads) - 0.5 * (spreads / _ARM_ERROR) ** 2
         share = np.exp(evidence - evidence.max())
         share /= share.sum()
         mean = share @ np.array(means)
@@ -308,22 +348,26 @@ def estimate_payload(
         model: the arm without the payload.
         t: (n,) s.  q, effort: (n, nv) recorded positions and motor efforts.
         friction: of the joints, as well as it is known; that of the URDF if not given.
-        arm_error: what the arm's own bodies may be off by: the standard deviation of their masses as a share, with centres
-            and inertias off accordingly; or, of an identified arm, the covariance (10 nb, 10 nb) of its parameters, see
-            :attr:`Identification.body_covariance`.  The share is found from the data if not given.
+        arm_error: what the arm's own bodies may be off by: the standard deviation of their masses
+            as a share, with centres and inertias off accordingly; or, of an identified arm, the
+            covariance (10 nb, 10 nb) of its parameters, see :attr:`Identification.body_covariance`.
+            The share is found from the data if not given.
 
     Raises:
-        ArgumentError: data of the wrong shape or too few, a mass that is not positive, or a link that does not move.
+        ArgumentError: data of the wrong shape or too few, a mass that is not positive, or a link
+            that does not move.
         UnknownNameError: no such link.
 
-    Sources: Khalil, Gautier and Lemoine, ICRA 2007 (payload identification by least squares); MacKay, Neural Computation 4
+    Sources: Khalil, Gautier and Lemoine, ICRA 2007 (payload identification by least squares);
+        MacKay, Neural Computation 4
     (1992) (size of the arm's errors by the evidence).
     """
     body, R, p = _carrier(model, link)
     friction = friction or Friction.of(model)
     directions, spreads = _arm_directions(model, arm_error)
     motion = MotionSamples.of(model, t, q, effort, window=0.2)
-    delay, usual = 0.0, _usual(model)
+    delay = 0.0
+    usual = _usual(model)
     weight = 1.0 / usual
     for _ in range(_PASSES):
         m = motion.earlier(delay)
@@ -338,9 +382,8 @@ def estimate_payload(
             np.where(problem.use, np.gradient(m.mean(m.effort, _BLOCK), _BLOCK, axis=0), 0.0)
             * weight
         )
-        late = float(np.nansum(rate * residual * weight)) / max(
-            float((rate * rate).sum()), 1e-300
-        )  # to first order
+        # to first order
+        late = float(np.nansum(rate * residual * weight)) / max(float((rate * rate).sum()), 1e-300)
         delay = float(np.clip(delay - late, -_LATEST, _LATEST))
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
 
@@ -350,7 +393,8 @@ def _of_motion(
 ) -> _Problem:
     """Of block averages."""
     arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)
-    Y, v = m.mean_regressor(model, _BLOCK), m.mean(m.v, _BLOCK)
+    Y = m.mean_regressor(model, _BLOCK)
+    v = m.mean(m.v, _BLOCK)
     # while a joint turns back it may stick, and its friction is anything
     slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
     columns = np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1)
@@ -370,18 +414,20 @@ def estimate_payload_at_rest(
 ) -> PayloadEstimate:
     """Estimate mass and centre of mass from poses at rest.
 
-    Dry friction may hold each joint with up to its breakaway effort in either direction, and the arm may not be as the URDF
-    says; the stated errors include both.  Average over poses that were reached from both sides where the errors are too large.
+    Dry friction may hold each joint with up to its breakaway effort in either direction, and the
+    arm may not be as the URDF says; the stated errors include both.  Average over poses that were
+    reached from both sides where the errors are too large.
 
     Args:
         model: the arm without the payload.
-        q, effort: (k, nv) or (nv,) positions at rest and mean motor efforts there; three poses with the hand turned
-            show the whole centre of mass.
+        q, effort: (k, nv) or (nv,) positions at rest and mean motor efforts there; three poses with
+            the hand turned show the whole centre of mass.
         friction: of the joints, as well as it is known; that of the URDF if not given.
         arm_error: see :func:`estimate_payload`; 0.05 if not given.
 
     Raises:
-        ArgumentError: data of the wrong shape, a mass that is not positive, or a link that does not move.
+        ArgumentError: data of the wrong shape, a mass that is not positive, or a link that does not
+            move.
         UnknownNameError: no such link.
     """
     body, R, p = _carrier(model, link)
@@ -404,7 +450,8 @@ def estimate_payload_at_rest(
     columns = np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1)
     problem = _Problem(model, rest, columns, np.zeros((*q.shape, 3)), np.ones(q.shape, dtype=bool))
     solution, covariance, spread = problem.averaged(1.0 / noise, spreads)
-    covariance[range(4, 10), range(4, 10)] = np.inf  # poses at rest show no inertia
+    # poses at rest show no inertia
+    covariance[range(4, 10), range(4, 10)] = np.inf
     rms = np.sqrt(np.mean(problem.residual(solution) ** 2, axis=0))
     return _result(link, solution[:10], covariance[:10, :10], R, p, rms, 0.0, spread)
 
@@ -420,18 +467,22 @@ def _result(
     arm_error: float,
 ) -> PayloadEstimate:
     """From parameters in the body's frame to a payload in the link's frame."""
-    mass, error = float(x[0]), math.sqrt(max(float(covariance[0, 0]), 0.0))
+    mass = float(x[0])
+    error = math.sqrt(max(float(covariance[0, 0]), 0.0))
     if not mass > 2.0 * error:
-        remedy = "If there is one: check signs and offsets of efforts, and that the model is the arm without it."
+        remedy = (
+            "If there is one: check signs and offsets of efforts, and that the model is the arm "
+            "without it."
+        )
         raise ArgumentError(
             f"no payload shows: {mass:.3g} ± {2 * error:.2g} kg", where="payload", remedy=remedy
         )
     com = x[1:4] / mass
-    by = np.concatenate([-com[:, None], np.eye(3)], axis=1) / mass  # ∂com/∂(m, h)
+    # ∂com/∂(m, h)
+    by = np.concatenate([-com[:, None], np.eye(3)], axis=1) / mass
     com_covariance = R.T @ by @ covariance[:4, :4] @ by.T @ R
-    I = x[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3) - mass * (
-        com @ com * np.eye(3) - np.outer(com, com)
-    )  # noqa: E741
+    about_origin = x[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
+    I = about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com))  # noqa: E741
     errors = np.sqrt(np.maximum(covariance.diagonal()[4:], 0.0))
     inertia_error = errors[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
     own = R.T @ I @ R

@@ -1,7 +1,8 @@
-"""Checks for impossible recordings and results: positions in other units, efforts that no bodies explain.
+"""Checks for impossible recordings and results: positions in other units, efforts that no bodies
+explain.
 
-Before the estimate positions are compared with the limits of the robot as it is known; after it, the bodies found with
-the base parameters, which need not belong to any body.
+Before the estimate positions are compared with the limits of the robot as it is known; after it,
+the bodies found with the base parameters, which need not belong to any body.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-_OUTSIDE = 0.1  # of the range: how far outside its limits a position may be
-_SHARE = 0.05  # of the rows
-_OVER = 10  # rows over which speed is taken
-_WORSE, _UNEXPLAINED = 4.0, 0.15
-_USELESS = 1.2  # times the error of the URDF, or of no model
+# of the range: how far outside its limits a position may be
+_OUTSIDE = 0.1
+# of the rows
+_SHARE = 0.05
+# rows over which speed is taken
+_OVER = 10
+_WORSE = 4.0
+_UNEXPLAINED = 0.15
+# times the error of the URDF, or of no model
+_USELESS = 1.2
 
 
 class Implausible(ArgumentError):
@@ -31,7 +37,8 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
     Raises:
         Implausible: positions far outside the limits (degrees?), or much too fast.
     """
-    width, all_q = model.upper - model.lower, q
+    width = model.upper - model.lower
+    all_q = q
     for j, name in enumerate(model.joint_names):
         q = all_q[:, j]
         if np.isfinite(width[j]):
@@ -46,7 +53,8 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             for k in range(model.nv)
         ]
         others = [other for k, other in enumerate(model.joint_names) if k != j and fits[k]]
-        cause, radians = "", np.deg2rad(q)
+        cause = ""
+        radians = np.deg2rad(q)
         if others:
             cause = f"They fit the limits of {' and '.join(others)}: are the columns exchanged?"
             cause += " Check also units and zeros."
@@ -57,7 +65,10 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             cause = "They look like degrees: convert them to radians."
         elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
             cause = "They look like mm: convert them to m."
-        text = f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, {q.min():.4g} to {q.max():.4g}"
+        text = (
+            f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
+            f"{q.min():.4g} to {q.max():.4g}"
+        )
         remedy = (
             cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
         )
@@ -87,10 +98,12 @@ def check_result(
     residual: Array,
     friction_power: Array,
 ) -> None:
-    """Compare bodies that can exist with base parameters, which explain the efforts as well as is possible at all.
+    """Compare bodies that can exist with base parameters, which explain the efforts as well as is
+    possible at all.
 
     Args:
-        effort, speed, noise, residual: (nv,) root mean squares, the last two of what base parameters and the bodies found leave.
+        effort, speed, noise, residual: (nv,) root mean squares, the last two of what base
+            parameters and the bodies found leave.
         friction_power: (nv,) mean power that friction takes by the base parameters, W.
 
     Raises:
@@ -104,7 +117,10 @@ def check_result(
     ):
         if joints.any():
             own = [name for name, bad in zip(names, joints, strict=True) if bad]
-            remedy = "Check signs and units of efforts and positions, the order of the joints, the kinematics of the URDF and "
+            remedy = (
+                "Check signs and units of efforts and positions, the order of the joints, the "
+                "kinematics of the URDF and "
+            )
             remedy += "gravity's direction."
             text = f"{what} joint{'s' if len(own) > 1 else ''} {', '.join(own)}"
             raise Implausible(text, where="recording", remedy=remedy)
@@ -113,11 +129,13 @@ def check_result(
 def check_prediction(
     names: tuple[str, ...], error: Array, prior: Array, effort: Array, source: str = "recording"
 ) -> None:
-    """Compare errors of prediction with those of the robot as it was known, and with no model at all.
+    """Compare errors of prediction with those of the robot as it was known, and with no model at
+    all.
 
     Args:
-        error, prior, effort: (nv,) root mean squares of what the identified robot leaves of efforts that it was not
-            identified from, of what the robot as it was known leaves, and of the efforts; N m or N.
+        error, prior, effort: (nv,) root mean squares of what the identified robot leaves of efforts
+            that it was not identified from, of what the robot as it was known leaves, and of the
+            efforts; N m or N.
 
     Raises:
         Implausible: the identified robot is worse than either, for some joint.
@@ -128,7 +146,13 @@ def check_prediction(
         if e > _USELESS * min(p, y)
     ]
     if worse:
-        text = f"the identified robot predicts efforts worse than the URDF, or than none at all, N m or N: {', '.join(worse)}"
-        remedy = "Record a longer or faster motion of these joints, or check whether they are coupled, touch something, or carry "
+        text = (
+            "the identified robot predicts efforts worse than the URDF, or than none at all, N "
+            f"m or N: {', '.join(worse)}"
+        )
+        remedy = (
+            "Record a longer or faster motion of these joints, or check whether they are "
+            "coupled, touch something, or carry "
+        )
         remedy += "a load that the model lacks. --plausibility accept writes it all the same."
         raise Implausible(text, where=source, remedy=remedy)

@@ -1,4 +1,6 @@
-"""Reports of an identification, for people and for programs: findings, text, JSON, one HTML page."""
+"""Reports of an identification, for people and for programs: findings, text, JSON, one HTML
+page.
+"""
 
 from __future__ import annotations
 
@@ -43,17 +45,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_EXPLAINED, _MOSTLY = 0.1, 0.3  # of a joint's efforts that may stay unexplained
-_UNSEEN_WORSE = 1.5  # times as much may stay unexplained of a recording for validation
-_FAR = 1.5  # Riemannian distance of a body from the URDF's
+# of a joint's efforts that may stay unexplained
+_EXPLAINED = 0.1
+_MOSTLY = 0.3
+# times as much may stay unexplained of a recording for validation
+_UNSEEN_WORSE = 1.5
+# Riemannian distance of a body from the URDF's
+_FAR = 1.5
 _CONDITION = 200.0
 _MOST_ROWS = 40
 _MOST_POINTS = 4000
-_BEFORE, _AFTER = SERIES[1], SERIES[0]
+_BEFORE = SERIES[1]
+_AFTER = SERIES[0]
 
 
 def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
-    """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the worst first."""
+    """Arguments for and against a result: (``"good"``, ``"fair"`` or ``"poor"``, a sentence), the
+    worst first.
+    """
     out: list[tuple[str, str]] = []
     names = result.prior.joint_names
     share = result.rms / np.maximum(result.effort_rms, 1e-300)
@@ -67,14 +76,16 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
             out.append(
                 (
                     level,
-                    f"Unexplained share of the recorded efforts (root mean square): {', '.join(joints)}.",
+                    "Unexplained share of the recorded efforts (root mean square): "
+                    f"{', '.join(joints)}.",
                 )
             )
     worse = [n for n, a, b in zip(names, result.rms, result.prior_rms, strict=True) if a > b]
     if worse:
         out.append(("poor", f"The URDF as it was explains more: {', '.join(worse)}."))
     for check in checks:
-        before, after = check.check.prior, check.check.identified
+        before = check.check.prior
+        after = check.check.identified
         bad = [
             n
             for n, a, b in zip(names, after, result.prediction_rms, strict=True)
@@ -82,7 +93,10 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         ]
         gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
         if bad:
-            text = f"the error of {', '.join(bad)} is larger than expected; {gain:.0%} of the URDF's error."
+            text = (
+                f"the error of {', '.join(bad)} is larger than expected; {gain:.0%} of the "
+                "URDF's error."
+            )
             out.append(
                 ("fair" if gain < 1.0 else "poor", f"{check.source}, for validation: {text}")
             )
@@ -100,7 +114,10 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
             )
         )
     if result.base.condition > _CONDITION:
-        text = f"The motion is poor (condition number {result.base.condition:.0f}): see robot_dynamics excite."
+        text = (
+            f"The motion is poor (condition number {result.base.condition:.0f}): see "
+            "robot_dynamics excite."
+        )
         out.append(("fair", text))
     wide = np.isfinite(result.base.half_width) & (
         result.base.half_width > np.abs(result.base.values)
@@ -132,13 +149,17 @@ def report_text(
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
 ) -> str:
-    """A report in plain text (Markdown tables): findings, fit, friction, base parameters with intervals, bodies."""
+    """A report in plain text (Markdown tables): findings, fit, friction, base parameters with
+    intervals, bodies.
+    """
     base = result.base
     lines = [
         f"# Identification of {result.prior.name}",
         "",
-        f"{result.duration:.1f} s of motion; {len(base.names)} base parameters, {int(np.isfinite(base.standard_error).sum())} of "
-        f"them seen; condition number {base.condition:.0f}; efforts are {1e3 * result.delay:.2f} ms late; positions smoothed over "
+        f"{result.duration:.1f} s of motion; {len(base.names)} base parameters, "
+        f"{int(np.isfinite(base.standard_error).sum())} of "
+        f"them seen; condition number {base.condition:.0f}; efforts are {1e3 * result.delay:.2f} "
+        "ms late; positions smoothed over "
         f"{result.window:.3g} s; bodies may well be {result.full.spread:.2g} from what was known.",
         "",
         "## Findings",
@@ -169,7 +190,8 @@ def _unexplained(result: Identification) -> list[str]:
     ]
     return _section(
         "What remains unexplained",
-        'Root mean squares over blocks, N m or N; "share": of base parameters in predictions, where bodies predict worse; '
+        'Root mean squares over blocks, N m or N; "share": of base parameters in predictions, '
+        "where bodies predict worse; "
         '"used": share of the time in which the joint was fast enough.',
         "joint,effort,before,identified,base parameters,share,used",
         rows,
@@ -221,7 +243,8 @@ def _friction_forms(result: Identification) -> list[str]:
         )
     return _section(
         "Friction",
-        'In each joint\'s form that best predicts each twelfth of the recording from the others; "error": root mean square of the '
+        "In each joint's form that best predicts each twelfth of the recording from the others; "
+        '"error": root mean square of the '
         'error of these predictions; "simple": the same with Coulomb and viscous friction alone.',
         "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,error,simple",
         rows,
@@ -233,10 +256,8 @@ def _base_parameters(result: Identification) -> list[str]:
     rows = []
     for k, name in enumerate(base.names):
         width = f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen"
-        t_value, meaning = (
-            _t_value(base.values[k], base.standard_error[k]),
-            result.identifiable.meaning(k, 3),
-        )
+        t_value = _t_value(base.values[k], base.standard_error[k])
+        meaning = result.identifiable.meaning(k, 3)
         rows.append([name, f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width, t_value, meaning])
     unseen = (
         [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""]
@@ -245,7 +266,8 @@ def _base_parameters(result: Identification) -> list[str]:
     )
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
-        "t-value: size of the parameter divided by its standard error; below 2 it cannot be distinguished from zero.",
+        "t-value: size of the parameter divided by its standard error; below 2 it cannot be "
+        "distinguished from zero.",
         "parameter,before,identified,±,t-value,stands for",
         rows,
     )
@@ -277,8 +299,10 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
     return [
         *_section(
             "Estimators side by side",
-            "Root mean square error of prediction of each twelfth of the recording from the others, N m or N. Output error predicts along "
-            'its simulated motion, the others along the recorded one. "change": root mean square difference of the base parameters '
+            "Root mean square error of prediction of each twelfth of the recording from the "
+            "others, N m or N. Output error predicts along "
+            'its simulated motion, the others along the recorded one. "change": root mean square '
+            "difference of the base parameters "
             "from weighted least squares, in their standard errors.",
             ["estimator", *joints, "change", "condition"],
             by_estimator,
@@ -297,7 +321,8 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
 def _bodies(result: Identification) -> list[str]:
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (result.prior, result.model))
     quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
-    errors, rows = quantile * result.full.standard_error[: 10 * len(before) : 10], []
+    errors = quantile * result.full.standard_error[: 10 * len(before) : 10]
+    rows = []
     for joint, p, x, error, moved in zip(
         result.prior.moving_joint_names, before, after, errors, result.full.distance, strict=True
     ):
@@ -308,8 +333,10 @@ def _bodies(result: Identification) -> list[str]:
     text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
     return [
         *_section("Bodies", text, "link,mass before,mass,±,centre before,centre,moved", rows),
-        "Single masses and centres are as likely as what was known; what the efforts tell are the base parameters. The intervals "
-        "of masses include what the efforts do not tell, as far as bodies may well be from what was known.",
+        "Single masses and centres are as likely as what was known; what the efforts tell are "
+        "the base parameters. The intervals "
+        "of masses include what the efforts do not tell, as far as bodies may well be from what "
+        "was known.",
     ]
 
 
@@ -332,7 +359,10 @@ def report_json(
     estimates: Estimates | None = None,
 ) -> str:
     """The same as JSON; what is infinite (an interval of something not seen) is null."""
-    base, names, c, e = result.base, result.prior.joint_names, result.torque_constants, estimates
+    base = result.base
+    names = result.prior.joint_names
+    c = result.torque_constants
+    e = estimates
     document: dict[str, Any] = {
         "robot": result.prior.name,
         "duration": result.duration,
@@ -405,12 +435,14 @@ def report_html(
     """The report as one HTML page that needs no other file.
 
     Args:
-        comparisons: with the recordings that it was identified from; the first is drawn, joint by joint.
+        comparisons: with the recordings that it was identified from; the first is drawn, joint by
+            joint.
         checks: with others; all are drawn.
         progress: called with the share of the pictures drawn.
     """
     drawn = [*comparisons[:1], *checks]
-    total, done = 1 + len(drawn) * result.prior.nv, 0
+    total = 1 + len(drawn) * result.prior.nv
+    done = 0
     lines = [
         *(html_finding(level, text) for level, text in findings(result, checks)),
         "<h2>Errors and confidence</h2>",
@@ -422,9 +454,8 @@ def report_html(
         if progress is not None:
             progress(done / total)
         picture = as_html(draw, words)
-        said = (
-            picture.startswith("<p>") and picture in lines
-        )  # why there is none, which is said once
+        # why there is none, which is said once
+        said = picture.startswith("<p>") and picture in lines
         lines.append("" if said else picture)
 
     add_picture(lambda: plot_identification(result), "root mean squares and base parameters")
@@ -459,8 +490,11 @@ def _as_html(text: str) -> list[str]:
 
 
 def friction_file(result: Identification) -> FrictionFile:
-    """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the URDF."""
-    of_speeds, joints = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing"), {}
+    """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the
+    URDF.
+    """
+    of_speeds = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing")
+    joints = {}
     for j, (name, form) in enumerate(zip(result.prior.joint_names, result.effects, strict=True)):
         joints[name] = {
             **{word: float(getattr(result.friction, word)[j]) for word in of_speeds},
@@ -500,8 +534,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def plot_identification(result: Identification, path: str | Path | None = None) -> Figure:
-    """Draw what was identified: for each joint the root mean square of the efforts and of what the prior and the
-    identified robot leave unexplained; for each base parameter its value with the confidence interval.
+    """Draw what was identified: for each joint the root mean square of the efforts and of what the
+    prior and the identified robot leave unexplained; for each base parameter its value with the
+    confidence interval.
 
     Args:
         path: file to write, too; its ending chooses the format.
@@ -514,7 +549,8 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
         ArgumentError: the file cannot be written.
     """
     plt = pyplot()
-    model, base = result.prior, result.base
+    model = result.prior
+    base = result.base
     kinds = joint_kinds(model)
     shown = np.argsort(-np.abs(base.values))[:_MOST_ROWS]
     shown = shown[np.isfinite(base.half_width[shown])]
@@ -527,15 +563,16 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
             _bars(axis, result, joints, unit_of("effort", kind)[0])
         axes.append(figure.add_subplot(grid[:, 1]))
         _parameters(axes[-1], result, shown)
-        legend(figure, axes, below=True)  # long titles would run into it beside them
+        # long titles would run into it beside them
+        legend(figure, axes, below=True)
         return save(figure, path)
 
 
 def plot_joint(
     result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None
 ) -> Figure:
-    """Draw one joint of a recording: measured and predicted efforts, their difference and its spectrum, the motion, and
-    friction, all before and after the identification.
+    """Draw one joint of a recording: measured and predicted efforts, their difference and its
+    spectrum, the motion, and friction, all before and after the identification.
 
     Args:
         joint: its name.
@@ -553,7 +590,8 @@ def plot_joint(
     plt = pyplot()
     model = result.prior
     check_name("joint", joint, model.joint_names)
-    j, c = model.joint_names.index(joint), comparison
+    j = model.joint_names.index(joint)
+    c = comparison
     kind = next(kind for kind, joints in joint_kinds(model).items() if j in joints)
     unit = unit_of("effort", kind)[0]
     left = (
@@ -566,7 +604,8 @@ def plot_joint(
         grid = figure.add_gridspec(
             3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22
         )
-        over, residual = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+        over = figure.add_subplot(grid[0, :])
+        residual = figure.add_subplot(grid[1, :])
         residual.sharex(over)
         spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
         _over_time(
@@ -669,9 +708,15 @@ def _parameters(axis: Axes, result: Identification, shown: NDArray[np.intp]) -> 
     y = np.arange(len(shown))
     axis.axvline(0.0, color="#bbbbbb", lw=0.8)
     axis.errorbar(
-        base.values[shown], y, xerr=base.half_width[shown], fmt="o", ms=3, lw=1.2, color=SERIES[0],
+        base.values[shown],
+        y,
+        xerr=base.half_width[shown],
+        fmt="o",
+        ms=3,
+        lw=1.2,
+        color=SERIES[0],
         label=f"base parameter, {100 * base.confidence:g} % interval",
-    )  # fmt: skip
+    )
     names = [base.names[k] for k in shown]
     axis.set_yticks(y, [name if len(name) <= 48 else name[:47] + "…" for name in names], fontsize=7)
     axis.invert_yaxis()

@@ -23,7 +23,8 @@ from robot_dynamics_ros.model.urdf import load_urdf
 def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
     """The robot of ``parameters`` with these values (p,), which are consistent.
 
-    A body of several links: those fixed to the first keep what is known of them if the first can then exist; otherwise
+    A body of several links: those fixed to the first keep what is known of them if the first can
+        then exist; otherwise
     they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
     """
     model = parameters.model
@@ -36,7 +37,8 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
             for i, name in enumerate(model.link_names)
             if model.link_body[i] == b and name != first
         ]
-        known, fixed = {i: model.link(model.link_names[i]).inertia for i in others}, np.zeros(10)
+        known = {i: model.link(model.link_names[i]).inertia for i in others}
+        fixed = np.zeros(10)
         for i, body in known.items():
             fixed += _parameters(
                 body.in_parent(Pose(model.link_rotation[i], model.link_position[i]))
@@ -57,19 +59,20 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
 
         def own(name: str) -> float:
             index = parameters.index(j, name)
-            return (
-                max(float(values[index]), 0.0) if index >= 0 else 0.0
-            )  # a mimic's master has it all
+            # a mimic's master has it all
+            return max(float(values[index]), 0.0) if index >= 0 else 0.0
 
         changes: dict[str, Any] = {
             words[kind]: own(kind) for kind in parameters.kinds if kind in words
         }
         if j >= 0 and "armature" in changes:
-            changes["rotor_inertia"] = 0.0  # identified together with the armature
+            # identified together with the armature
+            changes["rotor_inertia"] = 0.0
         elif j >= 0:
             changes["armature"] = joint.armature + own("rotor")
         if joint.coupling is not None and j >= 0:
-            damping, friction = own("coupled_viscous"), own("coupled_coulomb")
+            damping = own("coupled_viscous")
+            friction = own("coupled_coulomb")
             changes["coupling"] = dataclasses.replace(
                 joint.coupling, damping=damping, friction=friction
             )
@@ -88,10 +91,13 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
 
 
 def _share_kept(body: Array, fixed: Array) -> float:
-    """Largest share of ``fixed`` (10,), from 0 to 1, that leaves the rest of ``body`` (10,) a body."""
+    """Largest share of ``fixed`` (10,), from 0 to 1, that leaves the rest of ``body`` (10,) a
+    body.
+    """
     if bool(is_consistent(body - fixed, 1e-6)):
         return 1.0
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
         low, high = (
@@ -108,7 +114,8 @@ def _parameters(body: Inertia) -> Array:
 
 
 def _inertia(p: Array) -> Inertia:
-    m, c = float(p[0]), p[1:4] / p[0]
+    m = float(p[0])
+    c = p[1:4] / p[0]
     I = np.array([[p[4], p[5], p[6]], [p[5], p[7], p[8]], [p[6], p[8], p[9]]])  # noqa: E741
     return Inertia(m, c, I - m * (c @ c * np.eye(3) - np.outer(c, c)))
 
@@ -144,15 +151,17 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
     """URDF text of a model, which loads as the same robot; rotor inertias have no place in it.
 
     Args:
-        source: the URDF that the model was made from: all else in it (meshes, limits, transmissions, comments) is kept.  Where that
-            cannot be, a :class:`~robot_dynamics_ros.errors.ModelWarning` says so.
+        source: the URDF that the model was made from: all else in it (meshes, limits,
+            transmissions, comments) is kept.  Where that cannot be, a
+            :class:`~robot_dynamics_ros.errors.ModelWarning` says so.
     """
     if source:
         try:
             text = _edited(model, source)
             joints = model.description.joints
             added = any(j.type is JointType.FLOATING and f'"{j.name}"' not in text for j in joints)
-            check, gravity = model.description.inertia_check, model.gravity.tolist()
+            check = model.description.inertia_check
+            gravity = model.gravity.tolist()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ModelWarning)
                 again = load_urdf(text, gravity=gravity, inertia_check=check, floating_base=added)
@@ -162,7 +171,8 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
         except (ElementTree.ParseError, RobotDynamicsError, UnicodeError) as error:
             problem = str(error)
         warnings.warn(
-            f"robot {model.name!r}: what only the original URDF holds (meshes, limits, transmissions) is left out of the "
+            f"robot {model.name!r}: what only the original URDF holds (meshes, limits, "
+            "transmissions) is left out of the "
             f"new one: {problem}",
             ModelWarning,
             stacklevel=2,

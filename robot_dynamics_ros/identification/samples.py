@@ -1,7 +1,8 @@
 """Recorded motion and efforts, turned into the rows of a regression.
 
-Positions are smoothed and differentiated by local polynomials.  Rows of the regressor and efforts are then averaged
-over blocks, both alike, so that white noise of the efforts stays white from block to block and nothing is delayed.
+Positions are smoothed and differentiated by local polynomials.  Rows of the regressor and efforts
+are then averaged over blocks, both alike, so that white noise of the efforts stays white from block
+to block and nothing is delayed.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ from robot_dynamics_ros.recordings.smoothing import (
 )
 from robot_dynamics_ros.workers import Workers, run_tasks
 
-STILL = 0.2  # of the usual smoothing speed of friction: a joint that is slower stands
+# of the usual smoothing speed of friction: a joint that is slower stands
+STILL = 0.2
 _CHUNK = 1000
-_SLOWEST = 0.5  # s between two rows
-_ALIKE = 0.1  # share by which efforts of all joints differ from velocities, if they are such
+# s between two rows
+_SLOWEST = 0.5
+# share by which efforts of all joints differ from velocities, if they are such
+_ALIKE = 0.1
 
 
 def _not_efforts(copied: Sequence[str]) -> ArgumentError:
@@ -47,19 +51,26 @@ def _not_efforts(copied: Sequence[str]) -> ArgumentError:
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be relied on."""
+    """Smoothed motion at the times of the samples, without the rows whose acceleration cannot be
+    relied on.
+    """
 
-    t: Array  # (n,) s, increasing within a stretch
-    q: Array  # (n, nv), as velocities and accelerations
+    # (n,) s, increasing within a stretch
+    t: Array
+    # (n, nv), as velocities and accelerations
+    q: Array
     v: Array
     a: Array
-    effort: Array  # (n, nv) as recorded
-    parts: tuple[slice, ...]  # stretches without gaps
-    window: float  # s, length of the local polynomials
-    notes: tuple[str, ...]  # what was done to the recording, in sentences
-    unusable: NDArray[
-        np.bool_
-    ]  # (n, nv) efforts that were not measured, as frozen and clipped ones
+    # (n, nv) as recorded
+    effort: Array
+    # stretches without gaps
+    parts: tuple[slice, ...]
+    # s, length of the local polynomials
+    window: float
+    # what was done to the recording, in sentences
+    notes: tuple[str, ...]
+    # (n, nv) efforts that were not measured, as frozen and clipped ones
+    unusable: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -73,19 +84,19 @@ class MotionSamples:
         window: float | None = None,
         check: bool = False,
     ) -> MotionSamples:
-        """Smooth and differentiate, see :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`; ``check`` whether the robot can
-        have these positions.
+        """Smooth and differentiate, see
+        :func:`~robot_dynamics_ros.recordings.smoothing.smooth_motion`; ``check`` whether the robot
+        can have these positions.
 
         Raises:
-            ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20 samples.
+            ArgumentError: wrong shapes, values not finite, times not increasing, fewer than 20
+                samples.
             Implausible: positions that the robot cannot have.
         """
         nv = model.nv
-        t, q, effort = (
-            as_input(t, (), "t"),
-            as_input(q, (nv,), "q"),
-            as_input(effort, (nv,), "effort"),
-        )
+        t = as_input(t, (), "t")
+        q = as_input(q, (nv,), "q")
+        effort = as_input(effort, (nv,), "effort")
         velocity = None if v is None else as_input(v, (nv,), "v")
         for where, array in (("q", q), ("effort", effort), ("v", velocity)):
             if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
@@ -98,7 +109,10 @@ class MotionSamples:
         require_increasing(t)
         step = float(np.median(np.diff(t)))
         if step > _SLOWEST:
-            remedy = "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
+            remedy = (
+                "Record ten times a second or more. If these are no seconds: --time-unit ms, us "
+                "or ns."
+            )
             raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
         if check:
             check_positions(model, t, q)
@@ -150,7 +164,8 @@ class MotionSamples:
         check: bool = False,
         workers: Workers = None,
     ) -> MotionSamples:
-        """One motion of several recordings, each a stretch or several of its own; ``workers`` smooth them side by side.
+        """One motion of several recordings, each a stretch or several of its own; ``workers``
+        smooth them side by side.
 
         Raises:
             ArgumentError: none, one without efforts, or one that :meth:`of` refuses.
@@ -195,10 +210,14 @@ class MotionSamples:
         return float(sum(self.t[p.stop - 1] - self.t[p.start] for p in self.parts))
 
     def smoothed(self, x: Array, window: float = 0.0, up_to: int = 1) -> Array:
-        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by polynomials over ``window`` s or as long as those of the motion."""
-        out, window = np.full((up_to + 1, *x.shape), np.nan), max(window, self.window)
+        """(up_to + 1, n, ...) a signal (n, ...) and its derivatives, by polynomials over ``window``
+        s or as long as those of the motion.
+        """
+        out = np.full((up_to + 1, *x.shape), np.nan)
+        window = max(window, self.window)
         for part in self.parts:
-            n, step = part.stop - part.start, self._step(part)
+            n = part.stop - part.start
+            step = self._step(part)
             samples = min(max(round(window / step), ORDER + 2) | 1, (n - 1) | 1)
             out[:, part] = derivatives(
                 self.t[part], x[part], window=samples, order=ORDER, up_to=up_to, bridge=window
@@ -224,8 +243,9 @@ class MotionSamples:
         return dataclasses.replace(self, q=q, v=v, a=a)
 
     def mean(self, x: Array, length: float) -> Array:
-        """(m, ...) averages of (n, ...) rows over blocks of ``length`` s; a stretch's last rows that fill no block are
-        left out."""
+        """(m, ...) averages of (n, ...) rows over blocks of ``length`` s; a stretch's last rows
+        that fill no block are left out.
+        """
         return np.concatenate(
             [x[p].reshape(-1, D, *x.shape[1:]).mean(axis=1) for p, D in self._whole(length)]
         )
@@ -269,13 +289,16 @@ def _motion_of(
 class Blocks:
     """Rows of the regression, averaged."""
 
-    Y: Array  # (m, nv, p) regressor of all parameters
-    effort: Array  # (m, nv) less what is known
-    use: NDArray[
-        np.bool_
-    ]  # (m, nv) False where a joint stood, or was too slow for its friction to follow from its motion
-    v: Array  # (m, nv) mean velocity
-    part: NDArray[np.int64]  # (m,) number of the stretch each block is from
+    # (m, nv, p) regressor of all parameters
+    Y: Array
+    # (m, nv) less what is known
+    effort: Array
+    # (m, nv) False where a joint stood, or was too slow for its friction to follow from its motion
+    use: NDArray[np.bool_]
+    # (m, nv) mean velocity
+    v: Array
+    # (m,) number of the stretch each block is from
+    part: NDArray[np.int64]
 
     def rms(self, residual: Array) -> Array:
         """(nv,) root mean square of (m, nv) differences, over the blocks that are used."""
@@ -285,7 +308,9 @@ class Blocks:
     def with_parameters(
         self, parameters: EffortParameters, motion: MotionSamples, length: float
     ) -> Blocks:
-        """The same blocks with other columns for the joints; ``motion`` is the one that they were made from."""
+        """The same blocks with other columns for the joints; ``motion`` is the one that they were
+        made from.
+        """
         bodies = self.Y[..., parameters.bodies]
         joints = motion.mean(
             parameters.joint_columns(motion.q, motion.v, motion.a, motion.parts), length
@@ -299,7 +324,9 @@ def blocks(
     length: float = 0.05,
     slow: Array | None = None,
 ) -> Blocks:
-    """Averages over ``length`` s; a joint's block is left out if it is slower than ``slow`` (nv,), rad/s or m/s, half of the time."""
+    """Averages over ``length`` s; a joint's block is left out if it is slower than ``slow`` (nv,),
+    rad/s or m/s, half of the time.
+    """
     if slow is None:
         slow = STILL * EffortParameters(parameters.model, parameters.terms).smoothing
     bodies = motion.mean_regressor(parameters.model, length)

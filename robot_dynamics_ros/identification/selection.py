@@ -1,9 +1,11 @@
-"""Choice of a form of friction for each joint: the one that best predicts the part of a recording that it was not fitted to.
+"""Choice of a form of friction for each joint: the one that best predicts the part of a recording
+that it was not fitted to.
 
-The recording is cut into twelve stretches.  Each is predicted from the others, for every form that is tried: over
-which speed Coulomb friction is smoothed, or over which distance it builds up (presliding), then, one after the other, the
-effects of :data:`~robot_dynamics_ros.friction.law.EFFECTS`.  An effect is kept only if it predicts
-better.  All needed of the data are products of columns, stretch by stretch and joint by joint, so that a
+The recording is cut into twelve stretches.  Each is predicted from the others, for every form that
+is tried: over which speed Coulomb friction is smoothed, or over which distance it builds up
+(presliding), then, one after the other, the effects of
+:data:`~robot_dynamics_ros.friction.law.EFFECTS`.  An effect is kept only if it predicts better.
+All needed of the data are products of columns, stretch by stretch and joint by joint, so that a
 trial costs one small linear solution per stretch.
 """
 
@@ -26,13 +28,20 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.workers import Tell, silent
 
-_WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])  # of the velocity limit
-_DISTANCES = 1e-4 * 2.0 ** np.arange(9)  # rad
-_OCTAVES = (0, 2)  # from these to the two ways of presliding
-_METRES = 0.1  # m for a radian
-_PRICE = 0.1  # of what errors of a joint's sensor explain: the most that the other joints may lose
-_RIDGE = 0.3  # share of the usual efforts that a parameter may well explain beyond the prior
-_STANDS = 1e-6  # rad/s or m/s and shares: columns of a joint that stands are no larger
+# of the velocity limit
+_WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])
+# rad
+_DISTANCES = 1e-4 * 2.0 ** np.arange(9)
+# from these to the two ways of presliding
+_OCTAVES = (0, 2)
+# m for a radian
+_METRES = 0.1
+# of what errors of a joint's sensor explain: the most that the other joints may lose
+_PRICE = 0.1
+# share of the usual efforts that a parameter may well explain beyond the prior
+_RIDGE = 0.3
+# rad/s or m/s and shares: columns of a joint that stands are no larger
+_STANDS = 1e-6
 
 
 _Forms: TypeAlias = list[JointEffects]
@@ -46,28 +55,36 @@ _Offers: TypeAlias = list[tuple[JointEffects, list[int]]]
 class Selection:
     """The chosen forms of friction."""
 
-    effects: tuple[JointEffects, ...]  # (nv,)
-    error: Array  # (nv,) root mean square over blocks, each stretch predicted from the others, N m or N
-    simple_error: Array  # (nv,) the same with the form that the selection began with
+    # (nv,)
+    effects: tuple[JointEffects, ...]
+    # (nv,) root mean square over blocks, each stretch predicted from the others, N m or N
+    error: Array
+    # (nv,) the same with the form that the selection began with
+    simple_error: Array
 
 
 class _Trials:
-    """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the others' being given."""
+    """Cross-validation of any subset of candidate columns (m, k), block averages, of one joint, the
+    others' being given.
+    """
 
     def __init__(
         self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array
     ) -> None:
-        parameters, independent = identifiable.parameters, identifiable.base.independent
+        parameters = identifiable.parameters
+        independent = identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
-        self.size, self.weight, self.scale = len(bodies), 1.0 / noise**2, identifiable.effort_scale
+        self.size = len(bodies)
+        self.weight = 1.0 / noise**2
+        self.scale = identifiable.effort_scale
         self.scale = np.maximum(self.scale, np.sqrt(np.mean(data.effort**2, axis=0)))
         held = (identifiable.strength[bodies] / _RIDGE) ** 2
-        self.held, self.pull = np.diag(held), held * identifiable.prior[: len(bodies)]
+        self.held = np.diag(held)
+        self.pull = held * identifiable.prior[: len(bodies)]
         m = len(data.effort)
         fold = stretches(m)
-        self.products: list[
-            Array
-        ] = []  # of each joint: (folds, bodies + candidates + effort, the same)
+        # of each joint: (folds, bodies + candidates + effort, the same)
+        self.products: list[Array] = []
         for j, columns in enumerate(candidates):
             W = np.column_stack([data.Y[:, j, bodies], columns, data.effort[:, j]])
             parts = [W[(fold == f) & data.use[:, j]] for f in range(FOLDS)]
@@ -79,16 +96,21 @@ class _Trials:
         ]
 
     def _normal(self, j: int, columns: list[int]) -> tuple[Array, Array]:
-        """(folds, n, n) and (folds, n): normal equations of a joint's training rows, [bodies, columns]."""
+        """(folds, n, n) and (folds, n): normal equations of a joint's training rows, [bodies,
+        columns].
+        """
         own = [*range(self.size), *(self.size + c for c in columns)]
         G = self.weight[j] * self.training[j][:, own][:, :, [*own, -1]]
         G[:, range(self.size, len(own)), range(self.size, len(own))] += self.ridges[j][columns]
         return G[:, :, :-1], G[:, :, -1]
 
     def others(self, chosen: list[list[int]], joint: int) -> tuple[Array, Array]:
-        """Normal equations of the bodies from the other joints' rows, their own columns eliminated."""
+        """Normal equations of the bodies from the other joints' rows, their own columns
+        eliminated.
+        """
         n = self.size
-        N, b = np.tile(self.held, (FOLDS, 1, 1)), np.tile(self.pull, (FOLDS, 1))
+        N = np.tile(self.held, (FOLDS, 1, 1))
+        b = np.tile(self.pull, (FOLDS, 1))
         for j, columns in enumerate(chosen):
             if j != joint:
                 A, c = self._normal(j, columns)
@@ -100,7 +122,9 @@ class _Trials:
     def errors(
         self, joint: int, columns: list[int], others: tuple[Array, Array]
     ) -> tuple[Array, Array]:
-        """(folds,) squared errors of prediction of the joint, and the estimates (folds, columns)."""
+        """(folds,) squared errors of prediction of the joint, and the estimates (folds,
+        columns).
+        """
         A, c = self._normal(joint, columns)
         A[:, : self.size, : self.size] += others[0]
         c[:, : self.size] += others[1]
@@ -112,8 +136,10 @@ class _Trials:
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
     def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
-        """Whether more columns of a joint, which win some of its squared error, cost the other joints hardly anything: errors of sensors
-        resemble what bodies do, and with few data would take their place."""
+        """Whether more columns of a joint, which win some of its squared error, cost the other
+        joints hardly anything: errors of sensors resemble what bodies do, and with few data would
+        take their place.
+        """
         new = [[*columns, *more] if j == joint else columns for j, columns in enumerate(chosen)]
         rest = [j for j in range(len(chosen)) if j != joint]
         after, before = (
@@ -143,9 +169,11 @@ def select_effects(
         identifiable: the parameters with the form to begin with.
         data, motion, block: block averages, the motion that they are of, and their length in s.
         noise: (nv,) standard deviation of one block's efforts.
-        allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS` and ``"presliding"``.
+        allowed: effects that may be chosen, out of :data:`~robot_dynamics_ros.friction.law.EFFECTS`
+            and ``"presliding"``.
     """
-    parameters, nv = identifiable.parameters, identifiable.parameters.model.nv
+    nv = identifiable.parameters.model.nv
+    parameters = identifiable.parameters
     forms = list(parameters.effects)
     fixed = [kind for kind in parameters.kinds if kind != "coulomb"]
     coulomb = "coulomb" in parameters.kinds
@@ -161,12 +189,14 @@ def select_effects(
     if coulomb and allowed:
         _choose_directions(trials, candidates, chosen, forms, first, "presliding" in allowed, tell)
 
-    directions, known_columns = np.zeros_like(motion.v), plain
+    directions = np.zeros_like(motion.v)
+    known_columns = plain
     if coulomb:
         directions = direction(tuple(forms), motion.q, motion.v, motion.parts)
         known = zip(plain, averaged, chosen, strict=True)
         known_columns = [np.column_stack([p, a[:, own[-1] - first]]) for p, a, own in known]
-    columns, offers = [], list[_Offers]()
+    columns = []
+    offers = list[_Offers]()
     for table, forms_and_columns in zip(
         known_columns, _offered(parameters, forms, motion, directions, allowed), strict=True
     ):
@@ -176,7 +206,8 @@ def select_effects(
             table = np.column_stack([table, motion.mean(new, block)])
         columns.append(table)
         offers.append(own)
-    again, plainly = _Trials(identifiable, data, columns, noise), list(forms)
+    again = _Trials(identifiable, data, columns, noise)
+    plainly = list(forms)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     for j in range(nv):
         tell(0.5 + 0.5 * j / nv, f"effects at {parameters.model.joint_names[j]}")
@@ -192,7 +223,8 @@ def select_effects(
 
 
 class _Directions:
-    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up over distances; ``columns``, of each
+    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up
+    over distances; ``columns``, of each
     joint: (m, 1 + widths + octaves · distances) block averages."""
 
     def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
@@ -201,10 +233,12 @@ class _Directions:
         self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
         self.distance = np.where(_rotary(parameters.model), 1.0, _METRES)[:, None] * _DISTANCES
         self.smoothing, self.columns = parameters.smoothing, list[Array]()
-        most, count = max(_OCTAVES), len(_DISTANCES)
+        most = max(_OCTAVES)
+        count = len(_DISTANCES)
         factors = 2.0 ** np.arange(-most, count + most)
         for j, form in enumerate(parameters.effects):
-            q, v = motion.q[:, j], motion.v[:, j]
+            q = motion.q[:, j]
+            v = motion.v[:, j]
             slid = np.empty((len(v), len(factors)))
             for part in motion.parts:
                 start = np.repeat(np.tanh(v[part][:1] / form.smoothing), len(factors))
@@ -220,7 +254,9 @@ class _Directions:
             self.columns.append(np.column_stack([motion.mean(smooth, block), *pairs]))
 
     def form(self, joint: int, static: int, slide: int | None) -> JointEffects:
-        """The form of a smooth column and of one that slides, each counted from the first of its kind."""
+        """The form of a smooth column and of one that slides, each counted from the first of its
+        kind.
+        """
         smoothing = float([self.smoothing[joint], *self.width[joint]][static])
         if slide is None:
             return JointEffects(smoothing)
@@ -248,7 +284,9 @@ def _choose_directions(
     may_slide: bool,
     tell: Tell,
 ) -> None:
-    """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the columns from ``first``."""
+    """Put the direction that predicts best into ``chosen`` and ``forms``; its candidates are the
+    columns from ``first``.
+    """
     base = list(range(first))
     statics = range(first, first + 1 + len(_WIDTHS))
     slides = range(statics.stop, statics.stop + len(_OCTAVES) * len(_DISTANCES))
@@ -276,13 +314,20 @@ def _offered(
 ) -> list[list[tuple[JointEffects, Array]]]:
     """Of each joint: forms with one effect more, and the columns (n, k) of that effect."""
     load = joint_loads(parameters.loaded, allowed, motion.q, motion.v, motion.a)
-    rotary, kinds = _rotary(parameters.model), parameters.kinds
+    rotary = _rotary(parameters.model)
+    kinds = parameters.kinds
     offered = []
     motions = JointMotion.of_joints(motion.q, motion.v, motion.a, directions, load)
     for j, (form, states) in enumerate(zip(forms, motions, strict=True)):
-        q, v = states.q, states.v
-        facts = {"": True, "coulomb": "coulomb" in kinds, "far": rotary[j] and np.ptp(q) >= 1.0,
-                 "moments": rotary[j] and load[:, j, 1:].any(), "rotors": "armature" not in kinds}  # fmt: skip
+        q = states.q
+        v = states.v
+        facts = {
+            "": True,
+            "coulomb": "coulomb" in kinds,
+            "far": rotary[j] and np.ptp(q) >= 1.0,
+            "moments": rotary[j] and load[:, j, 1:].any(),
+            "rotors": "armature" not in kinds,
+        }
         more = [
             dataclasses.replace(form, effects=(name,), numbers=numbers)
             for name, effect in EFFECTS.items()
@@ -296,7 +341,9 @@ def _offered(
 def _add_effects(
     trials: _Trials, chosen: _Columns, j: int, form: JointEffects, offers: _Offers, least: float
 ) -> JointEffects:
-    """The form of joint ``j`` with effects added one after the other, each only if it predicts better; ``chosen`` follows."""
+    """The form of joint ``j`` with effects added one after the other, each only if it predicts
+    better; ``chosen`` follows.
+    """
     others = trials.others(chosen, j)
     best, _ = trials.errors(j, chosen[j], others)
     while True:
@@ -318,16 +365,20 @@ def _add_effects(
                     or not trials.helps_all(chosen, j, numbers, float((best - error).sum()))
                 ):
                     continue
-                pick, now = (offer, numbers), error
+                pick = (offer, numbers)
+                now = error
         if pick is None:
             return form
-        best, chosen[j] = now, [*chosen[j], *pick[1]]
+        best = now
+        chosen[j] = [*chosen[j], *pick[1]]
         both = {**form.numbers, **pick[0].numbers}
         form = dataclasses.replace(form, effects=form.effects + pick[0].effects, numbers=both)
 
 
 def _coupled_alone(forms: list[JointEffects]) -> list[int]:
-    """Joints that are coupled with a neighbour that is not coupled with them: a motor acts on both."""
+    """Joints that are coupled with a neighbour that is not coupled with them: a motor acts on
+    both.
+    """
     rows = [
         (f.numbers["coupled_before"], f.numbers["coupled_after"]) if "coupled" in f.effects else ()
         for f in forms
@@ -347,7 +398,9 @@ def _coupled_alone(forms: list[JointEffects]) -> list[int]:
 
 
 def _possible(values: Array, effect: JointEffects) -> bool:
-    """Whether the estimates (folds, ...), of which the last are the effect's, have the sign and size that it can have."""
+    """Whether the estimates (folds, ...), of which the last are the effect's, have the sign and
+    size that it can have.
+    """
     means = values[:, values.shape[1] - len(effect.parameters) :].mean(axis=0)
     rule = EFFECTS[effect.effects[0]]
     return bool(

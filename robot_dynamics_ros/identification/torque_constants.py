@@ -1,11 +1,14 @@
-"""Motor currents in place of efforts: each joint's torque constant, with its sign, from the weight of what it moves.
+"""Motor currents in place of efforts: each joint's torque constant, with its sign, from the weight
+of what it moves.
 
-The model of a joint's current is i = c·(τ + friction), with the torque constant k = 1/c at the joint, gear included.
-The constants of all joints and the bodies are estimated together: first from gravity alone, then from all of the motion.
-Joints that move the same bodies show the ratios of the constants.  The masses of the prior show their absolute size, or,
-much better, a second recording with a load whose mass is known.
+The model of a joint's current is i = c·(τ + friction), with the torque constant k = 1/c at the
+joint, gear included. The constants of all joints and the bodies are estimated together: first from
+gravity alone, then from all of the motion. Joints that move the same bodies show the ratios of the
+constants.  The masses of the prior show their absolute size, or, much better, a second recording
+with a load whose mass is known.
 
-Source: Gautier and Briot, ASME J. Dynamic Systems, Measurement and Control 136(5), 2014 (drive gains by a known load).
+Source: Gautier and Briot, ASME J. Dynamic Systems, Measurement and Control 136(5), 2014 (drive
+    gains by a known load).
 """
 
 from __future__ import annotations
@@ -26,21 +29,28 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 
-_SPREAD, _OFFSET = (
-    0.25,
-    0.05,
-)  # share of a mass, and m of a centre, by which they may well differ from the prior
+# share of a mass, and m of a centre, by which they may well differ from the prior
+_SPREAD = 0.25
+_OFFSET = 0.05
 _STEPS = 30
-_SETTLED, _STEADY = 1e-8, 1e-2  # shares by which constants change in the last step
-_MOST = 0.5  # relative standard error above which a constant is not known
+# shares by which constants change in the last step
+_SETTLED = 1e-8
+_STEADY = 1e-2
+# relative standard error above which a constant is not known
+_MOST = 0.5
 _SURE = (
-    0.02  # relative standard error of the best known one, below which the masses are known as well
+    # relative standard error of the best known one, below which the masses are known as well
+    0.02
 )
-_RUNAWAY = 100.0  # times the first value: nothing holds the constant
-_APART = 0.5  # s between blocks that tell something new
-_FLOOR = 0.02  # of a joint's currents: no model is better
+# times the first value: nothing holds the constant
+_RUNAWAY = 100.0
+# s between blocks that tell something new
+_APART = 0.5
+# of a joint's currents: no model is better
+_FLOOR = 0.02
 _REACH = (
-    0.15  # m, by which a load's centre of mass and radius of gyration may well be from its link
+    # m, by which a load's centre of mass and radius of gyration may well be from its link
+    0.15
 )
 
 
@@ -59,7 +69,10 @@ class KnownLoad:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0.0) or not self.recordings:
-            text = f"expected a mass and at least one recording, got {self.mass!r} kg, {len(self.recordings)} recordings"
+            text = (
+                f"expected a mass and at least one recording, got {self.mass!r} kg, "
+                f"{len(self.recordings)} recordings"
+            )
             remedy = "Give the load's mass in kg, and what was recorded with it."
             raise ArgumentError(text, where="known load", remedy=remedy)
 
@@ -69,10 +82,13 @@ class TorqueConstants:
     """Torque constants of a robot's joints.
 
     Attributes:
-        values: (nv,) N m or N at the joint for one unit of the recorded currents; negative where these have the other sign.
-        error: (nv,) relative standard errors, 0 where given; most of it is that of the prior's masses, which all joints share.
+        values: (nv,) N m or N at the joint for one unit of the recorded currents; negative where
+            these have the other sign.
+        error: (nv,) relative standard errors, 0 where given; most of it is that of the prior's
+            masses, which all joints share.
         given: (nv,) bool: the constant was given, not estimated.
-        known: (nv,) bool: False where the recording does not show it, and ``values`` holds a usual size.
+        known: (nv,) bool: False where the recording does not show it, and ``values`` holds a usual
+            size.
         joint_names: (nv,).
         loaded: whether a known load showed their size.
     """
@@ -96,13 +112,25 @@ class TorqueConstants:
             name for name, shown in zip(self.joint_names, self.known, strict=True) if not shown
         ]
         if unknown:
-            text = f"the torque constants of {', '.join(unknown)} are not known: nothing in this recording that they move has weight "
-            text += "enough; their efforts and friction have an arbitrary scale. Give these constants, or move the joints under load"
+            text = (
+                f"the torque constants of {', '.join(unknown)} are not known: nothing in this "
+                "recording that they move has weight "
+            )
+            text += (
+                "enough; their efforts and friction have an arbitrary scale. Give these "
+                "constants, or move the joints under load"
+            )
             out.append(text)
         errors = self.error[~self.given & self.known]
         if len(errors) and errors.min() >= _SURE and not self.loaded:
-            text = "torque constants were found from the masses of the URDF: all masses and efforts may be off together, by "
-            text += f"{errors.min():.0%} (standard error); one torque constant or mass that is known removes this error, see --known-load"
+            text = (
+                "torque constants were found from the masses of the URDF: all masses and efforts "
+                "may be off together, by "
+            )
+            text += (
+                f"{errors.min():.0%} (standard error); one torque constant or mass that is known "
+                "removes this error, see --known-load"
+            )
             out.append(text)
         return tuple(out)
 
@@ -125,7 +153,8 @@ def find_torque_constants(
 
     Raises:
         UnknownNameError: no such joint or link.
-        ArgumentError: a given constant that is zero or not finite, or a load on a link that does not move.
+        ArgumentError: a given constant that is zero or not finite, or a load on a link that does
+            not move.
         Implausible: no joint's constant can be identified from this motion.
     """
     names = model.joint_names
@@ -153,9 +182,11 @@ def find_torque_constants(
             for both in zip(rows, more, strict=True)
         ]
     free = np.flatnonzero(fixed == 0.0)
-    c, x = np.where(fixed == 0.0, first, fixed), np.zeros(len(prior) + extra)
+    c = np.where(fixed == 0.0, first, fixed)
+    x = np.zeros(len(prior) + extra)
     covariance: Array = np.zeros((len(fixed), len(fixed)))
-    before, begun = c.copy(), c.copy()
+    before = c.copy()
+    begun = c.copy()
     for _ in range(_STEPS):
         N, right = _normal(rows, c, x, min(1.0, block / _APART))
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
@@ -176,7 +207,10 @@ def find_torque_constants(
     shown = (fixed != 0.0) | ((error < _MOST) & settled)
     if not shown.any():
         text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
-        remedy = "Give them, N m at the joint for one unit of current, or move these joints faster and farther, under load."
+        remedy = (
+            "Give them, N m at the joint for one unit of current, or move these joints faster "
+            "and farther, under load."
+        )
         raise Implausible(text, where="currents", remedy=remedy)
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
     c = np.where(shown, c, np.where(c < 0.0, -usual, usual))
@@ -210,27 +244,29 @@ def _rows_of(
     body: int = -1,
     mass: float = 0.0,
 ) -> tuple[list[tuple[Array, ...]], Array]:
-    """Of each joint, without what friction, rotor and offset explain of them: efforts of the prior ``start`` (p,), their changes by
-    ``shape`` (p, p) and by ``extra`` parameters (0 or 9) of a load's moments on a body, and currents; and (nv,) currents for one N m,
-    from gravity alone where it shows."""
+    """Of each joint, without what friction, rotor and offset explain of them: efforts of the prior
+    ``start`` (p,), their changes by ``shape`` (p, p) and by ``extra`` parameters (0 or 9) of a
+    load's moments on a body, and currents; and (nv,) currents for one N m, from gravity alone where
+    it shows.
+    """
     Y = motion.mean_regressor(model, block)
     still = dataclasses.replace(motion, v=0.0 * motion.v, a=0.0 * motion.a)
     Y_gravity = still.mean_regressor(model, block)
     v, a, current = (motion.mean(x, block) for x in (motion.v, motion.a, motion.effort))
     use = motion.mean(motion.unusable.astype(np.float64), block) == 0.0
     width = 0.02 * np.maximum(np.abs(v).max(axis=0), 1e-9)
-    efforts, gravity = Y @ start, Y_gravity @ start
+    efforts = Y @ start
+    gravity = Y_gravity @ start
     columns = np.concatenate([Y @ shape, np.zeros((*Y.shape[:2], extra))], axis=-1)
     if body >= 0:
         own = slice(10 * body, 10 * body + 10)
-        efforts, gravity = (
-            efforts + mass * Y[..., own.start],
-            gravity + mass * Y_gravity[..., own.start],
-        )
+        efforts = efforts + mass * Y[..., own.start]
+        gravity = gravity + mass * Y_gravity[..., own.start]
         columns[..., -extra:] = (
             Y[..., own][..., 1:] * mass * np.r_[np.full(3, _REACH), np.full(6, _REACH**2)]
         )
-    rows, first = list[tuple[Array, ...]](), np.zeros(model.nv)
+    rows = list[tuple[Array, ...]]()
+    first = np.zeros(model.nv)
     for j in range(model.nv):
         friction = np.column_stack(
             [v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]]
@@ -247,13 +283,17 @@ def _rows_of(
 
 
 def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> tuple[Array, Array]:
-    """Normal equations of changes of c (nv,) and of the bodies and load x, at these values; ``worth``: share of independent rows."""
+    """Normal equations of changes of c (nv,) and of the bodies and load x, at these values;
+    ``worth``: share of independent rows.
+    """
     nv = len(c)
-    N, b = np.eye(nv + len(x)), np.concatenate([np.zeros(nv), -x])
+    N = np.eye(nv + len(x))
+    b = np.concatenate([np.zeros(nv), -x])
     N[range(nv), range(nv)] = 1e-12
     for j, (rigid, columns, target) in enumerate(rows):
         moved = rigid + columns @ x
-        residual, count = target - c[j] * moved, max(len(target), 1)
+        residual = target - c[j] * moved
+        count = max(len(target), 1)
         weight = worth / max(
             float(residual @ residual + _FLOOR**2 * target @ target) / count, 1e-300
         )

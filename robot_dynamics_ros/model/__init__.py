@@ -1,4 +1,6 @@
-"""Robots: written down (:class:`RobotDescription`), ready to compute with (:class:`RobotModel`), loaded, made, edited."""
+"""Robots: written down (:class:`RobotDescription`), ready to compute with (:class:`RobotModel`),
+loaded, made, edited.
+"""
 
 from robot_dynamics_ros.model.denavit_hartenberg import (
     DHRow,

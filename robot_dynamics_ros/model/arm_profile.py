@@ -1,4 +1,5 @@
-"""Profiles of arms: the habits of a driver, as one value that controller, simulator, identification and commissioning read alike.
+"""Profiles of arms: the habits of a driver, as one value that controller, simulator, identification
+and commissioning read alike.
 
 A profile is a YAML file, ``config/arms/<vendor>_<arm>.yaml``.  Every fact in it has a source.
 """
@@ -19,9 +20,20 @@ from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
 FACTS = (
-    "gravity", "coriolis", "friction", "measured", "armature", "limits", "rate", "command", "silence", "stamps", "velocity",
-    "brakes", "pendant",
-)  # fmt: skip
+    "gravity",
+    "coriolis",
+    "friction",
+    "measured",
+    "armature",
+    "limits",
+    "rate",
+    "command",
+    "silence",
+    "stamps",
+    "velocity",
+    "brakes",
+    "pendant",
+)
 """What ``sources`` has an entry for."""
 
 
@@ -34,7 +46,8 @@ class VendorDescription:
         package: ROS package in it.
         file: URDF or xacro file, from the package's folder.
         arguments: xacro arguments, without those that name a hardware.
-        hardware: file with the ``<ros2_control>`` element, ``package/path``; ``""``: it is in ``file``.
+        hardware: file with the ``<ros2_control>`` element, ``package/path``; ``""``: it is in
+            ``file``.
         hardware_arguments: xacro arguments that put the real hardware into that element.
     """
 
@@ -57,15 +70,16 @@ class Driver:
     Attributes:
         repository: address of the repository.
         checked: version or commit that the facts were read in.
-        interface: ``"ros2_control"``: efforts by a command interface; ``"vendor_api"``: efforts by the vendor's library only, a
-            node has to pass them on; ``"none"``: no efforts.
+        interface: ``"ros2_control"``: efforts by a command interface; ``"vendor_api"``: efforts by
+            the vendor's library only, a node has to pass them on; ``"none"``: no efforts.
         command_interface: name of the joints' command interface that takes efforts; ``""``: none.
         controller: ros2_control controller that passes efforts on; ``""``: none.
         rate: Hz, of states and commands.
-        delay: s from a measurement to its joint state and from a command to its effort, together; one cycle of the driver where
-            nothing else is known.
-        on_silence: what the arm does when the controller's commands stop and the driver runs on: it goes on with the last effort
-            (``"hold"``), with ``"zero"`` effort, or it comes to a ``"stop"`` by drive and brakes.
+        delay: s from a measurement to its joint state and from a command to its effort, together;
+            one cycle of the driver where nothing else is known.
+        on_silence: what the arm does when the controller's commands stop and the driver runs on: it
+            goes on with the last effort (``"hold"``), with ``"zero"`` effort, or it comes to a
+            ``"stop"`` by drive and brakes.
         silence_timeout: s without a command after which it does so; ``None`` for ``"hold"``.
         stamps: whether the ``"computer"`` or the ``"robot"`` stamps the states.
         velocity_time_constant: s, of the low-pass filter on measured velocities; 0: none is known.
@@ -102,10 +116,12 @@ class EffortHabits:
     """Who compensates what, and what measured efforts mean.
 
     Attributes:
-        gravity, coriolis: who supplies the effort against gravity, and against Coriolis and centrifugal effects: ``"robot"`` or
-            ``"controller"``.
-        friction: who compensates friction: ``"robot"``, ``"controller"`` or ``"both"``: the robot a part of it.
-        measured: meaning of ``effort`` in joint states, one of :data:`~robot_dynamics_ros.model.measured_effort.MEANINGS`.
+        gravity, coriolis: who supplies the effort against gravity, and against Coriolis and
+            centrifugal effects: ``"robot"`` or ``"controller"``.
+        friction: who compensates friction: ``"robot"``, ``"controller"`` or ``"both"``: the robot a
+            part of it.
+        measured: meaning of ``effort`` in joint states, one of
+            :data:`~robot_dynamics_ros.model.measured_effort.MEANINGS`.
         switchable: how any of this can be changed at the robot; ``""``: not at all.
     """
 
@@ -117,7 +133,9 @@ class EffortHabits:
 
     @property
     def robot_compensates(self) -> str:
-        """The effort that the robot adds to commands, as ``driver.compensates`` of the simulator."""
+        """The effort that the robot adds to commands, as ``driver.compensates`` of the
+        simulator.
+        """
         return _COMPENSATES[self.gravity, self.coriolis][0]
 
     @property
@@ -141,8 +159,8 @@ class JointFacts:
         effort_rate: largest change of effort, N m/s or N/s.
         armature: inertia of rotor and gear as felt at the joint, kg m² or kg.
         coulomb, viscous: friction, N m or N, and N m s/rad or N s/m.
-        measured_factor: effort for each unit that the driver publishes: N m/A where it publishes currents, −1 where the
-            sensor counts the other way.
+        measured_factor: effort for each unit that the driver publishes: N m/A where it publishes
+            currents, −1 where the sensor counts the other way.
         start: position from which to rehearse, rad or m.
     """
 
@@ -168,7 +186,8 @@ class ArmProfile:
         driver: the vendor's driver.
         efforts: who compensates what, and what measured efforts mean.
         joints: the commanded joints, in the order of commands.
-        elsewhere: joints that something else commands, grippers above all; they are known as load only.
+        elsewhere: joints that something else commands, grippers above all; they are known as load
+            only.
         sources: fact → where it was read.
     """
 
@@ -194,7 +213,9 @@ class ArmProfile:
 
     @property
     def measured(self) -> str:
-        """The meaning of measured efforts; currents tell nothing while no torque constant is known."""
+        """The meaning of measured efforts; currents tell nothing while no torque constant is
+        known.
+        """
         meaning = self.efforts.measured
         return "none" if meaning == "current" and not self.known("measured_factor") else meaning
 
@@ -247,7 +268,8 @@ def load_arm_profile(arm: str) -> ArmProfile:
 
     Raises:
         UnknownNameError: there is no such profile, or an entry that no profile has.
-        ArgumentError: the file is unreadable, an entry is missing, or a value is of the wrong type or out of range.
+        ArgumentError: the file is unreadable, an entry is missing, or a value is of the wrong type
+            or out of range.
         BackendError: PyYAML is not installed.
 
     >>> load_arm_profile("franka_fr3").efforts.gravity
@@ -281,29 +303,68 @@ def _read(path: Path) -> Mapping[str, object]:
 
 def _check(profile: ArmProfile, where: str) -> None:
     """Rules that concern more than one entry."""
-    driver, efforts, constants = profile.driver, profile.efforts, profile.known("measured_factor")
+    driver = profile.driver
+    efforts = profile.efforts
+    constants = profile.known("measured_factor")
     for fact in profile.sources:
         check_name("fact", fact, FACTS, where=f"{where}, sources")
     rules = [
-        *((fact not in profile.sources, f"sources has no entry {fact!r}", "Say where it was read, or that it is not published.")
-          for fact in FACTS),
+        *(
+            (
+                fact not in profile.sources,
+                f"sources has no entry {fact!r}",
+                "Say where it was read, or that it is not published.",
+            )
+            for fact in FACTS
+        ),
         (not profile.joints, "joints is empty", "Name the commanded joints in their order."),
-        *((name in profile.joint_names, f"joint {name!r} is in joints and in elsewhere", "Name it in one of them.")
-          for name in profile.elsewhere),
-        (driver.interface == "ros2_control" and not (driver.command_interface and driver.controller),
-         "interface is ros2_control without command_interface or controller", "Name both."),
-        (driver.interface != "ros2_control" and not driver.nearest,
-         f"interface is {driver.interface} without nearest", "Name the nearest way to command efforts."),
-        *((name not in constants, f"joint {name!r} has no measured_factor, and others have one", "Give all of them or none.")
-          for name in profile.joint_names if constants),
-        ((efforts.gravity, efforts.coriolis) == ("controller", "robot"),
-         "efforts: the robot compensates Coriolis effects and not gravity", "Set gravity to robot."),
+        *(
+            (
+                name in profile.joint_names,
+                f"joint {name!r} is in joints and in elsewhere",
+                "Name it in one of them.",
+            )
+            for name in profile.elsewhere
+        ),
+        (
+            driver.interface == "ros2_control"
+            and not (driver.command_interface and driver.controller),
+            "interface is ros2_control without command_interface or controller",
+            "Name both.",
+        ),
+        (
+            driver.interface != "ros2_control" and not driver.nearest,
+            f"interface is {driver.interface} without nearest",
+            "Name the nearest way to command efforts.",
+        ),
+        *(
+            (
+                name not in constants,
+                f"joint {name!r} has no measured_factor, and others have one",
+                "Give all of them or none.",
+            )
+            for name in profile.joint_names
+            if constants
+        ),
+        (
+            (efforts.gravity, efforts.coriolis) == ("controller", "robot"),
+            "efforts: the robot compensates Coriolis effects and not gravity",
+            "Set gravity to robot.",
+        ),
         (driver.rate <= 0.0, "driver.rate is zero", "Give a positive number."),
-        (driver.silence_timeout == 0.0, "driver.silence_timeout is zero", "Give a positive number."),
-        ((driver.silence_timeout is None) != (driver.on_silence == "hold"),
-         f"on_silence is {driver.on_silence!r} with silence_timeout {driver.silence_timeout}: 'hold' is for ever, anything else "
-         "comes after silence_timeout", "Set silence_timeout, or on_silence to hold."),
-    ]  # fmt: skip
+        (
+            driver.silence_timeout == 0.0,
+            "driver.silence_timeout is zero",
+            "Give a positive number.",
+        ),
+        (
+            (driver.silence_timeout is None) != (driver.on_silence == "hold"),
+            f"on_silence is {driver.on_silence!r} with silence_timeout {driver.silence_timeout}: "
+            "'hold' is for ever, anything else "
+            "comes after silence_timeout",
+            "Set silence_timeout, or on_silence to hold.",
+        ),
+    ]
     for broken, problem, remedy in rules:
         if broken:
             raise ArgumentError(problem, where=where, remedy=remedy)
@@ -311,7 +372,8 @@ def _check(profile: ArmProfile, where: str) -> None:
 
 def _record(kind: type, values: object, where: str, **preset: str) -> Any:
     """A dataclass from a table: every entry typed and in its choices."""
-    table, found = _table(values, where), dict[str, Any](preset)
+    table = _table(values, where)
+    found = dict[str, Any](preset)
     entries = [entry for entry in fields(kind) if entry.name not in preset]
     for entry in entries:
         if entry.name in table:

@@ -1,4 +1,6 @@
-"""From a description to the arrays of a :class:`~robot_dynamics_ros.model.robot_model.RobotModel`."""
+"""From a description to the arrays of a
+:class:`~robot_dynamics_ros.model.robot_model.RobotModel`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ if TYPE_CHECKING:
 def assemble(
     description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None
 ) -> dict[str, Any]:
-    """The fields of the model, by name.  Arguments and errors as :meth:`RobotModel.from_description`."""
+    """The fields of the model, by name.
+
+    Arguments and errors as :meth:`RobotModel.from_description`.
+    """
     g = real_array_or_nan(gravity)
     if g.shape != (3,) or not np.isfinite(g).all():
         remedy = "Earth, with z up, is (0, 0, -9.81)."
@@ -76,7 +81,8 @@ def assemble(
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
-    effects = [  # and the power of the multiplier of mimic joints
+    # and the power of the multiplier of mimic joints
+    effects = [
         ("damping", 2, [j.damping for j in order]),
         ("friction", 1, [j.friction for j in order]),
         ("armature", 2, [j.armature + j.rotor_inertia for j in order]),
@@ -141,13 +147,17 @@ def _with_regular_inertia(
     order: list[Joint],
     singular: Callable[[list[Inertia]], list[str]],
 ) -> tuple[RobotDescription, list[Inertia]]:
-    """The description, repaired where that is asked for, and the inertias of the bodies, the root body last.
+    """The description, repaired where that is asked for, and the inertias of the bodies, the root
+    body last.
 
-    ``singular``: from the inertias of the moving bodies to joints that can move together without any effort.
+    ``singular``: from the inertias of the moving bodies to joints that can move together without
+        any effort.
     """
     joint_named = {joint.name: joint for joint in order}
-    policy, stuck = description.inertia_check, list[list[str]]()
-    while True:  # once, and once more for each joint that moves no inertia
+    policy = description.inertia_check
+    stuck = list[list[str]]()
+    # once, and once more for each joint that moves no inertia
+    while True:
         links = {link.name: link for link in description.links}
         bodies = [Inertia() for _ in range(len(order) + 1)]
         for link, body in body_of.items():
@@ -156,9 +166,8 @@ def _with_regular_inertia(
         motion = singular(bodies[:-1])
         if not motion:
             break
-        if any(
-            motion[0] == before[0] for before in stuck
-        ):  # nothing that could be added to its link would be seen
+        # nothing that could be added to its link would be seen
+        if any(motion[0] == before[0] for before in stuck):
             raise lost_digits_error(description.links)
         stuck.append(motion)
         description = _with_ball(description, joint_named[motion[0]].child)
@@ -168,11 +177,15 @@ def _with_regular_inertia(
 
 
 def _first_coordinates(sizes: list[int], master: Sequence[int]) -> tuple[list[int], int]:
-    """First coordinate of each body's joint (a mimic joint has its master's), and how many there are."""
-    first, count = [0] * len(sizes), 0
+    """First coordinate of each body's joint (a mimic joint has its master's), and how many there
+    are.
+    """
+    first = [0] * len(sizes)
+    count = 0
     for i, size in enumerate(sizes):
         if master[i] < 0:
-            first[i], count = count, count + size
+            first[i] = count
+            count = count + size
     return [first[i] if k < 0 else first[k] for i, k in enumerate(master)], count
 
 
@@ -191,10 +204,11 @@ def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> 
 def _coupled(
     description: RobotDescription, index: Mapping[str, int], sums: Mapping[str, Array]
 ) -> Array:
-    """(6, nv) :attr:`RobotModel.coupling`; a motor of which one joint is fixed is the other's, in ``sums``.
+    """(6, nv) :attr:`RobotModel.coupling`; a motor of which one joint is fixed is the other's, in
+    ``sums``.
 
-    By virtual work a motor of speed u = v_j + s v_k acts with f(u) on joint j and with s f(u) on joint k, which is
-    s² d (u/s) + |s| F_c tanh((u/s) / (w/|s|)) + s² J (u̇/s).
+    By virtual work a motor of speed u = v_j + s v_k acts with f(u) on joint j and with s f(u) on
+    joint k, which is s² d (u/s) + |s| F_c tanh((u/s) / (w/|s|)) + s² J (u̇/s).
     """
     rows = np.tile([[0.0], [0.0], [1.0], [0.0], [0.0], [0.0]], len(sums["damping"]))
     joints = {joint.name: joint for joint in description.joints}
@@ -220,11 +234,15 @@ def _coupled(
             or rows[:2, [j, k]].any()
         ):
             problem = f"its motor cannot turn with joint {c.joint!r}, too"
-            remedy = "Couple neighbours of one degree of freedom, and each of them with one other joint only."
+            remedy = (
+                "Couple neighbours of one degree of freedom, and each of them with one other "
+                "joint only."
+            )
             raise ModelError(problem, where=f"joint {joint.name!r}", got=c, remedy=remedy)
         for (row, s), (other, t), size in zip(ends, ends[::-1], sizes, strict=True):
             rows[0 if other < row else 1, row] = t / s
-            rows[2, row], rows[3:, row] = c.width / abs(s), size
+            rows[2, row] = c.width / abs(s)
+            rows[3:, row] = size
             sums["armature"][row] += size[2]
     return frozen_array(rows, rows.shape)
 
@@ -236,8 +254,9 @@ def _ints(values: object) -> np.ndarray:
 
 
 def _checked_description(description: RobotDescription) -> RobotDescription:
-    """The description with all axes unit length, and possible inertias if that is asked for; errors for numbers that
-    cannot be used."""
+    """The description with all axes unit length, and possible inertias if that is asked for; errors
+    for numbers that cannot be used.
+    """
     check_policy(description.inertia_check)
     for link in description.links:
         body = link.inertia

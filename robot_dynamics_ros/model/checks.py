@@ -1,7 +1,9 @@
-"""The numbers that joints and rigid bodies can have, which robots are refused for theirs, and the nearest possible inertias.
+"""The numbers that joints and rigid bodies can have, which robots are refused for theirs, and the
+nearest possible inertias.
 
-The equations of motion know merged bodies only: a link and all that is fixed to it.  Unless repaired, what could make the
-mass matrix indefinite is always an error: a negative mass, or a moving body with a negative moment of inertia.
+The equations of motion know merged bodies only: a link and all that is fixed to it.  Unless
+repaired, what could make the mass matrix indefinite is always an error: a negative mass, or a
+moving body with a negative moment of inertia.
 """
 
 from __future__ import annotations
@@ -18,25 +20,32 @@ from robot_dynamics_ros.errors import ArgumentError, ModelError, RobotDynamicsEr
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointLimits, JointType, Link
 
 AXIS_TOLERANCE = (
-    1e-3  # off unit length, as axes rounded to three digits are; more is taken for a mistake
+    # off unit length, as axes rounded to three digits are; more is taken for a mistake
+    1e-3
 )
 
 _EYE = np.eye(3)
 LARGEST = 1e12
-"""Numbers of a robot beyond this, in SI units, are refused: products of them lose all digits or leave the range of
-floating-point numbers."""
+"""Numbers of a robot beyond this, in SI units, are refused: products of them lose all digits or
+leave the range of floating-point numbers.
+"""
 ErrorType = Callable[..., RobotDynamicsError]
-TRIANGLE_TOLERANCE = 1e-3  # of the largest moment: what rounding to three digits can do
+# of the largest moment: what rounding to three digits can do
+TRIANGLE_TOLERANCE = 1e-3
 NEGATIVE_TOLERANCE = 1e-6
-ROUND_OFF = 1e-12  # of the eigenvalues
-NO_SIZE = 1e-6  # m; a body written as a point mass may carry rounding noise
+# of the eigenvalues
+ROUND_OFF = 1e-12
+# m; a body written as a point mass may carry rounding noise
+NO_SIZE = 1e-6
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
 _SHOWN = 6
 _REPAIR = "inertia_check 'repair' takes the nearest possible inertias instead."
-_WATER = 1000.0  # kg/m³
-_LIGHT = 1e-3  # of the robot's mass
+# kg/m³
+_WATER = 1000.0
+# of the robot's mass
+_LIGHT = 1e-3
 
 
 def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
@@ -119,7 +128,9 @@ def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) 
 
 
 def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError) -> None:
-    """Raise ModelError unless lower ≤ upper and effort and velocity are zero or more; NaN is never accepted."""
+    """Raise ModelError unless lower ≤ upper and effort and velocity are zero or more; NaN is never
+    accepted.
+    """
     if not limits.lower <= limits.upper:
         raise error(
             f"the lower limit {limits.lower:g} exceeds the upper limit {limits.upper:g}"
@@ -136,7 +147,9 @@ def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError)
 
 
 class InertiaFault(NamedTuple):
-    """A fault of mass properties, impossible or merely odd; ``indefinite`` if a mass or a moment is negative."""
+    """A fault of mass properties, impossible or merely odd; ``indefinite`` if a mass or a moment is
+    negative.
+    """
 
     problem: str
     remedy: str
@@ -148,7 +161,10 @@ def check_policy(policy: str) -> None:
     """Raise ArgumentError unless ``policy`` is one of :data:`INERTIA_POLICIES`."""
     if policy not in INERTIA_POLICIES:
         problem = f"expected 'error', 'warn' or 'repair', got {policy!r}"
-        remedy = "'error' refuses bodies that cannot exist, 'warn' computes with them where possible, 'repair' takes the nearest."
+        remedy = (
+            "'error' refuses bodies that cannot exist, 'warn' computes with them where possible, "
+            "'repair' takes the nearest."
+        )
         raise ArgumentError(problem, where="inertia_check", remedy=remedy)
 
 
@@ -158,7 +174,8 @@ def inertial_place(link: str) -> str:
 
 
 def inertia_fault(inertia: Inertia) -> InertiaFault | None:
-    """The reason why no rigid body has these mass properties, and the remedy; None if there is none.
+    """The reason why no rigid body has these mass properties, and the remedy; None if there is
+    none.
 
     A body without mass and rotational inertia is no fault (a frame, often), nor is a point mass.
     """
@@ -180,9 +197,13 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
     if not_triangle:
         excess = 100.0 * (high / (low + middle) - 1.0) if low + middle > 0.0 else np.inf
         return InertiaFault(
-            f"the rotational inertia breaks the triangle inequality ({shown}: the largest exceeds the sum of the others"
+            (
+                f"the rotational inertia breaks the triangle inequality ({shown}: the largest "
+                "exceeds the sum of the others"
+            )
             + (f" by {excess:.{0 if excess >= 10.0 else 1}f} %)" if excess < 1e4 else ")"),
-            "Take the inertia from the CAD model again, about the centre of mass, in the axes of <origin>.",
+            "Take the inertia from the CAD model again, about the centre of mass, in the axes of "
+            "<origin>.",
         )
     if mass == 0.0 and high > 0.0:
         return InertiaFault(
@@ -194,11 +215,14 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
 
 
 def nearest_possible(inertia: Inertia) -> Inertia:
-    """The mass properties of a rigid body that are nearest to the given ones; the same object if they are possible.
+    """The mass properties of a rigid body that are nearest to the given ones; the same object if
+    they are possible.
 
-    The matrix of second moments of mass Σ = ½ tr(I) 1 − I of a body is positive semidefinite (Wensing, Kim and Slotine,
-    IEEE RA-L 3, 2018); the nearest such matrix in the Frobenius norm has the negative eigenvalues replaced by zero, and
-    I = tr(Σ) 1 − Σ.  Mass and centre of mass stay.  A negative mass becomes zero, and the inertia with it.
+    The matrix of second moments of mass Σ = ½ tr(I) 1 − I of a body is positive semidefinite
+    (Wensing, Kim and Slotine, IEEE RA-L 3, 2018); the nearest such matrix in the Frobenius norm has
+    the negative eigenvalues replaced by zero, and
+    I = tr(Σ) 1 − Σ.  Mass and centre of mass stay.  A negative mass becomes zero, and the inertia
+    with it.
     """
     fault = inertia_fault(inertia)
     if fault is None or not fault.impossible:
@@ -213,8 +237,11 @@ def nearest_possible(inertia: Inertia) -> Inertia:
 
 
 def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
-    """The links with all impossible mass properties replaced by :func:`nearest_possible`, and a sentence for each."""
-    new, findings = [], []
+    """The links with all impossible mass properties replaced by :func:`nearest_possible`, and a
+    sentence for each.
+    """
+    new = []
+    findings = []
     for link in links:
         body = nearest_possible(link.inertia)
         if body is not link.inertia:
@@ -229,8 +256,9 @@ def repaired(links: Sequence[Link]) -> tuple[tuple[Link, ...], list[str]]:
 
 
 def small_ball(robot_mass: float) -> Inertia:
-    """Inertia that ``"repair"`` gives to a link without inertia that a joint must accelerate: a ball of water about the link's
-    origin with a thousandth of the robot's mass (1 g at least)."""
+    """Inertia that ``"repair"`` gives to a link without inertia that a joint must accelerate: a
+    ball of water about the link's origin with a thousandth of the robot's mass (1 g at least).
+    """
     mass = max(_LIGHT * robot_mass, 1e-3)
     radius = (3.0 * mass / (4.0 * np.pi * _WATER)) ** (1.0 / 3.0)
     return Inertia(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))
@@ -243,7 +271,8 @@ def check_bodies(
     joints: Sequence[str],
     policy: str,
 ) -> None:
-    """Judge what the links of a robot add up to; an error names the links that are impossible themselves, or all that have inertia.
+    """Judge what the links of a robot add up to; an error names the links that are impossible
+    themselves, or all that have inertia.
 
     Args:
         body_of: link name → index into ``bodies``, of which the root body is the last (index −1).
@@ -253,12 +282,12 @@ def check_bodies(
     for link in heavy:
         check_size(link.inertia, inertial_place(link.name))
         check_size(bodies[body_of[link.name]], inertial_place(link.name))
-        if link.inertia.mass < 0.0:  # which no link may have, whatever it is fixed to
-            problem, remedy = (
-                f"the mass {link.inertia.mass:g} kg is negative",
-                f"Give a positive mass. {_REPAIR}",
-            )
-            where, setting = inertial_place(link.name), ("inertia_check", "repair")
+        # which no link may have, whatever it is fixed to
+        if link.inertia.mass < 0.0:
+            problem = f"the mass {link.inertia.mass:g} kg is negative"
+            remedy = f"Give a positive mass. {_REPAIR}"
+            where = inertial_place(link.name)
+            setting = ("inertia_check", "repair")
             raise ModelError(
                 problem, where=where, got=link.inertia.mass, remedy=remedy, setting=setting
             )
@@ -267,17 +296,20 @@ def check_bodies(
     if policy == "error":
         broken |= not_triangle
     else:
-        broken[-1] = False  # the root body does not move
+        # the root body does not move
+        broken[-1] = False
     if not broken.any():
         return
     parts: dict[int, list[Link]] = {int(i): [] for i in np.flatnonzero(broken)}
     for link in heavy:
         parts.get(body_of[link.name] % len(bodies), []).append(link)
     at_fault = set[str]()
-    for those in parts.values():  # all of them, should each be within the tolerances by itself
+    # all of them, should each be within the tolerances by itself
+    for those in parts.values():
         impossible = [x.name for x in those if (own := inertia_fault(x.inertia)) and own.impossible]
         at_fault.update(impossible or [x.name for x in those])
-    guilty = [link for link in heavy if link.name in at_fault]  # in the order of the source
+    # in the order of the source
+    guilty = [link for link in heavy if link.name in at_fault]
     link = guilty[0]
     i = body_of[link.name] % len(bodies)
     fault = whole = inertia_fault(bodies[i])
@@ -301,7 +333,9 @@ def check_bodies(
 
 
 def check_size(inertia: Inertia, where: str, error: ErrorType = ModelError) -> None:
-    """Raise ModelError if a number is so large that its products leave the range of floating-point numbers."""
+    """Raise ModelError if a number is so large that its products leave the range of floating-point
+    numbers.
+    """
     check_numbers(
         [inertia.mass, *inertia.com, *inertia.rotational.flat],
         where,
@@ -319,7 +353,9 @@ def _principal_moments(rotational: Array) -> Array:
 
 def _impossible(mass: Array, moments: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether moments (..., 3) are not positive, and whether they break the triangle inequality."""
-    low, middle, high = moments[..., 0], moments[..., 1], moments[..., 2]
+    low = moments[..., 0]
+    middle = moments[..., 1]
+    high = moments[..., 2]
     noise = np.maximum(mass, 0.0) * NO_SIZE**2
     return low < -(NEGATIVE_TOLERANCE * high + noise), low + middle < high * (
         1.0 - TRIANGLE_TOLERANCE

@@ -1,10 +1,11 @@
 """Denavit-Hartenberg tables, standard and modified (Craig), as input and as output.
 
-    standard:  T_i = Rz(θ_i) Tz(d_i) Tx(a_i) Rx(α_i)             joint i turns about, or slides along, z of frame i − 1
-    modified:  T_i = Rx(α_i) Tx(a_i) Rz(θ_i) Tz(d_i)             about or along z of frame i; α_i, a_i lead there from i − 1
+    standard:  T_i = Rz(θ_i) Tz(d_i) Tx(a_i) Rx(α_i)             joint i turns about, or slides
+    along, z of frame i − 1 modified:  T_i = Rx(α_i) Tx(a_i) Rz(θ_i) Tz(d_i)             about or
+    along z of frame i; α_i, a_i lead there from i − 1
 
-q adds to θ of revolute joints and to d of prismatic ones.  Sources: Siciliano et al., *Robotics* (2009), section 2.8.2;
-Craig, *Introduction to Robotics*, chapter 3.
+q adds to θ of revolute joints and to d of prismatic ones.  Sources: Siciliano et al., *Robotics*
+(2009), section 2.8.2; Craig, *Introduction to Robotics*, chapter 3.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class DHTable:
     def __str__(self) -> str:
         head = f"{'joint':>16} {'theta':>11} {'d':>11} {'a':>11} {'alpha':>11}"
         lines = [
-            f"{r.joint or k + 1!s:>16} {r.theta:11.6g}{'' if r.prismatic else '+'} {r.d:10.6g}{'+' if r.prismatic else ' '}"
+            f"{r.joint or k + 1!s:>16} {r.theta:11.6g}{'' if r.prismatic else '+'} "
+            f"{r.d:10.6g}{'+' if r.prismatic else ' '}"
             f"{r.a:11.6g} {r.alpha:11.6g}"
             for k, r in enumerate(self.rows)
         ]
@@ -85,10 +87,8 @@ class DHTable:
         """(4, 4) of the tip in the root link's frame, by the table."""
         T = self.base.matrix()
         for row, x in zip(self.rows, q, strict=True):
-            theta, d = (
-                row.theta + (0.0 if row.prismatic else x),
-                row.d + (x if row.prismatic else 0.0),
-            )
+            theta = row.theta + (0.0 if row.prismatic else x)
+            d = row.d + (x if row.prismatic else 0.0)
             turn = _screw("z", theta, d)
             across = _screw("x", row.alpha, row.a)
             T = T @ turn @ across if self.convention == "standard" else T @ across @ turn
@@ -117,21 +117,26 @@ def from_denavit_hartenberg(
     Args:
         gravity: (3,) gravitational acceleration in the base frame, m/s².
         name: of the robot.
-        rows: :class:`DHRow` or (θ, d, a, α) of revolute joints; or a whole table, which brings convention, base, tool.
-        inertias: of the links 1 … n in *their frame of the table* (frame i).  A table says nothing of mass: if not given,
-            every link is a ball of 1 kg and 0.01 kg m² there, which is good for kinematics alone.
+        rows: :class:`DHRow` or (θ, d, a, α) of revolute joints; or a whole table, which brings
+            convention, base, tool.
+        inertias: of the links 1 … n in *their frame of the table* (frame i).  A table says nothing
+            of mass: if not given, every link is a ball of 1 kg and 0.01 kg m² there, which is good
+            for kinematics alone.
         limits: of the joints; none if not given.
         base, tool: see :class:`DHTable`.
 
     Returns:
-        links ``base``, ``link1`` … (whose frames are at the joints, z their axes) and ``tip``; joints ``joint1`` … or as
-        the rows name them.
+        links ``base``, ``link1`` … (whose frames are at the joints, z their axes) and ``tip``;
+        joints ``joint1`` … or as the rows name them.
 
     Raises:
-        ArgumentError: rows that are none, or as many inertias or limits as there are rows were not given.
+        ArgumentError: rows that are none, or as many inertias or limits as there are rows were not
+            given.
     """
     if isinstance(rows, DHTable):
-        convention, base, tool = rows.convention, base or rows.base, tool or rows.tool
+        convention = rows.convention
+        base = base or rows.base
+        tool = tool or rows.tool
         rows = rows.rows
     if convention not in CONVENTIONS:
         raise ArgumentError(
@@ -148,14 +153,17 @@ def from_denavit_hartenberg(
             raise ArgumentError(f"expected {n}, one for each row, got {len(given)}", where=where)
     bodies = [Inertia(1.0, np.zeros(3), 0.01 * np.eye(3))] * n if inertias is None else inertias
     bounds = [JointLimits()] * n if limits is None else limits
-    links, joints = [Link("base")], []
+    links = [Link("base")]
+    joints = []
     before = (base or Pose()).matrix()
     for k, row in enumerate(table):
-        across, turn = _screw("x", row.alpha, row.a), _screw("z", row.theta, row.d)
+        across = _screw("x", row.alpha, row.a)
+        turn = _screw("z", row.theta, row.d)
         fixed = np.eye(4) if convention == "standard" else across
         # the joint's frame: behind the constant part of what stands before q on the left
         origin = before @ fixed @ (turn if row.prismatic else _screw("z", row.theta, 0.0))
-        behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)  # d and θ commute
+        # d and θ commute
+        behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)
         to_frame = behind @ across if convention == "standard" else behind
         links.append(Link(f"link{k + 1}", bodies[k].in_parent(Pose.of(to_frame))))
         kind = JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS
@@ -173,15 +181,16 @@ def from_denavit_hartenberg(
 def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standard") -> DHTable:
     """The table of the joints between the root link and ``tip``.
 
-    Joints are revolute or prismatic; where axes are parallel or the same, so that there is a choice, the frame lies where
-    d is zero.
+    Joints are revolute or prismatic; where axes are parallel or the same, so that there is a
+    choice, the frame lies where d is zero.
 
     Args:
         tip: the last link.
 
     Raises:
         UnknownNameError: no such link.
-        ModelError: a joint on the way that a table cannot hold (planar, floating, mimic), or none at all.
+        ModelError: a joint on the way that a table cannot hold (planar, floating, mimic), or none
+            at all.
     """
     if convention not in CONVENTIONS:
         raise ArgumentError(
@@ -192,23 +201,28 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
     for k in range(1, len(path)):
         before = frames[-1]
         foot, n = _normal(axes, points, k - 1, before[:3, 3])
-        near = (
-            foot + ((points[k] - foot) @ n) * n
-        )  # where the normal from the joint before meets this axis
+        # where the normal from the joint before meets this axis
+        near = foot + ((points[k] - foot) @ n) * n
         frames.append(_frame(axes, points, k, near, before[:3, 0]))
     rows = []
     for k, name in enumerate(path):
         previous = frames[k - 1] if k else frames[0]
-        x0, z0, o0 = previous[:3, 0], previous[:3, 2], previous[:3, 3]
-        x1, z1, o1 = frames[k][:3, 0], frames[k][:3, 2], frames[k][:3, 3]
-        alpha, a = np.arctan2(np.cross(z0, z1) @ x0, z0 @ z1), (o1 - o0) @ x0
-        theta, d = np.arctan2(np.cross(x0, x1) @ z1, x0 @ x1), (o1 - o0 - a * x0) @ z1
+        x0 = previous[:3, 0]
+        z0 = previous[:3, 2]
+        o0 = previous[:3, 3]
+        x1 = frames[k][:3, 0]
+        z1 = frames[k][:3, 2]
+        o1 = frames[k][:3, 3]
+        alpha = np.arctan2(np.cross(z0, z1) @ x0, z0 @ z1)
+        a = (o1 - o0) @ x0
+        theta = np.arctan2(np.cross(x0, x1) @ z1, x0 @ x1)
+        d = (o1 - o0 - a * x0) @ z1
         prismatic = model.joint(name).type is JointType.PRISMATIC
         rows.append(DHRow(_clean(theta), _clean(d), _clean(a), _clean(alpha), prismatic, name))
-    base, tool = Pose.of(frames[0]), Pose.of(np.linalg.inv(frames[-1]) @ tip_pose)
-    if (
-        convention == "standard"
-    ):  # the α and a that lead to the next joint belong to the row of the one before
+    base = Pose.of(frames[0])
+    tool = Pose.of(np.linalg.inv(frames[-1]) @ tip_pose)
+    # the α and a that lead to the next joint belong to the row of the one before
+    if convention == "standard":
         ahead = [*((r.a, r.alpha) for r in rows[1:]), (0.0, 0.0)]
         rows = [
             DHRow(r.theta, r.d, a, alpha, r.prismatic, r.joint)
@@ -218,15 +232,20 @@ def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standa
 
 
 def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array], list[str], Array]:
-    """Directions of and points on the joint axes on the way to a link, the joints, and the link's pose; root axes, q = 0."""
+    """Directions of and points on the joint axes on the way to a link, the joints, and the link's
+    pose; root axes, q = 0.
+    """
     model.link_index(tip)
     above = {j.child: j for j in model.description.joints}
-    way, link = [], tip
+    way = []
+    link = tip
     while link in above:
         way.append(above[link])
         link = above[link].parent
     T = np.eye(4)
-    axes, points, path = [], [], []
+    axes = []
+    points = []
+    path = []
     for joint in reversed(way):
         T = T @ joint.origin.matrix()
         if joint.type is JointType.FIXED:
@@ -252,8 +271,13 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
 
 
 def _normal(axes: list[Array], points: list[Array], k: int, near: Array) -> tuple[Array, Array]:
-    """Where the common normal of axes k and k + 1 begins on axis k, and its direction; for parallel axes through ``near``."""
-    z0, z1, p0, p1 = axes[k], axes[k + 1], points[k], points[k + 1]
+    """Where the common normal of axes k and k + 1 begins on axis k, and its direction; for parallel
+    axes through ``near``.
+    """
+    z0 = axes[k]
+    z1 = axes[k + 1]
+    p0 = points[k]
+    p1 = points[k + 1]
     across = np.cross(z0, z1)
     size = float(np.linalg.norm(across))
     if size < TINY:
@@ -271,7 +295,8 @@ def _normal(axes: list[Array], points: list[Array], k: int, near: Array) -> tupl
 
 def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Array) -> Array:
     z = axes[k]
-    origin, x = near, np.zeros(3)
+    origin = near
+    x = np.zeros(3)
     if k + 1 < len(axes):
         origin, x = _normal(axes, points, k, near)
     if not x.any():
@@ -281,7 +306,10 @@ def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Ar
             x = x - (x @ z) * z
         x = x / np.linalg.norm(x)
     T = np.eye(4)
-    T[:3, 0], T[:3, 1], T[:3, 2], T[:3, 3] = x, np.cross(z, x), z, origin
+    T[:3, 0] = x
+    T[:3, 1] = np.cross(z, x)
+    T[:3, 2] = z
+    T[:3, 3] = origin
     return T
 
 
@@ -302,9 +330,13 @@ def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
 def _screw(axis: str, angle: float, shift: float) -> Array:
     """Turn about and shift along x or z."""
     T = np.eye(4)
-    c, s = np.cos(angle), np.sin(angle)
+    c = np.cos(angle)
+    s = np.sin(angle)
     i, j = (0, 1) if axis == "z" else (1, 2)
-    T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
+    T[i, i] = c
+    T[i, j] = -s
+    T[j, i] = s
+    T[j, j] = c
     T[2 if axis == "z" else 0, 3] = shift
     return T
 

@@ -1,8 +1,10 @@
-"""A robot description: links and joints, before any dynamics, and where a joint's coordinates put its child link.
+"""A robot description: links and joints, before any dynamics, and where a joint's coordinates put
+its child link.
 
 These are small immutable values.  :mod:`robot_dynamics_ros.model.urdf` makes them from a URDF,
-:mod:`robot_dynamics_ros.model.generate` from a number, and :class:`~robot_dynamics_ros.model.robot_model.RobotModel`
-turns them into the arrays that the algorithms read.
+:mod:`robot_dynamics_ros.model.generate` from a number, and
+:class:`~robot_dynamics_ros.model.robot_model.RobotModel` turns them into the arrays that the
+algorithms read.
 """
 
 from __future__ import annotations
@@ -35,14 +37,19 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
         array = np.array(values, dtype=np.float64).reshape(shape)
     except (TypeError, ValueError):
         problem = f"expected numbers of shape {shape}, got {values!r}"
-        remedy = "Positions, axes and centres of mass have three entries, rotations and inertias three by three."
+        remedy = (
+            "Positions, axes and centres of mass have three entries, rotations and inertias "
+            "three by three."
+        )
         raise ArgumentError(problem, where="array", remedy=remedy) from None
     array.setflags(write=False)
     return array
 
 
 class Rebuilt:
-    """A dataclass whose copies and pickles are built anew: their arrays and mappings are read-only again."""
+    """A dataclass whose copies and pickles are built anew: their arrays and mappings are read-only
+    again.
+    """
 
     __slots__ = ()
 
@@ -94,8 +101,12 @@ class Pose(Rebuilt):
     ) -> Pose:
         """The ``<origin>`` of URDF: R = Rz(yaw) Ry(pitch) Rx(roll), fixed axes, radians."""
         roll, pitch, yaw = (float(angle) for angle in rpy)
-        cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
-        cy, sy = math.cos(yaw), math.sin(yaw)
+        cr = math.cos(roll)
+        sr = math.sin(roll)
+        cp = math.cos(pitch)
+        sp = math.sin(pitch)
+        cy = math.cos(yaw)
+        sy = math.sin(yaw)
         rotation = [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
             [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
@@ -113,7 +124,8 @@ class Pose(Rebuilt):
         if value is None:
             return cls()
         if isinstance(value, Pose):
-            rotation, position = value.rotation, value.position
+            rotation = value.rotation
+            position = value.position
         else:
             try:
                 matrix = np.array(value, dtype=np.float64)
@@ -123,10 +135,14 @@ class Pose(Rebuilt):
                 problem = "expected a Pose or a (4, 4) homogeneous matrix"
                 remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes one."
                 raise ArgumentError(problem, where="pose", got=value, remedy=remedy)
-            rotation, position = matrix[:3, :3], matrix[:3, 3]
+            rotation = matrix[:3, :3]
+            position = matrix[:3, 3]
         off = np.abs(rotation @ rotation.T - np.eye(3)).max()
         if not (np.isfinite(position).all() and off < 1e-6 and np.linalg.det(rotation) > 0.0):
-            problem = "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = +1)"
+            problem = (
+                "the position is not finite or the rotation matrix is not one (R Rᵀ = 1, det R = "
+                "+1)"
+            )
             remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one."
             raise ArgumentError(problem, where="pose", got=value, remedy=remedy)
         return (
@@ -140,8 +156,10 @@ class Pose(Rebuilt):
         R = self.rotation
         yaw = math.atan2(R[1, 0], R[0, 0])
         pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-        # Roll is read off Rz(-yaw) R, so that it makes up for the arbitrary yaw where cos(pitch) vanishes.
-        s, c = math.sin(yaw), math.cos(yaw)
+        # Roll is read off Rz(-yaw) R, so that it makes up for the arbitrary yaw where cos(pitch)
+        # vanishes.
+        s = math.sin(yaw)
+        c = math.cos(yaw)
         roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
         return roll, pitch, yaw
 
@@ -194,7 +212,8 @@ class Inertia(Rebuilt):
         """Two bodies rigidly joined, both described in the same frame."""
         for one, rest in ((self, other), (other, self)):
             if one.mass == 0.0 and not one.rotational.any():
-                return rest  # exactly: nothing is added, so nothing may be rounded
+                # exactly: nothing is added, so nothing may be rounded
+                return rest
         mass = self.mass + other.mass
         if mass == 0.0:
             return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)
@@ -234,12 +253,14 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class Coupling:
-    """A motor that turns with two joints: its speed is u = v + ``ratio`` · v of ``joint``, v that of the joint that has it.
+    """A motor that turns with two joints: its speed is u = v + ``ratio`` · v of ``joint``, v that
+    of the joint that has it.
 
     Attributes:
         joint: the neighbour, the joint just before or just after.
         ratio: not zero.
-        damping, friction, armature: viscous and Coulomb friction and reflected rotor inertia at u, beside the joint's own.
+        damping, friction, armature: viscous and Coulomb friction and reflected rotor inertia at u,
+            beside the joint's own.
         width: rad/s or m/s, over which controllers smooth the step of its dry friction.
     """
 
@@ -264,13 +285,14 @@ class Joint(Rebuilt):
     """One joint.
 
     Attributes:
-        origin: placement of the joint frame (= child link frame at zero position) in the parent link frame.
+        origin: placement of the joint frame (= child link frame at zero position) in the parent
+            link frame.
         axis: (3,) unit axis in the joint frame; for a planar joint the plane's normal.
         damping: viscous friction, N m s/rad or N s/m.
         friction: Coulomb friction, N m or N.
         armature: reflected rotor inertia, kg m² or kg.
-        rotor_inertia: N² J of a motor that :func:`~robot_dynamics_ros.model.motors.add_rotors` put on the joint, kg m² or kg;
-            adds to ``armature``.
+        rotor_inertia: N² J of a motor that :func:`~robot_dynamics_ros.model.motors.add_rotors` put
+            on the joint, kg m² or kg; adds to ``armature``.
         coupling: a motor that turns with this joint and a neighbour.
     """
 
@@ -299,13 +321,16 @@ class RobotDescription(Rebuilt):
     Attributes:
         name: robot name.
         links, joints: in the order of the source.
-        initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where given.
+        initial_positions: joint name → position, from ``<ros2_control>`` ``initial_value`` where
+            given.
         configurations: name → joint → coordinates, from an SRDF or keyframes of an MJCF file.
-        source: the URDF the description was read from (visuals and all), ``""`` if it was made or edited.
+        source: the URDF the description was read from (visuals and all), ``""`` if it was made or
+            edited.
         findings: unusual but usable things in the source, one sentence each.
-        inertia_check: treatment of physically impossible inertias, ``"error"``, ``"warn"`` or ``"repair"``
-            (:mod:`robot_dynamics_ros.model.checks`).
-        path: the file it was read from, where relative mesh addresses start; ``""`` if it was no file.
+        inertia_check: treatment of physically impossible inertias, ``"error"``, ``"warn"`` or
+            ``"repair"`` (:mod:`robot_dynamics_ros.model.checks`).
+        path: the file it was read from, where relative mesh addresses start; ``""`` if it was no
+            file.
     """
 
     name: str
@@ -333,8 +358,9 @@ class RobotDescription(Rebuilt):
         friction: Mapping[str, float] = MappingProxyType({}),
         damping: Mapping[str, float] = MappingProxyType({}),
     ) -> RobotDescription:
-        """The description with other rotors (kg m² or kg), friction (N m or N) and damping (N m s/rad or N s/m) of the joints with
-        these names."""
+        """The description with other rotors (kg m² or kg), friction (N m or N) and damping (N m
+        s/rad or N s/m) of the joints with these names.
+        """
         given: dict[str, Mapping[str, Any]] = {
             "armature": armature,
             "friction": friction,
@@ -350,9 +376,10 @@ class RobotDescription(Rebuilt):
 def plane_axes(normal: Array) -> tuple[Array, Array]:
     """The unit vectors along which the x and y of a planar joint count, in the joint frame.
 
-    With the normal they form a right-handed frame.  For a normal along a coordinate axis they are the next two axes
-    in cyclic order (the second one reversed for a negative normal); in general, the first lies in the plane of the
-    normal and the axis that follows the normal's largest component.
+    With the normal they form a right-handed frame.  For a normal along a coordinate axis they are
+    the next two axes in cyclic order (the second one reversed for a negative normal); in general,
+    the first lies in the plane of the normal and the axis that follows the normal's largest
+    component.
     """
     k = int(np.argmax(np.abs(normal)))
     following = np.zeros(3)
@@ -363,7 +390,9 @@ def plane_axes(normal: Array) -> tuple[Array, Array]:
 
 
 def joint_pose(joint: Joint, q: Array) -> Pose:
-    """Placement of the child link in the joint frame; ``q``, (nq,), is a mimic joint's own coordinate, not its master's."""
+    """Placement of the child link in the joint frame; ``q``, (nq,), is a mimic joint's own
+    coordinate, not its master's.
+    """
     kind = joint.type
     if kind is JointType.FIXED:
         return Pose()

@@ -1,4 +1,5 @@
-"""New descriptions from old: lock joints, cut out a subtree, attach a payload or a tool, free the root.
+"""New descriptions from old: lock joints, cut out a subtree, attach a payload or a tool, free the
+root.
 
 :class:`~robot_dynamics_ros.model.robot_model.RobotModel` has methods of the same names.
 """
@@ -27,7 +28,9 @@ from robot_dynamics_ros.model.tree import walk
 
 
 def lock(description: RobotDescription, positions: Mapping[str, Array]) -> RobotDescription:
-    """The robot with some joints fixed, mimic joints included, each at its (nq of the joint,) position."""
+    """The robot with some joints fixed, mimic joints included, each at its (nq of the joint,)
+    position.
+    """
     fixed = {}
     for j in description.joints:
         if j.name in positions:
@@ -44,7 +47,9 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
     children: dict[str, list[Joint]] = {}
     for joint in description.joints:
         children.setdefault(joint.parent, []).append(joint)
-    kept_links, kept_joints, stack = {link}, set(), [link]
+    kept_links = {link}
+    kept_joints = set()
+    stack = [link]
     while stack:
         for joint in children.get(stack.pop(), ()):
             kept_joints.add(joint.name)
@@ -56,7 +61,10 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
             and joint.mimic is not None
             and joint.mimic.joint not in kept_joints
         ):
-            problem = f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the subtree"
+            problem = (
+                f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which is not part of the "
+                "subtree"
+            )
             remedy = f"Lock {joint.mimic.joint!r} first, or start the subtree above it."
             raise ModelError(problem, where=f"subtree of {link!r}", remedy=remedy)
     return _with_positions_of(
@@ -101,10 +109,14 @@ def attach(
                 where=f"attached robot {added.name!r}",
                 remedy="Give one tree.",
             )
-        links, joints, root = added.links, added.joints, roots[0]
+        links = added.links
+        joints = added.joints
+        root = roots[0]
         initial.update(added.initial_positions)
     else:
-        links, joints, root = (Link(prefix + name, _payload(body)),), (), prefix + name
+        links = (Link(prefix + name, _payload(body)),)
+        joints = ()
+        root = prefix + name
     fixed = Joint(f"{root}_joint", JointType.FIXED, link, root, placement)
     _check_free({item.name for item in description.links}, [item.name for item in links], "link")
     _check_free(
@@ -125,7 +137,10 @@ def _payload(body: object) -> Inertia:
     if not isinstance(body, Inertia):
         if isinstance(body, bool) or not isinstance(body, (int, float, np.integer, np.floating)):
             problem = f"expected an Inertia, a mass or a robot, got {type(body).__name__}"
-            remedy = "Inertia(mass, com, rotational) describes a payload; a number is a point mass in kg."
+            remedy = (
+                "Inertia(mass, com, rotational) describes a payload; a number is a point mass in "
+                "kg."
+            )
             raise ArgumentError(problem, where="attach", remedy=remedy)
         body = Inertia(float(body))
     finite = (
@@ -177,8 +192,8 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
 def with_floating_base(description: RobotDescription) -> RobotDescription:
     """The same robot on a floating joint ``root_joint`` from a new root link ``world``.
 
-    Where the robot uses one of these names already, the new one is ``floating_base_joint`` or ``floating_base_world``
-    (then with underscores in front until it is free).
+    Where the robot uses one of these names already, the new one is ``floating_base_joint`` or
+    ``floating_base_world`` (then with underscores in front until it is free).
     """
     *_, placement = walk(description)
     world = _free_name("world", "floating_base_world", {link.name for link in description.links})

@@ -37,9 +37,9 @@ def limb(
 ) -> RobotModel:
     """A planar limb of ``n_segments`` hinged segments.
 
-    Each segment lies along +y of its own frame, which sits at the segment's joint; all joints turn about +z, are
-    unlimited and zero when the limb is straight; the mass centre is at half length.  Joints are ``joint1`` …, links
-    ``base``, ``segment1`` … and the massless ``tip`` at the far end.
+    Each segment lies along +y of its own frame, which sits at the segment's joint; all joints turn
+    about +z, are unlimited and zero when the limb is straight; the mass centre is at half length.
+    Joints are ``joint1`` …, links ``base``, ``segment1`` … and the massless ``tip`` at the far end.
 
     Args:
         n_segments: number of segments, at least 1.
@@ -47,10 +47,12 @@ def limb(
         masses: segment masses, kg; likewise.
         inertia: ``"rod"`` for solid cylinders of ``radius``, ``"point"`` for point masses.
         radius: of the rods, m.
-        damping, friction: viscous (N m s/rad) and Coulomb (N m) friction of the joints; one number or one each.
+        damping, friction: viscous (N m s/rad) and Coulomb (N m) friction of the joints; one number
+            or one each.
         gravity: (3,) m/s² in the world.
-        plane: ``"horizontal"``: the joints' axes are vertical, so that gravity moves nothing; ``"vertical"``: the limb
-            stands upright from its base (+y of the base is up), and gravity acts in the plane of motion.
+        plane: ``"horizontal"``: the joints' axes are vertical, so that gravity moves nothing;
+            ``"vertical"``: the limb stands upright from its base (+y of the base is up), and
+            gravity acts in the plane of motion.
 
     Raises:
         ArgumentError: a number is missing, not finite, or not positive where it has to be.
@@ -62,13 +64,16 @@ def limb(
     if plane not in ("horizontal", "vertical"):
         raise ArgumentError(f"expected 'horizontal' or 'vertical', got {plane!r}", where="plane")
     n = _count(n_segments, "n_segments")
-    length, m = _per_segment(lengths, n, "lengths"), _per_segment(masses, n, "masses")
+    length = _per_segment(lengths, n, "lengths")
+    m = _per_segment(masses, n, "masses")
     d = _per_segment(damping, n, "damping", zero=True)
     f = _per_segment(friction, n, "friction", zero=True)
     if inertia not in ("rod", "point"):
         raise ArgumentError(f"expected 'rod' or 'point', got {inertia!r}", where="inertia")
     r = float(_per_segment(radius, 1, "radius")[0]) if inertia == "rod" else 0.0
-    links, joints, z = [Link("base")], [], frozen_array((0.0, 0.0, 1.0), (3,))
+    links = [Link("base")]
+    joints = []
+    z = frozen_array((0.0, 0.0, 1.0), (3,))
     for i in range(n):
         across = m[i] * (3.0 * r * r + length[i] ** 2) / 12.0
         moments = (across, m[i] * r * r / 2.0, across) if inertia == "rod" else (0.0, 0.0, 0.0)
@@ -108,8 +113,8 @@ def chain(
 ) -> RobotModel:
     """A spatial chain of ``n_joints`` links with turned frames, oblique axes and full inertias.
 
-    The same arguments give the same robot, on every machine.  Meant for benchmarks: no term of the equations of
-    motion vanishes by symmetry.
+    The same arguments give the same robot, on every machine.  Meant for benchmarks: no term of the
+    equations of motion vanishes by symmetry.
 
     Args:
         n_joints: number of moving joints, at least 1.
@@ -126,12 +131,14 @@ def chain(
     step = float(_per_segment(length, 1, "length")[0])
     m = float(_per_segment(mass, 1, "mass")[0])
     rng = np.random.default_rng(seed)
-    links, joints = [Link("base")], []
+    links = [Link("base")]
+    joints = []
     for i in range(n):
         axis = rng.standard_normal(3)
         axis /= np.linalg.norm(axis)
         turn = rng.uniform(-math.pi, math.pi, 3)
-        sides = step * rng.uniform(0.2, 1.0, 3)  # a cuboid, turned in its link
+        # a cuboid, turned in its link
+        sides = step * rng.uniform(0.2, 1.0, 3)
         moments = m / 12.0 * (sides @ sides - sides**2)
         R = Pose.from_rpy(rpy=rng.uniform(-math.pi, math.pi, 3).tolist()).rotation
         com = step * rng.uniform(-0.5, 0.5, 3)

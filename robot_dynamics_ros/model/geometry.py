@@ -1,8 +1,10 @@
-"""The geometry of a URDF: ``<visual>`` and ``<collision>`` elements as plain values, one per piece, in the frame of a link;
-and mass properties from it, for links that have a shape and no ``<inertial>``.
+"""The geometry of a URDF: ``<visual>`` and ``<collision>`` elements as plain values, one per piece,
+in the frame of a link; and mass properties from it, for links that have a shape and no
+``<inertial>``.
 
-Dynamics needs no geometry, so the model does not carry it; it is read from the text of the URDF, which the
-description keeps.  Whatever is wrong with one element is a finding and costs that element only.
+Dynamics needs no geometry, so the model does not carry it; it is read from the text of the URDF,
+which the description keeps.  Whatever is wrong with one element is a finding and costs that element
+only.
 """
 
 from __future__ import annotations
@@ -42,8 +44,9 @@ class Shape:
     Attributes:
         link: the link it is fixed to.
         kind: one of :data:`SHAPE_KINDS`.
-        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along z (of the capsule
-            between the centres of its ends); ellipsoid: three semi-axes; mesh: three scale factors.
+        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along
+            z (of the capsule between the centres of its ends); ellipsoid: three semi-axes; mesh:
+            three scale factors.
         pose: of the shape in the link's frame.
         colour: red, green, blue, alpha in 0 … 1, or ``None`` where the description gives none.
         file: the mesh, where the kind is ``"mesh"``.
@@ -86,11 +89,12 @@ def read_looks(
 
     Args:
         model: the robot; geometry of links that it does not have is passed over.
-        urdf: text or path to read the geometry from; by default the text that the model was read from.  A model that
-            was made or edited has none: give the original here.
+        urdf: text or path to read the geometry from; by default the text that the model was read
+            from.  A model that was made or edited has none: give the original here.
         directory: where relative mesh addresses start; by default the folder of the URDF file.
-        up_axis: turn COLLADA files so that the up axis which they state is z, as Gazebo does; RViz ignores it (source:
-            ros2/rviz, rviz_rendering, assimp_loader.cpp sets ``AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION``).
+        up_axis: turn COLLADA files so that the up axis which they state is z, as Gazebo does; RViz
+            ignores it (source: ros2/rviz, rviz_rendering, assimp_loader.cpp sets
+            ``AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION``).
 
     Raises:
         UrdfError: ``urdf`` cannot be read.
@@ -109,7 +113,8 @@ class _Reader:
     def __init__(self, model: RobotModel, directory: Path | None, up_axis: bool) -> None:
         self.links = set(model.link_names)
         self.version = (1, 0)
-        self.directory, self.up_axis = directory, up_axis
+        self.directory = directory
+        self.up_axis = up_axis
         self.materials: dict[str, Colour] = {}
         self.findings: list[str] = []
         self.lost_meshes: list[str] = []
@@ -121,10 +126,11 @@ class _Reader:
         inside = [
             node for link in links for piece in link.children for node in piece.all("material")
         ]
+        # one link may name what another defines, wherever that stands
         for node in [
             *robot.all("material"),
             *inside,
-        ]:  # one link may name what another defines, wherever that stands
+        ]:
             self.material(node)
         pieces: dict[str, list[Shape]] = {"visual": [], "collision": []}
         for link in links:
@@ -161,7 +167,9 @@ class _Reader:
         return self.materials.get(name)
 
     def shapes(self, link: str, piece: Node) -> list[Shape]:
-        pose, colour, found = Pose(), None, list[Shape]()
+        pose = Pose()
+        colour = None
+        found = list[Shape]()
         try:
             for node in piece.children:
                 if node.tag == "origin":
@@ -179,12 +187,14 @@ class _Reader:
                     self.lost_collisions += self.lost_meshes[lost:]
         except (KeyError, ValueError):
             self.findings.append(
-                f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is left out"
+                f"link {link!r}, line {piece.line}: a <{piece.tag}> that cannot be understood is "
+                "left out"
             )
         return found
 
     def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
-        attributes, size = node.attributes, size_of(node)
+        attributes = node.attributes
+        size = size_of(node)
         if node.tag == "mesh":
             file = self.mesh_file(attributes["filename"])
             if file is None:
@@ -196,11 +206,14 @@ class _Reader:
         return Shape(link, node.tag, size, pose, colour)
 
     def mesh_file(self, address: str) -> Path | None:
-        """The file of ``package://``, ``file://``, absolute and relative addresses; ``None`` where there is none."""
+        """The file of ``package://``, ``file://``, absolute and relative addresses; ``None`` where
+        there is none.
+        """
         address = address.strip()
         scheme = address.partition("://")[0] if "://" in address else ""
         if scheme not in ("", "file", "package"):
-            return None  # nothing is ever fetched from a network
+            # nothing is ever fetched from a network
+            return None
         try:
             path = path_of_address(address, self.directory)
         except RobotDynamicsError:
@@ -228,7 +241,7 @@ def _folder_of(path: str) -> Path | None:
     return Path(path).parent if path and Path(path).is_file() else None
 
 
-# -- mass properties ---------------------------------------------------------------------------------------------------
+# -- mass properties -------------------------------------------------------------------------------
 
 _SOLIDS: dict[str, Callable[..., Inertia]] = {
     "box": lambda *size, density: shapes.inertia_of_cuboid(size, density=density),
@@ -255,13 +268,15 @@ def check_missing_inertia(policy: object, density: object) -> None:
 def with_inertia_from_geometry(
     description: RobotDescription, density: float
 ) -> tuple[RobotDescription, list[str]]:
-    """The description with mass for every link that has a shape and no ``<inertial>``, and a sentence for each, given mass or not.
+    """The description with mass for every link that has a shape and no ``<inertial>``, and a
+    sentence for each, given mass or not.
 
     Collision geometry is taken, visual geometry where there is none.
     """
     where = description.path or "URDF text"
     robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
-    directory, version = _folder_of(description.path), urdf_version(robot)
+    directory = _folder_of(description.path)
+    version = urdf_version(robot)
     inertias: dict[str, Inertia] = {}
     findings = []
     for link in robot.all("link"):
@@ -280,12 +295,14 @@ def with_inertia_from_geometry(
                 f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
             )
             findings.append(
-                f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: {problem}"
+                f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: "
+                f"{problem}"
             )
             continue
         kind = pieces[0].tag
         findings.append(
-            f"link {name!r} has no <inertial>: {inertias[name].mass:.4g} kg from its {kind} geometry at {density:g} kg/m³"
+            f"link {name!r} has no <inertial>: {inertias[name].mass:.4g} kg from its {kind} "
+            f"geometry at {density:g} kg/m³"
         )
     links = (
         replace(link, inertia=inertias.get(link.name, link.inertia)) for link in description.links

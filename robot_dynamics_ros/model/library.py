@@ -32,8 +32,8 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
     """The robot file that a text names, and the xacro arguments that follow it.
 
     Args:
-        robot: a path, a ``file://`` or ``package://`` address, or the name of a robot that comes with the package;
-            arguments of a xacro file may follow: ``"arm.xacro tool:=gripper"``.
+        robot: a path, a ``file://`` or ``package://`` address, or the name of a robot that comes
+            with the package; arguments of a xacro file may follow: ``"arm.xacro tool:=gripper"``.
 
     Raises:
         ArgumentError: none of these.
@@ -45,18 +45,20 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
         if path.is_file():
             return path.resolve(), arguments
         exists = path.exists()
+    # no path at all: too long, a null byte, no such user
     except (
         OSError,
         ValueError,
         RuntimeError,
-    ):  # no path at all: too long, a null byte, no such user
+    ):
         exists = False
     if address in robot_names():
         return robot_path(address), arguments
     shown = address if len(address) <= 100 else address[:100] + "…"
     near = difflib.get_close_matches(address, robot_names(), n=1)
     raise ArgumentError(
-        f"{shown!r} is {'no file' if exists else 'neither a file nor a robot that ships with the package'}",
+        f"{shown!r} is "
+        f"{'no file' if exists else 'neither a file nor a robot that ships with the package'}",
         where="robot",
         remedy=f"Did you mean {near[0]!r}?"
         if near

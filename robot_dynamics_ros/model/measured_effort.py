@@ -1,8 +1,10 @@
-"""The meaning of ``effort`` in joint states: from the value as measured to the motor effort of the equations of motion.
+"""The meaning of ``effort`` in joint states: from the value as measured to the motor effort of the
+equations of motion.
 
     M(q) v̇ + C v + g + F(v) = τ + τ_ext
 
-τ is the motor effort at the joint; M has the rotors' inertias B on its diagonal.  Drivers publish other things than τ:
+τ is the motor effort at the joint; M has the rotors' inertias B on its diagonal.  Drivers publish
+other things than τ:
 
 =============================  ================================================================
 ``torque``                     τ
@@ -36,8 +38,8 @@ class MeasuredEffort:
 
     Attributes:
         meaning: one of :data:`MEANINGS`.
-        factors: (nv,) effort for each unit that the driver publishes: torque constants k for ``"current"``, N m/A or N/A;
-            −1 where a sensor counts the other way; ``None``: 1.
+        factors: (nv,) effort for each unit that the driver publishes: torque constants k for
+            ``"current"``, N m/A or N/A; −1 where a sensor counts the other way; ``None``: 1.
     """
 
     meaning: str = "torque"
@@ -48,7 +50,10 @@ class MeasuredEffort:
         if self.factors is None:
             if self.meaning == "current":
                 problem = "measured efforts are currents, and there are no torque constants"
-                remedy = "Give N m/A at the joint for each joint; identification finds them in a recording."
+                remedy = (
+                    "Give N m/A at the joint for each joint; identification finds them in a "
+                    "recording."
+                )
                 raise ArgumentError(
                     problem, where="measured effort", got=self.factors, remedy=remedy
                 )
@@ -103,7 +108,8 @@ def motor_effort(
         applied: (..., nv) the effort that was commanded, with what the robot adds of its own.
         gravity: (..., nv) g(q).
         friction: (..., nv) F(v).
-        rotor: (..., nv) B v̇; without it a ``link_torque`` is wrong by this much while the arm accelerates.
+        rotor: (..., nv) B v̇; without it a ``link_torque`` is wrong by this much while the arm
+            accelerates.
         out: where to write τ.
     """
     effort = np.empty(np.shape(applied)) if out is None else out
@@ -148,14 +154,16 @@ def as_measured(
 
 
 def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, command: Array) -> str:
-    """A sentence if efforts at rest contradict their meaning, ``""`` if not, or if the poses do not tell.
+    """A sentence if efforts at rest contradict their meaning, ``""`` if not, or if the poses do not
+    tell.
 
-    At rest the motor holds gravity.  So over several poses measured efforts either rise with g(q) one to one, or not at all,
-    or by a factor.
+    At rest the motor holds gravity.  So over several poses measured efforts either rise with g(q)
+    one to one, or not at all, or by a factor.
 
     Args:
         kind: the meaning that is set.
-        measured, gravity, command: (poses, nv) measured efforts, g(q), and what was commanded; at least three poses.
+        measured, gravity, command: (poses, nv) measured efforts, g(q), and what was commanded; at
+            least three poses.
     """
     measured, gravity, command = (
         np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (measured, gravity, command)
@@ -180,9 +188,15 @@ def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, comma
     if abs(slope - 1.0) <= _CLEAR:
         return _wrong(kind, "they rise with gravity one to one", "torque or link_torque")
     if abs(slope + 1.0) <= _CLEAR:
-        return f"measured efforts are set to {kind.meaning!r}, but {change}: their sign is the other one"
+        return (
+            f"measured efforts are set to {kind.meaning!r}, but {change}: their sign is the "
+            "other one"
+        )
     if kind.meaning == "current":
-        return f"measured efforts are set to 'current', but {change}: the torque constants are wrong by this factor"
+        return (
+            f"measured efforts are set to 'current', but {change}: the torque constants are "
+            "wrong by this factor"
+        )
     return _wrong(kind, change, "current, with 1 / slope as torque constants")
 
 
@@ -191,8 +205,11 @@ def _wrong(kind: MeasuredEffort, evidence: str, rather: str) -> str:
 
 
 def _slope_with_gravity(effort: Array, gravity: Array) -> float | None:
-    """Common slope of efforts over gravity, joints by their offsets apart; None if the poses do not tell."""
-    g, m = gravity - gravity.mean(axis=0), effort - effort.mean(axis=0)
+    """Common slope of efforts over gravity, joints by their offsets apart; None if the poses do not
+    tell.
+    """
+    g = gravity - gravity.mean(axis=0)
+    m = effort - effort.mean(axis=0)
     spread = float(np.sum(g * g))
     if spread <= 1e-3 * max(float(np.sum(gravity * gravity)), 1e-12):
         return None

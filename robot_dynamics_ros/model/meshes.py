@@ -1,4 +1,6 @@
-"""Triangles of shapes, by trimesh: the basic ones made, meshes read from STL, OBJ, DAE, GLB and whatever else it reads."""
+"""Triangles of shapes, by trimesh: the basic ones made, meshes read from STL, OBJ, DAE, GLB and
+whatever else it reads.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ LARGEST_MESH = 200_000_000
 """Bytes of a mesh file that is still read."""
 
 
-# A statement of the up axis in a COLLADA file, and the rows of the rotation that takes this axis to z; Y_UP without one.
+# A statement of the up axis in a COLLADA file, and the rows of the rotation that takes this axis to
+# z; Y_UP without one.
 _UP_AXIS = re.compile(rb"<up_axis>\s*(\w+)")
 _UPRIGHT = {
     b"X_UP": [(0, -1, 0), (0, 0, -1), (1, 0, 0)],
@@ -42,7 +45,10 @@ def need_trimesh() -> ModuleType:
 
 
 def triangles(shape: Shape) -> list[Trimesh]:
-    """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.  One, but for mesh files with several parts."""
+    """Meshes (``trimesh.Trimesh``) of a shape in the link's frame, m.
+
+    One, but for mesh files with several parts.
+    """
     trimesh = need_trimesh()
     size = shape.size
     if shape.kind == "mesh":
@@ -67,7 +73,8 @@ def triangles(shape: Shape) -> list[Trimesh]:
 
 
 def own_colour(part: Trimesh) -> tuple[float, float, float, float] | Literal["image"] | None:
-    """The colour that a part of a mesh file brings with it: (red, green, blue, 1) in 0 … 1, or ``None``.
+    """The colour that a part of a mesh file brings with it: (red, green, blue, 1) in 0 … 1, or
+    ``None``.
 
     ``"image"`` where it has a texture or a colour for each vertex or face.
     """
@@ -82,7 +89,8 @@ def own_colour(part: Trimesh) -> tuple[float, float, float, float] | Literal["im
     ):
         return "image"
     if not material.name and type(material).__name__ == "SimpleMaterial":
-        return None  # the reader's own, for a file without materials
+        # the reader's own, for a file without materials
+        return None
     r, g, b = (float(c) / 255.0 for c in material.main_color[:3])
     return r, g, b, 1.0
 
@@ -114,9 +122,8 @@ def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh,
     cause = "it holds no triangles"
     try:
         loaded = trimesh.load_scene(path)
-        if (
-            collada and not loaded.geometry
-        ):  # one wrong reference of a texture costs the reader the whole mesh
+        # one wrong reference of a texture costs the reader the whole mesh
+        if collada and not loaded.geometry:
             loaded, cause = _without_textures(path)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
         raise MeshError(
@@ -124,8 +131,10 @@ def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh,
             where=f"mesh {path}",
             remedy="Check the file.",
         ) from None
-    unit, upright = metres_per_unit(loaded, path), np.eye(4)
-    if up_axis and collada:  # RViz ignores it
+    unit = metres_per_unit(loaded, path)
+    upright = np.eye(4)
+    # RViz ignores it
+    if up_axis and collada:
         stated = _UP_AXIS.search(Path(path).read_bytes())
         upright[:3, :3] = _UPRIGHT.get(stated[1] if stated else b"Y_UP", np.eye(3))
     parts = []

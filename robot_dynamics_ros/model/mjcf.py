@@ -1,7 +1,9 @@
-"""MJCF in, a :class:`RobotDescription` out: MuJoCo's own compiler reads the file, what it made is translated.
+"""MJCF in, a :class:`RobotDescription` out: MuJoCo's own compiler reads the file, what it made is
+translated.
 
-MuJoCo (the extra ``mjcf``) resolves defaults, includes, compiler settings, and inertias from geometry.  A body with
-several joints becomes a chain of links without mass; so does a joint whose anchor is not the origin of its body.
+MuJoCo (the extra ``mjcf``) resolves defaults, includes, compiler settings, and inertias from
+geometry.  A body with several joints becomes a chain of links without mass; so does a joint whose
+anchor is not the origin of its body.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from robot_dynamics_ros.model.xml_guard import root_element
 if TYPE_CHECKING:
     from mujoco import MjModel
 
-_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+# mjtJoint
+_FREE, _BALL, _SLIDE, _HINGE = range(4)
 
 
 def is_mjcf(data: bytes | str) -> bool:
@@ -42,13 +45,17 @@ def is_mjcf(data: bytes | str) -> bool:
 
 
 def parse_mjcf(data: bytes | str, path: str, inertia_check: str) -> RobotDescription:
-    """The robot of an MJCF document; includes and meshes are found from the file ``path``, ``""`` if there is none."""
+    """The robot of an MJCF document; includes and meshes are found from the file ``path``, ``""``
+    if there is none.
+    """
     mujoco, m = compile_mjcf(data, path)
     return _Translator(mujoco, m, path or "MJCF text").run(inertia_check)
 
 
 def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
-    """The package ``mujoco``, and the document as its compiler has read it; arguments as for :func:`parse_mjcf`."""
+    """The package ``mujoco``, and the document as its compiler has read it; arguments as for
+    :func:`parse_mjcf`.
+    """
     where = path or "MJCF text"
     mujoco = optional_package(
         "mujoco", "MJCF is read by", where, "'robot_dynamics_ros[mjcf]', or give a URDF"
@@ -68,14 +75,18 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
 
 
 def mujoco_name(mujoco: ModuleType, m: MjModel, kind: str, i: int) -> str:
-    """Name of element i of a kind (``"body"``, ``"joint"`` …); one made of kind and number if it has none."""
+    """Name of element i of a kind (``"body"``, ``"joint"`` …); one made of kind and number if it
+    has none.
+    """
     own_name = mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
     return str(own_name or f"{kind}{i}")
 
 
 class _Translator:
     def __init__(self, mujoco: ModuleType, m: MjModel, label: str) -> None:
-        self.mujoco, self.m, self.label = mujoco, m, label
+        self.mujoco = mujoco
+        self.m = m
+        self.label = label
         self.links: list[Link] = []
         self.joints: list[Joint] = []
         self.findings: list[str] = []
@@ -110,7 +121,8 @@ class _Translator:
         return dataclasses.replace(description, source=to_urdf(description))
 
     def body(self, b: int, mimics: dict[int, Mimic]) -> None:
-        m, name = self.m, self.name("body", b)
+        m = self.m
+        name = self.name("body", b)
         inertial = Pose(mujoco_rotation(m.body_iquat[b]), m.body_ipos[b])
         moments = np.diag(m.body_inertia[b])
         inertia = Inertia(float(m.body_mass[b]), np.zeros(3), moments).in_parent(inertial)
@@ -122,14 +134,16 @@ class _Translator:
             anchor = np.array(m.jnt_pos[j])
             kind = int(m.jnt_type[j])
             if kind == _FREE:
-                offset, anchor = Pose(), np.zeros(3)
+                offset = Pose()
+                anchor = np.zeros(3)
             child = name if last and not anchor.any() else f"{name}/{self.name('joint', j)}"
             self.joints.append(
                 self.joint(j, kind, parent, child, offset @ Pose(position=anchor), mimics.get(j))
             )
             if child != name:
                 self.links.append(Link(child))
-            parent, offset = child, Pose(position=-anchor)
+            parent = child
+            offset = Pose(position=-anchor)
         if parent != name:
             self.joints.append(Joint(f"{name}_frame", JointType.FIXED, parent, name, offset))
         self.links.append(Link(name, inertia))
@@ -137,7 +151,8 @@ class _Translator:
     def joint(
         self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None
     ) -> Joint:
-        m, name = self.m, self.name("joint", j)
+        m = self.m
+        name = self.name("joint", j)
         if kind == _BALL:
             problem = "it is a ball joint, which no model here has"
             remedy = "Write three hinges with axes x, y and z in its place."
@@ -166,10 +181,12 @@ class _Translator:
         limit = np.inf
         if m.jnt_actfrclimited[j]:
             limit = float(np.abs(m.jnt_actfrcrange[j]).max())
-        total, driven = 0.0, False
+        total = 0.0
+        driven = False
         for a in range(m.nu):
             if int(m.actuator_trntype[a]) == 0 and int(m.actuator_trnid[a, 0]) == j:
-                gear, driven = abs(float(m.actuator_gear[a, 0])), True
+                gear = abs(float(m.actuator_gear[a, 0]))
+                driven = True
                 if m.actuator_forcelimited[a]:
                     total += gear * float(np.abs(m.actuator_forcerange[a]).max())
                 elif m.actuator_ctrllimited[a] and not np.any(m.actuator_biasprm[a]):
@@ -184,7 +201,8 @@ class _Translator:
 
     def keyframes(self) -> Configurations:
         """Configurations of the named keyframes."""
-        m, named = self.m, {}
+        m = self.m
+        named = {}
         for k in range(m.nkey):
             if (name := self.mujoco.mj_id2name(m, self.mujoco.mjtObj.mjOBJ_KEY, k)) is None:
                 continue
@@ -198,10 +216,12 @@ class _Translator:
         return named
 
     def mimics(self) -> dict[int, Mimic]:
-        m, mimics = self.m, {}
+        m = self.m
+        mimics = {}
         for e in range(m.neq):
             kind = int(m.eq_type[e])
-            first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+            first = int(m.eq_obj1id[e])
+            second = int(m.eq_obj2id[e])
             coefficients: Array = np.array(m.eq_data[e])
             if (
                 kind == int(self.mujoco.mjtEq.mjEQ_JOINT)
@@ -215,7 +235,8 @@ class _Translator:
                 )
             else:
                 self.findings.append(
-                    f"equality constraint {self.name('equality', e)!r} is no part of the model; load_constraints reads it"
+                    f"equality constraint {self.name('equality', e)!r} is no part of the model; "
+                    "load_constraints reads it"
                 )
         return mimics
 

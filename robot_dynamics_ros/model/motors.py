@@ -2,10 +2,10 @@
 
     L di/dt = V − R i − k_e N q̇          τ = k_t N i
 
-(N: gear ratio, motor turns per joint turn.)  A rotor's inertia, seen at the joint as N² J, belongs to the mass matrix.
-Every function that takes ``motors=`` puts it there, once: :func:`add_rotors` replaces what an earlier call put on the same
-joint, and leaves the joint's own ``armature`` as it is.  So give a rotor's inertia in one place: in the motor, or in the
-robot's description.
+(N: gear ratio, motor turns per joint turn.)  A rotor's inertia, seen at the joint as N² J, belongs
+to the mass matrix. Every function that takes ``motors=`` puts it there, once: :func:`add_rotors`
+replaces what an earlier call put on the same joint, and leaves the joint's own ``armature`` as it
+is.  So give a rotor's inertia in one place: in the motor, or in the robot's description.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 def current_rate(
     voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float
 ) -> S:
-    """di/dt, A/s, of a motor with inductance, ``ke`` at the joint; zero where the drive holds the current at its limit."""
+    """di/dt, A/s, of a motor with inductance, ``ke`` at the joint; zero where the drive holds the
+    current at its limit.
+    """
     rate = (voltage - R * current - ke * speed) / L
     if limit == math.inf:
         return rate
@@ -40,7 +42,8 @@ class DCMotor:
     Attributes:
         resistance: R, Ω.
         torque_constant: k_t, N m/A.
-        back_emf_constant: k_e, V s/rad; ``None``: equal to k_t, as energy conservation has it in SI units.
+        back_emf_constant: k_e, V s/rad; ``None``: equal to k_t, as energy conservation has it in SI
+            units.
         inductance: L, H; 0: the current follows at once.
         gear_ratio: N.
         rotor_inertia: J, kg m²; counts as N² J at the joint.
@@ -105,7 +108,8 @@ class MotorTable:
 
 
 def add_rotors(model: RobotModel, motors: Mapping[str, DCMotor]) -> RobotModel:
-    """The robot with the rotors of its motors: N² J at their joints.  It replaces rotors that were added before.
+    """The robot with the rotors of its motors: N² J at their joints.  It replaces rotors that were
+    added before.
 
     Args:
         motors: joint → motor.

@@ -1,7 +1,8 @@
-"""Where ROS packages are: installed ones by the ament index, others by the package.xml files around a robot's file.
+"""Where ROS packages are: installed ones by the ament index, others by the package.xml files around
+a robot's file.
 
-A robot's file from a repository's checkout names packages of that repository, or of checkouts beside it.  They are found
-without a workspace.
+A robot's file from a repository's checkout names packages of that repository, or of checkouts
+beside it.  They are found without a workspace.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from robot_dynamics_ros.errors import UrdfError
 
 _NAME = re.compile(rb"<name>\s*([\w.-]+)\s*</name>")
 _IGNORED = ("AMENT_IGNORE", "COLCON_IGNORE")
-_LEVELS_UP, _LEVELS_DOWN, _MOST_FOLDERS = 6, 3, 2000
+_LEVELS_UP = 6
+_LEVELS_DOWN = 3
+_MOST_FOLDERS = 2000
 
 
 def path_of_address(text: str, directory: str | os.PathLike[str] | None = None) -> Path:
     """The file of a path or of a ``file://`` or ``package://`` address.
 
-    Around ``directory`` packages are looked for that the ament index does not have; relative paths start there, or stay relative.
+    Around ``directory`` packages are looked for that the ament index does not have; relative paths
+    start there, or stay relative.
     """
     if text.startswith("file://"):
         return Path(unquote(urlparse(text).path))
@@ -35,10 +39,12 @@ def path_of_address(text: str, directory: str | os.PathLike[str] | None = None) 
 
 
 def package_directory(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of a package's shared files: of the installed one, else of the nearest around ``directory``.
+    """The folder of a package's shared files: of the installed one, else of the nearest around
+    ``directory``.
 
-    Near are the folders above ``directory``, up to six levels, and what they hold, three levels deep.  A folder is the
-    package's if its package.xml says so, or if there is no such package.xml and the folder is called so.
+    Near are the folders above ``directory``, up to six levels, and what they hold, three levels
+    deep.  A folder is the package's if its package.xml says so, or if there is no such package.xml
+    and the folder is called so.
     """
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
         share = Path(prefix) / "share" / name
@@ -52,7 +58,10 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
             else f", and no package.xml around {str(directory)!r} has this name"
         )
         problem = f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}"
-        remedy = "Source the workspace that holds it, or put a checkout of its repository beside the robot's file."
+        remedy = (
+            "Source the workspace that holds it, or put a checkout of its repository beside the "
+            "robot's file."
+        )
         raise UrdfError(problem, where=f"package {name!r}", remedy=remedy)
     return near
 

@@ -1,4 +1,6 @@
-"""Public functions and classes: check the model, look configurations up by name, complete the docstring."""
+"""Public functions and classes: check the model, look configurations up by name, complete the
+docstring.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 
 ARGUMENTS = {
     "model": "the robot.",
-    "q": "(..., nq) configuration, rad and m, or its name; a floating joint has [x, y, z, qx, qy, qz, qw].",
+    "q": (
+        "(..., nq) configuration, rad and m, or its name; a floating joint has [x, y, z, qx, qy, "
+        "qz, qw]."
+    ),
     "v": "(..., nv) velocities, rad/s and m/s.",
     "a": "(..., nv) accelerations, rad/s² and m/s².",
     "tau": "(..., nv) efforts, N m and N.",
@@ -28,9 +33,13 @@ ARGUMENTS = {
     "v_d": "(nv,) desired velocities, rad/s and m/s.",
     "a_d": "(nv,) desired accelerations, rad/s² and m/s².",
     "link": "name of the link, or of a frame of :meth:`RobotModel.with_frame`.",
-    "external": "link name → (..., 6) wrench [moment; force] that acts on it, N m and N, about its origin, in its axes, or "
+    "external": "link name → (..., 6) wrench [moment; force] that acts on it, N m and N, about "
+    "its origin, in its axes, or "
     ":class:`Wrench` values.",
-    "base": "(velocity, acceleration) of the root link's origin, (..., 6) each, [angular; linear], in its axes.",
+    "base": (
+        "(velocity, acceleration) of the root link's origin, (..., 6) each, [angular; linear], "
+        "in its axes."
+    ),
     "offset": "(..., 3) the point, in the link's frame, m; its origin if not given.",
     "expressed_in": '``"world"`` or ``"link"`` axes.',
     "representation": '``"rpy"``, URDF\'s fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).',
@@ -44,7 +53,9 @@ ARGUMENTS = {
     "mass": "kg; give it or ``density``.",
     "result": "of :func:`identify`.",
     "settings": "the default ones if not given.",
-    "workers": "see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.",
+    "workers": (
+        "see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are."
+    ),
     "block": "s, over which rows are averaged.",
     "recordings": "those that it was identified from.",
     "checks": "comparisons with recordings that it was not identified from.",
@@ -64,9 +75,11 @@ def check_model(model: object, where: str = "model") -> None:
 
 
 def publish(package: str) -> None:
-    """Check the models that the public names of a package are called with, look configurations up, complete docstrings.
+    """Check the models that the public names of a package are called with, look configurations up,
+    complete docstrings.
 
-    Functions that pass the model straight to compiled ones are left as they are: those check by themselves, at no cost.
+    Functions that pass the model straight to compiled ones are left as they are: those check by
+    themselves, at no cost.
     """
     module = sys.modules[package]
     for name in module.__all__:
@@ -83,13 +96,14 @@ def publish(package: str) -> None:
                 type.__setattr__(value, "__init__", checked)
         elif isinstance(value, types.FunctionType) and (checked := _checked(value)) is not value:
             setattr(module, name, checked)
-            setattr(
-                sys.modules[value.__module__], value.__name__, checked
-            )  # where pickle looks for it
+            # where pickle looks for it
+            setattr(sys.modules[value.__module__], value.__name__, checked)
 
 
 def completed(name: str, text: str, parameters: Iterable[str] = ()) -> str:
-    """The docstring of a public name, with the :data:`ARGUMENTS` and the example that it does not have itself."""
+    """The docstring of a public name, with the :data:`ARGUMENTS` and the example that it does not
+    have itself.
+    """
     text = _with_arguments(inspect.cleandoc(text), parameters)
     if ">>>" in text or name not in examples():
         return text
@@ -113,7 +127,9 @@ def _sections() -> dict[str, str]:
 
 @functools.cache
 def _given() -> list[tuple[str, list[str]]]:
-    """The lines of the section ``given``, each with the names that it defines, the last one first."""
+    """The lines of the section ``given``, each with the names that it defines, the last one
+    first.
+    """
     lines = _sections()["given"].splitlines()
     return [
         (line, re.findall(r"\w+", re.sub(r">>> (import .* as )?| = .*", "", line)))
@@ -127,7 +143,8 @@ def _whole(example: str) -> list[str]:
     lines = example.splitlines()
     for line, defined in _given():
         if names.intersection(defined):
-            lines, names = [line, *lines], names.union(re.findall(r"\w+", line))
+            lines = [line, *lines]
+            names = names.union(re.findall(r"\w+", line))
     return lines
 
 
@@ -158,7 +175,8 @@ def _parameters(function: types.FunctionType) -> int:
 
 
 def _checked(function: types.FunctionType) -> Callable[..., Any]:
-    code, space = function.__code__, function.__globals__
+    code = function.__code__
+    space = function.__globals__
     names = code.co_varnames[: _parameters(function)]
     kinds = {name: str(function.__annotations__.get(name, "")) for name in names}
     model = next((k for k, name in enumerate(names) if "RobotModel" in kinds[name]), None)

@@ -1,7 +1,9 @@
-"""Whether the mass matrix can be inverted: robots whose joints can move without moving any inertia are named.
+"""Whether the mass matrix can be inverted: robots whose joints can move without moving any inertia
+are named.
 
-M is eliminated from the tips to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics Algorithms*, 2008, section 6.5), at
-a random configuration.  The pivots D are the articulated inertias that the joints feel; one vanishes exactly when M is singular.
+M is eliminated from the tips to the root, M = Lᵀ D L (Featherstone, *Rigid Body Dynamics
+Algorithms*, 2008, section 6.5), at a random configuration.  The pivots D are the articulated
+inertias that the joints feel; one vanishes exactly when M is singular.
 """
 
 from __future__ import annotations
@@ -25,21 +27,31 @@ from robot_dynamics_ros.model.description import (
 )
 
 _SHOWN = 6
-_ZERO = 1e-11  # of the composite inertia: round-off
-_SAFE = 1e-6  # of a body's largest moment: far from any doubt
-_SPREAD = 1e12  # between numbers of two bodies: sums of both keep hardly a digit of the smaller
+# of the composite inertia: round-off
+_ZERO = 1e-11
+# of a body's largest moment: far from any doubt
+_SAFE = 1e-6
+# between numbers of two bodies: sums of both keep hardly a digit of the smaller
+_SPREAD = 1e12
 
 
 def singular_error(motions: Sequence[Sequence[str]], joints: Mapping[str, Joint]) -> ModelError:
-    """The error for motions found by :func:`singular_motion`: the child link of the first joint of each lacks inertia."""
+    """The error for motions found by :func:`singular_motion`: the child link of the first joint of
+    each lacks inertia.
+    """
     first = motions[0][0]
     others = [f"joint {names[0]!r}: {_problem(names, joints)}" for names in motions[1:]]
     return ModelError(
-        f"{_problem(motions[0], joints)}; the mass matrix is singular: no finite effort gives a finite acceleration"
+        (
+            f"{_problem(motions[0], joints)}; the mass matrix is singular: no finite effort "
+            "gives a "
+            "finite acceleration"
+        )
         + listed(others, _SHOWN - 1),
         where=f"joint {first!r}",
         got=tuple(motions[0]),
-        remedy=f"Give link {joints[first].child!r} an <inertial>, the joint an armature, or make the joint fixed; "
+        remedy=f"Give link {joints[first].child!r} an <inertial>, the joint an armature, or make "
+        "the joint fixed; "
         "inertia_check 'repair' puts a small ball of water there.",
         setting=("inertia_check", "repair"),
     )
@@ -49,14 +61,19 @@ def _problem(names: Sequence[str], joints: Mapping[str, Joint]) -> str:
     link = joints[names[0]].child
     if len(names) > 1:
         shown = " and ".join(repr(name) for name in names[:4]) + (" …" if len(names) > 4 else "")
-        return f"joints {shown} can move against each other without moving any inertia, for link {link!r} has too little"
+        return (
+            f"joints {shown} can move against each other without moving any inertia, for link "
+            f"{link!r} has too little"
+        )
     kind = joints[names[0]].type
     about = " about its axis" if kind in (JointType.REVOLUTE, JointType.CONTINUOUS) else ""
     return f"nothing that it moves has any inertia{about} (link {link!r})"
 
 
 def _digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -> bool:
-    """Whether a body is so large, or so far away, that sums over bodies may have no digit of the smallest one."""
+    """Whether a body is so large, or so far away, that sums over bodies may have no digit of the
+    smallest one.
+    """
     sizes = [
         x for body in bodies for x in (body.mass, float(np.trace(body.about_origin()))) if x > 0.0
     ]
@@ -66,14 +83,18 @@ def _digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -
 
 
 def lost_digits_error(links: Sequence[Link]) -> ModelError:
-    """The error for a robot that is singular because one link is far too large or far too far away."""
+    """The error for a robot that is singular because one link is far too large or far too far
+    away.
+    """
     largest = max(
         links, key=lambda link: max(link.inertia.mass, float(np.trace(link.inertia.about_origin())))
     )
     body = largest.inertia
     return ModelError(
-        f"its mass of {body.mass:.3g} kg, its moments of inertia of {np.trace(body.about_origin()):.3g} kg m², or the origin "
-        "of a joint, leave no digits for smaller links: the mass matrix is singular in floating-point numbers",
+        f"its mass of {body.mass:.3g} kg, its moments of inertia of "
+        f"{np.trace(body.about_origin()):.3g} kg m², or the origin "
+        "of a joint, leave no digits for smaller links: the mass matrix is singular in "
+        "floating-point numbers",
         where=f"link {largest.name!r}",
         remedy="Check the units: kg, m and kg m².",
     )
@@ -82,8 +103,8 @@ def lost_digits_error(links: Sequence[Link]) -> ModelError:
 def _moves_inertia(joint: Joint, body: Inertia) -> bool:
     """Whether a body has inertia about its own joint's axis, or the joint armature.
 
-    Where all have, M is regular, by induction from the root: if velocities move no inertia, the first joint's is zero, hence the
-    next one's, and so on.
+    Where all have, M is regular, by induction from the root: if velocities move no inertia, the
+    first joint's is zero, hence the next one's, and so on.
     """
     if joint.armature + joint.rotor_inertia > 0.0:
         return True
@@ -108,15 +129,14 @@ def singular_motion(
 ) -> list[str]:
     """Joints, by name, that can move together without moving any inertia; empty if M is regular.
 
-    Arguments are in the order of the moving joints, ``order``, ``parent`` and ``mimics`` (masters, multipliers, offsets) with −1
-    where there is none.
+    Arguments are in the order of the moving joints, ``order``, ``parent`` and ``mimics`` (masters,
+    multipliers, offsets) with −1 where there is none.
     """
     if all(map(_moves_inertia, order, bodies)) and not _digits_may_be_lost(bodies, placements):
         return []
     rng = np.random.default_rng(20)
-    q = [
-        rng.uniform(-1.3, 1.3, joint.type.nq) for joint in order
-    ]  # of a quaternion the direction counts
+    # of a quaternion the direction counts
+    q = [rng.uniform(-1.3, 1.3, joint.type.nq) for joint in order]
     for i, (master, multiplier, offset) in enumerate(zip(*mimics, strict=True)):
         if master >= 0:
             q[i] = multiplier * q[master] + offset
@@ -134,16 +154,20 @@ def singular_motion(
         if master < 0
         for _ in range(joint.type.nv)
     ]
-    M, armature = np.zeros((len(owner), len(owner))), np.zeros(len(owner))
-    size = np.zeros(len(owner))  # what would be zero only by round-off
-    J: list[
-        tuple[Array, Array]
-    ] = []  # angular and linear velocity of each body's origin, in its axes
+    M = np.zeros((len(owner), len(owner)))
+    armature = np.zeros(len(owner))
+    # what would be zero only by round-off
+    size = np.zeros(len(owner))
+    # angular and linear velocity of each body's origin, in its axes
+    J: list[tuple[Array, Array]] = []
     for i, (joint, k) in enumerate(zip(order, mimics[1], strict=True)):
-        own, S = slice(v_index[i], v_index[i] + joint.type.nv), _motion_subspace(joint, q[i])
+        own = slice(v_index[i], v_index[i] + joint.type.nv)
+        S = _motion_subspace(joint, q[i])
         turn, shift = J[parent[i]] if parent[i] >= 0 else np.zeros((2, 3, len(owner)))
-        R, p = poses[i].rotation, poses[i].position
-        turn, shift = R.T @ turn, R.T @ (shift + np.cross(turn, p, axis=0))
+        R = poses[i].rotation
+        p = poses[i].position
+        shift = R.T @ (shift + np.cross(turn, p, axis=0))
+        turn = R.T @ turn
         turn[:, own] += k * S[:3]
         shift[:, own] += k * S[3:]
         J.append((turn, shift))

@@ -1,9 +1,10 @@
 """The constant model that every algorithm reads: flat arrays, one row a moving body.
 
-Joints are numbered depth first from the root, children in the order of the source.  Links joined by fixed joints are
-merged into one *body*; body ``i`` is what joint ``i`` moves, its frame is the frame of that joint's child link, and
-its parent is body ``parent[i]`` (−1: the root body, which does not move).  Merged links keep their names, placements
-and mass properties, so that poses and wrenches can still be asked for.
+Joints are numbered depth first from the root, children in the order of the source.  Links joined by
+fixed joints are merged into one *body*; body ``i`` is what joint ``i`` moves, its frame is the
+frame of that joint's child link, and its parent is body ``parent[i]`` (−1: the root body, which
+does not move).  Merged links keep their names, placements and mass properties, so that poses and
+wrenches can still be asked for.
 """
 
 from __future__ import annotations
@@ -40,17 +41,22 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 BACKENDS = ("native", "loops", "numpy", "interpreted")
-"""Ways to compute the dynamics: machine code, compiled loops over the tree, NumPy, the algorithms as written."""
+"""Ways to compute the dynamics: machine code, compiled loops over the tree, NumPy, the algorithms
+as written.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class RobotModel:
-    """A robot, frozen.  Make one with :func:`load_urdf`, or from a :class:`RobotDescription` with :meth:`from_description`.
+    """A robot, frozen.  Make one with :func:`load_urdf`, or from a :class:`RobotDescription` with
+    :meth:`from_description`.
 
-    Positions ``q`` have ``nq`` entries, velocities, accelerations and efforts ``nv``.  They differ only for floating
-    joints: ``q`` = [x, y, z, qx, qy, qz, qw] (placement of the child in the joint frame), ``v`` = [ω; v], the angular
-    and linear velocity of the child expressed in the child frame.  Planar joints have q = [x, y, θ] and v = q̇ (x and y
-    along :func:`~robot_dynamics_ros.model.description.plane_axes`).
+    Positions ``q`` have ``nq`` entries, velocities, accelerations and efforts ``nv``.  They differ
+    only for floating
+    joints: ``q`` = [x, y, z, qx, qy, qz, qw] (placement of the child in the joint frame), ``v`` =
+        [ω; v], the angular
+    and linear velocity of the child expressed in the child frame.  Planar joints have q = [x, y, θ]
+    and v = q̇ (x and y along :func:`~robot_dynamics_ros.model.description.plane_axes`).
     A mimic joint owns no entry: it reads its master's.
 
     Attributes:
@@ -63,26 +69,33 @@ class RobotModel:
         fixed_joint_names: fixed joints; their links are merged into one body.
         link_names: all links, root first, in tree order.
         nq, nv: number of position and velocity coordinates.
-        parent: (nb,) parent body of each body, −1 for the root body; always smaller than the body's own number.
+        parent: (nb,) parent body of each body, −1 for the root body; always smaller than the body's
+            own number.
         joint_type: (nb,) :class:`JointType` values.
         joint_axis: (nb, 3) unit axis in the joint frame.
-        joint_rotation, joint_position: (nb, 3, 3), (nb, 3) placement of the joint frame in the parent body frame.
-        body_mass, body_com, body_inertia: (nb,), (nb, 3), (nb, 3, 3) of the merged body, in the body frame, the
-            rotational inertia about the body's centre of mass.
+        joint_rotation, joint_position: (nb, 3, 3), (nb, 3) placement of the joint frame in the
+            parent body frame.
+        body_mass, body_com, body_inertia: (nb,), (nb, 3), (nb, 3, 3) of the merged body, in the
+            body frame, the rotational inertia about the body's centre of mass.
         root_inertia: mass properties of all links fixed to the root, in the root link frame.
-        q_index, v_index: (nb,) first coordinate of each body's joint (its master's for a mimic joint).
-        mimic_master, mimic_multiplier, mimic_offset: (nb,) master body or −1; q = multiplier · q_master + offset.
+        q_index, v_index: (nb,) first coordinate of each body's joint (its master's for a mimic
+            joint).
+        mimic_master, mimic_multiplier, mimic_offset: (nb,) master body or −1; q = multiplier ·
+            q_master + offset.
         lower, upper: (nq,) position limits, ±inf where there are none.
         velocity_limit, effort_limit: (nv,) inf where there are none.
-        damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia; those of
-            mimic joints are added to their master's, times the multiplier (twice for damping and armature).
-        coupling: (6, nv) motors that turn with a joint and a neighbour, as each of the two feels them: the parameters of
-            :data:`~robot_dynamics_ros.friction.law.COUPLING`, and the rotor's inertia, which ``armature`` has, too.
+        damping, friction, armature: (nv,) viscous and Coulomb friction and reflected rotor inertia;
+            those of mimic joints are added to their master's, times the multiplier (twice for
+            damping and armature).
+        coupling: (6, nv) motors that turn with a joint and a neighbour, as each of the two feels
+            them: the parameters of :data:`~robot_dynamics_ros.friction.law.COUPLING`, and the
+            rotor's inertia, which ``armature`` has, too.
         link_body: (nl,) body each link belongs to, −1 for the root body.
-        link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's frame.
-        backend: how the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it to the environment
-            variable ``ROBOT_DYNAMICS_BACKEND`` and to what is installed.  :func:`robot_dynamics_ros.backend_of` returns
-            what is used.
+        link_rotation, link_position: (nl, 3, 3), (nl, 3) placement of the link frame in its body's
+            frame.
+        backend: how the dynamics is to be computed, one of :data:`BACKENDS`; ``"auto"`` leaves it
+            to the environment variable ``ROBOT_DYNAMICS_BACKEND`` and to what is installed.
+            :func:`robot_dynamics_ros.backend_of` returns what is used.
     """
 
     name: str
@@ -126,7 +139,7 @@ class RobotModel:
     _body_index: Mapping[str, int] = field(repr=False)
     backend: str = field(repr=False, default="auto")
 
-    # -- construction --------------------------------------------------------------------------------------------
+    # -- construction ------------------------------------------------------------------------------
 
     @classmethod
     def from_description(
@@ -140,20 +153,22 @@ class RobotModel:
         Args:
             description: links and joints forming one tree.
             gravity: (3,) gravitational acceleration in the world frame, m/s².
-            base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not
-                given.
+            base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix;
+                identity if not given.
 
         Raises:
-            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a number in the description
-                cannot be used, a mass or a moving body's moment of inertia is negative, the mass matrix is singular, or
-                (with ``description.inertia_check`` ``"error"``) the links of a body add up to a physically impossible inertia.
+            ModelError: the joints do not form one tree, a mimic joint cannot be resolved, a number
+                in the description cannot be used, a mass or a moving body's moment of inertia is
+                negative, the mass matrix is singular, or (with ``description.inertia_check``
+                ``"error"``) the links of a body add up to a physically impossible inertia.
             ArgumentError: gravity is not three finite numbers, or base is no placement.
         """
         return cls(**assemble(description, gravity, base))
 
+    # copies and pickles are built anew: their arrays are read-only too
     def __reduce__(
         self,
-    ) -> tuple[object, ...]:  # copies and pickles are built anew: their arrays are read-only too
+    ) -> tuple[object, ...]:
         return _rebuilt, (self.description, tuple(self.gravity.tolist()), self.base, self.backend)
 
     def replace(self, **changes: Any) -> RobotModel:
@@ -182,7 +197,7 @@ class RobotModel:
         check_name("backend", backend, (*BACKENDS, "auto"), where="backend")
         return dataclasses.replace(self, backend=backend)
 
-    # -- other robots made from this one -------------------------------------------------------------------------
+    # -- other robots made from this one -----------------------------------------------------------
 
     def lock(
         self,
@@ -193,12 +208,14 @@ class RobotModel:
 
         Args:
             names: joints to lock, by name; not mimic joints, which follow their masters.
-            at: where: a configuration of this robot, (nq,) or a name, or joint → position for all of ``names`` (a number, or
-                as many as the joint has coordinates); the zero configuration if not given.
+            at: where: a configuration of this robot, (nq,) or a name, or joint → position for all
+                of ``names`` (a number, or as many as the joint has coordinates); the zero
+                configuration if not given.
 
         Raises:
             UnknownNameError: there is no such moving joint.
-            ArgumentError: a mimic joint is named, or positions are missing, not finite or of the wrong number.
+            ArgumentError: a mimic joint is named, or positions are missing, not finite or of the
+                wrong number.
 
         >>> import robot_dynamics_ros as rd
         >>> rd.limb(3).lock("joint2", at={"joint2": 0.5}).joint_names
@@ -212,12 +229,13 @@ class RobotModel:
 
         Args:
             link: becomes the root.
-            base: its placement in the world, a :class:`Pose` or (4, 4) matrix; identity if not given.
+            base: its placement in the world, a :class:`Pose` or (4, 4) matrix; identity if not
+                given.
 
         Raises:
             UnknownNameError: there is no such link.
-            ModelError: a mimic joint in the subtree follows one outside of it, or what is cut off at the root is no
-                body that can exist.
+            ModelError: a mimic joint in the subtree follows one outside of it, or what is cut off
+                at the root is no body that can exist.
         """
         self.link_index(link)
         return self.replace(description=edit.subtree(self.description, link), base=Pose.of(base))
@@ -235,11 +253,12 @@ class RobotModel:
 
         Args:
             link: what it is attached to.
-            body: mass properties in the frame of the new body, a point mass in kg, or another robot (a gripper, say;
-                its gravity and base do not matter).
-            pose: placement of the new body's frame (the other robot's root link) in the link's frame, a
-                :class:`Pose` or (4, 4) matrix; identity if not given.
-            name: name of the new link, for mass properties; the fixed joint is called ``<name>_joint``.
+            body: mass properties in the frame of the new body, a point mass in kg, or another robot
+                (a gripper, say; its gravity and base do not matter).
+            pose: placement of the new body's frame (the other robot's root link) in the link's
+                frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
+            name: name of the new link, for mass properties; the fixed joint is called
+                ``<name>_joint``.
             prefix: put before every name that is added.
 
         Raises:
@@ -258,7 +277,7 @@ class RobotModel:
         )
         return self.replace(description=description)
 
-    # -- questions -----------------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------------------
 
     @property
     def nb(self) -> int:
@@ -277,14 +296,19 @@ class RobotModel:
 
     @functools.cached_property
     def coupled_rotors(self) -> list[tuple[int, int, float]]:
-        """(i, j, M_ij) of the rotors that turn with two joints: what they add to the mass matrix beside its diagonal."""
-        before, rotor = self.coupling[0], self.coupling[5]
+        """(i, j, M_ij) of the rotors that turn with two joints: what they add to the mass matrix
+        beside its diagonal.
+        """
+        before = self.coupling[0]
+        rotor = self.coupling[5]
         return [
             (j, j - 1, float(before[j] * rotor[j])) for j in np.flatnonzero(before * rotor).tolist()
         ]
 
     def rotor_effort(self, a: Array) -> Array:
-        """(..., nv) what accelerates the rotors alone, N m or N, for accelerations ``a`` (..., nv)."""
+        """(..., nv) what accelerates the rotors alone, N m or N, for accelerations ``a`` (...,
+        nv).
+        """
         out: Array = self.armature * a
         for i, j, inertia in self.coupled_rotors:
             out[..., i] += inertia * a[..., j]
@@ -323,15 +347,18 @@ class RobotModel:
         return math.fsum(link.inertia.mass for link in self.description.links)
 
     def neutral(self) -> Array:
-        """(nq,) the zero configuration, whether or not within the limits; identity quaternion for floating joints."""
+        """(nq,) the zero configuration, whether or not within the limits; identity quaternion for
+        floating joints.
+        """
         q = np.zeros(self.nq)
         for i in np.flatnonzero(self.joint_type == JointType.FLOATING):
             q[self.q_index[i] + 6] = 1.0
         return q
 
     def initial_configuration(self) -> Array:
-        """(nq,) where a robot starts: ``<ros2_control>`` ``initial_value`` where given, else :meth:`neutral`, and of that the point
-        nearest to it within the position limits."""
+        """(nq,) where a robot starts: ``<ros2_control>`` ``initial_value`` where given, else
+        :meth:`neutral`, and of that the point nearest to it within the position limits.
+        """
         q = self.neutral()
         for name, value in self.description.initial_positions.items():
             if name in self.joint_names and self.joint(name).type.nq == 1:
@@ -341,10 +368,11 @@ class RobotModel:
     def configuration(
         self, value: str | Mapping[str, ArrayLike] | ArrayLike, *, where: str = "q"
     ) -> Array:
-        """(nq,) a configuration: by name, as joint → position (other joints at the initial configuration), or numbers.
+        """(nq,) a configuration: by name, as joint → position (other joints at the initial
+        configuration), or numbers.
 
-        Names are those of :meth:`with_configurations`, and ``"zero"`` and ``"initial"``.  Public functions take names and
-        mappings for ``q``, ``q0``, ``q1`` and ``start``, too.
+        Names are those of :meth:`with_configurations`, and ``"zero"`` and ``"initial"``.  Public
+        functions take names and mappings for ``q``, ``q0``, ``q1`` and ``start``, too.
 
         Args:
             where: what errors call the value.
@@ -365,8 +393,8 @@ class RobotModel:
         """The same robot with named configurations, besides those that it has.
 
         Args:
-            source: text or path of an SRDF (states of several groups with one name are one configuration), or name →
-                configuration, each as for :meth:`configuration`.
+            source: text or path of an SRDF (states of several groups with one name are one
+                configuration), or name → configuration, each as for :meth:`configuration`.
 
         Raises:
             UrdfError: the SRDF cannot be read.
@@ -384,15 +412,17 @@ class RobotModel:
         return self.replace(description=dataclasses.replace(self.description, configurations=named))
 
     def with_frame(self, name: str, link: str, pose: Pose | ArrayLike | None = None) -> RobotModel:
-        """The same robot with a frame of a name (a tool centre point, a sensor, a site), which is a link without mass.
+        """The same robot with a frame of a name (a tool centre point, a sensor, a site), which is a
+        link without mass.
 
-        Functions take its name wherever they take a link.  In a URDF, ``<frame name="tcp" link="tool0" xyz="0 0 0.1"/>``
-        under ``<robot>`` does the same.
+        Functions take its name wherever they take a link.  In a URDF, ``<frame name="tcp"
+        link="tool0" xyz="0 0 0.1"/>`` under ``<robot>`` does the same.
 
         Args:
             name: of the frame; the fixed joint is called ``<name>_joint``.
             link: what it is fixed to.
-            pose: placement in the link's frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
+            pose: placement in the link's frame, a :class:`Pose` or (4, 4) matrix; identity if not
+                given.
 
         Raises:
             UnknownNameError: there is no such link.
@@ -404,9 +434,8 @@ class RobotModel:
         (6, 6)
         """
         robot = self.attach(link, Inertia(), pose, name=name)
-        description = dataclasses.replace(
-            robot.description, source=self.description.source
-        )  # looks are as before
+        # looks are as before
+        description = dataclasses.replace(robot.description, source=self.description.source)
         return robot.replace(description=description)
 
 
@@ -475,7 +504,9 @@ def _rebuilt(
 def _locked_positions(
     model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
 ) -> dict[str, Array]:
-    """Joint → position, for joints that are locked and for those that mimic them; see :meth:`RobotModel.lock`."""
+    """Joint → position, for joints that are locked and for those that mimic them; see
+    :meth:`RobotModel.lock`.
+    """
     for name in names:
         if (i := model.mimic_master[model.body_index(name)]) >= 0:
             master = model.moving_joint_names[i]

@@ -1,7 +1,8 @@
 """Mass, centre of mass and inertia of bodies from their shape.
 
-Every function takes ``density`` (kg/m³) or ``mass`` (kg), and returns an :class:`Inertia` in the shape's own frame, whose
-origin is the centre of the shape unless said otherwise and whose z axis is the axis of revolution.
+Every function takes ``density`` (kg/m³) or ``mass`` (kg), and returns an :class:`Inertia` in the
+shape's own frame, whose origin is the centre of the shape unless said otherwise and whose z axis is
+the axis of revolution.
 
     m = ∫ ρ dV,   c = ∫ p ρ dV / m,   I = ∫ ((rᵀr) 1 − r rᵀ) ρ dV,   r = p − c
 """
@@ -110,9 +111,11 @@ def inertia_of_capsule(
 ) -> Inertia:
     """A cylinder of that length about z with half balls on both ends."""
     r, h = _positive(radius=radius, length=length)
-    tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
+    tube = math.pi * r * r * h
+    ball = 4 / 3 * math.pi * r**3
     m = _mass(tube + ball, density, mass)
-    m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
+    m_tube = m * tube / (tube + ball)
+    m_ball = m * ball / (tube + ball)
     across = m_tube * (3 * r * r + h * h) / 12 + m_ball * (0.4 * r * r + h * h / 4 + 3 / 8 * r * h)
     return Inertia(
         m, np.zeros(3), np.diag([across, across, m_tube * r * r / 2 + m_ball * 0.4 * r * r])
@@ -122,7 +125,9 @@ def inertia_of_capsule(
 def inertia_of_cone(
     radius: float, height: float, *, density: float | None = None, mass: float | None = None
 ) -> Inertia:
-    """A solid cone: base of that radius in the plane z = 0, tip at z = height; the centre of mass is at height/4."""
+    """A solid cone: base of that radius in the plane z = 0, tip at z = height; the centre of mass
+    is at height/4.
+    """
     r, h = _positive(radius=radius, height=height)
     across = 3 / 20 * r * r + 3 / 80 * h * h
     return _diagonal(
@@ -141,17 +146,21 @@ def inertia_of_mesh(
 
     Args:
         vertices: (n, 3), m.
-        triangles: (k, 3) numbers of vertices, counter-clockwise seen from outside (or all the other way round).
+        triangles: (k, 3) numbers of vertices, counter-clockwise seen from outside (or all the other
+            way round).
 
     Raises:
         ArgumentError: the surface is not closed, so that it has no volume.
 
-    Source: Mirtich, *Fast and accurate computation of polyhedral mass properties* (1996), by tetrahedra.
+    Source: Mirtich, *Fast and accurate computation of polyhedral mass properties* (1996), by
+        tetrahedra.
     """
     try:
-        p, faces = real_array(vertices), np.asarray(triangles, dtype=int)
+        p = real_array(vertices)
+        faces = np.asarray(triangles, dtype=int)
     except (TypeError, ValueError):
-        p, faces = np.empty(0), np.empty(0, dtype=int)
+        p = np.empty(0)
+        faces = np.empty(0, dtype=int)
     if (
         p.ndim != 2
         or p.shape[1:] != (3,)
@@ -174,7 +183,10 @@ def inertia_of_mesh(
     edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
     _, count = np.unique(edges, axis=0, return_counts=True)
     if (count % 2).any():
-        problem = f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges belong to one triangle alone"
+        problem = (
+            f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges "
+            "belong to one triangle alone"
+        )
         raise ArgumentError(
             problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull."
         )
@@ -190,13 +202,17 @@ def inertia_of_mesh(
     first = (six[:, None] * (a + b + c)).sum(axis=0) / 24
     s = a + b + c
     second = sum(np.einsum("i,ij,ik->jk", six, x, x) for x in (a, b, c, s)) / 120
-    m, center = _mass(abs(float(volume)), density, mass), first / volume
-    E = second / volume - np.outer(center, center)  # Euler's matrix per unit of mass
+    m = _mass(abs(float(volume)), density, mass)
+    center = first / volume
+    # Euler's matrix per unit of mass
+    E = second / volume - np.outer(center, center)
     return Inertia(m, center + middle, m * (np.trace(E) * np.eye(3) - E))
 
 
 def metres_per_unit(mesh: Any, path: str) -> float:
-    """Of what trimesh has read from a file: COLLADA states its unit, which RViz uses; in other formats it is the metre."""
+    """Of what trimesh has read from a file: COLLADA states its unit, which RViz uses; in other
+    formats it is the metre.
+    """
     if not (path.lower().endswith(".dae") and mesh.units):
         return 1.0
     from trimesh.units import unit_conversion
@@ -211,7 +227,8 @@ def inertia_of_mesh_file(
     density: float | None = None,
     mass: float | None = None,
 ) -> Inertia:
-    """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's frame, m.
+    """A solid whose surface is in a file that trimesh reads (STL, OBJ, PLY, DAE, …), in the file's
+    frame, m.
 
     Args:
         path: the file.
@@ -225,7 +242,8 @@ def inertia_of_mesh_file(
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
         factor = metres_per_unit(mesh, str(path)) * np.asarray(scale, dtype=float)
-        vertices, faces = np.asarray(mesh.vertices) * factor, np.asarray(mesh.faces)
+        vertices = np.asarray(mesh.vertices) * factor
+        faces = np.asarray(mesh.faces)
     except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
         problem = f"cannot be read ({type(error).__name__}: {error})"
         remedy = "Check that the file holds a mesh of a format that trimesh reads."
@@ -240,8 +258,8 @@ def combined_inertia(
     """Mass properties of several bodies as one, minus its holes.
 
     Args:
-        bodies, holes: inertias, each alone or with its pose in the common frame; a hole has the density of what was
-            taken out.
+        bodies, holes: inertias, each alone or with its pose in the common frame; a hole has the
+            density of what was taken out.
 
     Raises:
         ArgumentError: the holes have more mass than the bodies.
@@ -261,8 +279,12 @@ def combined_inertia(
         )
     moments = np.linalg.eigvalsh(total.rotational)
     if moments[0] < -1e-12 * max(moments[-1], 0.0) or moments[-1] < 0.0:
-        raise ArgumentError("a negative moment of inertia is left", where="holes", got=moments.tolist(),
-                            remedy="Holes must lie within the bodies.")  # fmt: skip
+        raise ArgumentError(
+            "a negative moment of inertia is left",
+            where="holes",
+            got=moments.tolist(),
+            remedy="Holes must lie within the bodies.",
+        )
     return total
 
 
@@ -292,11 +314,12 @@ def inertia_of_density(
         max_subdivisions: parts of the box at most.
         density: ``density(x, y, z)`` in kg/m³ on arrays; zero where there is nothing.
         lower, upper: (3,) corners of a box around the body, m.
-        tolerance: relative error of mass, first and second moments.  Jumps of the density take many subdivisions:
-            1e-4 is what they allow in a few seconds.
+        tolerance: relative error of mass, first and second moments.  Jumps of the density take many
+            subdivisions: 1e-4 is what they allow in a few seconds.
 
     Raises:
-        ArgumentError: nothing there, a density that is negative or not finite, or the tolerance was not reached.
+        ArgumentError: nothing there, a density that is negative or not finite, or the tolerance was
+            not reached.
         BackendError: SciPy before 1.15, which has no cubature.
     """
     try:
@@ -305,7 +328,8 @@ def inertia_of_density(
         raise BackendError(
             "needs SciPy 1.15 or later", where="inertia_of_density", remedy="pip install -U scipy"
         ) from None
-    low, high = real_array_or_nan(lower), real_array_or_nan(upper)
+    low = real_array_or_nan(lower)
+    high = real_array_or_nan(upper)
     if (
         low.shape != (3,)
         or high.shape != (3,)
@@ -316,7 +340,8 @@ def inertia_of_density(
             where="lower",
             got=(lower, upper),
         )
-    middle, half = (low + high) / 2, (high - low) / 2
+    middle = (low + high) / 2
+    half = (high - low) / 2
 
     def moments(u: Array) -> Array:
         p = middle + half * u
@@ -346,9 +371,13 @@ def inertia_of_density(
     )
     if moments_of.status != "converged":
         raise ArgumentError(
-            f"the integral is known to {float(np.max(moments_of.error)) / scale:.1g} of the mass, not to {tolerance:g}",
+            f"the integral is known to {float(np.max(moments_of.error)) / scale:.1g} of the "
+            f"mass, not to {tolerance:g}",
             where="tolerance",
-            remedy="Ask for less, allow more subdivisions, or integrate the parts between jumps one by one.",
+            remedy=(
+                "Ask for less, allow more subdivisions, or integrate the parts between jumps one "
+                "by one."
+            ),
         )
     s = moments_of.estimate * float(np.prod(half))
     m = float(s[0])

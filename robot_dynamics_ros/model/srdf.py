@@ -30,10 +30,8 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
         name = state.attributes.get("name", "")
         positions = named.setdefault(name, {})
         for node in state.all("joint"):
-            joint, where = (
-                node.attributes.get("name", ""),
-                f"{label}, group_state {name!r} (line {node.line})",
-            )
+            joint = node.attributes.get("name", "")
+            where = f"{label}, group_state {name!r} (line {node.line})"
             try:
                 values = tuple(float(word) for word in node.attributes["value"].split())
             except (KeyError, ValueError):
@@ -53,7 +51,8 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
                 )
             elif positions.setdefault(joint, values) != values:
                 findings.append(
-                    f"{where}: joint {joint!r} is at {positions[joint]} in another group's state; that counts"
+                    f"{where}: joint {joint!r} is at {positions[joint]} in another group's "
+                    "state; that counts"
                 )
     if findings:
         warnings.warn(

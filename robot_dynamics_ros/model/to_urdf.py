@@ -12,15 +12,17 @@ from robot_dynamics_ros.model.description import Inertia, Joint, JointType, Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 DRAKE_NAMESPACE = "http://drake.mit.edu"
-_LARGEST = "1e+308"  # URDF has no infinity; load_urdf reads 1e300 and more as "no limit"
+# URDF has no infinity; load_urdf reads 1e300 and more as "no limit"
+_LARGEST = "1e+308"
 
 
 def to_urdf(robot: RobotModel | RobotDescription) -> str:
     """URDF text of ``robot``: links, inertias, joints, limits, friction, mimics.
 
-    Numbers are written with all their digits.  Inertias are about the centre of mass, in link axes.  Armature
-    becomes a transmission with Drake's ``<drake:rotor_inertia>``, a motor of two joints a ``<coupling>``, initial positions a ``<ros2_control>`` element.
-    Visuals, collisions and the base placement are not part of a model, so the URDF lacks them.
+    Numbers are written with all their digits.  Inertias are about the centre of mass, in link axes.
+    Armature becomes a transmission with Drake's ``<drake:rotor_inertia>``, a motor of two joints a
+    ``<coupling>``, initial positions a ``<ros2_control>`` element. Visuals, collisions and the base
+    placement are not part of a model, so the URDF lacks them.
 
     Args:
         robot: a model or its description.
@@ -69,7 +71,8 @@ def add_inertial(element: Element, inertia: Inertia) -> None:
     """Add the ``<inertial>`` of a link, if it has one."""
     if inertia.mass == 0.0 and not inertia.rotational.any():
         return
-    inertial, matrix = SubElement(element, "inertial"), inertia.rotational
+    inertial = SubElement(element, "inertial")
+    matrix = inertia.rotational
     _origin(inertial, Pose(position=inertia.com))
     _add(inertial, "mass", value=inertia.mass)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = matrix

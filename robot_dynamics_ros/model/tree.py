@@ -1,4 +1,6 @@
-"""From a heap of joints to one tree: order, merging of fixed links, mimic joints, and what makes a tree unusable."""
+"""From a heap of joints to one tree: order, merging of fixed links, mimic joints, and what makes a
+tree unusable.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDe
 def walk(
     description: RobotDescription,
 ) -> tuple[list[Joint], list[Joint], dict[str, tuple[str | None, Pose]]]:
-    """Moving joints, fixed joints, and each link's (moving joint, placement in its body), all depth first."""
+    """Moving joints, fixed joints, and each link's (moving joint, placement in its body), all depth
+    first.
+    """
     names: set[str] = set()
     for link in description.links:
         if link.name in names:
@@ -37,7 +41,10 @@ def walk(
         seen.add(joint.name)
         for role, link_name in (("parent", joint.parent), ("child", joint.child)):
             if link_name not in names:
-                remedy = f"Add <link name={link_name!r}> or correct the name; the links are {', '.join(sorted(names)[:20])}."
+                remedy = (
+                    f"Add <link name={link_name!r}> or correct the name; the links are "
+                    f"{', '.join(sorted(names)[:20])}."
+                )
                 raise ModelError(
                     f"its {role} link {link_name!r} does not exist", where=where, remedy=remedy
                 )
@@ -45,7 +52,10 @@ def walk(
             problem = (
                 f"link {joint.child!r} already hangs on joint {parent_joint[joint.child].name!r}"
             )
-            remedy = "A link has one parent joint; kinematic loops are not supported, so cut the loop at one joint."
+            remedy = (
+                "A link has one parent joint; kinematic loops are not supported, so cut the loop "
+                "at one joint."
+            )
             raise ModelError(problem, where=where, remedy=remedy)
         parent_joint[joint.child] = joint
         children[joint.parent].append(joint)
@@ -55,7 +65,8 @@ def walk(
     fixed: list[Joint] = []
     placement: dict[str, tuple[str | None, Pose]] = {root: (None, Pose())}
     stack = [root]
-    while stack:  # a stack, not recursion: chains of a thousand links are ordinary here
+    # a stack, not recursion: chains of a thousand links are ordinary here
+    while stack:
         link_name = stack.pop()
         joint_in = parent_joint.get(link_name)
         if joint_in is not None:
@@ -91,7 +102,10 @@ def _root(description: RobotDescription, parent_joint: Mapping[str, Joint]) -> s
         )
     if len(roots) > 1:
         problem = f"there are {len(roots)} root links: {', '.join(roots[:10])}"
-        remedy = "Join them into one tree with joints (fixed ones will do), or load them as separate robots."
+        remedy = (
+            "Join them into one tree with joints (fixed ones will do), or load them as separate "
+            "robots."
+        )
         raise ModelError(problem, where=f"robot {description.name!r}", remedy=remedy)
     return roots[0]
 
@@ -100,9 +114,13 @@ def resolve_mimics(
     order: list[Joint], number: Mapping[str, int]
 ) -> tuple[list[int], list[float], list[float]]:
     """Master body, multiplier and offset of each body, chains of mimics followed to the end."""
-    masters, multipliers, offsets = [], [], []
+    masters = []
+    multipliers = []
+    offsets = []
     for i, joint in enumerate(order):
-        k, d, last = 1.0, 0.0, i
+        k = 1.0
+        d = 0.0
+        last = i
         visited = {i}
         while (mimic := order[last].mimic) is not None:
             where = f"joint {order[last].name!r} <mimic>"
@@ -128,7 +146,10 @@ def resolve_mimics(
                 )
             visited.add(last)
         if last != i and (joint.type.nq != 1 or order[last].type.nq != 1):
-            problem = f"a {joint.type.name.lower()} joint cannot mimic a {order[last].type.name.lower()} joint"
+            problem = (
+                f"a {joint.type.name.lower()} joint cannot mimic a "
+                f"{order[last].type.name.lower()} joint"
+            )
             remedy = "Both joints of a mimic pair must have one degree of freedom."
             raise ModelError(problem, where=f"joint {joint.name!r} <mimic>", remedy=remedy)
         masters.append(-1 if last == i else last)

@@ -71,20 +71,23 @@ def load_urdf(
     """A robot from a URDF.
 
     Args:
-        source: URDF text, or the path of a URDF, xacro or MJCF file (``package://`` and ``file://`` addresses too).
+        source: URDF text, or the path of a URDF, xacro or MJCF file (``package://`` and ``file://``
+            addresses too).
         gravity: (3,) gravitational acceleration in the world frame, m/s².
-        base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix; identity if not given.
+        base: placement of the root link in the world frame, a :class:`Pose` or (4, 4) matrix;
+            identity if not given.
         floating_base: put a floating joint (``root_joint``) between the world and the root link.
-        inertia_check: ``"warn"`` takes physically impossible inertias of links as they are, and names the links, unless a mass or
-            a moment of inertia of a moving body is negative; ``"error"`` refuses all bodies (links with all that is
-            fixed to them) that cannot exist; ``"repair"`` takes the nearest inertias that can, and says what it changed.
-        armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has no element for it;
-            ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a transmission's actuator are read, this
-            argument has precedence.
+        inertia_check: ``"warn"`` takes physically impossible inertias of links as they are, and
+            names the links, unless a mass or a moment of inertia of a moving body is negative;
+            ``"error"`` refuses all bodies (links with all that is fixed to them) that cannot exist;
+            ``"repair"`` takes the nearest inertias that can, and says what it changed.
+        armature: joint name → reflected rotor inertia, kg m² (kg for prismatic joints).  URDF has
+            no element for it; ``<drake:rotor_inertia>`` and ``<drake:gear_ratio>`` in a
+            transmission's actuator are read, this argument has precedence.
         xacro_arguments: arguments for a xacro file.
-        missing_inertia: ``"from_geometry"`` gives links without ``<inertial>`` the mass properties of their collision
-            (else visual) geometry at ``density``, kg/m³, and reports each; meshes need trimesh.  ``"keep"``: they have
-            no mass.
+        missing_inertia: ``"from_geometry"`` gives links without ``<inertial>`` the mass properties
+            of their collision (else visual) geometry at ``density``, kg/m³, and reports each;
+            meshes need trimesh.  ``"keep"``: they have no mass.
         density: kg/m³, for ``missing_inertia``.
         max_bytes: largest document accepted.
 
@@ -92,8 +95,8 @@ def load_urdf(
         ModelWarning: once for each load, with everything that is unusual but usable.
 
     Raises:
-        UrdfError: the document is missing, unreadable, not a URDF, has a broken element or an inertia that cannot be
-            computed with.
+        UrdfError: the document is missing, unreadable, not a URDF, has a broken element or an
+            inertia that cannot be computed with.
         ModelError: the joints do not form one tree, or the mass matrix is singular.
         ArgumentError: an argument other than the document is wrong.
     """
@@ -131,7 +134,8 @@ def parse_urdf(
     xacro_arguments: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> RobotDescription:
-    """The content of a URDF. Each element is checked, the whole tree is not.  Arguments as :func:`load_urdf`.
+    """The content of a URDF. Each element is checked, the whole tree is not.  Arguments as
+    :func:`load_urdf`.
 
     Args:
         source, inertia_check, armature, xacro_arguments, max_bytes: as :func:`load_urdf`.
@@ -146,14 +150,18 @@ def _read(
     xacro_arguments: Mapping[str, str] | None,
     max_bytes: int,
 ) -> tuple[RobotDescription, dict[str, str]]:
-    """The description, and where in the text the mass properties of links are (errors of the whole tree name links only)."""
+    """The description, and where in the text the mass properties of links are (errors of the whole
+    tree name links only).
+    """
     check_policy(inertia_check)
     data, label = read_source(source, max_bytes=max_bytes, xacro_arguments=xacro_arguments)
-    if root_element(data) == "sdf":  # no well-kept parser of it can be installed with pip
+    # no well-kept parser of it can be installed with pip
+    if root_element(data) == "sdf":
         raise UrdfError(
             "it is SDF, which is not read",
             where=label,
-            remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf publishes it as one, and "
+            remedy="Convert it to URDF: robot_state_publisher with the ROS package sdformat_urdf "
+            "publishes it as one, and "
             "the robot can then be named robot_description.",
         )
     if is_mjcf(data):
@@ -222,9 +230,10 @@ def _with_armature(
 
 
 def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:
+    # here, not above: importing it takes as long as loading ten robots
     from urdf_parser_py.urdf import (
         Robot,
-    )  # here, not above: importing it takes as long as loading ten robots
+    )
 
     try:
         return Robot.from_xml_string(clean.text)
@@ -278,11 +287,13 @@ def _joint(
     )
     mimic = None
     if joint.mimic is not None:
-        k, d = joint.mimic.multiplier, joint.mimic.offset
+        k = joint.mimic.multiplier
+        d = joint.mimic.offset
         mimic = Mimic(
             joint.mimic.joint, 1.0 if k is None else float(k), 0.0 if d is None else float(d)
         )
-    limits, ends = _limits(joint, kind, where, findings), (joint.parent, joint.child)
+    limits = _limits(joint, kind, where, findings)
+    ends = (joint.parent, joint.child)
     made = Joint(
         joint.name,
         kind,
@@ -305,14 +316,16 @@ def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> 
     near = difflib.get_close_matches(joint.mimic.joint, names, n=1)
     hint = f"; is {near[0]!r} meant?" if near else ""
     findings.append(
-        f"joint {joint.name!r} <mimic>: joint {joint.mimic.joint!r} does not exist; the joint moves on its own{hint}"
+        f"joint {joint.name!r} <mimic>: joint {joint.mimic.joint!r} does not exist; the joint "
+        f"moves on its own{hint}"
     )
     return dataclasses.replace(joint, mimic=None)
 
 
 def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) -> list[Joint]:
-    """Mimic joints without position limits that would leave their masters no room: a multiplier of the other sign, as a
-    rule."""
+    """Mimic joints without position limits that would leave their masters no room: a multiplier of
+    the other sign, as a rule.
+    """
     named = {joint.name: joint for joint in joints}
     result = []
     for joint in joints:
@@ -329,8 +342,10 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
                 < min(master.upper - master.lower, joint.limits.upper - joint.limits.lower)
             ):
                 findings.append(
-                    f"joint {joint.name!r} <limit>: {joint.limits.lower:g} to {joint.limits.upper:g} leave "
-                    f"{joint.mimic.joint!r}, which it mimics with multiplier {joint.mimic.multiplier:g}, no room; they are "
+                    f"joint {joint.name!r} <limit>: {joint.limits.lower:g} to "
+                    f"{joint.limits.upper:g} leave "
+                    f"{joint.mimic.joint!r}, which it mimics with multiplier "
+                    f"{joint.mimic.multiplier:g}, no room; they are "
                     "ignored"
                 )
                 limits = dataclasses.replace(joint.limits, lower=-math.inf, upper=math.inf)
@@ -345,10 +360,12 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
     if limit is None:
         if bounded:
             findings.append(
-                f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a {joint.type} joint without)"
+                f"{where}: <limit> is missing; no limits are assumed (other parsers refuse a "
+                f"{joint.type} joint without)"
             )
         return JointLimits()
-    effort, velocity = float(limit.effort), float(limit.velocity)
+    effort = float(limit.effort)
+    velocity = float(limit.velocity)
     where = f"{where} <limit>"
     if not bounded:
         if effort == velocity == 0.0:
@@ -357,25 +374,28 @@ def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str
             )
             return JointLimits()
         return JointLimits(velocity=velocity, effort=effort)
-    lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
+    lower = float(limit.lower or 0.0)
+    upper = float(limit.upper or 0.0)
     if lower > upper:
         findings.append(f"{where}: lower = {lower:g} exceeds upper = {upper:g}; they are exchanged")
         lower, upper = upper, lower
     if kind is JointType.REVOLUTE and 2.0 < max(-lower, upper) / math.tau < 200.0:
         findings.append(f"{where}: {lower:g} to {upper:g} rad are many turns; are they degrees?")
-    if (
-        effort == velocity == 0.0 and joint.mimic is None
-    ):  # what CAD exporters write where they know nothing
+    # what CAD exporters write where they know nothing
+    if effort == velocity == 0.0 and joint.mimic is None:
         if lower == upper == 0.0:
-            lower, upper = -math.inf, math.inf
+            lower = -math.inf
+            upper = math.inf
         findings.append(
-            f"{where}: {'all limits' if math.isinf(upper) else 'effort and velocity'} are 0, as if not known; "
+            f"{where}: {'all limits' if math.isinf(upper) else 'effort and velocity'} are 0, as "
+            "if not known; "
             "no limits are assumed in their place"
         )
         effort = velocity = math.inf
     limits = JointLimits(lower, upper, velocity, effort)
     if joint.mimic is not None:
-        return limits  # its master is what is driven
+        # its master is what is driven
+        return limits
     if limits.lower == limits.upper:
         findings.append(f"{where}: lower = upper = {limits.lower:g}, so that the joint cannot move")
     if zero := [name for name in ("effort", "velocity") if getattr(limits, name) == 0.0]:
@@ -416,7 +436,10 @@ def _report(robot: str, findings: list[str]) -> None:
         f"robot {robot!r} is usable, but:{listed([f'- {finding}' for finding in findings], _SHOWN)}"
     )
     if any("nearest possible" in finding for finding in findings):
-        message += "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest possible ones, 'error' none."
+        message += (
+            "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest "
+            "possible ones, 'error' none."
+        )
     warnings.warn(ModelWarning(message, findings), stacklevel=3)
     if message not in _logged:
         _logged.add(message)

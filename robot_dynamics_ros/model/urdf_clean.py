@@ -1,8 +1,10 @@
-"""From whatever a URDF holds to what dynamics needs: links, inertias, joints, in a form that cannot surprise.
+"""From whatever a URDF holds to what dynamics needs: links, inertias, joints, in a form that cannot
+surprise.
 
-Descriptions in the field carry meshes, sensors, transmissions, simulator extensions and odd attributes; parsers
-trip over them although the mechanics is sound.  Here everything else is left out, what is kept is checked with the
-line it stands on, and elements nobody knows (a misspelt ``<inertial>``, say) are reported instead of vanishing.
+Descriptions in the field carry meshes, sensors, transmissions, simulator extensions and odd
+attributes; parsers trip over them although the mechanics is sound.  Here everything else is left
+out, what is kept is checked with the line it stands on, and elements nobody knows (a misspelt
+``<inertial>``, say) are reported instead of vanishing.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _COUPLING = ("ratio", "damping", "friction", "armature", "width")
 _PLACE = {"xyz": ("vector", False), "rpy": ("vector", False)}
 
-# element → attribute → (kind, required); kinds: text, joint type, number, limit (may be infinite), vector
+# element → attribute → (kind, required); kinds: text, joint type, number, limit (may be infinite),
+# vector
 _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "robot": {"name": ("text", False)},
     "link": {"name": ("text", True)},
     "joint": {"name": ("text", True), "type": ("joint type", True)},
     "inertial": {},
-    "frame": {"name": ("text", True), "link": ("text", True), **_PLACE},  # as Drake has it
-    "origin": _PLACE,  # and quat_xyzw, which is kept as rpy
+    # as Drake has it
+    "frame": {"name": ("text", True), "link": ("text", True), **_PLACE},
+    # and quat_xyzw, which is kept as rpy
+    "origin": _PLACE,
     "mass": {"value": ("number", True)},
     "inertia": {name: ("number", True) for name in _INERTIA},
     "parent": {"link": ("text", True)},
@@ -46,7 +51,8 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
         "multiplier": ("number", False),
         "offset": ("number", False),
     },
-    "coupling": {"joint": ("text", True), **dict.fromkeys(_COUPLING, ("number", False))},  # our own
+    # our own
+    "coupling": {"joint": ("text", True), **dict.fromkeys(_COUPLING, ("number", False))},
 }
 _JOINT = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
 _SCHEMA: dict[str, dict[str, Any]] = {
@@ -65,7 +71,8 @@ _REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
 # Elements that belong where they are and say nothing about dynamics.
 _HARMLESS = {
     "robot": "material gazebo sensor group mujoco loop_joint self_collision_checking",
-    "link": "visual collision contact self_collision_checking collision_checking self_filter sensor surface gravity kinematic "
+    "link": "visual collision contact self_collision_checking collision_checking self_filter "
+    "sensor surface gravity kinematic "
     "material gazebo capsule audio",
     "joint": "safety_controller calibration hardwareInterface physics sensor gazebo",
 }
@@ -73,11 +80,14 @@ _NO_LIMIT = 1e300
 
 
 def _without_blanks(data: bytes | str) -> tuple[bytes | str, bool]:
-    """The document from its first ``<`` on, and whether something that XML does not allow there stood before it."""
+    """The document from its first ``<`` on, and whether something that XML does not allow there
+    stood before it.
+    """
     if isinstance(data, str):
         text = data.lstrip("\ufeff \t\r\n")
         return text, text.startswith("<?xml") and len(text) < len(data.lstrip("\ufeff"))
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: the mark says which
+    # UTF-16: the mark says which
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data, False
     bare = data.removeprefix(b"\xef\xbb\xbf")
     short = bare.lstrip(b" \t\r\n")
@@ -135,7 +145,7 @@ class CleanUrdf:
                 self.read_armature(node)
         self.text = ElementTree.tostring(robot, encoding="unicode")
 
-    # -- copying what is kept ------------------------------------------------------------------------------------
+    # -- copying what is kept ----------------------------------------------------------------------
 
     def copy(self, node: Node, parent: ElementTree.Element, owner: str) -> None:
         where = self.where(node, owner)
@@ -157,18 +167,19 @@ class CleanUrdf:
                 )
         line_of: dict[str, int] = {}
         for child in node.children:
-            if (
-                child.tag in line_of
-            ):  # urdfdom, and all that is built on it, asks for the first child of a name
+            # urdfdom, and all that is built on it, asks for the first child of a name
+            if child.tag in line_of:
                 self.findings.append(
-                    f"{self.where(child, owner)}: a second <{child.tag}> is ignored; the first, on line "
+                    f"{self.where(child, owner)}: a second <{child.tag}> is ignored; the first, "
+                    "on line "
                     f"{line_of[child.tag]}, counts"
                 )
                 continue
             line_of[child.tag] = child.line
             if not (node.tag == "joint" and self.superfluous(node, child)):
                 self.copy(child, element, owner)
-                if child.tag == "coupling":  # which no other parser knows
+                # which no other parser knows
+                if child.tag == "coupling":
                     values = element[-1].attrib
                     numbers = {
                         name: float(value) for name, value in values.items() if name != "joint"
@@ -196,14 +207,16 @@ class CleanUrdf:
             ) from None
         if pose is None:
             self.findings.append(
-                f'{where}: quat_xyzw is ignored, as other parsers do: it needs <robot version="1.1"> or later'
+                f"{where}: quat_xyzw is ignored, as other parsers do: it needs <robot "
+                'version="1.1"> or later'
             )
         else:
             element.set("rpy", " ".join(map(repr, pose.rpy())))
 
     def default(self, node: Node, parent: ElementTree.Element, name: str, where: str) -> str:
         """Default of a missing attribute, reported; an error if there is none."""
-        if node.tag == "limit":  # an effort or a velocity
+        # an effort or a velocity
+        if node.tag == "limit":
             if parent.get("type") in ("revolute", "prismatic"):
                 self.findings.append(
                     f"{where}: attribute {name!r} is missing; no {name} limit is assumed"
@@ -256,9 +269,8 @@ class CleanUrdf:
     @staticmethod
     def number(text: str, where: str) -> float:
         try:
-            if (
-                "_" in text or not text.isascii()
-            ):  # Python reads 1_000 and the digits of all alphabets
+            # Python reads 1_000 and the digits of all alphabets
+            if "_" in text or not text.isascii():
                 raise ValueError
             return float(text)
         except ValueError:
@@ -270,10 +282,13 @@ class CleanUrdf:
             if not text.isascii():
                 remedy = "Write it with the digits 0 to 9."
             if "${" in text or "$(" in text:
-                remedy = "This is a xacro expression: expand the file with `xacro`, or load it as a .xacro file."
+                remedy = (
+                    "This is a xacro expression: expand the file with `xacro`, or load it as a "
+                    ".xacro file."
+                )
             raise UrdfError(f"{text!r} is not a number", where=where, remedy=remedy) from None
 
-    # -- extensions that are read --------------------------------------------------------------------------------
+    # -- extensions that are read ------------------------------------------------------------------
 
     def read_initial_positions(self, control: Node) -> None:
         for joint in control.all("joint"):
@@ -327,9 +342,8 @@ class CleanUrdf:
                     )
                 values[child.tag] = value
             ratio = values.get("drake:gear_ratio", 1.0)
-            total += (
-                ratio * ratio * values.get("drake:rotor_inertia", 0.0)
-            )  # overflows to infinity, where ** raises
+            # overflows to infinity, where ** raises
+            total += ratio * ratio * values.get("drake:rotor_inertia", 0.0)
         if not math.isfinite(total):
             raise UrdfError(
                 "rotor inertia and gear ratio give more armature than a number can hold",
@@ -344,21 +358,26 @@ class CleanUrdf:
             self.armature[name] = self.armature.get(name, 0.0) + total
         elif total > 0.0:
             self.findings.append(
-                f"{self.where(transmission, 'robot')}: rotor inertia is ignored, since not one joint alone is driven"
+                f"{self.where(transmission, 'robot')}: rotor inertia is ignored, since not one "
+                "joint alone is driven"
             )
 
-    # -- what is passed over -------------------------------------------------------------------------------------
+    # -- what is passed over -----------------------------------------------------------------------
 
     def skipped(self, ancestors: tuple[Node, ...], tag: str, line: int) -> None:
         if tag.startswith("xacro:"):
-            remedy = "Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of the .xacro file."
+            remedy = (
+                "Expand the file with `xacro FILE > robot.urdf`, or give load_urdf the path of "
+                "the .xacro file."
+            )
             raise UrdfError(
                 f"<{tag}> is xacro, not URDF", where=f"{self.source}, line {line}", remedy=remedy
             )
         schema = _SCHEMA
         for node in ancestors:
             if node.tag in ("ros2_control", "transmission"):
-                return  # others' business
+                # others' business
+                return
             schema = schema[node.tag]
         parent = ancestors[-1]
         if tag in _HARMLESS.get(parent.tag, "").split() or ":" in tag:

@@ -1,7 +1,9 @@
-"""The ``<origin>`` of URDF: fixed-axis angles, and quaternions in descriptions that say version 1.1 or later.
+"""The ``<origin>`` of URDF: fixed-axis angles, and quaternions in descriptions that say version 1.1
+or later.
 
-A quaternion in an older description, or in one without a version, is not read: so does urdfdom (from 6.0 on, which comes
-with ROS 2 Lyrical), and a description must not mean one robot here and another one there.
+A quaternion in an older description, or in one without a version, is not read: so does urdfdom
+(from 6.0 on, which comes with ROS 2 Lyrical), and a description must not mean one robot here and
+another one there.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _QUATERNIONS_SINCE = (1, 1)
 
 
 def urdf_version(robot: Node) -> tuple[int, int]:
-    """Major and minor number of ``<robot version="…">``; (1, 0) where there is none that can be read."""
+    """Major and minor number of ``<robot version="…">``; (1, 0) where there is none that can be
+    read.
+    """
     match = re.fullmatch(
         r"\s*([0-9]{1,4})\.([0-9]{1,4})\s*", robot.attributes.get("version", "1.0")
     )
@@ -29,7 +33,9 @@ def urdf_version(robot: Node) -> tuple[int, int]:
 
 
 def numbers(text: str, count: int) -> tuple[float, ...]:
-    """The numbers of an attribute; a ValueError if they are not so many, not numbers, or not finite."""
+    """The numbers of an attribute; a ValueError if they are not so many, not numbers, or not
+    finite.
+    """
     values = tuple(float(x) for x in text.split())
     if len(values) != count or not all(math.isfinite(x) for x in values):
         raise ValueError(f"expected {count} finite numbers, got {text!r}")
@@ -37,9 +43,11 @@ def numbers(text: str, count: int) -> tuple[float, ...]:
 
 
 def rotation_of_origin(attributes: Mapping[str, str], version: tuple[int, int]) -> Pose | None:
-    """The rotation that ``quat_xyzw`` gives; ``None`` where there is none, or the version does not know it.
+    """The rotation that ``quat_xyzw`` gives; ``None`` where there is none, or the version does not
+    know it.
 
-    A ValueError says that ``rpy`` is there too, or that these are not four numbers that make a rotation.
+    A ValueError says that ``rpy`` is there too, or that these are not four numbers that make a
+    rotation.
     """
     text = attributes.get("quat_xyzw")
     if text is None or version < _QUATERNIONS_SINCE:
@@ -55,9 +63,8 @@ def rotation_of_origin(attributes: Mapping[str, str], version: tuple[int, int]) 
     largest = np.abs(quaternion).max()
     if largest == 0.0:
         raise ValueError("quat_xyzw is zero, which is no rotation")
-    return Pose(
-        rotation_of_quaternion(quaternion / largest)
-    )  # its length neither overflows nor vanishes
+    # its length neither overflows nor vanishes
+    return Pose(rotation_of_quaternion(quaternion / largest))
 
 
 def pose_of_origin(node: Node, version: tuple[int, int]) -> Pose:

@@ -23,9 +23,10 @@ def read_source(
 ) -> tuple[bytes | str, str]:
     """The document and what to call it in messages.
 
-    A ``str`` is text if it starts with ``<``, holds a line break or is longer than any path; else it is a path or a
-    ``file://`` or ``package://`` address (:mod:`~robot_dynamics_ros.model.packages`).  A file whose name ends in ``.xacro``
-    is processed by the xacro package; arguments may follow the path: ``"arm.xacro tool:=gripper"``.
+    A ``str`` is text if it starts with ``<``, holds a line break or is longer than any path; else
+    it is a path or a ``file://`` or ``package://`` address
+    (:mod:`~robot_dynamics_ros.model.packages`).  A file whose name ends in ``.xacro`` is processed
+    by the xacro package; arguments may follow the path: ``"arm.xacro tool:=gripper"``.
     """
     if isinstance(source, (bytes, bytearray)):
         return bytes(source), "URDF text"
@@ -59,7 +60,9 @@ def read_source(
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:
-    """A path and the xacro arguments that follow it, as in ``"arm.xacro tool:=gripper side:='left arm'"``."""
+    """A path and the xacro arguments that follow it, as in ``"arm.xacro tool:=gripper side:='left
+    arm'"``.
+    """
     match = _ARGUMENT.search(text)
     if match is None or not text[: match.start()].strip():
         return text, {}
@@ -113,10 +116,11 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
             f"Check the path (the current directory is {os.getcwd()}), or pass the URDF's text."
         )
         raise UrdfError("it does not exist", where=where, got=str(path), remedy=remedy) from None
+    # RuntimeError: a loop of symbolic links, before Python 3.13
     except (
         OSError,
         RuntimeError,
-    ) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+    ) as error:
         problem = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
         raise UrdfError(
             problem, where=where, got=str(path), remedy="Check the path and its permissions."

@@ -1,4 +1,6 @@
-"""URDF of a xacro file: packages are looked for around the file too, and an error names the file and the line."""
+"""URDF of a xacro file: packages are looked for around the file too, and an error names the file
+and the line.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,10 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
         raise UrdfError(
             "it is a xacro file, and the xacro package is not installed",
             where=f"file {str(path)!r}",
-            remedy=f"Install it (`pip install xacro`, or your ROS distribution's xacro package), or expand the file "
-            f"where xacro is: `xacro {path.name} > {path.name.removesuffix('.xacro').removesuffix('.urdf')}.urdf`.",
+            remedy="Install it (`pip install xacro`, or your ROS distribution's xacro package), "
+            "or expand the file "
+            f"where xacro is: `xacro {path.name} > "
+            f"{path.name.removesuffix('.xacro').removesuffix('.urdf')}.urdf`.",
         ) from None
     mappings = {str(name): str(value) for name, value in (arguments or {}).items()}
     with _ONE_AT_A_TIME, _packages_around(path.resolve().parent):
@@ -57,19 +61,22 @@ def _packages_around(directory: Path) -> Iterator[None]:
         return str(package_directory(package, directory))
 
     names: Any = substitution_args
-    find_before, eval_before = names._eval_find, names._eval_dict["find"]
+    find_before = names._eval_find
+    eval_before = names._eval_dict["find"]
     names._eval_find = names._eval_dict["find"] = find
     try:
         yield
     finally:
-        names._eval_find, names._eval_dict["find"] = find_before, eval_before
+        names._eval_find = find_before
+        names._eval_dict["find"] = eval_before
 
 
 def _failure(error: Exception, path: Path, xacro: ModuleType) -> UrdfError:
     problem = _problem(error)
     macros = list(getattr(xacro, "macrostack", None) or [])
     files = [str(file) for file in reversed(getattr(xacro, "filestack", None) or []) if file]
-    for macro in macros:  # its body stands in the file that defined it last
+    # its body stands in the file that defined it last
+    for macro in macros:
         files = [
             str(file) for file in reversed(macro.history[-1] if macro.history else []) if file
         ] + files
@@ -98,7 +105,9 @@ def _inner(error: BaseException) -> BaseException:
 
 
 def _problem(error: BaseException) -> str:
-    """The cause, each part once: xacro wraps errors in one another and repeats the inner ones by their classes."""
+    """The cause, each part once: xacro wraps errors in one another and repeats the inner ones by
+    their classes.
+    """
     inner = getattr(error, "exc", None)
     own = str(error.args[0]) if error.args and error.args[0] is not None else ""
     if isinstance(error, UrdfError):
@@ -114,7 +123,9 @@ def _problem(error: BaseException) -> str:
 
 
 def _place(problem: str, files: list[str]) -> str:
-    """``" in FILE, line N"`` of what the problem quotes; the innermost file alone where it quotes nothing that stands there."""
+    """``" in FILE, line N"`` of what the problem quotes; the innermost file alone where it quotes
+    nothing that stands there.
+    """
     quoted = [
         form.format(text) for pattern, form in _IN_THE_TEXT for text in pattern.findall(problem)
     ]

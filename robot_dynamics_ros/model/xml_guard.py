@@ -1,8 +1,9 @@
 """Reading XML that may come from anywhere, into a small tree of nodes.
 
-Only elements that a schema names are kept; everything else is passed over without being stored.  Document type
-declarations are refused outright, which closes the door on entity expansion ("billion laughs"), external entities
-and every network access an XML parser could be talked into.  Size, depth and number of elements are bounded.
+Only elements that a schema names are kept; everything else is passed over without being stored.
+Document type declarations are refused outright, which closes the door on entity expansion ("billion
+laughs"), external entities and every network access an XML parser could be talked into.  Size,
+depth and number of elements are bounded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Schema = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Node:
-    """One element that was kept: ``text`` is the character data directly inside, ``line`` that of its start tag, from 1."""
+    """One element that was kept: ``text`` is the character data directly inside, ``line`` that of
+    its start tag, from 1.
+    """
 
     tag: str
     attributes: dict[str, str]
@@ -46,9 +49,11 @@ def parse_xml(
     max_bytes: int = MAX_BYTES,
     on_skipped: Callable[[tuple[Node, ...], str, int], None] | None = None,
 ) -> Node:
-    """Read a document and keep what ``schema`` names, a nested mapping with one entry, the root element.
+    """Read a document and keep what ``schema`` names, a nested mapping with one entry, the root
+    element.
 
-    ``on_skipped`` is called with (kept ancestors from the root on, tag, line) for each topmost element that is passed over.
+    ``on_skipped`` is called with (kept ancestors from the root on, tag, line) for each topmost
+    element that is passed over.
     """
     size = len(data)
     if size > max_bytes:
@@ -103,7 +108,8 @@ class _Builder:
         self.root_schema = schema
         self.depth = 0
         self.count = 0
-        self.skipping_from = 0  # depth of the outermost element being passed over, 0 if none
+        # depth of the outermost element being passed over, 0 if none
+        self.skipping_from = 0
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self.start
@@ -184,7 +190,10 @@ def _not_xml(data: bytes | str, source: str, error: expat.ExpatError) -> UrdfErr
                 problem = f"byte 0x{data[bad.start]:02x} at offset {bad.start} is not UTF-8"
                 remedy = "Save the file as UTF-8, or declare its encoding in the first line."
                 return UrdfError(problem, where=where, remedy=remedy)
-    remedy = "Give the text of a URDF or the path of one; `xmllint --noout FILE` shows every fault of a file."
+    remedy = (
+        "Give the text of a URDF or the path of one; `xmllint --noout FILE` shows every fault of "
+        "a file."
+    )
     return UrdfError(
         f"it is not well-formed XML ({expat.ErrorString(error.code)})", where=where, remedy=remedy
     )

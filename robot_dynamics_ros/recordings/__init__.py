@@ -1,4 +1,6 @@
-"""Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and drawing."""
+"""Recorded joint states: reading CSV and bags, smoothing, joint wrenches along them, writing and
+drawing.
+"""
 
 from robot_dynamics_ros.recordings.compute import (
     Settings,

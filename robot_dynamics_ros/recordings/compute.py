@@ -51,18 +51,22 @@ class Settings:
 
     Attributes:
         joints: ``"all"``, or names of joints, fixed ones too; the moving ones if empty.
-        expressed_in: ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`~robot_dynamics_ros.Frame`.
-        reduced_at: the point that wrenches are about: ``"joint"``, a link's origin, ``"world"``, a pair (link, offset) or
-            a frame's origin.
+        expressed_in: ``"child"``, ``"parent"``, a link, ``"world"`` or a
+            :class:`~robot_dynamics_ros.Frame`.
+        reduced_at: the point that wrenches are about: ``"joint"``, a link's origin, ``"world"``, a
+            pair (link, offset) or a frame's origin.
         window: s, length of the local polynomials; ``None``: chosen from the data.
         order: of the polynomials.
-        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where they are better.
-        acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the recorded effort
-            gives by the ``"model"``.
-        friction: whether efforts hold the friction of the URDF as well, or the friction file that they hold.
+        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded where they are
+            better.
+        acceleration: ``"differentiated"`` velocity (or twice differentiated position), or what the
+            recorded effort gives by the ``"model"``.
+        friction: whether efforts hold the friction of the URDF as well, or the friction file that
+            they hold.
         balance: joint whose parts of the balance of wrenches are wanted; none if empty.
         observer: from where: a link, ``"world"`` or a frame; the link before the joint if empty.
-        uncertainty: whether standard errors of efforts and wrenches are wanted, from the noise of the positions.
+        uncertainty: whether standard errors of efforts and wrenches are wanted, from the noise of
+            the positions.
     """
 
     joints: str | Sequence[str] = ()
@@ -93,12 +97,14 @@ class WrenchHistory:
         q, v, a: (n, nv).
         efforts: (n, nv) N m or N.
         wrenches: (n, joints, 6) [moment; force] about each joint's origin.
-        parts: name → (n, 6) of one joint's balance, or empty; ``balanced``, ``observer`` say whose and from where.
+        parts: name → (n, 6) of one joint's balance, or empty; ``balanced``, ``observer`` say whose
+            and from where.
         bad: rows left out because no derivative could be had there.
         rows: (n,) numbers of the rows in the source.
         external: link → (n, 6) recorded wrenches on links, [moment; force], link's axes and origin.
         currents: name of each joint with a motor → (n,) A, of a simulated run.
-        effort_errors, wrench_errors: standard errors of ``efforts`` and ``wrenches``, of the same shapes, or ``None``.
+        effort_errors, wrench_errors: standard errors of ``efforts`` and ``wrenches``, of the same
+            shapes, or ``None``.
         window: s, of the local polynomials.
         notes: what was done to the recording, in sentences.
     """
@@ -130,7 +136,9 @@ class WrenchHistory:
 
     @property
     def paths(self) -> dict[str, Array]:
-        """Name → (n, 3) positions in the world of the centre of mass, the joints, and the links at the tree's ends."""
+        """Name → (n, 3) positions in the world of the centre of mass, the joints, and the links at
+        the tree's ends.
+        """
         return {name: point[:, :3] for name, point in self._points.items()}
 
     @property
@@ -152,7 +160,8 @@ def compute(
 
     Raises:
         UnknownNameError: a joint, link or frame that the robot does not have.
-        ArgumentError: settings that ask for what was not recorded, or a recording too short for derivatives.
+        ArgumentError: settings that ask for what was not recorded, or a recording too short for
+            derivatives.
     """
     s = settings_or_default(Settings, settings, "settings")
     every = all_joint_names(model)
@@ -164,7 +173,10 @@ def compute(
     unwrapped = np.where(turns, np.unwrap(recording.q, axis=0), recording.q)
     motion = _motion(model, recording, unwrapped, s)
     good, bad, notes = _usable(recording, motion)
-    t, q, v, a = recording.t[good], unwrapped[good], motion.v[good], motion.a[good]
+    t = recording.t[good]
+    q = unwrapped[good]
+    v = motion.v[good]
+    a = motion.a[good]
     on_links: dict[str, Array] = {}
     for wrench in recording.external:
         on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
@@ -179,15 +191,14 @@ def compute(
         return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
 
     def rows(k: slice) -> dict[str, Array]:
-        state, external = (
-            (q[k], v[k], a[k]),
-            {link: table[k] for link, table in on_links.items()} or None,
-        )
+        state = (q[k], v[k], a[k])
+        external = {link: table[k] for link, table in on_links.items()} or None
         tables = {"values": efforts_and_wrenches(*state, external)}
         if s.uncertainty:
             tables["errors"] = _errors(efforts_and_wrenches, motion, *state)
         if s.balance:
-            link, about = model.joint(s.balance).child, s.reduced_at
+            link = model.joint(s.balance).child
+            about = s.reduced_at
             balance = wrench_balance(
                 model, *state, link, observer=observer, external=external, reduced_at=about
             )
@@ -209,9 +220,26 @@ def compute(
             model, efforts, None if recording.effort is None else recording.effort[good]
         )
     return WrenchHistory(
-        model, joints, _frames(model, joints, s.expressed_in), t, q, v, a, efforts, wrenches, recording.rows[good], parts,
-        s.balance, _frame_name(observer), bad, motion.window, notes, on_links, effort_errors, wrench_errors,
-    )  # fmt: skip
+        model,
+        joints,
+        _frames(model, joints, s.expressed_in),
+        t,
+        q,
+        v,
+        a,
+        efforts,
+        wrenches,
+        recording.rows[good],
+        parts,
+        s.balance,
+        _frame_name(observer),
+        bad,
+        motion.window,
+        notes,
+        on_links,
+        effort_errors,
+        wrench_errors,
+    )
 
 
 def _frames(model: RobotModel, joints: Sequence[str], axes: FrameLike) -> tuple[str, ...]:
@@ -249,8 +277,11 @@ def _in_pieces(
 def _usable(
     recording: Recording, motion: SmoothMotion
 ) -> tuple[NDArray[np.bool_], tuple[BadRow, ...], tuple[str, ...]]:
-    """(n,) which rows have derivatives and external wrenches; the others, with their reasons; sentences about them."""
-    t, good = recording.t, motion.good
+    """(n,) which rows have derivatives and external wrenches; the others, with their reasons;
+    sentences about them.
+    """
+    t = recording.t
+    good = motion.good
     none = ~(np.isfinite(motion.v).all(axis=1) & np.isfinite(motion.a).all(axis=1))
     why = "the stretch between two gaps is too short for derivatives"
     bad = tuple(BadRow(int(n), why) for n in recording.rows[none])
@@ -258,7 +289,8 @@ def _usable(
     notes = motion.notes
     if edges:
         notes += (
-            f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed there",
+            f"{edges} rows at the ends and beside gaps left out: no acceleration can be computed "
+            "there",
         )
     if not good.any():
         remedy = "Three rows without a gap between them are the least."
@@ -285,19 +317,27 @@ def _friction_left_out(
     rubs = (model.friction > 0.0) | (model.damping > 0.0)
     if not rubs.any():
         return ()
-    note = "efforts are without friction, of which the description has some: friction=True or --friction adds it"
+    note = (
+        "efforts are without friction, of which the description has some: friction=True or "
+        "--friction adds it"
+    )
     if recorded is not None and np.isfinite(recorded[:, rubs]).any():
         ours, theirs = (np.nan_to_num(np.abs(x)).max(axis=0) * rubs for x in (efforts, recorded))
         i = int(np.argmax(theirs - ours))
         if theirs[i] > 1.05 * ours[i]:
-            note += f"; recorded efforts of {model.joint_names[i]!r} reach {theirs[i]:.4g}, computed ones {ours[i]:.4g}"
+            note += (
+                f"; recorded efforts of {model.joint_names[i]!r} reach {theirs[i]:.4g}, computed "
+                f"ones {ours[i]:.4g}"
+            )
     return (note,)
 
 
 def of_run(run: SimulationResult) -> WrenchHistory:
-    """A simulated run as what :func:`compute` makes of a recorded one, ready to be written and drawn.
+    """A simulated run as what :func:`compute` makes of a recorded one, ready to be written and
+    drawn.
 
-    Nothing is differentiated: motion, efforts and, where ``record_wrenches`` was set, joint wrenches are the simulated ones.
+    Nothing is differentiated: motion, efforts and, where ``record_wrenches`` was set, joint
+        wrenches are the simulated ones.
 
     Args:
         run: what :func:`~robot_dynamics_ros.simulation.simulate.simulate` returned.
@@ -305,7 +345,8 @@ def of_run(run: SimulationResult) -> WrenchHistory:
     Raises:
         ArgumentError: the robot has a floating joint, of which joint states cannot tell.
     """
-    model, n = run.model, len(run.t)
+    model = run.model
+    n = len(run.t)
     if model.nq != model.nv:
         remedy = "Show it with rd.view(model, run)."
         raise ArgumentError(
@@ -330,7 +371,8 @@ def compute_each(
     """:func:`compute` for many recordings, side by side where there are workers.
 
     Args:
-        workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever they are.
+        workers: see :func:`~robot_dynamics_ros.workers.run_tasks`; results are the same wherever
+            they are.
         progress: called with (recordings done, recordings).
     """
     return run_tasks(
@@ -345,9 +387,11 @@ def _errors(
     v: Array,
     a: Array,
 ) -> Array:
-    """Standard errors of ``results``, to first order, from what noise of the recording does to velocities and accelerations; results
-    are linear in accelerations."""
-    plain, squares = results(q, v, a), 0.0 * results(q, v, 0.0 * a)
+    """Standard errors of ``results``, to first order, from what noise of the recording does to
+    velocities and accelerations; results are linear in accelerations.
+    """
+    plain = results(q, v, a)
+    squares = 0.0 * results(q, v, 0.0 * a)
     for by_v, by_a in zip(np.diag(motion.v_error), np.diag(motion.a_error), strict=True):
         of_v = 0.5 * (results(q, v + by_v, 0.0 * a) - results(q, v - by_v, 0.0 * a))
         squares = squares + (results(q, v, a + by_a) - plain) ** 2 + of_v**2
@@ -369,7 +413,8 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
     if s.acceleration == "model" and recording.effort is None:
         remedy = "Use differentiated velocities."
         raise ArgumentError("not every row holds efforts", where=recording.source, remedy=remedy)
-    velocity, signals = s.velocity, (recording.v, recording.effort)
+    velocity = s.velocity
+    signals = (recording.v, recording.effort)
     if s.acceleration == "model" and recording.v is not None:
         velocity = "recorded"
     motion = smooth_motion(
@@ -377,7 +422,8 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
     )
     if motion.velocity == "recorded" and recording.v is not None:
         motion = dataclasses.replace(motion, v=recording.v)
-    if s.acceleration == "model" and recording.effort is not None:  # no row needs its neighbours
+    # no row needs its neighbours
+    if s.acceleration == "model" and recording.effort is not None:
         good = np.asarray(np.isfinite(motion.v).all(axis=1))
         net = recording.effort - np.nan_to_num(
             model.damping * motion.v + model.friction * np.sign(motion.v)
@@ -390,14 +436,14 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
 
 
 def _points(model: RobotModel, q: Array, v: Array) -> dict[str, Array]:
-    """(n, 4) positions and speeds of the centre of mass, of moving joints and ends of the tree beyond fixed ones, and of the links'
-    centres of mass."""
-    poses, twists, centres = (
-        link_poses(model, q),
-        link_velocities(model, q, v),
-        center_of_mass_paths(model, q, v),
-    )
-    links, points = link_tree(model), dict[str, tuple[Array, Array]]()
+    """(n, 4) positions and speeds of the centre of mass, of moving joints and ends of the tree
+    beyond fixed ones, and of the links' centres of mass.
+    """
+    poses = link_poses(model, q)
+    twists = link_velocities(model, q, v)
+    centres = center_of_mass_paths(model, q, v)
+    links = link_tree(model)
+    points = dict[str, tuple[Array, Array]]()
     tracked = {name: links.link_of[name] for name in model.moving_joint_names}
     ends = (k for k in range(1, len(model.link_names)) if not links.children[k] and links.fixed[k])
     if centres.links:

@@ -1,7 +1,9 @@
-"""Damage of single channels of a recording: spikes, jumps, values that are held, frozen, clipped or constant; and mistakes of readings:
-columns of two joints exchanged, or a column with the opposite sign.
+"""Damage of single channels of a recording: spikes, jumps, values that are held, frozen, clipped or
+constant; and mistakes of readings: columns of two joints exchanged, or a column with the opposite
+sign.
 
-Source: Hampel, *The influence curve and its role in robust estimation* (1974) (distance from the running median).
+Source: Hampel, *The influence curve and its role in robust estimation* (1974) (distance from the
+    running median).
 """
 
 from __future__ import annotations
@@ -15,30 +17,47 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.model.description import Array
 
-_WIDTH = 7  # rows of the running median
-_PAUSE = 5.0  # usual steps: a longer one is a pause
-_FAR = 12.0  # of the usual distance from the running median
-_OF_RANGE, _OF_EFFORTS = 2e-3, 0.3  # of the range of positions and efforts: less is no spike
-_LEVELS = 2.5  # steps between values: no more is no spike
-_MOST = 0.05  # of the rows: more are no spikes
-_LONGEST = 2  # rows of a spike
-_FROZEN, _FEWEST = 0.2, 20  # s and rows
-_MOVES = 0.005  # of its range, by which a joint moves while its effort is frozen
-_JUMP = 4.0  # fast steps: by more a position jumps
-_FAST, _BESIDE = 10.0, 3  # times as fast as usual, and as the rows beside it, moves what jumps
-_REGULAR = 0.9  # of the values of a channel that is slower than the others are held alike long
-_SAME = 1e-4  # of the largest value, by which two channels differ that hold the same
-_AT_BOUND, _BAND, _TIMES = (
-    0.01,
-    0.02,
-    3.0,
-)  # share of the rows, band of the range, times the rows of the band
+# rows of the running median
+_WIDTH = 7
+# usual steps: a longer one is a pause
+_PAUSE = 5.0
+# of the usual distance from the running median
+_FAR = 12.0
+# of the range of positions and efforts: less is no spike
+_OF_RANGE = 2e-3
+_OF_EFFORTS = 0.3
+# steps between values: no more is no spike
+_LEVELS = 2.5
+# of the rows: more are no spikes
+_MOST = 0.05
+# rows of a spike
+_LONGEST = 2
+# s and rows
+_FROZEN = 0.2
+_FEWEST = 20
+# of its range, by which a joint moves while its effort is frozen
+_MOVES = 0.005
+# fast steps: by more a position jumps
+_JUMP = 4.0
+# times as fast as usual, and as the rows beside it, moves what jumps
+_FAST = 10.0
+_BESIDE = 3
+# of the values of a channel that is slower than the others are held alike long
+_REGULAR = 0.9
+# of the largest value, by which two channels differ that hold the same
+_SAME = 1e-4
+# share of the rows, band of the range, times the rows of the band
+_AT_BOUND = 0.01
+_BAND = 0.02
+_TIMES = 3.0
 _COLUMNS = ("efforts", "positions", "positions and efforts")
 
 
 def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
-    """(n, m) single values far from those before and after them; what follows a pause may be far from what was before it.  Steps are
-    usual in ``noisy`` channels (efforts): a spike is then one only if it is far beyond the range of the others."""
+    """(n, m) single values far from those before and after them; what follows a pause may be far
+    from what was before it.  Steps are usual in ``noisy`` channels (efforts): a spike is then one
+    only if it is far beyond the range of the others.
+    """
     from scipy.ndimage import median_filter
 
     out = np.zeros(x.shape, dtype=bool)
@@ -76,7 +95,9 @@ def _levels(column: Array) -> float:
 
 
 def _off_curve(x: Array, first: int, end: int) -> float:
-    """How far rows are at most from the polynomial through two rows before and two after them; tips of quick motion are near it."""
+    """How far rows are at most from the polynomial through two rows before and two after them; tips
+    of quick motion are near it.
+    """
     rows = np.arange(first, end)
     beside = np.array([k for k in (first - 2, first - 1, end, end + 1) if 0 <= k < len(x)])
     curve = np.polynomial.polynomial.polyfit(beside - first, x[beside], len(beside) - 1)
@@ -84,7 +105,9 @@ def _off_curve(x: Array, first: int, end: int) -> float:
 
 
 def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
-    """(n − 1, m) whether positions (n, m) jump from a row to the next: another recording begins, or an angle is wrapped."""
+    """(n − 1, m) whether positions (n, m) jump from a row to the next: another recording begins, or
+    an angle is wrapped.
+    """
     out = np.zeros((max(len(q) - 1, 0), q.shape[1]), dtype=bool)
     if len(q) < _FEWEST:
         return out
@@ -101,7 +124,9 @@ def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
 
 
 def held(t: Array, x: Array) -> NDArray[np.bool_]:
-    """(n, m) values that repeat the one before, in channels (n, m) that come at a lower rate than the rows."""
+    """(n, m) values that repeat the one before, in channels (n, m) that come at a lower rate than
+    the rows.
+    """
     out = np.zeros(x.shape, dtype=bool)
     for j, column in enumerate(x.T if len(x) >= _FEWEST else ()):
         new = np.flatnonzero(np.r_[True, np.diff(column) != 0.0])
@@ -109,9 +134,8 @@ def held(t: Array, x: Array) -> NDArray[np.bool_]:
         usual = float(np.median(lengths))
         steps = np.abs(np.diff(column[new]))
         regular = len(new) >= _FEWEST and (np.abs(lengths - usual) <= 1.0).mean() > _REGULAR
-        if (
-            usual >= 2.0 and regular and np.median(steps) > _levels(column)
-        ):  # a coarse sensor changes by single levels
+        # a coarse sensor changes by single levels
+        if usual >= 2.0 and regular and np.median(steps) > _levels(column):
             out[:, j] = np.repeat(lengths <= usual + 1.0, lengths)
             out[new, j] = False
     out[1:] &= (np.diff(t) > 0.0)[:, None]
@@ -119,7 +143,8 @@ def held(t: Array, x: Array) -> NDArray[np.bool_]:
 
 
 def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
-    """(n, m) positions that repeat for long although the joint moves: it stops within a row, or jumps afterwards.
+    """(n, m) positions that repeat for long although the joint moves: it stops within a row, or
+    jumps afterwards.
 
     A joint that stands repeats its positions, too; it comes to rest and leaves it slowly.
     """
@@ -129,7 +154,8 @@ def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
         moving = steps[steps > 0.0]
         if not len(moving):
             continue
-        fast, usual = float(np.quantile(moving, 0.99)), float(np.median(moving))
+        fast = float(np.quantile(moving, 0.99))
+        usual = float(np.median(moving))
         for a, b in runs(np.r_[steps == 0.0, False]):
             if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN:
                 jumps = b + 1 < len(x) and steps[b] > _JUMP * fast
@@ -141,11 +167,15 @@ def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
 def unusable_efforts(
     t: Array, q: Array, effort: Array, names: Sequence[str]
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
-    """Efforts (n, nv) that a sensor or logger did not measure: (n, nv) those frozen or clipped, sentences about them, and the names of
-    joints whose effort is constant although they move."""
-    out, notes, constant = np.zeros(effort.shape, dtype=bool), [], []
+    """Efforts (n, nv) that a sensor or logger did not measure: (n, nv) those frozen or clipped,
+    sentences about them, and the names of joints whose effort is constant although they move.
+    """
+    out = np.zeros(effort.shape, dtype=bool)
+    notes = []
+    constant = []
     for j, name in enumerate(names):
-        x, p = effort[:, j], q[:, j]
+        x = effort[:, j]
+        p = q[:, j]
         span = float(np.ptp(p))
         if np.ptp(x) <= 1e-9 * max(float(np.abs(x).max()), 1e-9):
             constant += [name] if span > 0.05 else []
@@ -160,7 +190,10 @@ def unusable_efforts(
                 and len(runs(clipped)) > 1
             ):
                 out[clipped, j] = True
-                text = f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} of the rows)"
+                text = (
+                    f"the effort of joint {name} is clipped at {bound:.4g} ({clipped.mean():.0%} "
+                    "of the rows)"
+                )
                 notes.append(f"{text}: these are not used; check the range of its sensor or drive")
         frozen = np.zeros(len(x), dtype=bool)
         for a, b in runs(np.r_[np.diff(x) == 0.0, False]):
@@ -172,7 +205,10 @@ def unusable_efforts(
                 frozen[a + 1 : b + 1] = ~out[a + 1 : b + 1, j]
         out[frozen, j] = True
         if frozen.any():
-            text = f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while the joint moves"
+            text = (
+                f"the effort of joint {name} is frozen for {frozen.mean():.0%} of the rows while "
+                "the joint moves"
+            )
             notes.append(f"{text}: these are not used; check its sensor, or the logger")
     return out, notes, constant
 
@@ -180,7 +216,8 @@ def unusable_efforts(
 def copied_efforts(
     effort: Array, others: dict[str, Array], names: Sequence[str], apart: float = _SAME
 ) -> list[str]:
-    """Efforts that are no efforts, but another quantity (word → values (n, nv)) up to its unit and a share ``apart`` of their root mean
+    """Efforts that are no efforts, but another quantity (word → values (n, nv)) up to its unit and
+    a share ``apart`` of their root mean
     square: ``joint_2 holds the position of joint_3``."""
     usual = np.sqrt(np.mean(effort**2, axis=0))
     out = []
@@ -204,8 +241,9 @@ def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class ReadingMistake:
-    """Columns of ``"efforts"``, ``"positions"`` (and their derivatives) or ``"positions and efforts"`` that are exchanged, of two joints,
-    or have the opposite sign, of some."""
+    """Columns of ``"efforts"``, ``"positions"`` (and their derivatives) or ``"positions and
+    efforts"`` that are exchanged, of two joints, or have the opposite sign, of some.
+    """
 
     columns: str
     joints: tuple[int, ...]
@@ -228,7 +266,10 @@ class ReadingMistake:
     def sentence(self, names: tuple[str, ...]) -> str:
         """The mistake in words, for joints of these names."""
         if self.exchanged:
-            return f"the {self.columns} of joints {names[self.joints[0]]} and {names[self.joints[1]]} are exchanged"
+            return (
+                f"the {self.columns} of joints {names[self.joints[0]]} and "
+                f"{names[self.joints[1]]} are exchanged"
+            )
         whose = f"joint {names[self.joints[0]]}" if len(self.joints) == 1 else "all joints"
         return f"the {self.columns} of {whose} have the opposite sign"
 

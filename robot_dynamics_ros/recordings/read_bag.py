@@ -48,7 +48,8 @@ def read_bag(
     times: str = "repair",
     progress: Callable[[float], None] | None = None,
 ) -> Recording:
-    """Read joint states from a bag: an ``.mcap`` or ``.db3`` file, the directory of one, or a ROS 1 ``.bag``.
+    """Read joint states from a bag: an ``.mcap`` or ``.db3`` file, the directory of one, or a ROS 1
+    ``.bag``.
 
     A message's time is its stamp, or where that is zero the time it was recorded.
 
@@ -60,7 +61,8 @@ def read_bag(
         progress: called with the share of messages that has been read.
 
     Raises:
-        ArgumentError: not a readable bag, no joint states, no usable message; or a bad one that is refused.
+        ArgumentError: not a readable bag, no joint states, no usable message; or a bad one that is
+            refused.
         UnknownNameError: the bag has no joint states on that topic.
         BackendError: the package rosbags is not installed.
     """
@@ -102,7 +104,8 @@ def read_bag_wrench(
 
     def take(number: int, received: int, read: Callable[[], Any]) -> None:
         message = read()
-        f, m = message.wrench.force, message.wrench.torque
+        f = message.wrench.force
+        m = message.wrench.torque
         row = [stamp_of(message, received), m.x, m.y, m.z, f.x, f.y, f.z]
         if np.isfinite(row).all():
             rows.append(row)
@@ -130,7 +133,8 @@ def read_messages(
 
     Args:
         kind: type of the messages.
-        take: called with a message's number from 1, the time it was recorded in ns, and what deserializes it.
+        take: called with a message's number from 1, the time it was recorded in ns, and what
+            deserializes it.
     """
     rosbags = need_rosbags()
     path = Path(path)

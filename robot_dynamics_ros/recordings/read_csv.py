@@ -41,10 +41,11 @@ def read_csv(
 ) -> Recording:
     """Read joint states from a CSV file with a head line.
 
-    The time is in a column ``t``, ``time``, ``stamp`` or ``timestamp``, in s, or as whole numbers of ms, µs or ns, which
-    the step tells apart unless ``time_unit`` does (``notes`` of the recording says so); a joint's numbers in ``<joint>``
-    (its position) or ``<joint>.position``, ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the
-    dot, anything before it, and the field may come first.  Other columns are ignored, empty cells count as missing.
+    The time is in a column ``t``, ``time``, ``stamp`` or ``timestamp``, in s, or as whole numbers
+    of ms, µs or ns, which the step tells apart unless ``time_unit`` does (``notes`` of the
+    recording says so); a joint's numbers in ``<joint>`` (its position) or ``<joint>.position``,
+    ``<joint>.velocity``, ``<joint>.effort``; ``/`` or ``_`` may stand for the dot, anything before
+    it, and the field may come first.  Other columns are ignored, empty cells count as missing.
     Decimal commas are read where they do not part cells.
 
     Args:
@@ -56,7 +57,8 @@ def read_csv(
         progress: called with the share of the file that has been read.
 
     Raises:
-        ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a refused bad row.
+        ArgumentError: not readable, no head, a column missing or there twice, no usable row, or a
+            refused bad row.
     """
     collector = RowCollector(model, str(path), on_bad, times=times, time_unit=time_unit)
     with open_table(path, progress) as (head, lines):
@@ -87,7 +89,9 @@ def read_csv(
 def open_table(
     path: str | Path, progress: Callable[[float], None] | None = None
 ) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
-    """Names of the columns of a table, and its rows; the delimiter is the one of ``,``, ``;`` and tab that the head has most of."""
+    """Names of the columns of a table, and its rows; the delimiter is the one of ``,``, ``;`` and
+    tab that the head has most of.
+    """
     path = Path(path)
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -138,7 +142,10 @@ def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[
         row = [_column(names, joint, field, where) for joint in model.joint_names]
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
         if missing and field == "position":
-            remedy = f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: {', '.join(names[:20])}."
+            remedy = (
+                f"Call it {missing[0]!r} or '{missing[0]}.position'; it has: "
+                f"{', '.join(names[:20])}."
+            )
             raise ArgumentError(
                 f"no column for the position of joint {missing[0]!r}", where=where, remedy=remedy
             )
@@ -148,7 +155,9 @@ def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[
 
 
 def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
-    """Columns with one of these names; if there is none, those whose names end with one after a ``.`` or ``/``."""
+    """Columns with one of these names; if there is none, those whose names end with one after a
+    ``.`` or ``/``.
+    """
     exact = [i for i, name in enumerate(names) if name in accepted]
     return exact or [
         i
@@ -170,7 +179,9 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
 def one_column(
     names: list[str], accepted: Collection[str], what: str, remedy: str, where: str
 ) -> int:
-    """The column with one of these names, see :func:`columns_named`, or −1; several are an error."""
+    """The column with one of these names, see :func:`columns_named`, or −1; several are an
+    error.
+    """
     hits = columns_named(names, accepted)
     if len(hits) > 1:
         both = " and ".join(repr(names[i]) for i in hits)
@@ -179,10 +190,13 @@ def one_column(
 
 
 def number_in(text: str) -> float:
-    """The number in a cell, with a decimal point or comma; NaN in an empty one, a ValueError if it is none."""
+    """The number in a cell, with a decimal point or comma; NaN in an empty one, a ValueError if it
+    is none.
+    """
     text = text.strip()
     if "." not in text:
-        text = text.replace(",", ".", 1)  # a decimal comma
+        # a decimal comma
+        text = text.replace(",", ".", 1)
     return float(text) if text else math.nan
 
 
@@ -195,11 +209,13 @@ def read_csv_wrench(
     sign: float = 1.0,
     time_unit: str = "auto",
 ) -> ExternalWrench:
-    """A wrench from a table with a column of times, as in joint states, and ``<columns>.force.x`` … ``<columns>.torque.z``.
+    """A wrench from a table with a column of times, as in joint states, and ``<columns>.force.x`` …
+    ``<columns>.torque.z``.
 
     Args:
-        columns: what the names of the six columns begin with; ``fx``, ``my`` and the like are known, too, and columns that
-            are not there (a plate that measures one force) are zero.  Rows with an empty cell are left out.
+        columns: what the names of the six columns begin with; ``fx``, ``my`` and the like are
+            known, too, and columns that are not there (a plate that measures one force) are zero.
+            Rows with an empty cell are left out.
         frame: see :class:`ExternalWrench`.
         sign: −1.0 for a sensor that measures what the robot exerts on the surroundings.
         time_unit: see :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.
@@ -225,10 +241,12 @@ def read_csv_wrench(
 def read_csv_positions(
     path: str | Path, model: RobotModel, *, time_unit: str = "auto"
 ) -> tuple[Array, Array]:
-    """Motion of a robot with any joints, from a table as :func:`~robot_dynamics_ros.recordings.write_run_csv` writes it.
+    """Motion of a robot with any joints, from a table as
+    :func:`~robot_dynamics_ros.recordings.write_run_csv` writes it.
 
-    A floating joint has the columns ``<joint>.position.x`` to ``z`` and ``<joint>.orientation.x`` to ``w``, a joint of one degree
-    of freedom ``<joint>.position``.  Rows with an empty cell are left out; other columns are ignored.
+    A floating joint has the columns ``<joint>.position.x`` to ``z`` and ``<joint>.orientation.x``
+    to ``w``, a joint of one degree of freedom ``<joint>.position``.  Rows with an empty cell are
+    left out; other columns are ignored.
 
     Args:
         time_unit: see :func:`~robot_dynamics_ros.recordings.recording.in_seconds`.

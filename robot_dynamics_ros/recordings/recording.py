@@ -33,16 +33,24 @@ _UNITS = {
     "us": (1e-6, "microseconds"),
     "ns": (1e-9, "nanoseconds"),
 }
-_LONGEST = 5.0  # usual steps of an external wrench: nothing is interpolated across longer gaps
-_MOST = 0.5  # of the rows must have a velocity or effort for it to count as recorded
-_LATEST = 1e20  # in any unit: nanoseconds since 1970 are 2e18
-_SHORTEST = 1e-9  # s between two rows
-_FEWEST = 20  # rows from which the step tells the unit of the times
+# usual steps of an external wrench: nothing is interpolated across longer gaps
+_LONGEST = 5.0
+# of the rows must have a velocity or effort for it to count as recorded
+_MOST = 0.5
+# in any unit: nanoseconds since 1970 are 2e18
+_LATEST = 1e20
+# s between two rows
+_SHORTEST = 1e-9
+# rows from which the step tells the unit of the times
+_FEWEST = 20
 _BESIDE = (
-    0.15  # s that are left out before and after a jump: longer polynomials do not reach across
+    # s that are left out before and after a jump: longer polynomials do not reach across
+    0.15
 )
-_WRAPPED = 0.3  # rad by which a jump may differ from full turns
-_FAR_BACK = 0.1  # of the time so far, by which times go back where another recording begins
+# rad by which a jump may differ from full turns
+_WRAPPED = 0.3
+# of the time so far, by which times go back where another recording begins
+_FAR_BACK = 0.1
 
 
 _Row: TypeAlias = list[float]
@@ -63,8 +71,8 @@ class ExternalWrench:
         link: the link it acts on.
         t: (m,) increasing times, s, by the clock of the joint states.
         wrench: (m, 6) [moment; force], N m and N, about the origin and in the axes of ``frame``.
-        frame: a link, ``"world"``, or a :class:`~robot_dynamics_ros.Frame` placed on either (a force plate's corner, a
-            sensor's flange); the link itself if not given.
+        frame: a link, ``"world"``, or a :class:`~robot_dynamics_ros.Frame` placed on either (a
+            force plate's corner, a sensor's flange); the link itself if not given.
     """
 
     link: str
@@ -73,7 +81,8 @@ class ExternalWrench:
     frame: FrameLike = None
 
     def __post_init__(self) -> None:
-        t, wrench = np.asarray(self.t, dtype=np.float64), np.asarray(self.wrench, dtype=np.float64)
+        t = np.asarray(self.t, dtype=np.float64)
+        wrench = np.asarray(self.wrench, dtype=np.float64)
         if t.ndim != 1 or wrench.shape != (len(t), 6) or not len(t):
             raise ArgumentError(
                 "expected (m,) times and (m, 6) wrenches",
@@ -91,7 +100,9 @@ class ExternalWrench:
         object.__setattr__(self, "wrench", wrench)
 
     def there(self, t: Array) -> np.ndarray:
-        """(n,) bool: whether it was recorded at these times, or so near before and after that it can be interpolated."""
+        """(n,) bool: whether it was recorded at these times, or so near before and after that it
+        can be interpolated.
+        """
         if len(self.t) == 1:
             return np.asarray(t == self.t[0])
         longest = _LONGEST * float(np.median(np.diff(self.t)))
@@ -104,8 +115,8 @@ class ExternalWrench:
         )
 
     def on_link(self, model: RobotModel, t: Array, q: Array) -> Array:
-        """(n, 6) [moment; force] about the link's origin in the link's axes, as ``external`` of the dynamics takes it;
-        interpolated linearly.
+        """(n, 6) [moment; force] about the link's origin in the link's axes, as ``external`` of the
+        dynamics takes it; interpolated linearly.
 
         Args:
             t: (n,) s.  q: (n, nq).
@@ -122,7 +133,8 @@ class ExternalWrench:
         R = poses[:, base, :3, :3] if base >= 0 else np.broadcast_to(np.eye(3), (len(t), 3, 3))
         p = poses[:, base, :3, 3] if base >= 0 else np.zeros((len(t), 3))
         if own is not None:
-            p, R = p + (R @ own.position[..., None])[..., 0], R @ own.rotation
+            p = p + (R @ own.position[..., None])[..., 0]
+            R = R @ own.rotation
         moment, force = (np.einsum("nij,nj->ni", R, rows[:, k : k + 3]) for k in (0, 3))
         moment = moment + np.cross(p - poses[:, number, :3, 3], force)
         return np.concatenate(
@@ -174,7 +186,8 @@ class Recording:
         *,
         source: str = "arrays",
     ) -> Recording:
-        """A recording from arrays, its times and repeated rows repaired as those of a file; see :meth:`repaired`.
+        """A recording from arrays, its times and repeated rows repaired as those of a file; see
+        :meth:`repaired`.
 
         Args:
             t: (n,) times, s, that do not decrease.  q: (n, nq).  v, effort: (n, nv), or ``None``.
@@ -182,7 +195,8 @@ class Recording:
         Raises:
             ArgumentError: wrong shapes, numbers that are not finite, or times that decrease.
         """
-        t, q = np.asarray(t, dtype=np.float64), np.asarray(q, dtype=np.float64)
+        t = np.asarray(t, dtype=np.float64)
+        q = np.asarray(q, dtype=np.float64)
         velocities, efforts = (
             None if x is None else np.asarray(x, dtype=np.float64) for x in (v, effort)
         )
@@ -199,14 +213,17 @@ class Recording:
         ).repaired()
 
     def repaired(self) -> Recording:
-        """The same without spikes, without rows in which a position is frozen or that were written twice, with values between
-        those of a channel that is slower than the rows, in parts where positions jump, and with steady times where those tell
-        better when a row was sampled; ``notes`` say what was done.  Rows whose times still do not increase are bad."""
+        """The same without spikes, without rows in which a position is frozen or that were written
+        twice, with values between those of a channel that is slower than the rows, in parts where
+        positions jump, and with steady times where those tell better when a row was sampled;
+        ``notes`` say what was done.  Rows whose times still do not increase are bad.
+        """
         recorded, notes = self._in_one_turn()._with_smooth_channels()
         frozen = frozen_positions(recorded.t, recorded.q)
         keep = np.asarray(~frozen.any(axis=1))
         notes += [
-            f"the position of joint {name} is frozen for {share:.0%} of the rows while the joint moves: these are left out; "
+            f"the position of joint {name} is frozen for {share:.0%} of the rows while the joint "
+            "moves: these are left out; "
             "check its encoder, or the logger"
             for name, share in zip(self.joint_names, frozen.mean(axis=0), strict=True)
             if share > 0.0
@@ -215,7 +232,8 @@ class Recording:
         jump = jumps(recorded.t[rows], recorded.q[rows])
         for k in np.flatnonzero(jump.any(axis=1)):
             notes.append(
-                f"the positions of {self._names(jump[k])} jump at {recorded.t[rows[k]]:.3f} s: two recordings in one? Rows {_BESIDE:g} s "
+                f"the positions of {self._names(jump[k])} jump at {recorded.t[rows[k]]:.3f} s: "
+                f"two recordings in one? Rows {_BESIDE:g} s "
                 "before and after are left out"
             )
             keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _BESIDE
@@ -235,18 +253,26 @@ class Recording:
             return self
         q = self.q.copy()
         q[1:] -= 2.0 * np.pi * np.cumsum(turns, axis=0)
-        note = f"full turns by which the positions of {self._names(turns.any(axis=0))} jumped are removed"
+        note = (
+            f"full turns by which the positions of {self._names(turns.any(axis=0))} jumped are "
+            "removed"
+        )
         return dataclasses.replace(self, q=q, notes=(*self.notes, note))
 
     def _with_smooth_channels(self) -> tuple[Recording, list[str]]:
-        """Spikes, and values that are held, replaced by what is between the values before and after them."""
-        notes, changes = list(self.notes), {}
+        """Spikes, and values that are held, replaced by what is between the values before and after
+        them.
+        """
+        notes = list(self.notes)
+        changes = {}
         for word, field_name in (("positions", "q"), ("velocities", "v"), ("efforts", "effort")):
             x = getattr(self, field_name)
             if x is None:
                 continue
-            spike, slow = spikes(self.t, x, noisy=field_name != "q"), held(self.t, x)
-            rows, filled = np.arange(len(x)), x.copy()
+            spike = spikes(self.t, x, noisy=field_name != "q")
+            slow = held(self.t, x)
+            rows = np.arange(len(x))
+            filled = x.copy()
             for j, name in enumerate(self.joint_names):
                 bad = spike[:, j] | slow[:, j]
                 filled[bad, j] = np.interp(rows[bad], rows[~bad], x[~bad, j])
@@ -274,8 +300,10 @@ class Recording:
         if repaired.steady:
             lost = f", {repaired.lost} samples were not recorded" if repaired.lost else ""
             notes.append(
-                f"stamps jittered by {1e3 * repaired.jitter:.2g} ms (root mean square) and were replaced by steady times, "
-                f"{1e3 * repaired.step:.4g} ms apart{lost}: positions are {repaired.smoother:.3g} times smoother on these"
+                f"stamps jittered by {1e3 * repaired.jitter:.2g} ms (root mean square) and were "
+                "replaced by steady times, "
+                f"{1e3 * repaired.step:.4g} ms apart{lost}: positions are "
+                f"{repaired.smoother:.3g} times smoother on these"
             )
         t = self.t.copy()
         t[keep] = repaired.t
@@ -306,7 +334,8 @@ class RowCollector:
     Args:
         on_bad: ``"skip"`` bad rows and remember them, or ``"refuse"`` the recording at the first.
         time_unit: of the times, out of :data:`TIME_UNITS`; see :func:`in_seconds`.
-        times: ``"repair"`` times that jitter and rows written twice, see :meth:`Recording.repaired`, or ``"keep"`` them.
+        times: ``"repair"`` times that jitter and rows written twice, see
+            :meth:`Recording.repaired`, or ``"keep"`` them.
     """
 
     model: RobotModel
@@ -327,7 +356,10 @@ class RowCollector:
         for name in self.model.joint_names:
             kind = self.model.joint(name).type
             if kind.nq != 1:
-                problem = f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a joint"
+                problem = (
+                    f"joint {name!r} is {kind.name.lower()}, and joint states hold one number a "
+                    "joint"
+                )
                 remedy = "Lock the joint, or cut out the subtree."
                 raise ArgumentError(problem, where=f"robot {self.model.name!r}", remedy=remedy)
         self._columns: tuple[list[float], list[_Row], list[_Row], list[_Row], list[int]] = (
@@ -339,8 +371,9 @@ class RowCollector:
         )
 
     def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
-        """Take one row of positions, velocities and efforts, the last two empty where there are none; a bad one is remembered or
-        refused, see :meth:`reject`."""
+        """Take one row of positions, velocities and efforts, the last two empty where there are
+        none; a bad one is remembered or refused, see :meth:`reject`.
+        """
         if why := self._take(number, t, names, fields):
             self.reject(number, why)
 
@@ -395,8 +428,8 @@ class RowCollector:
     def finish(self) -> Recording:
         """The recording.
 
-        Velocities and efforts count as recorded if most rows have them; rows without are then bad.  Otherwise
-        velocities follow from positions throughout, and there are no efforts.
+        Velocities and efforts count as recorded if most rows have them; rows without are then bad.
+        Otherwise velocities follow from positions throughout, and there are no efforts.
         """
         times, *columns, numbers = self._columns
         if not times:
@@ -407,9 +440,11 @@ class RowCollector:
                 f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
             )
         shape = (len(times), len(self.model.joint_names))
-        t, rows = np.array(times), np.array(numbers)
+        t = np.array(times)
+        rows = np.array(numbers)
         q, v, effort = (np.array(x).reshape(shape) for x in columns)
-        good, recorded = np.ones(len(t), dtype=bool), set[str]()
+        good = np.ones(len(t), dtype=bool)
+        recorded = set[str]()
         for what, table in (("velocity", v), ("effort", effort)):
             finite = np.isfinite(table).all(axis=1)
             if finite.mean() > _MOST and shape[1]:
@@ -447,9 +482,9 @@ def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
 
     Args:
         t: (n,) times.
-        unit: out of :data:`TIME_UNITS`.  ``"auto"``: seconds, but whole numbers a step of 1 or more apart are ms, µs or
-            ns: joint states come ten to some thousand times a second, and whole seconds would be too slow for any use
-            of them.
+        unit: out of :data:`TIME_UNITS`.  ``"auto"``: seconds, but whole numbers a step of 1 or more
+            apart are ms, µs or ns: joint states come ten to some thousand times a second, and whole
+            seconds would be too slow for any use of them.
     """
     if unit == "auto":
         unit = "s"
@@ -489,22 +524,28 @@ def recorded_wrench(
 
 
 def robot_of_efforts(model: RobotModel, kind: MeasuredEffort) -> RobotModel:
-    """The robot that measured efforts move: a sensor at the link sees neither rotors nor friction."""
+    """The robot that measured efforts move: a sensor at the link sees neither rotors nor
+    friction.
+    """
     if kind.meaning != "link_torque":
         return model
     return robot_model_error(model, damping=0.0, friction=0.0, armature=0.0)
 
 
 def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEffort) -> Recording:
-    """The recording with efforts that move ``robot_of_efforts(model, kind)``; without efforts where none was measured.
+    """The recording with efforts that move ``robot_of_efforts(model, kind)``; without efforts where
+    none was measured.
 
-    Gravity that the robot took off before it published is added by the model: what is wrong there cannot be seen any more.
+    Gravity that the robot took off before it published is added by the model: what is wrong there
+    cannot be seen any more.
     """
     if kind.plain or recording.effort is None:
         return recording
     note = {
         "torque_without_gravity": "the model's gravity was added to the recorded efforts, which are without",
-        "link_torque": "recorded efforts are those at the links: rotors and friction are left out of the robot",
+        "link_torque": (
+            "recorded efforts are those at the links: rotors and friction are left out of the robot"
+        ),
     }.get(kind.meaning, "")
     if not kind.measured:
         note = f"recorded efforts are {kind.meaning!r} and not used"

@@ -1,6 +1,8 @@
-"""Derivatives of recorded signals by local polynomials: Savitzky-Golay, on whatever times there are.
+"""Derivatives of recorded signals by local polynomials: Savitzky-Golay, on whatever times there
+are.
 
-Source: Savitzky and Golay (1964).  On evenly spaced times the result is theirs; recorded times jitter, so the
+Source: Savitzky and Golay (1964).  On evenly spaced times the result is theirs; recorded times
+    jitter, so the
 polynomial is fitted to the times as they are.
 """
 
@@ -22,17 +24,25 @@ VELOCITIES = ("auto", "recorded", "positions")
 ORDER = 4
 """Usual order of the local polynomials."""
 _HIGHEST_ORDER = 10
-_EDGE = 4  # the last window / 4 rows at an edge see the acceleration with several times the noise of the others
-_BRIDGED = 0.25  # of the window: longer gaps part a recording
-_ROUGH = 0.03  # share by which recorded velocities may differ from those of the positions
-_LATE = 2e-3  # s by which they may be late
+# the last window / 4 rows at an edge see the acceleration with several times the noise of the
+# others
+_EDGE = 4
+# of the window: longer gaps part a recording
+_BRIDGED = 0.25
+# share by which recorded velocities may differ from those of the positions
+_ROUGH = 0.03
+# s by which they may be late
+_LATE = 2e-3
 GAP = 5.0
 """Steps longer than this many median ones are gaps."""
 _CHUNK = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
-_TRIED, _BLOCK = 120, 0.05  # blocks, and s of one, over which efforts are averaged
-_ALIKE = 0.15  # of the logarithm of a joint's squared error
+# blocks, and s of one, over which efforts are averaged
+_TRIED = 120
+_BLOCK = 0.05
+# of the logarithm of a joint's squared error
+_ALIKE = 0.15
 
 
 def require_increasing(t: Array) -> None:
@@ -58,8 +68,8 @@ def segments(t: Array, bridge: float = 0.0) -> list[slice]:
 def derivatives(
     t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0
 ) -> Array:
-    """(up_to + 1, n, m) values and derivatives of polynomials fitted to the ``window`` samples around each; NaN in stretches with
-    too few samples.
+    """(up_to + 1, n, m) values and derivatives of polynomials fitted to the ``window`` samples
+    around each; NaN in stretches with too few samples.
 
     At both ends, and at those of gaps of more than ``bridge`` s, the last full window serves.
 
@@ -110,16 +120,20 @@ def choose_window(
 ) -> float:
     """Length of the local polynomials, s, with which motion explains efforts best.
 
-    Short polynomials leave noise in accelerations, long ones leave out motion; both show in what efforts the motion
-    does not explain.  The candidates are tried on parts of the recording, each joint's effort being explained by the
-    gravity, inertia and velocity terms of the model, each with a factor, and friction.
+    Short polynomials leave noise in accelerations, long ones leave out motion; both show in what
+    efforts the motion does not explain.  The candidates are tried on parts of the recording, each
+    joint's effort being explained by the gravity, inertia and velocity terms of the model, each
+    with a factor, and friction.
 
     Args:
-        effort: (n, nv), or ``None``: where the spectrum of the positions (n, nv) falls to its floor of noise decides.
+        effort: (n, nv), or ``None``: where the spectrum of the positions (n, nv) falls to its floor
+            of noise decides.
     """
     part = max(segments(t), key=lambda p: p.stop - p.start)
-    t, q = t[part], q[part]
-    n, step = len(t), float(np.median(np.diff(t[: max(len(t), 2)]))) if len(t) > 1 else 1.0
+    t = t[part]
+    q = q[part]
+    n = len(t)
+    step = float(np.median(np.diff(t[: max(len(t), 2)]))) if len(t) > 1 else 1.0
     if effort is None or model.nv == 0:
         return _by_spectrum(t, q, order)
     effort = effort[part]
@@ -155,14 +169,16 @@ def choose_window(
             r = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
             total += float(np.log(r @ r / len(r) + 1e-12 * (b @ b) / len(b) + 1e-300))
         score.append(total)
-    # the shortest of those that are about as good: a long polynomial flattens what the others leave to see
+    # the shortest of those that are about as good: a long polynomial flattens what the others leave
+    # to see
     return next(w for w, x in zip(tried, score, strict=True) if x <= min(score) + _ALIKE * model.nv)
 
 
 def _by_spectrum(t: Array, x: Array, order: int) -> float:
     """Where the spectrum falls to its floor of noise lies the cut-off.
 
-    Source: Schafer, IEEE Signal Processing Magazine 28(4), 2011 (cut-off of Savitzky-Golay filters).
+    Source: Schafer, IEEE Signal Processing Magazine 28(4), 2011 (cut-off of Savitzky-Golay
+        filters).
     """
     from scipy.signal import welch
 
@@ -178,15 +194,18 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
     cutoffs = []
     for signal in x.T:
         regular = np.interp(grid, t, signal)
-        regular = np.diff(regular, 2)  # a spectrum without the slope that leaks everywhere
+        # a spectrum without the slope that leaks everywhere
+        regular = np.diff(regular, 2)
         frequency, power = welch(
             regular, 1.0 / step, nperseg=min(n - 2, max(64, 1 << round(np.log2(2.0 / step))))
         )
         gain = np.maximum(2.0 * np.sin(np.pi * np.maximum(frequency, 1e-9) * step), 1e-9) ** 4
-        power = power / gain  # of the signal itself
+        # of the signal itself
+        power = power / gain
         floor = float(np.median(power[frequency > 0.5 * frequency[-1]]))
         if not power[1:].max(initial=0.0) > 0.0:
-            continue  # it stands
+            # it stands
+            continue
         noise = np.flatnonzero(power[1:] <= 3.0 * floor)
         cutoffs.append(float(frequency[1 + int(noise[0])]) if noise.size else float(frequency[-1]))
     if not cutoffs:
@@ -199,20 +218,27 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
 class SmoothMotion:
     """Positions, velocities and accelerations by local polynomials."""
 
-    q: Array  # (n, nv), as v and a; NaN where a stretch is too short for a polynomial
+    # (n, nv), as v and a; NaN where a stretch is too short for a polynomial
+    q: Array
     v: Array
     a: Array
-    good: (
-        np.ndarray
-    )  # (n,) bool: rows that are far enough from the edges of a stretch for their acceleration
-    parts: tuple[slice, ...]  # stretches without gaps that are too long to be bridged
-    bridged: int  # gaps of more than five usual steps within the stretches
-    window: float  # s, of the polynomials
-    samples: int  # of one polynomial
-    velocity: str  # "recorded" or "positions": what velocities and accelerations are from
-    v_error: Array  # (nv,) standard errors, from what the polynomials leave, taken for white noise
+    # (n,) bool: rows that are far enough from the edges of a stretch for their acceleration
+    good: np.ndarray
+    # stretches without gaps that are too long to be bridged
+    parts: tuple[slice, ...]
+    # gaps of more than five usual steps within the stretches
+    bridged: int
+    # s, of the polynomials
+    window: float
+    # of one polynomial
+    samples: int
+    # "recorded" or "positions": what velocities and accelerations are from
+    velocity: str
+    # (nv,) standard errors, from what the polynomials leave, taken for white noise
+    v_error: Array
     a_error: Array
-    notes: tuple[str, ...]  # remarks for the reader, in sentences
+    # remarks for the reader, in sentences
+    notes: tuple[str, ...]
 
 
 def smooth_motion(
@@ -228,14 +254,16 @@ def smooth_motion(
 ) -> SmoothMotion:
     """Smooth and differentiate a recording.
 
-    Gaps shorter than a quarter of the window are bridged.  Rows nearer than that to an edge are not ``good``.
+    Gaps shorter than a quarter of the window are bridged.  Rows nearer than that to an edge are not
+    ``good``.
 
     Args:
         t: (n,) increasing times, s.  q: (n, nv) positions.  v, effort: (n, nv) if recorded.
-        window: s, length of the polynomials, of which at least ``order`` + 2 samples are taken; ``None``:
-            :func:`~robot_dynamics_ros.recordings.smoothing.choose_window` chooses it from the data.
-        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded if they are the derivative of the
-            positions and the acceleration has less noise by them.
+        window: s, length of the polynomials, of which at least ``order`` + 2 samples are taken;
+            ``None``: :func:`~robot_dynamics_ros.recordings.smoothing.choose_window` chooses it from
+            the data.
+        velocity: ``"recorded"``, from ``"positions"``, or ``"auto"``: recorded if they are the
+            derivative of the positions and the acceleration has less noise by them.
     """
     if velocity == "recorded" and v is None:
         raise ArgumentError(
@@ -264,8 +292,10 @@ def smooth_motion(
     bridge = _BRIDGED * samples * step
     parts = tuple(segments(t, bridge))
     x = derivatives(t, q, window=samples, order=order, up_to=2, bridge=bridge)
-    notes, by_velocity = list[str](), None
-    remaining, gains = q - x[0], _gains(step, samples, order)[1:]
+    notes = list[str]()
+    by_velocity = None
+    remaining = q - x[0]
+    gains = _gains(step, samples, order)[1:]
     if v is not None and velocity != "positions":
         polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
         late = _lateness(x, polynomials, step, samples) if velocity == "auto" else 0.0
@@ -281,10 +311,12 @@ def smooth_motion(
             by_velocity = None
             notes.append(f"recorded velocities are not used: {why}")
         else:
-            remaining, gains = noise[0], own
+            remaining = noise[0]
+            gains = own
             if late:
                 notes.append(
-                    f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much earlier"
+                    f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much "
+                    "earlier"
                 )
     out = x if by_velocity is None else np.stack([x[0], *by_velocity])
     good = np.zeros(n, dtype=bool)
@@ -300,15 +332,17 @@ def smooth_motion(
         else np.full(q.shape[1], np.nan)
     )
     q, v, a = out
-    bridged, errors = len(segments(t)) - len(parts), (gains[0] * noise, gains[1] * noise)
+    bridged = len(segments(t)) - len(parts)
+    errors = (gains[0] * noise, gains[1] * noise)
     return SmoothMotion(
         q, v, a, good, parts, bridged, samples * step, samples, source, *errors, tuple(notes)
     )
 
 
 def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
-    """Standard errors of value, first and second derivative of the polynomial ``late`` s after its middle, of white noise of
-    one."""
+    """Standard errors of value, first and second derivative of the polynomial ``late`` s after its
+    middle, of white noise of one.
+    """
     apart = (np.arange(samples) - samples // 2) * step - late
     scale = float(np.abs(apart).max())
     P = np.linalg.pinv((apart / scale)[:, None] ** np.arange(order + 1))
@@ -317,9 +351,11 @@ def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[fl
 
 
 def _against_positions(x: Array, v: Array) -> tuple[Array, Array]:
-    """(nv,) each: times as fast, and s by how much later, a joint moves by velocities (n, nv) than by positions and their
-    derivatives ``x`` (3, n, nv); NaN where it stands."""
-    fitted, out = np.isfinite(x).all(axis=(0, 2)), np.full((2, v.shape[1]), np.nan)
+    """(nv,) each: times as fast, and s by how much later, a joint moves by velocities (n, nv) than
+    by positions and their derivatives ``x`` (3, n, nv); NaN where it stands.
+    """
+    fitted = np.isfinite(x).all(axis=(0, 2))
+    out = np.full((2, v.shape[1]), np.nan)
     for j in range(v.shape[1]):
         A = x[1:, fitted, j].T
         if A[:, 0] @ A[:, 0] > 1e-12 * len(A):
@@ -328,8 +364,10 @@ def _against_positions(x: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
-    """s by which the velocities of most joints are late, as after a filter; 0 if that is too little to tell, or too much; of
-    polynomials (k, n, nv) of positions and of velocities, with their derivatives."""
+    """s by which the velocities of most joints are late, as after a filter; 0 if that is too little
+    to tell, or too much; of polynomials (k, n, nv) of positions and of velocities, with their
+    derivatives.
+    """
     late = 0.0
     for _ in range(3):
         more = _against_positions(x, _earlier(y, late)[0])[1]
@@ -338,7 +376,9 @@ def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
 
 
 def _earlier(y: Array, late: float) -> Array:
-    """(2, n, nv) values and first derivatives of polynomials (k, n, nv) ``late`` s after each row."""
+    """(2, n, nv) values and first derivatives of polynomials (k, n, nv) ``late`` s after each
+    row.
+    """
     factors = np.array([late**k / math.factorial(k) for k in range(len(y))])
     return np.stack([np.tensordot(factors[: len(y) - d], y[d:], 1) for d in (0, 1)])
 
@@ -346,8 +386,10 @@ def _earlier(y: Array, late: float) -> Array:
 def _worse(
     model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float
 ) -> str:
-    """Why recorded velocities are worse than the derivatives of positions; empty if they are not; ``x, y`` see :func:`_lateness`, and
-    what polynomials leave of both, (2, n, nv), and make of white noise of both in the acceleration."""
+    """Why recorded velocities are worse than the derivatives of positions; empty if they are not;
+    ``x, y`` see :func:`_lateness`, and what polynomials leave of both, (2, n, nv), and make of
+    white noise of both in the acceleration.
+    """
     inner = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=(0, 2))
     if not inner.any():
         return ""

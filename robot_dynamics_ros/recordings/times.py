@@ -1,10 +1,13 @@
-"""Times of a recording as loggers write them: stamps that jitter, rows written twice, rows that never arrived.
+"""Times of a recording as loggers write them: stamps that jitter, rows written twice, rows that
+never arrived.
 
-A robot is sampled by its own clock, at a steady rate.  A logger on another computer stamps rows when it gets to them:
-late by some of a sample, in bursts after a pause, or in steps of its clock; or it asks for the newest state at a rate of
-its own, and gets some twice and some never.  The steady times are found again from the numbers of the samples, which the
-least late stamps tell, or how far the joints have moved.  They are taken only if the positions are smoother on them than
-on the times as recorded: those of one half of the joints if the other half tells the times, and the other way round.
+A robot is sampled by its own clock, at a steady rate.  A logger on another computer stamps rows
+when it gets to them: late by some of a sample, in bursts after a pause, or in steps of its clock;
+or it asks for the newest state at a rate of its own, and gets some twice and some never.  The
+steady times are found again from the numbers of the samples, which the least late stamps tell, or
+how far the joints have moved.  They are taken only if the positions are smoother on them than
+on the times as recorded: those of one half of the joints if the other half tells the times, and the
+    other way round.
 """
 
 from __future__ import annotations
@@ -17,41 +20,64 @@ from robot_dynamics_ros.model.description import Array
 
 #: what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
-_FEWEST = 50  # rows from which a rate can be told
-_PAUSE = 0.25  # s: what is recorded after a longer pause may have another phase
-_AHEAD = 50  # rows among which one is stamped without delay
-_LOST = 0.6  # of a step: stamps late by more for that long mean that rows were lost
-_FOLLOW = 0.02  # of a row's lateness: the clocks run at rates of their own
-_WHOLE = 0.2  # how far from a whole number of steps a motion may be
-_KNOT = 2.0  # s, over which the two clocks run at constant rates
-_JITTER = 0.01  # of a step: less is no jitter
+# rows from which a rate can be told
+_FEWEST = 50
+# s: what is recorded after a longer pause may have another phase
+_PAUSE = 0.25
+# rows among which one is stamped without delay
+_AHEAD = 50
+# of a step: stamps late by more for that long mean that rows were lost
+_LOST = 0.6
+# of a row's lateness: the clocks run at rates of their own
+_FOLLOW = 0.02
+# how far from a whole number of steps a motion may be
+_WHOLE = 0.2
+# s, over which the two clocks run at constant rates
+_KNOT = 2.0
+# of a step: less is no jitter
+_JITTER = 0.01
 _SMOOTHER = (
-    0.95  # residual of the positions on steady times, as a share of the one on recorded times
+    # residual of the positions on steady times, as a share of the one on recorded times
+    0.95
 )
-_FIT, _ORDER = 15, 4  # samples and order of the polynomials that smoothness is judged by
-_JUDGED = 2000  # rows
-_CLEAR = 5.0  # noises of a position in a step, from which it tells how many steps there were
-_FINEST = 1e-8  # rad or m: no position is read more finely
-_MOVES_ON = 0.15  # of the way at the speed before and after that a joint is further after rows that are equal
+# samples and order of the polynomials that smoothness is judged by
+_FIT = 15
+_ORDER = 4
+# rows
+_JUDGED = 2000
+# noises of a position in a step, from which it tells how many steps there were
+_CLEAR = 5.0
+# rad or m: no position is read more finely
+_FINEST = 1e-8
+# of the way at the speed before and after that a joint is further after rows that are equal
+_MOVES_ON = 0.15
 
 
 @dataclass(frozen=True, eq=False)
 class RepairedTimes:
     """Times after repair."""
 
-    t: Array  # (n,) s
-    steady: bool  # whether they are steady times; otherwise as given
+    # (n,) s
+    t: Array
+    # whether they are steady times; otherwise as given
+    steady: bool
     jitter: (
-        float  # s, root mean square difference of given and steady times; 0 where they are as given
+        # s, root mean square difference of given and steady times; 0 where they are as given
+        float
     )
-    step: float  # s between two samples
-    lost: int  # rows that are missing between those that are there
-    smoother: float = 1.0  # times as rough are positions on the times as given
+    # s between two samples
+    step: float
+    # rows that are missing between those that are there
+    lost: int
+    # times as rough are positions on the times as given
+    smoother: float = 1.0
 
 
 def repair_times(t: Array, q: Array) -> RepairedTimes:
-    """Times at which a robot was sampled, from the stamps that a logger gave: steady ones where positions (n, m) are smoother on them, or
-    where stamps (n,), which do not decrease, repeat; otherwise the times as given."""
+    """Times at which a robot was sampled, from the stamps that a logger gave: steady ones where
+    positions (n, m) are smoother on them, or where stamps (n,), which do not decrease, repeat;
+    otherwise the times as given.
+    """
     t = np.asarray(t, dtype=np.float64)
     as_given = RepairedTimes(t, False, 0.0, float(np.median(np.diff(t))) if len(t) > 1 else 0.0, 0)
     step = _step(t)
@@ -61,7 +87,9 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
     parts = [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(t)], strict=True)]
     repeated = bool((np.diff(t) <= 0.0).any())
     rough = _roughness(t, q)
-    best, least, like = as_given, np.inf if repeated else _SMOOTHER * rough, t
+    best = as_given
+    least = np.inf if repeated else _SMOOTHER * rough
+    like = t
     for by_motion in (False, True):
         if by_motion and not _motion_tells(parts, t, like, q, step):
             continue
@@ -73,15 +101,19 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
         if jitter > _JITTER * step and now < least:
             spacing = float(np.median(np.diff(steady)))
             best = RepairedTimes(steady, True, jitter, spacing, lost, rough / now)
-            least, like = _SMOOTHER * now, steady
+            least = _SMOOTHER * now
+            like = steady
     return best
 
 
 def _steady(
     parts: list[slice], t: Array, like: Array, q: Array | None, step: float
 ) -> tuple[Array, int]:
-    """Steady times (n,), and the number of rows that are missing: by how far joints ``q`` (n, m) moved, or by stamps."""
-    steady, lost = np.empty(len(t)), 0
+    """Steady times (n,), and the number of rows that are missing: by how far joints ``q`` (n, m)
+    moved, or by stamps.
+    """
+    steady = np.empty(len(t))
+    lost = 0
     for part in parts:
         n = part.stop - part.start
         if n < _FEWEST:
@@ -98,7 +130,9 @@ def _steady(
 
 
 def _motion_tells(parts: list[slice], t: Array, like: Array, q: Array, step: float) -> bool:
-    """Cross-validation: whether times by how far one half of the joints moved make the other half smoother, both ways."""
+    """Cross-validation: whether times by how far one half of the joints moved make the other half
+    smoother, both ways.
+    """
     moved = np.argsort(-np.ptp(q, axis=0), kind="stable")
     for some, others in ((moved[::2], moved[1::2]), (moved[1::2], moved[::2])):
         if not len(some) or not np.ptp(q[:, others], axis=0).any():
@@ -118,44 +152,49 @@ def _step(t: Array) -> float:
     steps = np.diff(t)
     one = float(np.median(steps))
     over = min(_AHEAD, len(t) - 1)
-    many = float(np.median(t[over:] - t[:-over])) / over  # stamps may repeat, or have few digits
+    # stamps may repeat, or have few digits
+    many = float(np.median(t[over:] - t[:-over])) / over
     return one if one > 0.0 and 0.8 < many / one < 1.2 and (steps == 0.0).mean() < 0.01 else many
 
 
 def _lost(t: Array, step: float) -> np.ndarray:
     """(n,) rows lost before each.
 
-    A stamp is late, never early: of some tens of rows the one least late tells how many rows are missing.
+    A stamp is late, never early: of some tens of rows the one least late tells how many rows are
+        missing.
     """
     from scipy.ndimage import minimum_filter1d
 
     late = t - step * np.arange(len(t))
     ahead = min(_AHEAD, len(t))
-    least = minimum_filter1d(
-        late, ahead, origin=-((ahead - 1) // 2), mode="nearest"
-    )  # of this row and those after it
+    # of this row and those after it
+    least = minimum_filter1d(late, ahead, origin=-((ahead - 1) // 2), mode="nearest")
     if ahead % 2 == 0:
         least = np.minimum(least, late)
-    out, lost, base = np.zeros(len(t), dtype=np.int64), 0, float(least[0])
+    out = np.zeros(len(t), dtype=np.int64)
+    lost = 0
+    base = float(least[0])
     for k, x in enumerate(least.tolist()):
         if x - base > _LOST * step:
             more = max(1, round((x - base) / step))
-            lost, base = lost + more, base + more * step
+            lost = lost + more
+            base = base + more * step
         base += _FOLLOW * (x - base)
         out[k] = lost
     return out
 
 
 def _numbers_by_motion(t: Array, q: Array, step: float) -> np.ndarray:
-    """(n,) number of each row's sample: by how far the joints moved where that is clear, else by its stamp."""
+    """(n,) number of each row's sample: by how far the joints moved where that is clear, else by
+    its stamp.
+    """
     passed = _passed(t, q, step)
     whole = np.round(passed)
     clear = (np.abs(passed - whole) < _WHOLE) & (whole >= 1)
-    out, last, base = (
-        np.zeros(len(t), dtype=np.int64),
-        0,
-        float(t[0]),
-    )  # base: the stamp of sample 0 by rows so far
+    # base: the stamp of sample 0 by rows so far
+    out = np.zeros(len(t), dtype=np.int64)
+    last = 0
+    base = float(t[0])
     for k, (time, steps, sure) in enumerate(
         zip(t[1:].tolist(), whole.tolist(), clear.tolist(), strict=True), start=1
     ):
@@ -167,7 +206,9 @@ def _numbers_by_motion(t: Array, q: Array, step: float) -> np.ndarray:
 
 
 def _passed(t: Array, q: Array, step: float) -> Array:
-    """(n − 1,) steps between neighbouring rows by how far the joints moved; NaN where they are too slow to tell."""
+    """(n − 1,) steps between neighbouring rows by how far the joints moved; NaN where they are too
+    slow to tell.
+    """
     n = len(t)
     w = min(2 * _FIT + 1, n)
     first = np.clip(np.arange(n - 1) + 1 - w // 2, 0, n - w)
@@ -178,13 +219,11 @@ def _passed(t: Array, q: Array, step: float) -> Array:
         x = (t[rows] - 0.5 * (t[k] + t[k + 1])[:, None]) / (w * step)
         A = np.stack([np.ones_like(x), x, x * x, x * x * x], axis=-1)
         At = A.transpose(0, 2, 1)
-        speed[k] = (
-            np.linalg.solve(At @ A + 1e-12 * np.eye(4), At @ q[rows])[:, 1] / w
-        )  # a step, at the middle
+        # a step, at the middle
+        speed[k] = np.linalg.solve(At @ A + 1e-12 * np.eye(4), At @ q[rows])[:, 1] / w
     moved = np.diff(q, axis=0)
-    slow = np.abs(speed[1:]) <= np.median(
-        np.abs(speed), axis=0
-    )  # where acceleration and times matter least
+    # where acceleration and times matter least
+    slow = np.abs(speed[1:]) <= np.median(np.abs(speed), axis=0)
     second = np.abs(np.diff(moved, axis=0))
     noise = np.array(
         [1.5 * np.median(x[s]) if s.any() else 0.0 for x, s in zip(second.T, slow.T, strict=True)]
@@ -196,24 +235,27 @@ def _passed(t: Array, q: Array, step: float) -> Array:
 
 
 def _line(number: np.ndarray, t: Array, step: float) -> Array:
-    """Times as a function of the numbers of the samples, straight between knots, by the rows that are not late."""
+    """Times as a function of the numbers of the samples, straight between knots, by the rows that
+    are not late.
+    """
     from scipy.interpolate import make_lsq_spline
 
     x = number.astype(np.float64)
-    pieces = max(
-        1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _AHEAD)
-    )  # with rows enough for each
+    # with rows enough for each
+    pieces = max(1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _AHEAD))
     inner = np.linspace(x[0], x[-1], pieces + 1)[1:-1]
     knots = np.concatenate([[x[0]] * 2, inner, [x[-1]] * 2])
     weight = np.ones(len(t))
     out = t
     for _ in range(5):
         out = make_lsq_spline(x, t, knots, k=1, w=weight)(x)
-        if not np.isfinite(out).all():  # a knot without rows
+        # a knot without rows
+        if not np.isfinite(out).all():
             return np.asarray(t)
         residual = t - out
         scale = max(1.5 * float(np.median(np.abs(residual))), 1e-3 * step)
-        weight = np.sqrt(1.0 / np.maximum(1.0, np.abs(residual) / scale))  # Huber
+        # Huber
+        weight = np.sqrt(1.0 / np.maximum(1.0, np.abs(residual) / scale))
     return np.asarray(out)
 
 
@@ -234,8 +276,9 @@ def _roughness(t: Array, q: Array) -> float:
 def frozen_rows(t: Array, q: Array) -> np.ndarray:
     """(n,) bool: rows that repeat the positions of the one before them although the robot moves on.
 
-    A logger that asks faster than the robot answers writes states several times.  A robot that stands repeats its
-    positions as well; those that count as repeated are made up for by the first row after them.
+    A logger that asks faster than the robot answers writes states several times.  A robot that
+    stands repeats its positions as well; those that count as repeated are made up for by the first
+    row after them.
     """
     n = len(t)
     out = np.zeros(n, dtype=bool)
@@ -244,13 +287,13 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     same = (np.diff(q, axis=0) == 0.0).all(axis=1)
     if not same.any():
         return out
-    first = np.flatnonzero(
-        np.concatenate([[True], ~same, [True]])
-    )  # of each run of equal rows, and the end
+    # of each run of equal rows, and the end
+    first = np.flatnonzero(np.concatenate([[True], ~same, [True]]))
     step = _step(t)
     passed = np.nan_to_num(_passed(t, q, step)) if step > 0.0 else np.ones(n - 1)
     for k in np.flatnonzero(np.diff(first) > 1):
-        a, b = int(first[k]), int(first[k + 1])
+        a = int(first[k])
+        b = int(first[k + 1])
         if b < n and passed[a:b].sum() > _MOVES_ON * (b - a):
             out[a + 1 : b] = True
     return out

@@ -1,4 +1,6 @@
-"""Efforts and wrenches written to CSV and to a bag, and drawn: over time, and paths through space coloured by speed."""
+"""Efforts and wrenches written to CSV and to a bag, and drawn: over time, and paths through space
+coloured by speed.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,19 @@ if TYPE_CHECKING:
 
 
 COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
-_SWAP = [3, 4, 5, 0, 1, 2]  # [moment; force] to the messages' [force; torque]
+# [moment; force] to the messages' [force; torque]
+_SWAP = [3, 4, 5, 0, 1, 2]
 _AXES = "xyz"
-_FORCE, _MOMENT = slice(3, 6), slice(0, 3)
+_FORCE = slice(3, 6)
+_MOMENT = slice(0, 3)
 
 
 def write_csv(
     path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None
 ) -> None:
-    """One line a row: its number in the source, time, then each joint's position, velocity, acceleration and effort,
-    the motors' currents, then each wrench's force and torque, the parts of one, the external wrenches, and standard errors
-    if there are any.
+    """One line a row: its number in the source, time, then each joint's position, velocity,
+    acceleration and effort, the motors' currents, then each wrench's force and torque, the parts of
+    one, the external wrenches, and standard errors if there are any.
 
     Raises:
         ArgumentError: the file cannot be written.
@@ -72,17 +76,21 @@ def write_csv(
 
 
 def write_run_csv(path: str | Path, run: SimulationResult) -> None:
-    """A simulated run of a robot with any joints: one line a row, its number, time, and each joint's coordinates.
+    """A simulated run of a robot with any joints: one line a row, its number, time, and each
+    joint's coordinates.
 
-    Joints of one degree of freedom have ``<joint>.position``, ``.velocity``, ``.acceleration``, ``.effort`` as in
-    :func:`write_csv`.  A floating joint has ``.position.x`` to ``z`` and ``.orientation.x`` to ``w`` (a unit quaternion) in the
-    parent frame; ``.velocity.angular.x`` to ``.velocity.linear.z``, their rates in the same way, and
-    ``.effort.torque.x`` to ``.effort.force.z`` in the child frame; a planar one ``.position.x``, ``.y``, ``.theta``, the rest alike.
+    Joints of one degree of freedom have ``<joint>.position``, ``.velocity``, ``.acceleration``,
+    ``.effort`` as in :func:`write_csv`.  A floating joint has ``.position.x`` to ``z`` and
+    ``.orientation.x`` to ``w`` (a unit quaternion) in the parent frame; ``.velocity.angular.x`` to
+    ``.velocity.linear.z``, their rates in the same way, and ``.effort.torque.x`` to
+    ``.effort.force.z`` in the child frame; a planar one ``.position.x``, ``.y``, ``.theta``, the
+    rest alike.
 
     Raises:
         ArgumentError: the file cannot be written.
     """
-    head, tables = ["row", "t"], (run.q, run.v, run.a, run.tau)
+    head = ["row", "t"]
+    tables = (run.q, run.v, run.a, run.tau)
     for field in ("position", "velocity", "acceleration", "effort"):
         for joint in run.model.joint_names:
             head += [
@@ -93,7 +101,9 @@ def write_run_csv(path: str | Path, run: SimulationResult) -> None:
 
 
 def coordinate_names(kind: JointType, field: str) -> list[str]:
-    """Names of a joint's coordinates in the order of the model; ``field``: position, velocity, acceleration or effort."""
+    """Names of a joint's coordinates in the order of the model; ``field``: position, velocity,
+    acceleration or effort.
+    """
     if kind is JointType.PLANAR:
         return [f"{field}.{axis}" for axis in ("x", "y", "theta")]
     if kind is not JointType.FLOATING:
@@ -132,8 +142,9 @@ def write_bag(
     path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None
 ) -> None:
     """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
-    ``/motor_currents/<joint>`` of joints with motors (std_msgs/Float64, A), ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>``
-    and ``/external_wrenches/<link>`` (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
+    ``/motor_currents/<joint>`` of joints with motors (std_msgs/Float64, A),
+    ``/joint_wrenches/<joint>`` and, if there are parts, ``/wrench_parts/<joint>/<part>`` and
+    ``/external_wrenches/<link>`` (geometry_msgs/WrenchStamped, ``frame_id`` the frame of the axes).
 
     Raises:
         ArgumentError: the directory is there already, or cannot be written.
@@ -163,15 +174,12 @@ def _write_messages(
     history: WrenchHistory,
     progress: Callable[[float], None] | None,
 ) -> None:
-    Time, Header = types.types["builtin_interfaces/msg/Time"], types.types["std_msgs/msg/Header"]
-    Wrench, Vector = (
-        types.types["geometry_msgs/msg/Wrench"],
-        types.types["geometry_msgs/msg/Vector3"],
-    )
-    State, Stamped = (
-        types.types["sensor_msgs/msg/JointState"],
-        types.types["geometry_msgs/msg/WrenchStamped"],
-    )
+    Time = types.types["builtin_interfaces/msg/Time"]
+    Header = types.types["std_msgs/msg/Header"]
+    Wrench = types.types["geometry_msgs/msg/Wrench"]
+    Vector = types.types["geometry_msgs/msg/Vector3"]
+    State = types.types["sensor_msgs/msg/JointState"]
+    Stamped = types.types["geometry_msgs/msg/WrenchStamped"]
     Float = types.types["std_msgs/msg/Float64"]
 
     def added(topic: str, kind: Any) -> Callable[[int, Any], None]:
@@ -181,7 +189,8 @@ def _write_messages(
             connection, stamp, types.serialize_cdr(message, kind.__msgtype__)
         )
 
-    state, names = added("/joint_efforts", State), list(history.model.joint_names)
+    state = added("/joint_efforts", State)
+    names = list(history.model.joint_names)
     motors = [
         (added(f"/motor_currents/{name}", Float), x.tolist())
         for name, x in history.currents.items()
@@ -194,7 +203,8 @@ def _write_messages(
         for write, current in motors:
             write(stamp, Float(current[k]))
         for write, frame, table in series:
-            m, f = table[k, :3].tolist(), table[k, 3:].tolist()
+            m = table[k, :3].tolist()
+            f = table[k, 3:].tolist()
             write(stamp, Stamped(Header(time, frame), Wrench(Vector(*f), Vector(*m))))
         if progress is not None and not k & 255:
             progress(k / len(stamps))
@@ -235,7 +245,8 @@ def _draw_rows(
     **options: str,
 ) -> None:
     """Titles of force and moment, and both (n, 3) over time, a row each."""
-    plt, t = pyplot(), history.t[thinned(len(history.t))] - history.t[0]
+    plt = pyplot()
+    t = history.t[thinned(len(history.t))] - history.t[0]
     size = (11.0, 1.2 + height * len(rows))
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
@@ -260,8 +271,9 @@ def _draw_rows(
 def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     """Each part of the balance of one joint's wrench over time, a row a part.
 
-    Forces share one scale, and so do moments, so that parts can be compared; what is rounding beside the largest is
-    drawn as zero, and parts that are zero throughout are named in the title instead of drawn.
+    Forces share one scale, and so do moments, so that parts can be compared; what is rounding
+    beside the largest is drawn as zero, and parts that are zero throughout are named in the title
+    instead of drawn.
 
     Raises:
         BackendError: matplotlib is not installed.
@@ -282,7 +294,10 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
         name: halves for name, halves in tables.items() if any(x.any() for x in halves)
     } or tables
     zero = [name for name in tables if name not in drawn]
-    title = f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all others"
+    title = (
+        f"Wrench of {history.balanced} seen from {history.observer}: dynamic is the sum of all "
+        "others"
+    )
     title += f"\n(zero throughout: {', '.join(zero)})" if zero else ""
     rows = [
         (f"{name}: force [N]", "moment [N m]", force, moment)
@@ -292,7 +307,8 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
 
 
 def draw_paths(history: WrenchHistory, path: str | Path) -> None:
-    """Paths of the centres of mass (the robot's and each link's), the joints and the tips in the two planes where they are widest, coloured by speed.
+    """Paths of the centres of mass (the robot's and each link's), the joints and the tips in the
+    two planes where they are widest, coloured by speed.
 
     Raises:
         BackendError: matplotlib is not installed.

@@ -1,1 +1,4 @@
-"""ROS 2: the nodes, and the translation of their messages and parameters.  No other folder of the package imports ROS."""
+"""ROS 2: the nodes, and the translation of their messages and parameters.
+
+No other folder of the package imports ROS.
+"""

@@ -13,22 +13,32 @@ from robot_dynamics_ros.model.packages import package_directory
 from robot_dynamics_ros.model.urdf_source import with_arguments
 from robot_dynamics_ros.resources import share_directory
 
-FOR_EVER = 3600.0  # s; the longest time-out that the simulator has
-ASSUMED_ARMATURE = 0.08  # kg m², of a joint of 100 N m; others by the root of their effort limit
-SMALL_JOINT = 10.0  # N m, where no limit is published
+# s; the longest time-out that the simulator has
+FOR_EVER = 3600.0
+# kg m², of a joint of 100 N m; others by the root of their effort limit
+ASSUMED_ARMATURE = 0.08
+# N m, where no limit is published
+SMALL_JOINT = 10.0
 
 
 def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> str:
-    """Path and xacro arguments of the vendor's description, or of that with a ``<ros2_control>`` element for hardware."""
+    """Path and xacro arguments of the vendor's description, or of that with a ``<ros2_control>``
+    element for hardware.
+    """
     description = profile.description
-    package, file, repository = description.package, description.file, description.repository
+    package = description.package
+    file = description.file
+    repository = description.repository
     if with_hardware and description.hardware:
         package, _, file = description.hardware.partition("/")
         repository = profile.driver.repository
     try:
         folder = package_directory(package)
     except UrdfError as error:
-        remedy = f"Source the workspace that holds it, or name {file} in a checkout of {repository} as the description."
+        remedy = (
+            f"Source the workspace that holds it, or name {file} in a checkout of {repository} "
+            "as the description."
+        )
         raise UrdfError(
             error.problem, where=f"arm {profile.name!r}", got=package, remedy=remedy
         ) from None
@@ -36,9 +46,12 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
 
 
 def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool) -> dict[str, Path]:
-    """Node name → file with its parameters, written to a folder; an ArgumentError if the arm takes no efforts."""
+    """Node name → file with its parameters, written to a folder; an ArgumentError if the arm takes
+    no efforts.
+    """
     if not profile.commands_efforts:
-        where, driver = f"arm {profile.name!r}", profile.driver
+        where = f"arm {profile.name!r}"
+        driver = profile.driver
         raise ArgumentError(
             "it takes no efforts", where=where, got=driver.interface, remedy=driver.nearest
         )
@@ -61,12 +74,15 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
 
 def write_parameters(path: Path, values: Mapping[str, object]) -> None:
     """Write a parameter file for any node."""
-    text = json.dumps({"/**": {"ros__parameters": values}}, indent=1)  # JSON is YAML
+    # JSON is YAML
+    text = json.dumps({"/**": {"ros__parameters": values}}, indent=1)
     path.write_text(text, encoding="utf-8")
 
 
 def parameter_files(node: str, robot: Path | None, arm_files: Mapping[str, Path]) -> list[Path]:
-    """Parameter files, later ones win: the node's, the robot's where the package has some, the arm's."""
+    """Parameter files, later ones win: the node's, the robot's where the package has some, the
+    arm's.
+    """
     share = share_directory()
     files = [share / "config" / f"{node}.yaml"]
     if robot is not None and robot.parent == share / "urdf":
@@ -97,7 +113,8 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
         "driver": {"compensates": profile.efforts.robot_compensates},
         "command_timeout": FOR_EVER if driver.silence_timeout is None else driver.silence_timeout,
         "holding_brakes": driver.brakes
-        or driver.on_silence != "zero",  # until the first command it is held
+        # until the first command it is held
+        or driver.on_silence != "zero",
         "limits": _per_joint(profile, "effort_rate"),
         "initial_positions": profile.known("start"),
     }
@@ -106,11 +123,18 @@ def simulator_parameters(profile: ArmProfile) -> dict[str, object]:
 def controller_manager_parameters(
     profile: ArmProfile | None, joint_names: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Parameters of controller_manager and of ``effort_controller``: of an arm, or of joints without one at 500 Hz."""
-    rate, kind, interface = 500, "forward_command_controller/ForwardCommandController", "effort"
+    """Parameters of controller_manager and of ``effort_controller``: of an arm, or of joints
+    without one at 500 Hz.
+    """
+    rate = 500
+    kind = "forward_command_controller/ForwardCommandController"
+    interface = "effort"
     if profile is not None:
-        driver, joint_names = profile.driver, profile.joint_names
-        rate, kind, interface = round(driver.rate), driver.controller, driver.command_interface
+        driver = profile.driver
+        joint_names = profile.joint_names
+        rate = round(driver.rate)
+        kind = driver.controller
+        interface = driver.command_interface
     joints: dict[str, object] = {"joints": list(joint_names)}
     if "forward_command_controller" in kind:
         joints["interface_name"] = interface
@@ -134,7 +158,9 @@ def _robot(profile: ArmProfile) -> dict[str, object]:
 
 
 def _simulated_armature(joint: JointFacts) -> float:
-    """kg m² or kg; where none is published, of the size that such gears have: the controller does not know it then."""
+    """kg m² or kg; where none is published, of the size that such gears have: the controller does
+    not know it then.
+    """
     if joint.armature is not None:
         return joint.armature
     return ASSUMED_ARMATURE * math.sqrt(min(joint.effort or SMALL_JOINT, 100.0) / 100.0)

@@ -1,4 +1,5 @@
-"""Commissioning over the middleware: an arm that reads joint states and sends efforts, and a node with a service for each step.
+"""Commissioning over the middleware: an arm that reads joint states and sends efforts, and a node
+with a service for each step.
 
 The node reads and sends; the steps are plain functions.
 """
@@ -54,26 +55,37 @@ COMMISSIONING_PARAMETERS = (
 
 _T = TypeVar("_T")
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-_LATE = 1_000_000_000  # ns; an older state was not overtaken: the clock was set
-_MOST = 2000  # states that wait for a step: some seconds; older ones are dropped
+# ns; an older state was not overtaken: the clock was set
+_LATE = 1_000_000_000
+# states that wait for a step: some seconds; older ones are dropped
+_MOST = 2000
 _WATCH = 0.02
-_STOPPING = 5.0  # s that a step may take to stop at the end
+# s that a step may take to stop at the end
+_STOPPING = 5.0
 
 
 class LiveArm:
-    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.  ``state_timeout`` is in s."""
+    """An :class:`~robot_dynamics_ros.commissioning.arm.Arm`; somebody else spins the node.
+
+    ``state_timeout`` is in s.
+    """
 
     def __init__(
         self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1
     ) -> None:
         self._timeout = state_timeout
-        self._node, self._nv, self._commanding = node, model.nv, False
+        self._node = node
+        self._nv = model.nv
+        self._commanding = False
         self._states: queue.SimpleQueue[ArmState] = queue.SimpleQueue()
         self._reader = JointStateReader(model.joint_names)
-        self._format, self._names = command_format, model.joint_names
+        self._format = command_format
+        self._names = model.joint_names
         self._commands: commands.CommandPublisher | None = None
-        self._stamp, self._newest = 0, 0
-        self.refused = ""  # why the last message was refused
+        self._stamp = 0
+        self._newest = 0
+        # why the last message was refused
+        self.refused = ""
         self._subscription = node.create_subscription(
             JointState, "joint_states", self._on_state, _EVERY, raw=True
         )
@@ -86,15 +98,18 @@ class LiveArm:
             if error.cause == "unrelated":
                 return
             self.refused = str(error)
-            if error.cause == "not_finite":  # a step has to see it
+            # a step has to see it
+            if error.cause == "not_finite":
                 nothing = np.full(self._nv, np.nan)
                 self._keep(ArmState(reader.stamp * 1e-9, nothing, nothing, None, time.monotonic()))
             return
         self.refused = ""
-        stamp = reader.stamp or time.time_ns()  # of a driver that stamps nothing
+        # of a driver that stamps nothing
+        stamp = reader.stamp or time.time_ns()
         if -_LATE < stamp - self._newest <= 0:
             self.refused = "its stamp is not newer than that of the one before"
-            return  # the same again, or one that was overtaken
+            # the same again, or one that was overtaken
+            return
         self._newest = stamp
         effort = reader.effort.copy() if reader.effort_known else None
         self._keep(
@@ -109,12 +124,15 @@ class LiveArm:
 
     def _keep(self, state: ArmState) -> None:
         self._states.put(state)
-        with suppress(queue.Empty):  # a step has just taken them
+        # a step has just taken them
+        with suppress(queue.Empty):
             while self._states.qsize() > _MOST:
                 self._states.get_nowait()
 
     def read(self) -> ArmState | None:
-        """The next state, or the newest while commands are sent; ``None`` if there is none in time."""
+        """The next state, or the newest while commands are sent; ``None`` if there is none in
+        time.
+        """
         try:
             state = self._states.get(timeout=self._timeout)
             while self._commanding and not self._states.empty():
@@ -134,9 +152,8 @@ class LiveArm:
                 if alone
                 else commands.competing_publishers(self._node, topic, own=True)
             )
-            if (
-                others
-            ):  # not even a publisher: a controller or gate that sees one may let go of the arm
+            # not even a publisher: a controller or gate that sees one may let go of the arm
+            if others:
                 remedy = "Stop them: only one node may command the arm."
                 raise ArgumentError(
                     f"{', '.join(others)} publish on {topic}, too", where="commands", remedy=remedy
@@ -167,7 +184,9 @@ class LiveArm:
 
 
 class SessionStatus:
-    """Publishes the step that runs, what it asks for, and the findings to ``/diagnostics``, once a second."""
+    """Publishes the step that runs, what it asks for, and the findings to ``/diagnostics``, once a
+    second.
+    """
 
     def __init__(self, node: Node) -> None:
         self.session: Commissioning | None = None
@@ -185,14 +204,19 @@ class SessionStatus:
 def spinning_arm(
     model: RobotModel, command_format: str
 ) -> Iterator[tuple[LiveArm, Callable[[], bool], SessionStatus]]:
-    """A node of its own that is spun in a thread; its service ``~/stop`` makes the second value true."""
+    """A node of its own that is spun in a thread; its service ``~/stop`` makes the second value
+    true.
+    """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node, stopped = Node("commissioning"), threading.Event()
-    arm, status = LiveArm(node, model, command_format), SessionStatus(node)
+    node = Node("commissioning")
+    stopped = threading.Event()
+    arm = LiveArm(node, model, command_format)
+    status = SessionStatus(node)
 
     def on_stop(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         stopped.set()
-        response.success, response.message = True, "stopping"
+        response.success = True
+        response.message = "stopping"
         return response
 
     node.create_service(Trigger, "~/stop", on_stop)
@@ -211,7 +235,9 @@ def spinning_arm(
 
 
 class Aside(Generic[_T]):
-    """Work in a thread of its own, one piece at a time, that a coroutine of the node awaits; its timer also wakes the executor."""
+    """Work in a thread of its own, one piece at a time, that a coroutine of the node awaits; its
+    timer also wakes the executor.
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -247,13 +273,16 @@ class Aside(Generic[_T]):
 
 
 class CommissioningNode(Node):
-    """See ``docs/how_to/commissioning.md``: a service (std_srvs/Trigger) for each step, and ``~/stop``."""
+    """See ``docs/how_to/commissioning.md``: a service (std_srvs/Trigger) for each step, and
+    ``~/stop``.
+    """
 
     def __init__(self, **options: object) -> None:
         super().__init__("commissioning", **options)
         self.parameters = ParameterSet(self, COMMISSIONING_PARAMETERS)
         self.session: Commissioning | None = None
-        self._stop, self._step = threading.Event(), ""
+        self._stop = threading.Event()
+        self._step = ""
         self._aside = Aside[StepReport](self)
         self._status = SessionStatus(self)
         self._source = robot.FirstDescription(
@@ -281,7 +310,8 @@ class CommissioningNode(Node):
         settings = ArmSettings(
             delay=values["robot_delay"], **{name: values[name] for name in names}
         )
-        rate, log = values["declared_rate"] or math.nan, self.get_logger().info
+        rate = values["declared_rate"] or math.nan
+        log = self.get_logger().info
         self.session = self._status.session = Commissioning(
             model, self._arm, settings, measured, rate, self._stop.is_set, log, self._arm.publishers
         )
@@ -301,17 +331,14 @@ class CommissioningNode(Node):
         self.get_logger().info(f"{step}: {ANNOUNCED[step]}")
         try:
             report = await self._aside.do(partial(self.session.run, step))
-            response.success, response.message = (
-                report.healthy,
-                f"{report}{self._write(self.session)}",
-            )
+            response.success = report.healthy
+            response.message = f"{report}{self._write(self.session)}"
         except RobotDynamicsError as error:
-            response.success, response.message = False, str(error)
+            response.success = False
+            response.message = str(error)
         except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
-            text, remedy = (
-                f"{type(error).__name__}: {error}",
-                "The arm has been stopped; please report it.",
-            )
+            text = f"{type(error).__name__}: {error}"
+            remedy = "The arm has been stopped; please report it."
             response.success = False
             response.message = str(RobotDynamicsError(text, where=f"step {step}", remedy=remedy))
         self.get_logger().info(f"{step}: {response.message}")
@@ -324,19 +351,22 @@ class CommissioningNode(Node):
         try:
             session.write(Path(folder))
         except OSError as error:
-            return f"; nothing is written to {folder} ({error.strerror}): set the parameter output to a folder of yours"
+            return (
+                f"; nothing is written to {folder} ({error.strerror}): set the parameter output "
+                "to a folder of yours"
+            )
         return ""
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._stop.set()
-        response.success, response.message = (
-            True,
-            f"stopping {self._step}" if self._step else "no step runs",
-        )
+        response.success = True
+        response.message = f"stopping {self._step}" if self._step else "no step runs"
         return response
 
     def finish(self) -> None:
-        """The process ends: stop a step that runs, and wait until the safe command has been delivered."""
+        """The process ends: stop a step that runs, and wait until the safe command has been
+        delivered.
+        """
         self._stop.set()
         deadline = time.monotonic() + _STOPPING
         while self._aside.busy and time.monotonic() < deadline:

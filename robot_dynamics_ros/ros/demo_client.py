@@ -73,9 +73,8 @@ class DemoClient:
                 partial(self._on_wrench, i),
                 STATE,
             )
-        self.gaps: tuple[
-            str, ...
-        ] = ()  # what the description does not explain, as the controller last said
+        # what the description does not explain, as the controller last said
+        self.gaps: tuple[str, ...] = ()
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
         self._trajectories = node.create_publisher(
             JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT
@@ -143,7 +142,8 @@ class DemoClient:
 
     def _on_wrench(self, i: int, message: WrenchStamped) -> None:
         if self._recording:
-            f, m = message.wrench.force, message.wrench.torque
+            f = message.wrench.force
+            m = message.wrench.torque
             self._wrenches[i].append(
                 (to_nanoseconds(message.header.stamp) * 1e-9, m.x, m.y, m.z, f.x, f.y, f.z)
             )

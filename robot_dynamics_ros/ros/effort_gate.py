@@ -1,4 +1,6 @@
-"""The effort gate as a node: between any controller and a driver that would hold the last effort for ever."""
+"""The effort gate as a node: between any controller and a driver that would hold the last effort
+for ever.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
     """The bounds of each joint; by default those of the description."""
     for name in joints:
         i = model.v_slice(name).start
-        effort, velocity = float(model.effort_limit[i]), 2.0 * float(model.velocity_limit[i])
+        effort = float(model.effort_limit[i])
+        velocity = 2.0 * float(model.velocity_limit[i])
         described = {f"limits.{name}.effort": effort, f"limits.{name}.velocity": velocity}
         for param in of_joints([name], *_JOINT_PARAMETERS):
             default = described.get(param.name, 0.0)
@@ -58,7 +61,9 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
 def gate_settings(
     values: ParameterValues, model: RobotModel, joints: Sequence[str]
 ) -> GateSettings:
-    """The bounds for the joints; one without an effort limit in the description and as a parameter is an ArgumentError."""
+    """The bounds for the joints; one without an effort limit in the description and as a parameter
+    is an ArgumentError.
+    """
 
     def column(name: str, nothing: float) -> np.ndarray:
         return np.array([values[f"limits.{joint}.{name}"] or nothing for joint in joints])
@@ -66,10 +71,8 @@ def gate_settings(
     for joint in joints:
         described = math.isfinite(float(model.effort_limit[model.v_slice(joint).start]))
         if not described and not values[f"limits.{joint}.effort"]:
-            where, remedy = (
-                f"joint {joint!r} of robot {model.name!r}",
-                f"Set the parameter limits.{joint}.effort.",
-            )
+            where = f"joint {joint!r} of robot {model.name!r}"
+            remedy = f"Set the parameter limits.{joint}.effort."
             raise ArgumentError("has no effort limit", where=where, remedy=remedy)
     return GateSettings(
         column("effort", 0.0),
@@ -83,13 +86,15 @@ def gate_settings(
 
 
 _WATCH_PERIOD = 0.01
-_GRAPH_EVERY = 10  # watches between two looks at who publishes commands
+# watches between two looks at who publishes commands
+_GRAPH_EVERY = 10
 
 
 class EffortGateNode(Node):
     """See ``docs/how_to/effort_gate.md`` for topics, services and parameters."""
 
-    gate: EffortGate  # from the first description on
+    # from the first description on
+    gate: EffortGate
 
     def __init__(self, **options: object) -> None:
         super().__init__("effort_gate", **options)
@@ -115,7 +120,8 @@ class EffortGateNode(Node):
         joints = robot.commanded_joints(values, model)
         values.declare(limit_parameters(model, joints))
         for name in values.unknown(model):
-            if name.startswith("limits."):  # a bound that is not applied is none
+            # a bound that is not applied is none
+            if name.startswith("limits."):
                 raise UnknownNameError(
                     "parameter", name, [n for n in values if n.startswith("limits.")], where="gate"
                 )
@@ -168,7 +174,8 @@ class EffortGateNode(Node):
         stamp, self._stamp = self._stamp, self._states.stamp
         if stamp and stamp == self._stamp:
             self.rejections.counts["time_still"] += 1
-            return  # the same again: nobody may brake for ever by what was measured once
+            # the same again: nobody may brake for ever by what was measured once
+            return
         before = gate.state
         gate.measured(time.monotonic_ns(), self._states.velocity, self._states.position)
         if gate.state is not before:
@@ -176,13 +183,15 @@ class EffortGateNode(Node):
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self.gate.reset()
-        response.success, response.message = True, self.gate.reason or "open"
+        response.success = True
+        response.message = self.gate.reason or "open"
         return response
 
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self.gate.stop(time.monotonic_ns(), "stop_service", "the service ~/stop was called")
         self._closed()
-        response.success, response.message = True, "stopped until ~/reset"
+        response.success = True
+        response.message = "stopped until ~/reset"
         return response
 
     def _send(self) -> None:
@@ -233,22 +242,26 @@ class EffortGateNode(Node):
             gate.state
         ]
         text = "; ".join([gate.reason or "open", *complaints])
-        level, counts = (
-            max(level, 1) if complaints else level,
-            {**self.rejections.counts, **gate.counts},
-        )
+        level = max(level, 1) if complaints else level
+        counts = {**self.rejections.counts, **gate.counts}
         self._diagnostics.publish(level, text, {"state": gate.state.value}, counts)
 
     def _holes(self) -> list[str]:
-        """Sentences about speeds that are not seen, and commands that do not arrive, because of their type, or bypass the gate."""
-        gate, complaints = self.gate, []
+        """Sentences about speeds that are not seen, and commands that do not arrive, because of
+        their type, or bypass the gate.
+        """
+        gate = self.gate
+        complaints = []
         bounded = np.isfinite(gate.settings.velocity_limit).any() or gate.settings.braking.any()
         if (
             gate.state is GateState.OPEN
             and bounded
             and not gate.speed_is_known(time.monotonic_ns())
         ):
-            text = "no joint states with all of its joints arrive: no speed is watched, and nothing brakes"
+            text = (
+                "no joint states with all of its joints arrive: no speed is watched, and nothing "
+                "brakes"
+            )
             self.rejections.report("speed_unknown", text)
             complaints.append(text)
         if unheard := self._reader.unheard():
@@ -257,7 +270,10 @@ class EffortGateNode(Node):
         out = self._commands.publisher.topic_name
         others = commands.competing_publishers(self, out, own=True)
         if others and self.parameters["second_publisher"] != "ignore":
-            text = f"{', '.join(others)} publish on {out} past the gate: remap them to {self._reader.subscription.topic_name}"
+            text = (
+                f"{', '.join(others)} publish on {out} past the gate: remap them to "
+                f"{self._reader.subscription.topic_name}"
+            )
             self.rejections.report("bypassed", text)
             complaints.append(text)
         return complaints

@@ -1,7 +1,7 @@
 """Entry points of the executables.
 
-Signals are taken care of before anything heavy is imported, so that a node that is stopped while it starts ends as
-cleanly as one that runs.
+Signals are taken care of before anything heavy is imported, so that a node that is stopped while it
+starts ends as cleanly as one that runs.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def viewer(args: list[str] | None = None) -> int:
     from robot_dynamics_ros.ros.transport.realtime import yield_to_others
     from robot_dynamics_ros.ros.viewer import ViewerNode
 
-    with contextlib.suppress(ImportError):  # the node says what is missing
+    # the node says what is missing
+    with contextlib.suppress(ImportError):
         import viser  # noqa: F401
 
-    # before the middleware starts its threads, and not before a second's work that would take minutes on a busy machine
+    # before the middleware starts its threads, and not before a second's work that would take
+    # minutes on a busy machine
     yield_to_others()
     return run(ViewerNode, stop, args)
 

@@ -1,4 +1,6 @@
-"""A node beside a running controller that identifies the payload at the flange, by a gentle motion or at rest."""
+"""A node beside a running controller that identifies the payload at the flange, by a gentle motion
+or at rest.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,19 @@ PAYLOAD_IDENTIFICATION_PARAMETERS = (
     *parameter_table("payload_identification", "payload_identification"),
 )
 
-_SETTLE, _LATE, _SILENCE = 0.5, 10.0, 1.0  # s
+# s
+_SETTLE = 0.5
+_LATE = 10.0
+_SILENCE = 1.0
 _RATE = 50.0
-_MISSED = 0.15  # rad or m between the motion and where the arm was
+# rad or m between the motion and where the arm was
+_MISSED = 0.15
 
 
 class PayloadIdentificationNode(Node):
-    """See ``docs/reference/ros_interface.md``: the service ``~/identify_payload`` (std_srvs/Trigger)."""
+    """See ``docs/reference/ros_interface.md``: the service ``~/identify_payload``
+    (std_srvs/Trigger).
+    """
 
     def __init__(self, **options: object) -> None:
         super().__init__("payload_identification", **options)
@@ -86,16 +94,19 @@ class PayloadIdentificationNode(Node):
                 text = "an identification runs already"
                 raise ArgumentError(text, where="identify_payload", remedy="Wait for its end.")
             estimate = await self._aside.do(self._identify)
-            response.success, response.message = True, str(estimate)
+            response.success = True
+            response.message = str(estimate)
             if self.parameters["apply"]:
                 response.message += await self._apply(estimate)
         except RobotDynamicsError as error:
-            response.success, response.message = False, str(error)
+            response.success = False
+            response.message = str(error)
         self.get_logger().info(response.message)
         return response
 
     def _identify(self) -> payload.PayloadEstimate:
-        model, values = self.model, self.parameters
+        model = self.model
+        values = self.parameters
         newest = self._record(0.0) if model is not None else []
         if model is None or not newest:
             text = (
@@ -112,16 +123,16 @@ class PayloadIdentificationNode(Node):
         start = newest[0][1]
         if values["method"] == "rest":
             rows = self._record(values["rest_duration"], least=20)
-            q, effort = (
-                np.mean([row[1] for row in rows], axis=0),
-                np.mean([row[2] for row in rows], axis=0),
-            )
+            q = np.mean([row[1] for row in rows], axis=0)
+            effort = np.mean([row[2] for row in rows], axis=0)
             effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
             return payload.estimate_payload_at_rest(
                 moved, values["link"], q, effort, friction=Friction.of(moved)
             )
         limits: dict[str, Any] = {name: values[name] or None for name in ("lower", "upper")}
-        span, duration, scale = values["span"], values["duration"], values["velocity_scale"]
+        span = values["span"]
+        duration = values["duration"]
+        scale = values["velocity_scale"]
         motion = payload.payload_motion(
             model, values["link"], start, span=span, duration=duration, scale=scale, **limits
         )
@@ -138,7 +149,8 @@ class PayloadIdentificationNode(Node):
         )
         rows = self._record(values["duration"] + _SETTLE, least=20)
         t = np.array([row[0] - rows[0][0] for row in rows])
-        q, effort = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+        q = np.array([row[1] for row in rows])
+        effort = np.array([row[2] for row in rows])
         self._check_followed(motion, q)
         effort = motor_effort(kind, effort, applied=effort, gravity=gravity_forces(model, q))
         return payload.estimate_payload(moved, values["link"], t, q, effort)
@@ -148,13 +160,18 @@ class PayloadIdentificationNode(Node):
         missed = np.abs(np.ptp(q, axis=0) - span) - 0.2 * span
         if missed.max() > _MISSED:
             name = motion.joint_names[int(np.argmax(missed))]
-            remedy = "See why the controller refused or aborted the trajectory: its tolerances and its diagnostics."
+            remedy = (
+                "See why the controller refused or aborted the trajectory: its tolerances and "
+                "its diagnostics."
+            )
             raise ArgumentError(
                 f"joint {name!r} did not follow the motion", where="identify_payload", remedy=remedy
             )
 
     def _record(self, seconds: float, least: int = 0) -> list[tuple[float, Array, Array]]:
-        """Time in s, positions and efforts of the states from now on, for some seconds of their stamps."""
+        """Time in s, positions and efforts of the states from now on, for some seconds of their
+        stamps.
+        """
         rows: list[tuple[float, Array, Array]] = []
         complete = False
         self._arm.begin()
@@ -169,11 +186,11 @@ class PayloadIdentificationNode(Node):
         return rows
 
     async def _apply(self, estimate: payload.PayloadEstimate) -> str:
-        if not self._setter.wait_for_service(
-            timeout_sec=_LATE
-        ):  # nodes that start together know each other late
+        # nodes that start together know each other late
+        if not self._setter.wait_for_service(timeout_sec=_LATE):
             return f"; not applied: no service {self._setter.srv_name}"
-        p, I = estimate.payload, estimate.payload.inertia  # noqa: E741
+        p = estimate.payload
+        I = estimate.payload.inertia  # noqa: E741
         values: dict[str, Any] = {
             "payload.link": p.link,
             "payload.mass": float(p.mass),

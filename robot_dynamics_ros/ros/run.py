@@ -22,11 +22,11 @@ from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.executors import FocusedExecutor, PacedExecutor
 from robot_dynamics_ros.ros.transport.reports import guard_services
 
-LAST_WORDS, DELIVERY = (
-    0.5,
-    0.1,
-)  # how long results of goals may take to be ready at the end, and then to go out, s
-SWITCH = 1e-4  # how long another thread may keep the cycle's from going on, s
+# how long results of goals may take to be ready at the end, and then to go out, s
+LAST_WORDS = 0.5
+DELIVERY = 0.1
+# how long another thread may keep the cycle's from going on, s
+SWITCH = 1e-4
 
 
 def _executor(name: str, node: Node) -> Executor:
@@ -42,14 +42,16 @@ def _executor(name: str, node: Node) -> Executor:
 def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | None = None) -> int:
     """Make the node and spin it until it is asked to stop; returns the exit code.
 
-    The node must have ``parameters``, with ``executor`` if it has a choice, and ``finish()``, which is called while the middleware still works, so
-    that a last message can go out; it must also wake the executor now and then with a timer, since a signal is seen
-    only between two callbacks.  With ``rejections`` exceptions are reported there; with ``unfinished`` the executor
-    spins on for a moment after ``finish()`` while it is true.
+    The node must have ``parameters``, with ``executor`` if it has a choice, and ``finish()``, which
+    is called while the middleware still works, so that a last message can go out; it must also wake
+    the executor now and then with a timer, since a signal is seen only between two callbacks.  With
+    ``rejections`` exceptions are reported there; with ``unfinished`` the executor spins on for a
+    moment after ``finish()`` while it is true.
     """
     arguments = sys.argv if args is None else args
     try:
-        # rclpy's own handlers shut the middleware down at once, and the last command could not be sent any more
+        # rclpy's own handlers shut the middleware down at once, and the last command could not be
+        # sent any more
         rclpy.init(
             args=list(args) if args is not None else None,
             signal_handler_options=SignalHandlerOptions.NO,
@@ -57,9 +59,12 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
     except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
         print(f"error: {unreadable(arguments) or error}", file=sys.stderr)
         return 1
-    # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in place of 5 ms
+    # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in
+    # place of 5 ms
     sys.setswitchinterval(SWITCH)
-    node, finished, shown = None, False, warnings.showwarning
+    node = None
+    finished = False
+    shown = warnings.showwarning
     warnings.showwarning = lambda text, *_, **__: get_logger("robot_dynamics").warning(str(text))
     try:
         if stop:
@@ -76,9 +81,8 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         node.finish()
         if getattr(node, "unfinished", False):
             _spin_while(lambda: node.unfinished, LAST_WORDS, executor, report)
-            _spin_while(
-                lambda: True, DELIVERY, executor, report
-            )  # rclpy answers in callbacks that follow
+            # rclpy answers in callbacks that follow
+            _spin_while(lambda: True, DELIVERY, executor, report)
         executor.remove_node(node)
         return 0
     except ExternalShutdownException:
@@ -101,7 +105,10 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
 def _spin_once(
     executor: Executor, report: Callable[[str, str], None], timeout: float | None = None
 ) -> None:
-    """One callback.  An exception in it, caused by a message or a request, is reported, and the node goes on."""
+    """One callback.
+
+    An exception in it, caused by a message or a request, is reported, and the node goes on.
+    """
     try:
         executor.spin_once(timeout_sec=timeout)
     except ExternalShutdownException:
@@ -110,7 +117,8 @@ def _spin_once(
         where = traceback.extract_tb(error.__traceback__)[-1]
         report(
             "unexpected_error",
-            f"unexpected {type(error).__name__} in {where.filename}, line {where.lineno}: {error}; the node continues",
+            f"unexpected {type(error).__name__} in {where.filename}, line {where.lineno}: "
+            f"{error}; the node continues",
         )
 
 
@@ -130,7 +138,9 @@ def _print(_cause: str, text: str) -> None:
 
 
 def unreadable(args: Sequence[str]) -> str:
-    """A sentence about the first parameter file among the arguments that cannot be read; empty if all can be."""
+    """A sentence about the first parameter file among the arguments that cannot be read; empty if
+    all can be.
+    """
     for name in _files(args):
         try:
             with open(name, encoding="utf-8") as file:
@@ -147,7 +157,9 @@ def unreadable(args: Sequence[str]) -> str:
 
 
 def for_other_nodes(args: Sequence[str], node: str) -> Iterator[str]:
-    """A sentence about each parameter file that has nothing for ``node``, named with its namespace, but for others."""
+    """A sentence about each parameter file that has nothing for ``node``, named with its namespace,
+    but for others.
+    """
     for name in _files(args):
         with open(name, encoding="utf-8") as file:
             addresses = list(_addresses(yaml.load(file, yaml.BaseLoader)))

@@ -1,4 +1,6 @@
-"""Every signal that would end or halt the process, as a flag that a node looks at between two callbacks."""
+"""Every signal that would end or halt the process, as a flag that a node looks at between two
+callbacks.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,17 @@ _NO_END = {
 }
 #: What halts a process in the background for using its terminal; ignored, it goes on.
 _TERMINAL = {signal.SIGTTIN, signal.SIGTTOU}
-#: What asks for the end even if the parent process has ignored it, as shells do for processes in the background.
+# : What asks for the end even if the parent process has ignored it, as shells do for processes in
+# the background.
 _ALWAYS = {signal.SIGINT, signal.SIGTERM}
 
 
 class StopRequest:
     """Becomes true with any signal that can be caught and would end or halt the process.
 
-    A closed terminal (SIGHUP), Ctrl-Z (SIGTSTP) or a watchdog (SIGABRT) leaves no effort standing.  Signals that were
-    ignored at the start stay ignored (``nohup``), and SIGINT and SIGTERM never are.
+    A closed terminal (SIGHUP), Ctrl-Z (SIGTSTP) or a watchdog (SIGABRT) leaves no effort standing.
+    Signals that were ignored at the start stay ignored (``nohup``), and SIGINT and SIGTERM never
+    are.
     """
 
     def __init__(self) -> None:
@@ -46,15 +50,16 @@ class StopRequest:
                 self._numbers.append(number)
         for number in _TERMINAL:
             signal.signal(number, signal.SIG_IGN)
-        signal.pthread_sigmask(
-            signal.SIG_UNBLOCK, signals
-        )  # the parent process may have blocked them
+        # the parent process may have blocked them
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopped = True
 
     def close(self) -> None:
-        """The process is about to end: from now on signals are ignored, or a late one would kill it half-way."""
+        """The process is about to end: from now on signals are ignored, or a late one would kill it
+        half-way.
+        """
         self._stopped = True
         for number in self._numbers:
             signal.signal(number, signal.SIG_IGN)

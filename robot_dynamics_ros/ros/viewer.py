@@ -1,4 +1,6 @@
-"""The viewer as a node: topics of robots in, pages out, and requests of people to controller and simulator."""
+"""The viewer as a node: topics of robots in, pages out, and requests of people to controller and
+simulator.
+"""
 
 from __future__ import annotations
 
@@ -74,18 +76,22 @@ from robot_dynamics_ros.view.source import (
 )
 from robot_dynamics_ros.view.viewer import Viewer
 
-_LEAST = 0.02  # s between velocities whose difference is taken
+# s between velocities whose difference is taken
+_LEAST = 0.02
 _KEPT = ("external", "contacts", "estimated", "published", "reference")
-_FRESH = 0.5  # s after which a wrench or a reference that came by topic is no longer shown
-_REPORTED = 5.0  # s after which a report that should come every second is no longer shown
-_MOST_GAIN = 4.0  # a gain's slider ends at this many times the value it had
+# s after which a wrench or a reference that came by topic is no longer shown
+_FRESH = 0.5
+# s after which a report that should come every second is no longer shown
+_REPORTED = 5.0
+# a gain's slider ends at this many times the value it had
+_MOST_GAIN = 4.0
 
 
 class LiveState:
     """The newest position, velocity and effort of every joint.
 
-    Unlike a control law a viewer can do with less: joints that a message does not name stay where they are, velocities
-    that are missing are differences of positions, efforts may be unknown.
+    Unlike a control law a viewer can do with less: joints that a message does not name stay where
+    they are, velocities that are missing are differences of positions, efforts may be unknown.
 
     Attributes:
         t: s, stamp of the newest message, or its arrival where it has none.
@@ -107,14 +113,14 @@ class LiveState:
         self._before: tuple[float, Array, Array] | None = None
 
     def take(self, message: JointState, arrival: float) -> None:
-        """Take a ``sensor_msgs/JointState``; after an ArgumentError about it the last state stays."""
+        """Take a ``sensor_msgs/JointState``; after an ArgumentError about it the last state
+        stays.
+        """
         names = list(message.name)
         known = [(row, *self._index[name]) for row, name in enumerate(names) if name in self._index]
         if not known:
-            text, remedy = (
-                "the message has none of the robot's joints",
-                "Check the topic and the namespace.",
-            )
+            text = "the message has none of the robot's joints"
+            remedy = "Check the topic and the namespace."
             raise ArgumentError(text, where="joint_states", got=names[:20], remedy=remedy)
         for field in ("position", "velocity", "effort"):
             size = len(getattr(message, field))
@@ -124,13 +130,17 @@ class LiveState:
                     text, where="joint_states", remedy="Give as many values as names, or none."
                 )
         t = to_nanoseconds(message.header.stamp) * 1e-9 or arrival
-        q, v = self.q.copy(), self.v.copy()
+        q = self.q.copy()
+        v = self.v.copy()
         efforts = np.full(self.model.nv, math.nan)
         rows, i, j = np.array(known).T
         q[i] = np.array(message.position)[rows]
         for row, position in zip(rows, q[i], strict=True):
             if not abs(position) <= FARTHEST:
-                remedy = f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are not known."
+                remedy = (
+                    f"Positions have to be numbers up to {FARTHEST:g}; leave out joints that are "
+                    "not known."
+                )
                 text = f"the position of joint {names[row]!r} is {position}"
                 raise ArgumentError(text, where="joint_states", remedy=remedy)
         passed = t - self.t
@@ -146,23 +156,27 @@ class LiveState:
             self._before = (t, q, v)
         elif self.t - self._before[0] >= _LEAST:
             self._before = (self.t, self.q, self.v)
-        self.t, self.q, self.v = t, q, v
+        self.t = t
+        self.q = q
+        self.v = v
         self.efforts = efforts if (np.abs(efforts) <= STRONGEST).all() else None
 
     def message(self, header: Header) -> JointState:
-        """The newest state with the joints in the model's order; no efforts unless all are known."""
+        """The newest state with the joints in the model's order; no efforts unless all are
+        known.
+        """
         i, j = np.array([*self._index.values()], dtype=int).reshape(-1, 2).T
-        q, v, efforts = (
-            self.q[i].tolist(),
-            self.v[j].tolist(),
-            [] if self.efforts is None else self.efforts[j].tolist(),
-        )
+        q = self.q[i].tolist()
+        v = self.v[j].tolist()
+        efforts = [] if self.efforts is None else self.efforts[j].tolist()
         return JointState(
             header=header, name=tuple(self._index), position=q, velocity=v, effort=efforts
         )
 
     def acceleration(self) -> Array:
-        """(nv,) difference of velocities over the last pictures: right with contacts and stops that no model knows of."""
+        """(nv,) difference of velocities over the last pictures: right with contacts and stops that
+        no model knows of.
+        """
         if self._before is None or not 1e-4 < self.t - self._before[0] < 0.5:
             return np.zeros(self.model.nv)
         return (self.v - self._before[2]) / (self.t - self._before[0])
@@ -173,7 +187,8 @@ class LiveRobot(Source):
 
     Args:
         namespace: of its topics, ``""`` for the node's own.
-        values: parameters of the viewer, of which ``controller``, ``simulator`` and ``wrenches`` are used.
+        values: parameters of the viewer, of which ``controller``, ``simulator`` and ``wrenches``
+            are used.
     """
 
     def __init__(
@@ -188,22 +203,24 @@ class LiveRobot(Source):
         self.name = namespace or model.name
         self.pulled: dict[str, Array] = {}
         self.answer = ""
-        self._node, self._rejections, self._wrenches = node, rejections, values["wrenches"]
+        self._node = node
+        self._rejections = rejections
+        self._wrenches = values["wrenches"]
         self._state = LiveState(model)
         self._lock = threading.Lock()
         self._shown: Shown | None = None
-        self._unseen: Shown | None = None  # newer than that, its wrenches not computed yet
+        # newer than that, its wrenches not computed yet
+        self._unseen: Shown | None = None
         self._heard = 0.0
         self._count = 0
         self._status = (0.0, "waiting for joint states")
         # what came by topic and when: wrenches by link or joint, the reference by itself
         self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
-        self._reports: dict[str, tuple[float, str]] = {}  # of the controller and of commissioning
-        controller, simulator, space = (
-            values["controller"],
-            values["simulator"],
-            namespace.strip("/"),
-        )
+        # of the controller and of commissioning
+        self._reports: dict[str, tuple[float, str]] = {}
+        controller = values["controller"]
+        simulator = values["simulator"]
+        space = namespace.strip("/")
         self.topic_of = topic_of = (lambda name: f"/{space}/{name}") if space else str
         # for plots that know a joint by its place in the message only
         self._ordered = node.create_publisher(
@@ -224,7 +241,8 @@ class LiveRobot(Source):
             ),
             *(wrench("external", f"{name}/external_wrench") for name in (controller, simulator)),
         ]
-        # these are published only while somebody listens, and that takes the controller's or the simulator's time
+        # these are published only while somebody listens, and that takes the controller's or the
+        # simulator's time
         self._layers_on = dict.fromkeys(WANTED, False)
         self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
@@ -279,7 +297,8 @@ class LiveRobot(Source):
             for name, position in zip(message.name, message.position, strict=False):
                 q[self.model.q_slice(name)] = position
         except RobotDynamicsError:
-            return  # another robot's
+            # another robot's
+            return
         if np.isfinite(q).all():
             self._kept["reference"]["q"] = (time.monotonic(), q)
 
@@ -301,7 +320,8 @@ class LiveRobot(Source):
         external |= self.pulled
         for link, wrench in contacts.items():
             external[link] = external.get(link, 0.0) + wrench
-        s, reference = self._state, self._fresh("reference", now).get("q")
+        s = self._state
+        reference = self._fresh("reference", now).get("q")
         with self._lock:
             self._unseen = Shown(
                 s.t, s.q, s.v, s.acceleration(), s.efforts, None, external, estimated, reference
@@ -319,13 +339,13 @@ class LiveRobot(Source):
         return link_arrows(m, s.q, names, [m.joint(name).child for name in names], rows)
 
     def state(self) -> Shown | None:
-        """See :class:`~robot_dynamics_ros.view.source.Source`; joint wrenches are computed for whoever asks first."""
+        """See :class:`~robot_dynamics_ros.view.source.Source`; joint wrenches are computed for
+        whoever asks first.
+        """
         with self._lock:
             if self._unseen is not None:
-                self._shown, self._unseen = (
-                    replace(self._unseen, wrenches=self._arrows(self._unseen)),
-                    None,
-                )
+                self._shown = replace(self._unseen, wrenches=self._arrows(self._unseen))
+                self._unseen = None
             return self._shown
 
     def status(self) -> str:
@@ -364,17 +384,18 @@ class LiveRobot(Source):
 
 
 class LiveControls(Controls):
-    """Requests of a page to the controller and the simulator of a :class:`LiveRobot`, which receives answers and pulls.
+    """Requests of a page to the controller and the simulator of a :class:`LiveRobot`, which
+    receives answers and pulls.
 
     Methods are called by the page's threads, :meth:`tick` and what follows by the node's.
     """
 
     def __init__(self, node: Node, robot: LiveRobot, values: ParameterValues) -> None:
-        self._node, self._robot, self._model = node, robot, robot.model
-        controller, simulator = (
-            robot.topic_of(values["controller"]),
-            robot.topic_of(values["simulator"]),
-        )
+        self._node = node
+        self._robot = robot
+        self._model = robot.model
+        controller = robot.topic_of(values["controller"])
+        simulator = robot.topic_of(values["simulator"])
         self._lock = threading.Lock()
         self._pull: tuple[str, Array] | None = None
         self._adjustables: tuple[Adjustable, ...] = ()
@@ -482,7 +503,8 @@ class LiveControls(Controls):
 
     def tick(self) -> None:
         """Keep pulling, and find out what can be adjusted."""
-        with self._lock:  # nothing may follow the zero of a link that is let go
+        # nothing may follow the zero of a link that is let go
+        with self._lock:
             if self._pull is not None:
                 self._push(*self._pull)
         now = time.monotonic()
@@ -503,7 +525,8 @@ class LiveControls(Controls):
 
     def _push(self, link: str, wrench: Array) -> None:
         message = WrenchStamped()
-        message.header.frame_id, message.header.stamp = link, self._node.get_clock().now().to_msg()
+        message.header.frame_id = link
+        message.header.stamp = self._node.get_clock().now().to_msg()
         for vector, numbers in (
             (message.wrench.torque, wrench[:3]),
             (message.wrench.force, wrench[3:]),
@@ -512,9 +535,8 @@ class LiveControls(Controls):
         self._pushes.publish(message)
 
     def _on_law(self, answer: GetParameters.Response) -> None:
-        law, robust = (list(answer.values) + [ParameterValue()] * 2)[
-            :2
-        ]  # a foreign controller has none
+        # a foreign controller has none
+        law, robust = (list(answer.values) + [ParameterValue()] * 2)[:2]
         used = (
             "robustness" if law.string_value == "computed_torque" and robust.bool_value else "gains"
         )
@@ -542,7 +564,8 @@ class LiveControls(Controls):
     ) -> None:
         items = []
         for d, value in zip(described, values, strict=False):
-            limits, now = d.floating_point_range[0], float(value.double_value)
+            limits = d.floating_point_range[0]
+            now = float(value.double_value)
             least = 5.0 if d.name == "payload.mass" else 1.0
             upper = min(limits.to_value, max(_MOST_GAIN * abs(now), least))
             lower = max(limits.from_value, 0.0 if now >= 0.0 else -upper)
@@ -572,7 +595,10 @@ def _validate(values: ParameterValues) -> None:
 
 
 class ViewerNode(Node):
-    """See ``docs/how_to/viewing.md``.  It subscribes, and publishes only what a person at the page asks for."""
+    """See ``docs/how_to/viewing.md``.
+
+    It subscribes, and publishes only what a person at the page asks for.
+    """
 
     def __init__(self, **options: object) -> None:
         super().__init__("robot_viewer", **options)
@@ -651,7 +677,8 @@ class ViewerNode(Node):
                 controls.tick()
             publisher = self._markers[namespace]
             if not publisher.get_subscription_count():
-                continue  # and no wrench is computed, if no page is open either
+                # and no wrench is computed, if no page is open either
+                continue
             shown = robot.state()
             if shown is None or shown.wrenches is None or shown is self._marked.get(namespace):
                 continue
@@ -670,32 +697,35 @@ class ViewerNode(Node):
             if controls is not None:
                 controls.let_go()
         if self._robots:
-            time.sleep(0.05)  # the last message has to leave before the middleware ends
+            # the last message has to leave before the middleware ends
+            time.sleep(0.05)
         self.viewer.close()
 
 
 def wrench_markers(
     model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None
 ) -> MarkerArray:
-    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside (dark violet), in a
-    frame (``frame_id``) at a time in ns."""
-    scale, noise, size = sensible_scale(model), noise_of(model), robot_size(model)
+    """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside
+    (dark violet), in a frame (``frame_id``) at a time in ns.
+    """
+    scale = sensible_scale(model)
+    noise = noise_of(model)
+    size = robot_size(model)
     time = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
     markers: list[Marker] = []
 
     def add(space: str, segments: Array, colour: ColorRGBA) -> None:
         for number, (start, end) in enumerate(segments):
             marker = Marker(ns=space, id=number, type=Marker.ARROW)
-            marker.header.frame_id, marker.header.stamp = frame, time
+            marker.header.frame_id = frame
+            marker.header.stamp = time
             marker.action = Marker.ADD if abs(end - start).max() > 1e-4 * size else Marker.DELETE
             marker.points = [
                 Point(x=float(p[0]), y=float(p[1]), z=float(p[2])) for p in (start, end)
             ]
-            marker.scale.x, marker.scale.y, marker.scale.z = (
-                0.011 * size,
-                0.028 * size,
-                0.035 * size,
-            )
+            marker.scale.x = 0.011 * size
+            marker.scale.y = 0.028 * size
+            marker.scale.z = 0.035 * size
             marker.pose.orientation.w = 1.0
             marker.color = ColorRGBA(r=colour[0], g=colour[1], b=colour[2], a=1.0)
             markers.append(marker)

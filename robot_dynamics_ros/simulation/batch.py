@@ -1,4 +1,6 @@
-"""Many robots: one experiment over random model errors, its figures in a table; and many plants at once on all processors."""
+"""Many robots: one experiment over random model errors, its figures in a table; and many plants at
+once on all processors.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ class BatchResult:
         if self.failures:
             first = next(iter(self.failures.items()))
             lines.append(
-                f"{len(self.failures)} of {len(self)} runs failed, the first of them run {first[0]}: {first[1]}"
+                f"{len(self.failures)} of {len(self)} runs failed, the first of them run "
+                f"{first[0]}: {first[1]}"
             )
         return "\n".join(lines)
 
@@ -76,15 +79,17 @@ def monte_carlo(
 
     Args:
         model: the robot as described.
-        experiment: ``experiment(robot, number) -> {figure: value}``; usually a simulation of ``robot`` under a control
-            law made for ``model``.  Errors of this package it raises are recorded; others end the batch.
+        experiment: ``experiment(robot, number) -> {figure: value}``; usually a simulation of
+            ``robot`` under a control law made for ``model``.  Errors of this package it raises are
+            recorded; others end the batch.
         runs: how many.
         seed: run k depends only on ``seed`` and k.
         spread: see :func:`~robot_dynamics_ros.simulation.model_error.random_model_error`.
-        executor: runs experiments in parallel (they must be importable): a ``concurrent.futures.Executor``, or what
-            opens one, as :func:`~robot_dynamics_ros.workers.on_processes` and
-            :func:`~robot_dynamics_ros.workers.on_cluster` give: a lost worker then costs a retry. ``None`` runs them here,
-            one after the other.  Results are the same.
+        executor: runs experiments in parallel (they must be importable): a
+            ``concurrent.futures.Executor``, or what opens one, as
+            :func:`~robot_dynamics_ros.workers.on_processes` and
+            :func:`~robot_dynamics_ros.workers.on_cluster` give: a lost worker then costs a retry.
+            ``None`` runs them here, one after the other.  Results are the same.
         progress: called with (runs done, runs) after every run.
 
     Raises:
@@ -122,7 +127,8 @@ def run_plants(
 ) -> PlantPath | None:
     """Advance all plants by the same number of control periods, on all processors.
 
-    The results are those of single runs.  Machine code runs in parallel; plants that need Python run in sequence.
+    The results are those of single runs.  Machine code runs in parallel; plants that need Python
+    run in sequence.
 
     Args:
         plants: N different plants of equal numbers of coordinates.
@@ -134,7 +140,8 @@ def run_plants(
         (N, steps, …) states, see :class:`PlantPath`.
 
     Raises:
-        ArgumentError: no plants, one given twice, plants of different size, commands of another shape.
+        ArgumentError: no plants, one given twice, plants of different size, commands of another
+            shape.
         SimulationError: a plant diverges; the first is named, and all others have done their steps.
     """
     plants = list(plants)
@@ -154,7 +161,8 @@ def run_plants(
     checked = [
         plant._commands(rows, steps) for plant, rows in zip(plants, rows_of_all, strict=True)
     ]
-    count, model = checked[0][1], plants[0].model
+    count = checked[0][1]
+    model = plants[0].model
     path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None
 
     def work(k: int) -> None:

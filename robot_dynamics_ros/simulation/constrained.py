@@ -1,6 +1,7 @@
 """A simulated robot with closed loops: time stepping that satisfies the constraints.
 
-The step is Moreau's midpoint rule with loops, of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`.
+The step is Moreau's midpoint rule with loops, of
+:mod:`~robot_dynamics_ros.simulation.integrators.timestepping`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
 
 class ConstrainedPlant(Plant):
-    """A simulated robot with closed loops: a :class:`~robot_dynamics_ros.simulation.plant.Plant` by Moreau's midpoint step.
+    """A simulated robot with closed loops: a :class:`~robot_dynamics_ros.simulation.plant.Plant` by
+    Moreau's midpoint step.
 
     >>> import robot_dynamics_ros as rd
     >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
@@ -34,9 +36,10 @@ class ConstrainedPlant(Plant):
     Args:
         constraints: the loops, with their robot.
         dt: s that a step takes.
-        options: as for :class:`~robot_dynamics_ros.simulation.plant.Plant`, but for ``integrator``.  ``stops`` are not
-            :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` with a rebound, ``limiter`` clamps efforts alone, and
-            ``q0``, ``v0`` are corrected to satisfy the constraints if they are near them.
+        options: as for :class:`~robot_dynamics_ros.simulation.plant.Plant`, but for ``integrator``.
+            ``stops`` are not :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` with
+            a rebound, ``limiter`` clamps efforts alone, and ``q0``, ``v0`` are corrected to satisfy
+            the constraints if they are near them.
 
     Attributes:
         constraints: those given.
@@ -75,7 +78,7 @@ class ConstrainedPlant(Plant):
             "velocity_limit": nowhere,
         }
 
-    # -- state ---------------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     def _start_of(
         self, q: ArrayLike | None, v: ArrayLike | None, t: float
@@ -91,7 +94,7 @@ class ConstrainedPlant(Plant):
         super().prepare()
         self._loops.wrenches(self._q, self._motion()[1])
 
-    # -- what the state and the command cause --------------------------------------------------------------------
+    # -- what the state and the command cause ------------------------------------------------------
 
     def _motion(self) -> tuple[Array, Array]:
         """Acceleration and reactions now."""

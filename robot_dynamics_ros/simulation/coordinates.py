@@ -1,4 +1,6 @@
-"""Relations between positions and velocities: numbers of coordinates, rates of quaternions, motion along a tangent."""
+"""Relations between positions and velocities: numbers of coordinates, rates of quaternions, motion
+along a tangent.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ class Coordinates:
     """The coordinates of one model.
 
     Attributes:
-        q_of_v: (nv,) number in ``q`` of the coordinate whose rate is that entry of ``v``; −1 within floating joints.
+        q_of_v: (nv,) number in ``q`` of the coordinate whose rate is that entry of ``v``; −1 within
+            floating joints.
         floating: (first number in ``q``, first number in ``v``) of every floating joint.
-        names: (nv,) a name for every entry of ``v``, for messages: the joint's, with the axis where it has several.
+        names: (nv,) a name for every entry of ``v``, for messages: the joint's, with the axis where
+            it has several.
     """
 
     def __init__(self, model: RobotModel) -> None:
@@ -33,7 +37,9 @@ class Coordinates:
         self.floating: list[tuple[int, int]] = []
         self.names = [""] * model.nv
         for name in model.joint_names:
-            kind, q, v = model.joint(name).type, model.q_slice(name), model.v_slice(name)
+            kind = model.joint(name).type
+            q = model.q_slice(name)
+            v = model.v_slice(name)
             if kind is JointType.FLOATING:
                 self.floating.append((q.start, v.start))
             else:
@@ -43,7 +49,9 @@ class Coordinates:
         self.has_position = self.q_of_v >= 0
 
     def rates(self, q: Array, v: Array, out: Array) -> None:
-        """Write q̇ = N(q) v to ``out``: plain velocities, R v for positions, ½ q ⊗ ω for quaternions."""
+        """Write q̇ = N(q) v to ``out``: plain velocities, R v for positions, ½ q ⊗ ω for
+        quaternions.
+        """
         if self.vector:
             out[:] = v
             return
@@ -60,7 +68,9 @@ class Coordinates:
             q[iq + 3 : iq + 7] /= math.sqrt(x * x + y * y + z * z + w * w)
 
     def integrate(self, q: Array, dq: Array, out: Array) -> None:
-        """Write q ⊕ dq to ``out``: a sum, and the rigid motion's exponential for floating joints."""
+        """Write q ⊕ dq to ``out``: a sum, and the rigid motion's exponential for floating
+        joints.
+        """
         integrate(self.model, q, dq, out)
 
     def positions(self, q: Array) -> Array:
@@ -78,7 +88,9 @@ def per_joint(
     signed: bool = False,
     default: float | Array = 0.0,
 ) -> Array:
-    """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get ``default``); not negative unless ``signed``."""
+    """(nv,) numbers from one, from as many, or from a mapping of joint names (the rest get
+    ``default``); not negative unless ``signed``.
+    """
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
     for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
         if name:
@@ -95,19 +107,26 @@ def per_joint(
 
 
 def position_bounds(model: RobotModel) -> tuple[Array, Array]:
-    """(nv,), (nv,) position limits in the order of ``v``, those of mimic joints taken to their master's coordinate."""
-    lower, upper = np.full(model.nv, -math.inf), np.full(model.nv, math.inf)
+    """(nv,), (nv,) position limits in the order of ``v``, those of mimic joints taken to their
+    master's coordinate.
+    """
+    lower = np.full(model.nv, -math.inf)
+    upper = np.full(model.nv, math.inf)
     for i in range(model.nb):
-        kind, iv = JointType(model.joint_type[i]), int(model.v_index[i])
+        kind = JointType(model.joint_type[i])
+        iv = int(model.v_index[i])
         if kind not in (JointType.REVOLUTE, JointType.PRISMATIC):
             continue
         limits = model.joint(model.moving_joint_names[i]).limits
         if model.mimic_master[i] < 0:
-            low, high = limits.lower, limits.upper
+            low = limits.lower
+            high = limits.upper
         else:
-            k, d = float(model.mimic_multiplier[i]), float(model.mimic_offset[i])
+            k = float(model.mimic_multiplier[i])
+            d = float(model.mimic_offset[i])
             if k == 0.0:
                 continue
             low, high = sorted(((limits.lower - d) / k, (limits.upper - d) / k))
-        lower[iv], upper[iv] = max(lower[iv], low), min(upper[iv], high)
+        lower[iv] = max(lower[iv], low)
+        upper[iv] = min(upper[iv], high)
     return lower, upper

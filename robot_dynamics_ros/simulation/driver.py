@@ -1,4 +1,6 @@
-"""The habits of drivers: between commands and motors, and between motors and the efforts that are published."""
+"""The habits of drivers: between commands and motors, and between motors and the efforts that are
+published.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ class Driver:
 
     Args:
         plant: the robot that it drives.
-        compensates: what the robot adds to commands: ``"nothing"``, ``"gravity"`` or ``"gravity_and_coriolis"``.
+        compensates: what the robot adds to commands: ``"nothing"``, ``"gravity"`` or
+            ``"gravity_and_coriolis"``.
         measured: what it publishes as measured efforts.
         effort_rate: (nv,) largest change of commands, N m/s or N/s; infinite: not limited.
 
@@ -43,12 +46,14 @@ class Driver:
                 f"is {compensates!r}", where="compensates", got=compensates, remedy=remedy
             )
         nv = plant.model.nv
-        self._plant, self._compensates = plant, compensates
+        self._plant = plant
+        self._compensates = compensates
         self._measured = MeasuredEffort() if measured is None else measured
         self._step = (
             per_joint(effort_rate, nv, "effort_rate", positive=True, infinite=True) * plant.dt
         )
-        self._still, self._before = np.zeros(nv), plant.v
+        self._still = np.zeros(nv)
+        self._before = plant.v
         self.command = np.zeros(nv)
 
     @property
@@ -62,10 +67,13 @@ class Driver:
 
     def reset(self) -> None:
         """Nothing has been commanded."""
-        self.command[:], self._before = 0.0, self._plant.v
+        self.command[:] = 0.0
+        self._before = self._plant.v
 
     def motor_effort(self, command: Array) -> Array:
-        """(nv,) effort of the motors in the next control period, from (nv,) the command that is in force."""
+        """(nv,) effort of the motors in the next control period, from (nv,) the command that is in
+        force.
+        """
         np.clip(command, self.command - self._step, self.command + self._step, out=self.command)
         plant = self._plant
         self._before = plant.v
@@ -77,10 +85,12 @@ class Driver:
 
     def reading(self) -> Array:
         """(nv,) the efforts that the driver publishes now; NaN where it publishes none."""
-        plant, kind = self._plant, self._measured
+        plant = self._plant
+        kind = self._measured
         losses: Array | float = 0.0
         gravity = self._still
-        if kind.meaning == "link_torque":  # friction and rotor, stiction included
+        # friction and rotor, stiction included
+        if kind.meaning == "link_torque":
             losses = plant.tau - self._link_effort()
         elif kind.meaning == "torque_without_gravity":
             gravity = gravity_forces(plant.model, plant.q)
@@ -89,9 +99,8 @@ class Driver:
     def _link_effort(self) -> Array:
         """(nv,) effort between gears and links."""
         plant = self._plant
-        if (
-            type(plant) is Plant
-        ):  # the mean acceleration of the last period costs a tenth of the present one
+        # the mean acceleration of the last period costs a tenth of the present one
+        if type(plant) is Plant:
             a = (plant.v - self._before) / plant.dt
             return plant.system.inverse_dynamics(plant.q, plant.v, a)[0] - plant.model.rotor_effort(
                 a

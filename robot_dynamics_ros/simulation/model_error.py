@@ -1,4 +1,6 @@
-"""Models with intended errors: for a controller with a wrong model, or a robot that differs from its description."""
+"""Models with intended errors: for a controller with a wrong model, or a robot that differs from
+its description.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,13 @@ def robot_model_error(
     friction: Factor = 1.0,
     armature: Factor = 1.0,
 ) -> RobotModel:
-    """The robot with its parameters multiplied.  Each factor is one number, or a mapping of names (others 1).
+    """The robot with its parameters multiplied.  Each factor is one number, or a mapping of names
+    (others 1).
 
     Args:
         model: the robot.
-        mass: factor of link masses (by link name); rotational inertias about the centre of mass scale along.
+        mass: factor of link masses (by link name); rotational inertias about the centre of mass
+            scale along.
         com: factor of the distance of the centres of mass from their link's origin.
         inertia: further factor of the rotational inertias about the centre of mass.
         damping, friction, armature: factors by joint name.
@@ -85,7 +89,8 @@ def random_model_error(
     friction: float = 0.0,
     armature: float = 0.0,
 ) -> RobotModel:
-    """A random variation of a robot: every parameter times exp(s z), z standard normal, s its spread.
+    """A random variation of a robot: every parameter times exp(s z), z standard normal, s its
+    spread.
 
     Args:
         model: the robot.

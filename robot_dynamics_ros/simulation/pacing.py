@@ -1,8 +1,11 @@
-"""When to step: real-time pacing, and as fast as possible, as a state machine without a clock of its own.
+"""When to step: real-time pacing, and as fast as possible, as a state machine without a clock of
+its own.
 
-The caller reads a steady clock and passes integer nanoseconds in.  Step n of a run is due at ``origin + n * period /
-real_time_factor``, computed in integers.  After a delay of at most ``max_catch_up`` the missed steps are done at once; after a longer
-one the time beyond it is skipped: the origin is moved, and the loss is counted.  Simulated time never jumps and never runs backwards.
+The caller reads a steady clock and passes integer nanoseconds in.  Step n of a run is due at
+``origin + n * period / real_time_factor``, computed in integers.  After a delay of at most
+``max_catch_up`` the missed steps are done at once; after a longer one the time beyond it is
+skipped: the origin is moved, and the loss is counted.  Simulated time never jumps and never runs
+backwards.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from robot_dynamics_ros.errors import ArgumentError
 _SECOND = 1_000_000_000
 #: Distance of a stamp from its clock at which it is moved beside it again, ns.
 _RESYNC_NS = 50_000_000
-#: Two clocks that were read further apart than this say nothing about each other: the process stood still meanwhile, ns.
+# : Two clocks that were read further apart than this say nothing about each other: the process
+# stood still meanwhile, ns.
 _TOGETHER_NS = 1_000_000
 
 
@@ -26,8 +30,8 @@ class Due:
 
     Attributes:
         steps: simulation steps to do now.
-        wait_ns: nanoseconds until the next step falls due, counted from the moment asked; 0 if steps are left over
-            from a limited burst, ``None`` while paused.
+        wait_ns: nanoseconds until the next step falls due, counted from the moment asked; 0 if
+            steps are left over from a limited burst, ``None`` while paused.
     """
 
     steps: int
@@ -39,7 +43,8 @@ class RealTimePacer:
 
     Args:
         period: duration of one step in simulated seconds.
-        real_time_factor: simulated seconds per second of the clock; ``inf`` runs as fast as possible.
+        real_time_factor: simulated seconds per second of the clock; ``inf`` runs as fast as
+            possible.
         max_catch_up: longest delay whose steps are still computed, in seconds of the clock.
         max_burst: largest number of steps returned by one call.
 
@@ -74,9 +79,11 @@ class RealTimePacer:
         self.max_burst = int(max_burst)
         self._free_running = real_time_factor == float("inf")
         if not self._free_running:
-            # the decimal the user wrote, not its nearest binary fraction: 0.001 s is exactly 1 ms, for ever
+            # the decimal the user wrote, not its nearest binary fraction: 0.001 s is exactly 1 ms,
+            # for ever
             exact = Fraction(repr(self.period)) / Fraction(repr(self.real_time_factor)) * _SECOND
-            self._numerator, self._denominator = exact.numerator, exact.denominator
+            self._numerator = exact.numerator
+            self._denominator = exact.denominator
             self._catch_up_steps = max(
                 1, int(Fraction(repr(float(max_catch_up))) * _SECOND / exact)
             )
@@ -93,15 +100,21 @@ class RealTimePacer:
         return self._paused_at is not None
 
     def start(self, now_ns: int) -> None:
-        """Begin a run: step 1 falls due one period from now.  Counters start at zero; a pause stays a pause."""
-        self._origin, self._index = now_ns, 0
+        """Begin a run: step 1 falls due one period from now.
+
+        Counters start at zero; a pause stays a pause.
+        """
+        self._origin = now_ns
+        self._index = 0
         self.steps = self.late_steps = self.lost_ns = 0
         self._single_steps = 0
         if self.paused:
             self._paused_at = now_ns
 
     def _due_time(self, index: int) -> int:
-        """Clock time at which step ``index`` (counted from 1) is due, rounded up to a nanosecond."""
+        """Clock time at which step ``index`` (counted from 1) is due, rounded up to a
+        nanosecond.
+        """
         assert self._origin is not None
         return self._origin - (-index * self._numerator // self._denominator)
 
@@ -125,8 +138,8 @@ class RealTimePacer:
     def poll(self, now_ns: int) -> Due:
         """How many steps to do now and how long to wait after them.
 
-        The clock may stand still or step back (then nothing is due until it has caught up, at most one period later:
-        a larger backward step moves the origin).
+        The clock may stand still or step back (then nothing is due until it has caught up, at most
+        one period later: a larger backward step moves the origin).
         """
         if self._origin is None:
             self.start(now_ns)
@@ -140,12 +153,13 @@ class RealTimePacer:
             return Due(1, 0)
         assert self._origin is not None
         elapsed = now_ns - self._origin
-        due_index = (
-            elapsed * self._denominator // self._numerator
-        )  # steps that should have been done by now
+        # steps that should have been done by now
+        due_index = elapsed * self._denominator // self._numerator
         behind = due_index - self._index
-        if behind < -1:  # the clock was set back
-            self._origin, self._index = now_ns, 0
+        # the clock was set back
+        if behind < -1:
+            self._origin = now_ns
+            self._index = 0
             return Due(0, self._due_time(self._index + 1) - now_ns)
         if behind > self._catch_up_steps:
             excess = behind - self._catch_up_steps
@@ -161,14 +175,17 @@ class RealTimePacer:
         return Due(steps, max(0, wait))
 
     def lag(self, now_ns: int) -> int:
-        """How far the steps handed out are behind the clock and still to be made up for, ns; 0 unless paced."""
+        """How far the steps handed out are behind the clock and still to be made up for, ns; 0
+        unless paced.
+        """
         if self._origin is None or self.paused or self._free_running:
             return 0
         return max(0, now_ns - self._due_time(self._index))
 
 
 class StampOrigin:
-    """Where simulated time begins, so that stamps lie beside another clock and do not go back unless that clock does.
+    """Where simulated time begins, so that stamps lie beside another clock and do not go back
+    unless that clock does.
 
     Attributes:
         ns: stamp of simulated time zero.
@@ -184,10 +201,11 @@ class StampOrigin:
         steady: Callable[[], int],
         clock: Callable[[], int],
     ) -> int:
-        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``, the clock of stamps, ns.
+        """``ns``, moved if the stamp of simulated time ``elapsed_ns`` is far from ``clock``, the
+        clock of stamps, ns.
 
-        ``steady`` is the clock that the pacer is polled with.  Steps that are still to be made up for have the stamps that they
-        would have had.
+        ``steady`` is the clock that the pacer is polled with.  Steps that are still to be made up
+        for have the stamps that they would have had.
         """
         before = steady()
         stamp = clock() - pacer.lag(before)

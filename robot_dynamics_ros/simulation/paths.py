@@ -49,10 +49,12 @@ class CenterOfMassPaths:
 def draw_points(
     paths: Mapping[str, Array], speeds: Mapping[str, Array], path: str | Path | None = None
 ) -> Figure:
-    """A figure of paths in the two planes where they are widest, coloured by speed; the robot's centre of mass is drawn larger.
+    """A figure of paths in the two planes where they are widest, coloured by speed; the robot's
+    centre of mass is drawn larger.
 
     Args:
-        paths: name → (n, 3) positions in the world, m; those of links' centres of mass are drawn without names.
+        paths: name → (n, 3) positions in the world, m; those of links' centres of mass are drawn
+            without names.
         speeds: likewise (n,) m/s.
         path: file to write.
     """
@@ -62,9 +64,8 @@ def draw_points(
     planes = sorted(
         [(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]]
     )[:2]
-    planes = planes[
-        : 1 + (spread.min() > 1e-6 * spread.max())
-    ]  # one is enough for what moves in a plane
+    # one is enough for what moves in a plane
+    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]
     fastest = max(max(float(s[k].max()) for s in speeds.values()), 1e-12)
     with plt.rc_context(STYLE):
         size = (1.5 + 5.0 * len(planes), 5.4)
@@ -75,7 +76,8 @@ def draw_points(
         colours = {"linewidths": 0.0, "cmap": shades.cmap, "norm": shades.norm}
         for axis, (a, b) in zip(axes, planes, strict=True):
             for name, points in paths.items():
-                p, dot = points[k], 16.0 if name == "centre of mass" else 3.0
+                p = points[k]
+                dot = 16.0 if name == "centre of mass" else 3.0
                 axis.scatter(*p[:, [a, b]].T, c=speeds[name][k], s=dot, **colours)
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
@@ -97,7 +99,9 @@ def draw_points(
 
 
 def near_each_other(ends: Mapping[str, Array], distance: float) -> list[tuple[list[str], Array]]:
-    """Names with the places they end at; those nearer to each other than a distance share the first one's."""
+    """Names with the places they end at; those nearer to each other than a distance share the first
+    one's.
+    """
     groups: list[tuple[list[str], Array]] = []
     for name, end in ends.items():
         near = next(
@@ -130,9 +134,13 @@ def center_of_mass_paths(
         links: all that have mass if not given.
     """
     if isinstance(run, RobotModel):
-        model, rows, rates = run, as_input(q, (run.nq,), "q"), as_input(v, (run.nv,), "v")
+        model = run
+        rows = as_input(q, (run.nq,), "q")
+        rates = as_input(v, (run.nv,), "v")
     else:
-        model, rows, rates = run.model, run.q, run.v
+        model = run.model
+        rows = run.q
+        rates = run.v
     if rows.ndim != 2 or rates.shape[:-1] != rows.shape[:-1]:
         raise ArgumentError(
             "expected one row for each instant", where="q", got=(rows.shape, rates.shape)

@@ -40,7 +40,8 @@ class Plant(SimulatedRobot):
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by name.
+        options: fields of :class:`~robot_dynamics_ros.simulation.plant_options.PlantOptions`, by
+            name.
 
     Attributes:
         t: time, s.
@@ -67,32 +68,39 @@ class Plant(SimulatedRobot):
             problem = "motors that turn with two joints are simulated by time stepping"
             remedy = f"One of {', '.join(TIME_STEPPING)}."
             raise ArgumentError(problem, where="integrator", got=o.integrator, remedy=remedy)
-        midpoint, drives = method == "moreau", self._command_limits()
+        midpoint = method == "moreau"
+        drives = self._command_limits()
         self.system = JointSystem(
             self._coordinates, o, self._friction, self._bounds, drives, midpoint=midpoint
         )
-        memory, routines = self.system.memory, self.system.routines
+        memory = self.system.memory
+        routines = self.system.routines
         self.motor_joints = tuple(self._coordinates.names[i] for i in self.system.motors.index)
         self._hybrid = HybridStepper(self.system, self.integrator)
         self._time_stepping = method in TIME_STEPPING
-        self.command, self.tau, self._periods = memory["command"], memory["tau"], memory["steps"]
-        self._q, self._v, self._z = memory["q"], memory["v"], memory["z"]
-        self._hold, self._advance, self._check = (
-            routines["hold"],
-            routines["advance"],
-            routines["check_progress"],
-        )
+        self.command = memory["command"]
+        self.tau = memory["tau"]
+        self._periods = memory["steps"]
+        self._q = memory["q"]
+        self._v = memory["v"]
+        self._z = memory["z"]
+        self._hold = routines["hold"]
+        self._advance = routines["advance"]
+        self._check = routines["check_progress"]
         self._run_routine = routines["run"]
         # a step that asks for nothing special is one call of machine code
-        self._enter, self._block, self._status = routines.entry, memory.block, memory.python.status
+        self._enter = routines.entry
+        self._block = memory.block
+        self._status = memory.python.status
         self._plain = self._time_stepping and o.user_effort is None and model.nv > 0
         self._quick = False
         self.substeps = self._enough_substeps() if o.substeps is None else int(o.substeps)
-        memory["substeps"][0], memory["h"][0] = self.substeps, self.dt / self.substeps
+        memory["substeps"][0] = self.substeps
+        memory["h"][0] = self.dt / self.substeps
         memory["max_speed"][0] = self.max_speed
         self.reset()
 
-    # -- whether the step is small enough ------------------------------------------------------------------------
+    # -- whether the step is small enough ----------------------------------------------------------
 
     def _enough_substeps(self) -> int:
         largest, _ = self._stable_step(self._start_q, self._start_v)
@@ -104,29 +112,35 @@ class Plant(SimulatedRobot):
         if h >= largest:
             raise SimulationError(
                 f"a step of {h:g} s is too large for the stiffness: there is a motion of rate "
-                f"{self.integrator.stability_limit / largest:.4g} rad/s, which {self.integrator.name!r} can follow only with steps "
+                f"{self.integrator.stability_limit / largest:.4g} rad/s, which "
+                f"{self.integrator.name!r} can follow only with steps "
                 f"below {largest:.3g} s",
                 where=f"joint {joint!r}",
                 got=h,
-                remedy=f"Use at least {math.ceil(2.0 * h / largest)} times as many substeps, or an implicit integrator "
+                remedy=f"Use at least {math.ceil(2.0 * h / largest)} times as many substeps, or "
+                "an implicit integrator "
                 "('semi_implicit_euler', 'moreau', 'rosenbrock' or 'radau').",
             )
 
     def _stable_step(self, q: Array, v: Array) -> tuple[float, str]:
-        """The largest step within the integrator's region of stability, s, and the joint that sets it.
+        """The largest step within the integrator's region of stability, s, and the joint that sets
+        it.
 
-        The eigenvalues λ of ∂f/∂y (by differences) that are damped or oscillating must satisfy h |λ| < ``stability_limit``;
-        compliant stops are assessed as if engaged.  Time stepping is assessed only for the user's own effort: springs, stops and
-        damping it takes implicitly.
+        The eigenvalues λ of ∂f/∂y (by differences) that are damped or oscillating must satisfy h
+        |λ| < ``stability_limit``; compliant stops are assessed as if engaged.  Time stepping is
+        assessed only for the user's own effort: springs, stops and damping it takes implicitly.
         """
-        system, nv, limit = self.system, self.model.nv, self.integrator.stability_limit
+        system = self.system
+        nv = self.model.nv
+        limit = self.integrator.stability_limit
         if math.isinf(limit) or not nv or (self._time_stepping and self.user_effort is None):
             return math.inf, ""
         system.set_modes()
         M = system.mass_matrix(q)
         if np.linalg.eigvalsh(M)[0] <= 0.0:
             raise not_definite()
-        inverse, matrices = np.linalg.inv(M), [self._jacobians(q, v)]
+        inverse = np.linalg.inv(M)
+        matrices = [self._jacobians(q, v)]
         if isinstance(system.options.stops, CompliantStops) and not self._time_stepping:
             stops = system.memory
             guarded = np.isfinite(stops["stop_lower"]) | np.isfinite(stops["stop_upper"])
@@ -134,25 +148,31 @@ class Plant(SimulatedRobot):
                 np.diag(guarded * stops[name]) for name in ("stop_stiffness", "stop_damping")
             )
             matrices.append((matrices[0][0] + stiffness, matrices[0][1] + damping))
-        fastest, joint = 0.0, ""
+        fastest = 0.0
+        joint = ""
         for K, D in matrices:
             values, vectors = np.linalg.eig(
                 np.block([[np.zeros((nv, nv)), np.eye(nv)], [-inverse @ K, -inverse @ D]])
             )
             size = np.abs(values)
-            size[values.real > 0.1 * size] = 0.0  # unstable by nature, as a pendulum upside down
+            # unstable by nature, as a pendulum upside down
+            size[values.real > 0.1 * size] = 0.0
             worst = int(np.argmax(size))
             if size[worst] > fastest:
                 fastest = float(size[worst])
-                # not where the motion is largest, but where the stiffness does its work: a light link follows a stiff one
+                # not where the motion is largest, but where the stiffness does its work: a light
+                # link follows a stiff one
                 speed = vectors[nv:, worst]
                 power = np.abs((K @ vectors[:nv, worst] + D @ speed) * speed)
                 joint = self._coordinates.names[int(np.argmax(power))]
         return (limit / fastest if fastest > 0.0 else math.inf), joint
 
     def _jacobians(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """−∂τ/∂q and −∂τ/∂v of all efforts, in time stepping of the user's, (nv, nv) each, by differences along tangents."""
-        system, still = self.system, np.zeros(self.system.nz)
+        """−∂τ/∂q and −∂τ/∂v of all efforts, in time stepping of the user's, (nv, nv) each, by
+        differences along tangents.
+        """
+        still = np.zeros(self.system.nz)
+        system = self.system
 
         def effort(q: Array, v: Array) -> Array:
             return (
@@ -161,18 +181,17 @@ class Plant(SimulatedRobot):
                 else system.applied_effort(0.0, q, v, still)
             )
 
-        tau, K, D, moved = (
-            effort(q, v),
-            np.empty((len(v), len(v))),
-            np.empty((len(v), len(v))),
-            np.empty(len(q)),
-        )
+        tau = effort(q, v)
+        K = np.empty((len(v), len(v)))
+        D = np.empty((len(v), len(v)))
+        moved = np.empty(len(q))
         for j, delta in enumerate(1e-7 * np.eye(len(v))):
             system.integrate(q, delta, moved)
-            K[:, j], D[:, j] = (tau - effort(moved, v)) / 1e-7, (tau - effort(q, v + delta)) / 1e-7
+            K[:, j] = (tau - effort(moved, v)) / 1e-7
+            D[:, j] = (tau - effort(q, v + delta)) / 1e-7
         return K, D
 
-    # -- state ---------------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     @property
     def compiled(self) -> bool:
@@ -211,7 +230,10 @@ class Plant(SimulatedRobot):
         memory["held"][:] = 0.0
         self._set_wrenches({}, {})
         self._check_step(q, v)
-        self._q[:], self._v[:], self._z[:], self._t0 = q, v, 0.0, t
+        self._q[:] = q
+        self._v[:] = v
+        self._z[:] = 0.0
+        self._t0 = t
         for name in ("steps", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0
 
@@ -221,7 +243,8 @@ class Plant(SimulatedRobot):
         return {**super().state(), "y": self._state(), "carried": carried}
 
     def restore(self, state: PlantState) -> None:
-        y, memory = state["y"], self.system.memory
+        y = state["y"]
+        memory = self.system.memory
         if len(y) != len(self._state()):
             raise ArgumentError(
                 f"expected {len(self._state())} numbers, got {len(y)}", where="state"
@@ -252,7 +275,7 @@ class Plant(SimulatedRobot):
         for name, values in springs.parameters(self.model, self.system.coordinates).items():
             self.system.memory[name][:] = values
 
-    # -- motion --------------------------------------------------------------------------------------------------
+    # -- motion ------------------------------------------------------------------------------------
 
     def step(
         self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
@@ -268,19 +291,20 @@ class Plant(SimulatedRobot):
     def _set_wrenches(self, link: dict[str, Array], world: dict[str, Array]) -> None:
         super()._set_wrenches(link, world)
         system = self.system
-        system.link_wrenches, system.world_wrenches = link, world
+        system.link_wrenches = link
+        system.world_wrenches = world
         if not world:
-            system.memory["external"][:], system.memory["pushed"][0] = (
-                system.body_wrenches(self._q),
-                bool(link),
-            )
+            system.memory["external"][:] = system.body_wrenches(self._q)
+            system.memory["pushed"][0] = bool(link)
         self._quick = self._plain and not (link or world)
 
     def advance(self) -> None:
-        system, memory = self.system, self.system.memory
+        memory = self.system.memory
+        system = self.system
         if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
             return
-        t, h = self.t, float(memory["h"][0])
+        t = self.t
+        h = float(memory["h"][0])
         start = self._state()
         try:
             for k in range(self.substeps):
@@ -293,21 +317,20 @@ class Plant(SimulatedRobot):
         system.routines["motor_efforts"](memory)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
-        memory, stride, done = self.system.memory, 0 if len(rows) == 1 else self.model.nv, 0
+        memory = self.system.memory
+        stride = 0 if len(rows) == 1 else self.model.nv
+        done = 0
         self._set_wrenches(wrenches, {})
         while self._plain and done < steps:
             count = min(steps - done, _CHUNK)
-            commands, room = (
-                rows if stride == 0 else rows[done:],
-                rows if path is None else path[done:],
-            )
+            commands = rows if stride == 0 else rows[done:]
+            room = rows if path is None else path[done:]
             finished = self._run_routine(
                 memory, count, commands.reshape(-1), stride, room.reshape(-1), int(path is not None)
             )
             done += finished
-            if (
-                finished < count
-            ):  # the period that failed, once more: with a closer look, or an error
+            # the period that failed, once more: with a closer look, or an error
+            if finished < count:
                 super()._run(
                     rows[done % len(rows)][None], 1, wrenches, None if path is None else path[done:]
                 )
@@ -316,7 +339,8 @@ class Plant(SimulatedRobot):
 
     def _substep(self, t: float, h: float) -> None:
         """One step of the integrator, refused where it leads to numbers that mean nothing."""
-        system, memory = self.system, self.system.memory
+        memory = self.system.memory
+        system = self.system
         if not system.nv:
             return
         stepper = system if self._time_stepping else self._hybrid
@@ -324,7 +348,8 @@ class Plant(SimulatedRobot):
         y1 = stepper.advance(t, y, h)
         memory["q1"][:], memory["v1"][:], memory["z1"][:] = system.split(y1)
         outcome = self._check(memory)
-        if outcome == LEAPT:  # would two half steps have leapt as well?
+        # would two half steps have leapt as well?
+        if outcome == LEAPT:
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
             v, v1, v_half = (system.split(state)[1] for state in (y, y1, half))
             if np.abs(v_half - v1).max() <= 0.5 * np.abs(v1 - v).max():
@@ -333,13 +358,15 @@ class Plant(SimulatedRobot):
             raise system.diverged(t, y, y1, h)
         self._q[:], self._v[:], self._z[:] = system.split(y1)
 
-    # -- what the state and the command cause --------------------------------------------------------------------
+    # -- what the state and the command cause ------------------------------------------------------
 
     def prepare(self) -> None:
         self.system.prepare()
 
     def _effort(self) -> Array:
-        """(nv,) all that acts now but the bias, dry friction and stops by their mean over the last step, N m or N."""
+        """(nv,) all that acts now but the bias, dry friction and stops by their mean over the last
+        step, N m or N.
+        """
         system = self.system
         system.set_modes()
         return system.applied_effort(self.t, self._q, self._v, self._z) + system.memory["resting"]

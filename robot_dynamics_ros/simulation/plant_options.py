@@ -28,17 +28,20 @@ class CommonOptions:
 
     Attributes:
         substeps: integrator steps per control period; ``None``: as many as the engine needs.
-        friction: ``True`` takes viscous and Coulomb friction from the model (URDF ``<dynamics>``), ``False`` or
-            ``None`` switches friction off, a :class:`~robot_dynamics_ros.simulation.effects.friction.JointFriction` sets it.
-        limiter: apply effort saturation and the position and velocity rules of ros2_control's joint limiter to
-            commands.
+        friction: ``True`` takes viscous and Coulomb friction from the model (URDF ``<dynamics>``),
+            ``False`` or ``None`` switches friction off, a
+            :class:`~robot_dynamics_ros.simulation.effects.friction.JointFriction` sets it.
+        limiter: apply effort saturation and the position and velocity rules of ros2_control's joint
+            limiter to commands.
         user_effort: ``callable(t, q, v) -> (nv,)`` effort added, N m or N.
-        brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or a mapping of joint
-            names (the others have no brake); infinite holds anything.
-        q0, v0: (nq,), (nv,) initial state; the model's initial configuration (brought within the limits) and rest if not given.
+        brake_effort: breakaway effort of the holding brakes, N m or N: a number, (nv,) numbers, or
+            a mapping of joint names (the others have no brake); infinite holds anything.
+        q0, v0: (nq,), (nv,) initial state; the model's initial configuration (brought within the
+            limits) and rest if not given.
         max_speed: a joint faster than this counts as diverged, rad/s or m/s.
         constraints: closed loops.
-        stops: what happens at the position limits: ``"rigid"`` (default, no rebound), or ``None`` for none.
+        stops: what happens at the position limits: ``"rigid"`` (default, no rebound), or ``None``
+            for none.
     """
 
     substeps: int | None = None
@@ -64,19 +67,20 @@ class PlantOptions(CommonOptions):
     """Options of :class:`~robot_dynamics_ros.simulation.plant.Plant`, beside those of every engine.
 
     Attributes:
-        integrator: name (see :data:`~robot_dynamics_ros.simulation.integrators.methods.INTEGRATORS`) or an integrator object.
-            ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat friction, rigid stops, damping and
-            springs implicitly and are stable for any stiffness; all others locate every stick, slip and impact
-            inside the step and keep their order.
+        integrator: name (see
+            :data:`~robot_dynamics_ros.simulation.integrators.methods.INTEGRATORS`) or an integrator
+            object. ``"semi_implicit_euler"`` (first order) and ``"moreau"`` (second) treat
+            friction, rigid stops, damping and springs implicitly and are stable for any stiffness;
+            all others locate every stick, slip and impact inside the step and keep their order.
         stops: also :class:`~robot_dynamics_ros.simulation.effects.limits.RigidStops` or
             :class:`~robot_dynamics_ros.simulation.effects.limits.CompliantStops`.
-        motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command is then a
-            voltage, and its rotor is part of ``plant.model``.
-        springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or proportional and derivative
-            control with offsets, at every joint.
+        motors: joint name → :class:`~robot_dynamics_ros.model.motors.DCMotor`; that joint's command
+            is then a voltage, and its rotor is part of ``plant.model``.
+        springs: a :class:`~robot_dynamics_ros.simulation.effects.springs.JointPD`: springs, or
+            proportional and derivative control with offsets, at every joint.
         contacts: :class:`~robot_dynamics_ros.simulation.effects.contact.GroundContact` objects.
-        compiled: run whole steps of time stepping in machine code, if a compiler is installed; otherwise Python runs
-            the same statements, with the same results except for rounding.
+        compiled: run whole steps of time stepping in machine code, if a compiler is installed;
+            otherwise Python runs the same statements, with the same results except for rounding.
     """
 
     integrator: str | Integrator = DEFAULT_INTEGRATOR

@@ -36,14 +36,16 @@ def plot_run(
     Args:
         run: what :func:`~robot_dynamics_ros.simulation.simulate.simulate` returned.
         path: file to write, too; its ending chooses the format.
-        reference: (N, nv) where the joints should have been: the tracking error is then drawn as well.
+        reference: (N, nv) where the joints should have been: the tracking error is then drawn as
+            well.
 
     Returns:
         the ``matplotlib`` figure.
 
     Raises:
         BackendError: matplotlib is not installed.
-        ArgumentError: ``reference`` has the wrong shape, the robot has no joint to draw, or the file cannot be written.
+        ArgumentError: ``reference`` has the wrong shape, the robot has no joint to draw, or the
+            file cannot be written.
     """
     model = run.model
     kinds = joint_kinds(model)
@@ -72,9 +74,13 @@ def plot_run(
         rows += ["force", "moment"]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            len(rows), len(kinds), figsize=(2.2 + 5.5 * len(kinds), 0.8 + 1.6 * len(rows)), sharex=True, squeeze=False,
+            len(rows),
+            len(kinds),
+            figsize=(2.2 + 5.5 * len(kinds), 0.8 + 1.6 * len(rows)),
+            sharex=True,
+            squeeze=False,
             layout="constrained",
-        )  # fmt: skip
+        )
         for column, (kind, joints) in enumerate(kinds.items()):
             for row, quantity in enumerate(rows):
                 axis = axes[row, column]
@@ -109,7 +115,8 @@ def _joints(
     reference: Array | None,
     k: slice,
 ) -> None:
-    model, t = run.model, run.t[k]
+    model = run.model
+    t = run.t[k]
     unit, factor = unit_of(quantity, kind)
     curves = [
         factor * without_noise(_values(run, quantity, number, reference))[k] for number in joints
@@ -118,7 +125,8 @@ def _joints(
     for row, (number, values) in enumerate(zip(joints, curves, strict=True)):
         style = curve(number)
         below = sum(bool(np.abs(values - other).max() < near) for other in curves[:row])
-        if below:  # it lies on others, which are seen through its gaps
+        # it lies on others, which are seen through its gaps
+        if below:
             style["linestyle"] = (4 * (below - 1), (4, 4 * below))
         axis.plot(t, values, lw=1.4, label=model.joint_names[number], **style)
     title = {
@@ -132,7 +140,8 @@ def _joints(
 def _values(run: SimulationResult, quantity: str, number: int, reference: Array | None) -> Array:
     """(N,) what is drawn of a joint."""
     name = run.model.joint_names[number]
-    q, v = run.model.q_slice(name).start, run.model.v_slice(name).start
+    q = run.model.q_slice(name).start
+    v = run.model.v_slice(name).start
     if quantity in ("force", "moment"):
         assert run.wrenches is not None
         half = slice(3, 6) if quantity == "force" else slice(0, 3)

@@ -1,6 +1,7 @@
 """Sensors of the robot: noise, resolution, delay and loss between its state and the joint states.
 
-Everything is off by default and everything random comes from one seeded generator, so that a run repeats exactly.
+Everything is off by default and everything random comes from one seeded generator, so that a run
+repeats exactly.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ class JointReading:
 
 @dataclass(frozen=True, slots=True)
 class SensorSettings:
-    """Errors of the sensors; the defaults are perfect sensors.  Scalars, or one value per coordinate.
+    """Errors of the sensors; the defaults are perfect sensors.  Scalars, or one value per
+    coordinate.
 
     Attributes:
         position_resolution: encoder step, rad or m; 0 is continuous.
         position_noise: standard deviation, rad or m, added before quantisation.
-        velocity_from_position: the velocity is the difference quotient of the measured positions, as in drives without
-            a tachometer.
+        velocity_from_position: the velocity is the difference quotient of the measured positions,
+            as in drives without a tachometer.
         velocity_time_constant: first-order low-pass on the measured velocity, s; 0 is none.
         velocity_noise: standard deviation, rad/s or m/s.
         effort_bias, effort_noise: constant error and standard deviation, N m or N.
@@ -68,7 +70,8 @@ class SensorSettings:
         for name in (
             f.name for f in fields(self) if f.name not in ("seed", "velocity_from_position")
         ):
-            value, where = getattr(self, name), f"sensor setting {name!r}"
+            value = getattr(self, name)
+            where = f"sensor setting {name!r}"
             array = np.asarray(value, dtype=np.float64)
             if not np.isfinite(array).all() or (name != "effort_bias" and (array < 0.0).any()):
                 raise ArgumentError("must be finite and not negative", where=where, got=value)
@@ -83,8 +86,8 @@ class Sensors:
         model: the robot.
         settings: errors of the sensors.
 
-    Call :meth:`sample` after every simulation step (or every publishing period) and :meth:`deliver` for what has
-    arrived by then.
+    Call :meth:`sample` after every simulation step (or every publishing period) and :meth:`deliver`
+    for what has arrived by then.
     """
 
     def __init__(self, model: RobotModel, settings: SensorSettings | None = None) -> None:
@@ -95,7 +98,8 @@ class Sensors:
         self._velocity_noise = self._each("velocity_noise", model.nv)
         self._effort_bias = self._each("effort_bias", model.nv)
         self._effort_noise = self._each("effort_noise", model.nv)
-        # an encoder sits on a joint; a floating base has none, and a quantised quaternion is no rotation
+        # an encoder sits on a joint; a floating base has none, and a quantised quaternion is no
+        # rotation
         for k in model.q_index[model.joint_type == JointType.FLOATING]:
             self._position_resolution[k : k + 7] = self._position_noise[k : k + 7] = 0.0
         if self.settings.velocity_from_position and model.nq != model.nv:
@@ -116,9 +120,8 @@ class Sensors:
     def reset(self) -> None:
         """Forget everything under way and seed the generator again."""
         self._rng = np.random.default_rng(self.settings.seed)
-        self._queue: deque[tuple[float, JointReading]] = (
-            deque()
-        )  # oldest first: one connection, nothing overtakes
+        # oldest first: one connection, nothing overtakes
+        self._queue: deque[tuple[float, JointReading]] = deque()
         self._last_arrival = -math.inf
         self._last: JointReading | None = None
         self._filtered: Array | None = None
@@ -132,7 +135,8 @@ class Sensors:
         Returns:
             The reading as it left the sensor (it may arrive late, twice or never).
         """
-        s, rng = self.settings, self._rng
+        s = self.settings
+        rng = self._rng
         q_m = np.array(q, dtype=np.float64)
         if self._position_noise.any():
             q_m += self._position_noise * rng.standard_normal(q_m.shape)
@@ -166,7 +170,8 @@ class Sensors:
         return reading
 
     def _send(self, reading: JointReading) -> None:
-        s, rng = self.settings, self._rng
+        s = self.settings
+        rng = self._rng
         if s.drop_probability > 0.0 and rng.random() < s.drop_probability:
             return
         copies = (
@@ -180,9 +185,8 @@ class Sensors:
     def deliver(self, t: float) -> list[JointReading]:
         """The readings that have arrived by time ``t``, oldest first."""
         arrived = []
-        tolerance = 1e-9 * max(
-            1.0, abs(t)
-        )  # a delay of three periods means three, whatever 3 * 0.001 rounds to
+        # a delay of three periods means three, whatever 3 * 0.001 rounds to
+        tolerance = 1e-9 * max(1.0, abs(t))
         while self._queue and self._queue[0][0] <= t + tolerance:
             arrived.append(self._queue.popleft()[1])
         return arrived

@@ -32,12 +32,17 @@ class SimulationResult:
         q: (N, nq) configuration.
         v: (N, nv) velocity.
         a: (N, nv) acceleration just after ``t[k]``.
-        tau: (N, nv) motor effort from ``t[k]`` on, after the drives' limits; the last row repeats the one before.
-        kinetic_energy, potential_energy: (N,) J; the potential one includes springs, stops and contacts.
-        wrenches: (N, len(joint_names), 6) true joint wrenches [moment; force], or ``None`` if not asked for.
-        currents: name of each joint with a motor → (N,) its current just after ``t[k]``, A; empty without motors.
-        constraint_wrenches: name of each constraint → (N, 2, 6) what it exerts on its links a and b, [moment; force] about
-            the link's origin in its axes; empty without constraints, or if wrenches were not asked for.
+        tau: (N, nv) motor effort from ``t[k]`` on, after the drives' limits; the last row repeats
+            the one before.
+        kinetic_energy, potential_energy: (N,) J; the potential one includes springs, stops and
+            contacts.
+        wrenches: (N, len(joint_names), 6) true joint wrenches [moment; force], or ``None`` if not
+            asked for.
+        currents: name of each joint with a motor → (N,) its current just after ``t[k]``, A; empty
+            without motors.
+        constraint_wrenches: name of each constraint → (N, 2, 6) what it exerts on its links a and
+            b, [moment; force] about the link's origin in its axes; empty without constraints, or if
+            wrenches were not asked for.
         plant: the plant, in its final state.
     """
 
@@ -66,12 +71,13 @@ class SimulationResult:
 
 @dataclass(frozen=True, eq=False)
 class SimulationOptions(PlantOptions):
-    """Options of :func:`simulate`, beside those of :class:`~robot_dynamics_ros.simulation.plant.Plant`.
+    """Options of :func:`simulate`, beside those of
+    :class:`~robot_dynamics_ros.simulation.plant.Plant`.
 
     Attributes:
         record_wrenches: also record every joint's wrench, and those of the constraints.
-        external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in world axes; or a
-            function of time giving that.
+        external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in
+            world axes; or a function of time giving that.
         progress: called now and then with the share that is done.
     """
 
@@ -94,15 +100,18 @@ def simulate(
 
     Args:
         model: the robot.
-        control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held, as in a digital controller;
-            ``None``: no effort.  For an effort evaluated continuously, pass ``user_effort``.
+        control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held, as in a
+            digital controller; ``None``: no effort.  For an effort evaluated continuously, pass
+            ``user_effort``.
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
-        options: fields of :class:`SimulationOptions`, by name: its own, and those of the plant; with ``constraints`` that is a
+        options: fields of :class:`SimulationOptions`, by name: its own, and those of the plant;
+            with ``constraints`` that is a
             :class:`~robot_dynamics_ros.simulation.constrained.ConstrainedPlant`.
 
     Raises:
-        ArgumentError: an argument of the wrong shape, or a control law returning one; constraints of another robot.
+        ArgumentError: an argument of the wrong shape, or a control law returning one; constraints
+            of another robot.
         UnknownNameError: no such option.
         ConstraintError: the loops cannot be closed near ``q0``.
         SimulationError: the simulation diverges, or the step is too large for the stiffness.
@@ -123,8 +132,10 @@ def simulate(
     options |= {"q0": q0, "v0": v0}
     o = options_of(SimulationOptions, options, "simulate")
     plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
-    n, robot = round(duration / dt) + 1, plant.model
-    t, energy = np.empty(n), np.empty((2, n))
+    n = round(duration / dt) + 1
+    robot = plant.model
+    t = np.empty(n)
+    energy = np.empty((2, n))
     q, v, a, tau = (np.empty((n, size)) for size in (robot.nq, *[robot.nv] * 3))
     wrenches = np.empty((n, len(robot.joint_names), 6)) if o.record_wrenches else None
     currents = np.empty((n, len(plant.motor_joints)))
@@ -135,11 +146,15 @@ def simulate(
     for k in range(n):
         if o.progress is not None and k % 64 == 0:
             o.progress(k / n)
-        t[k], q[k], v[k], energy[:, k] = plant.t, plant.q, plant.v, plant.energy()
+        t[k] = plant.t
+        q[k] = plant.q
+        v[k] = plant.v
+        energy[:, k] = plant.energy()
         if k < n - 1 and control is not None:
             command = _command(control, plant.t, plant.q, plant.v)
         plant.hold(command, _at(o.external, plant.t), _at(o.external_world, plant.t))
-        a[k], tau[k] = plant.acceleration(), plant.tau
+        a[k] = plant.acceleration()
+        tau[k] = plant.tau
         if wrenches is not None:
             wrenches[k] = plant.joint_wrenches()
         if plant.motor_joints:
@@ -176,7 +191,10 @@ def _plant(model: RobotModel, dt: float, o: PlantOptions, options: dict[str, obj
     if constraints is None:
         return Plant(model, dt, **options)
     if not isinstance(constraints, Constraints) or constraints.model is not model:
-        remedy = "rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is simulated."
+        remedy = (
+            "rd.Constraints(model, …) or rd.load_constraints(model, file) of the model that is "
+            "simulated."
+        )
         raise ArgumentError(
             "expected Constraints of this robot",
             where="constraints",

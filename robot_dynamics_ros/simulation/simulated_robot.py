@@ -1,4 +1,6 @@
-"""Simulated robots of any engine: the start, a command held for a control period, and the efforts and wrenches it causes."""
+"""Simulated robots of any engine: the start, a command held for a control period, and the efforts
+and wrenches it causes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from robot_dynamics_ros.simulation.coordinates import Coordinates, position_boun
 from robot_dynamics_ros.simulation.plant_options import CommonOptions
 
 Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
-_SLACK = 1e-6  # rad or m that a given position may lie outside its limits, as decimals in files do
+# rad or m that a given position may lie outside its limits, as decimals in files do
+_SLACK = 1e-6
 
 PlantState: TypeAlias = dict[str, Any]
 """What a plant needs to continue bit for bit; the names are those of its engine."""
@@ -35,7 +38,8 @@ class SimulatedRobot(ABC):
         tau: (nv,) motor effort of the last step, after the limiter, N m or N.
 
     Raises:
-        ArgumentError: a period that is not positive, or an initial state that does not fit the model.
+        ArgumentError: a period that is not positive, or an initial state that does not fit the
+            model.
     """
 
     command: Array
@@ -46,11 +50,17 @@ class SimulatedRobot(ABC):
     def __init__(self, model: RobotModel, dt: float, options: CommonOptions) -> None:
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
-        self.model, self.dt, self.max_speed = model, float(dt), float(options.max_speed)
-        self.constraints, self.user_effort = options.constraints, options.user_effort
+        self.model = model
+        self.dt = float(dt)
+        self.max_speed = float(options.max_speed)
+        self.constraints = options.constraints
+        self.user_effort = options.user_effort
         self._coordinates, self._bounds = Coordinates(model), position_bounds(model)
-        self._has_stops, self._has_limiter = options.stops is not None, options.limiter
-        q0, v0 = options.q0, options.v0  # zero is outside the limits of many an arm
+        self._has_stops = options.stops is not None
+        self._has_limiter = options.limiter
+        # zero is outside the limits of many an arm
+        q0 = options.q0
+        v0 = options.v0
         start = (
             self._within_bounds(model.initial_configuration())
             if q0 is None
@@ -60,10 +70,11 @@ class SimulatedRobot(ABC):
             start,
             np.zeros(model.nv) if v0 is None else self._velocity("v0", v0),
         )
-        self._t0, self._braked = 0.0, False
+        self._t0 = 0.0
+        self._braked = False
         self._wrenches: tuple[dict[str, Array], dict[str, Array]] = {}, {}
 
-    # -- state ---------------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     @property
     def t(self) -> float:
@@ -107,7 +118,8 @@ class SimulatedRobot(ABC):
         Commands and external wrenches go to zero; brakes stay as they are.
 
         Raises:
-            ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the joint limits.
+            ArgumentError: wrong length, not finite, a quaternion of zero length, or outside the
+                joint limits.
         """
 
     def _start_of(
@@ -137,12 +149,14 @@ class SimulatedRobot(ABC):
         Raises:
             ArgumentError: the state of another robot.
         """
-        self._t0, self._periods[0] = state["t0"], state["steps"]
-        self.command[:], self.tau[:] = state["command"], state["tau"]
+        self._t0 = state["t0"]
+        self._periods[0] = state["steps"]
+        self.command[:] = state["command"]
+        self.tau[:] = state["tau"]
         self._set_wrenches(*state["wrenches"])
         self.brakes = state["brakes"]
 
-    # -- motion --------------------------------------------------------------------------------------------------
+    # -- motion ------------------------------------------------------------------------------------
 
     def step(
         self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
@@ -151,14 +165,16 @@ class SimulatedRobot(ABC):
 
         Args:
             command: (nv,) motor efforts, N m or N (volts at joints with a motor).
-            external: link name → (6,) wrench [moment; force] the environment exerts on that link, about the link's
-                origin, in the link's axes (rotating with it).
+            external: link name → (6,) wrench [moment; force] the environment exerts on that link,
+                about the link's origin, in the link's axes (rotating with it).
             external_world: the same in world axes, constant over the step.
 
         Raises:
-            ArgumentError: a wrong length or a value that is not finite; the state is then unchanged.
+            ArgumentError: a wrong length or a value that is not finite; the state is then
+                unchanged.
             UnknownNameError: an external wrench names no link.
-            SimulationError: the simulation diverges or cannot be resolved; the state stays at the last good one.
+            SimulationError: the simulation diverges or cannot be resolved; the state stays at the
+                last good one.
         """
         self.hold(command, external, external_world)
         self.advance()
@@ -218,7 +234,8 @@ class SimulatedRobot(ABC):
             record: whether to return the states of all steps.
 
         Raises:
-            ArgumentError, UnknownNameError, SimulationError: see :meth:`step`; what was done before stays done.
+            ArgumentError, UnknownNameError, SimulationError: see :meth:`step`; what was done before
+                stays done.
         """
         rows, steps = self._commands(commands, steps)
         path = np.empty((steps, self.model.nq + 2 * self.model.nv)) if record else None
@@ -232,11 +249,13 @@ class SimulatedRobot(ABC):
             if path is not None:
                 path[k] = np.concatenate((self.q, self.v, self.tau))
 
-    # -- what the state and the command cause --------------------------------------------------------------------
+    # -- what the state and the command cause ------------------------------------------------------
 
     @abstractmethod
     def prepare(self) -> None:
-        """Compile what :meth:`acceleration` and :meth:`joint_wrenches` need, which otherwise happens at their first call."""
+        """Compile what :meth:`acceleration` and :meth:`joint_wrenches` need, which otherwise
+        happens at their first call.
+        """
 
     @abstractmethod
     def acceleration(self) -> Array:
@@ -244,22 +263,29 @@ class SimulatedRobot(ABC):
 
     @abstractmethod
     def _inverse_dynamics(self) -> tuple[Array, Array]:
-        """Efforts and wrenches of the joints now, as :meth:`joint_effort` and :meth:`joint_wrenches` return them."""
+        """Efforts and wrenches of the joints now, as :meth:`joint_effort` and
+        :meth:`joint_wrenches` return them.
+        """
 
     def joint_effort(self) -> Array:
-        """(nv,) net effort at the joints, M a + b: motors less friction, plus springs, stops and gears."""
+        """(nv,) net effort at the joints, M a + b: motors less friction, plus springs, stops and
+        gears.
+        """
         return self._inverse_dynamics()[0]
 
     def joint_wrenches(self) -> Array:
-        """(len(model.joint_names), 6) true joint wrenches [moment; force] now, contacts and closed loops acting.
+        """(len(model.joint_names), 6) true joint wrenches [moment; force] now, contacts and closed
+        loops acting.
 
-        Their component along the joint axis is :meth:`joint_effort`, less the armature's share.  The impulse of an
-        impact is not in them.
+        Their component along the joint axis is :meth:`joint_effort`, less the armature's share.
+        The impulse of an impact is not in them.
         """
         return self._inverse_dynamics()[1]
 
     def energy(self) -> tuple[float, float]:
-        """Kinetic energy, and potential energy of gravity, springs, stops and ground contacts, J; the world of MuJoCo left out."""
+        """Kinetic energy, and potential energy of gravity, springs, stops and ground contacts, J;
+        the world of MuJoCo left out.
+        """
         q = self.q
         kinetic = float(kinetic_energy(self.model, q, self.v))
         return kinetic, float(potential_energy(self.model, q)) + self._elastic_energy(q)
@@ -268,7 +294,7 @@ class SimulatedRobot(ABC):
         """J."""
         return 0.0
 
-    # -- arguments, checked and copied ---------------------------------------------------------------------------
+    # -- arguments, checked and copied -------------------------------------------------------------
 
     def _velocity(self, name: str, values: ArrayLike) -> Array:
         """(nv,) a copy, or an :class:`ArgumentError` naming the argument."""
@@ -311,7 +337,10 @@ class SimulatedRobot(ABC):
         if array.shape == (nv,) and steps is not None:
             return _finite("commands", array[None]), int(steps)
         if array.ndim != 2 or array.shape[1] != nv or steps not in (None, len(array)):
-            shapes = f"({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with steps"
+            shapes = (
+                f"({'steps' if steps is None else steps}, {nv}) numbers, or {nv} together with "
+                "steps"
+            )
             raise ArgumentError(f"expected {shapes}", where="commands", got=np.shape(values))
         return _finite("commands", array), len(array)
 
@@ -332,7 +361,8 @@ class SimulatedRobot(ABC):
     def _within_bounds(self, q: Array) -> Array:
         """``q``, brought within the position limits, if there are stops."""
         if self._has_stops:
-            where, has = self._coordinates.q_of_v, self._coordinates.has_position
+            where = self._coordinates.q_of_v
+            has = self._coordinates.has_position
             q[where[has]] = np.clip(q[where[has]], self._bounds[0][has], self._bounds[1][has])
         return q
 
@@ -373,5 +403,6 @@ class PlantPath:
     @classmethod
     def of(cls, model: RobotModel, rows: Array) -> PlantPath:
         """The three parts of (..., nq + 2 nv) rows."""
-        nq, nv = model.nq, model.nv
+        nq = model.nq
+        nv = model.nv
         return cls(rows[..., :nq], rows[..., nq : nq + nv], rows[..., nq + nv :])

@@ -1,8 +1,10 @@
 """A robot and all that acts on it, as integrators see it.
 
-    M(q) q̈ = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − σ F(|v|) − b(q, v),     q̈ = 0 at locked joints
+    M(q) q̈ = τ_motor + τ_springs + τ_stops + τ_user + Σ Jᵀ w − d v − σ F(|v|) − b(q, v),     q̈ = 0
+    at locked joints
 
-is the motion between two events: σ, the sliding direction of each joint, and the locked joints are held over a step.
+is the motion between two events: σ, the sliding direction of each joint, and the locked joints are
+    held over a step.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ def _kernels_of(
 
 
 class JointSystem:
-    """A :class:`~robot_dynamics_ros.simulation.integrators.methods.MechanicalSystem` made of a model and what acts on it.
+    """A :class:`~robot_dynamics_ros.simulation.integrators.methods.MechanicalSystem` made of a
+    model and what acts on it.
 
     Args:
         bounds: (nv,), (nv,) position limits.
@@ -70,9 +73,11 @@ class JointSystem:
 
     Attributes:
         memory: the state of time stepping, and the parameters of all effects.
-        routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on that memory.
+        routines: the functions of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping` on
+            that memory.
         friction: of the joints, brakes included.
-        link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes, held over the step.
+        link_wrenches, world_wrenches: link name → (6,) external wrench in link axes, in world axes,
+            held over the step.
         slip: (nv,) sliding direction −1, 0, +1.
     """
 
@@ -86,17 +91,19 @@ class JointSystem:
         *,
         midpoint: bool,
     ) -> None:
-        self.coordinates, self.options, self.model = coordinates, options, coordinates.model
-        self.integrate, self.normalize = coordinates.integrate, coordinates.normalize
+        self.coordinates = coordinates
+        self.options = options
+        self.model = coordinates.model
+        self.integrate = coordinates.integrate
+        self.normalize = coordinates.normalize
         self.twists = [iv for _, iv in self.coordinates.floating]
-        self.nq, self.nv = self.model.nq, self.model.nv
+        self.nq = self.model.nq
+        self.nv = self.model.nv
         self.motors = MotorTable(self.model, options.motors or {})
         self.nz = len(self.motors)
-        self.contacts, self.user_effort, self._midpoint = (
-            options.contacts,
-            options.user_effort,
-            midpoint,
-        )
+        self.contacts = options.contacts
+        self.user_effort = options.user_effort
+        self._midpoint = midpoint
         self.kernels = _kernels_of(self.model, options, midpoint)
         flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
         self.compiled = (
@@ -116,7 +123,8 @@ class JointSystem:
         self.world_wrenches: dict[str, Array] = {}
         self.set_modes()
         self._gatherer = WrenchGatherer(self.model)
-        self._M, self._b = np.empty((self.nv, self.nv)), np.empty(self.nv)
+        self._M = np.empty((self.nv, self.nv))
+        self._b = np.empty(self.nv)
         self._wrenches = np.zeros((self.model.nb, 6))
         self._kernels: dict[str, Kernel] = {}
 
@@ -124,12 +132,10 @@ class JointSystem:
         self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array]
     ) -> Memory[PlantMemory]:
         """The memory of time stepping with the parameters of all effects."""
-        o, model, floating, motors = (
-            self.options,
-            self.model,
-            self.coordinates.floating,
-            self.motors,
-        )
+        o = self.options
+        model = self.model
+        floating = self.coordinates.floating
+        motors = self.motors
         rows = 0 if o.constraints is None else o.constraints.rows
         couples = len(friction.couple)
         values: dict[str, Any] = {**drives, **stop_parameters(o.stops, model, *bounds)}
@@ -205,12 +211,14 @@ class JointSystem:
         return run
 
     def prepare(self) -> None:
-        """Make the functions of the robot that any of the methods here may need, so that none is compiled later."""
+        """Make the functions of the robot that any of the methods here may need, so that none is
+        compiled later.
+        """
         of_state = ("forward_dynamics", "bias_forces", "mass_matrix", "link_poses")
         for name in (*of_state, "inverse_dynamics_wrenches", "external_efforts"):
             self._kernel(name)
 
-    # -- what integrators ask ------------------------------------------------------------------------------------
+    # -- what integrators ask ----------------------------------------------------------------------
 
     def derivative(self, t: float, y: Array, out: Array) -> None:
         (q, v, z), (_, a, rates) = self.split(y), self.split(out)
@@ -235,7 +243,8 @@ class JointSystem:
         return self._M
 
     def generalized_momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
-        momentum, rate = np.empty(self.nv), np.empty(self.nv)
+        momentum = np.empty(self.nv)
+        rate = np.empty(self.nv)
         self._kernel("generalized_momentum")(q, v, momentum, rate)
         return momentum, rate
 
@@ -245,9 +254,13 @@ class JointSystem:
         return self._b
 
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user, wrenches, friction."""
+        """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user,
+        wrenches, friction.
+        """
         memory = self.memory
-        memory["q_forces"][:], memory["middle"][:], memory["z1"][:] = q, v, z
+        memory["q_forces"][:] = q
+        memory["middle"][:] = v
+        memory["z1"][:] = z
         if self.user_effort is not None:
             memory["user"][:] = self.given_effort(t, q, v)
         self.routines["applied_efforts"](memory)
@@ -270,15 +283,17 @@ class JointSystem:
             )
         return tau
 
-    # -- time stepping -------------------------------------------------------------------------------------------
+    # -- time stepping -----------------------------------------------------------------------------
 
     def advance(self, t: float, y: Array, h: float) -> Array:
-        """The state at ``t + h`` by time stepping, whether or not it makes sense; ``y`` is not changed.
+        """The state at ``t + h`` by time stepping, whether or not it makes sense; ``y`` is not
+        changed.
 
         Raises:
             SimulationError: its equations have no solution, or none is found.
         """
-        memory, run = self.memory, self.routines
+        memory = self.memory
+        run = self.routines
         kept = [memory[name].copy() for name in ("q", "v", "z")]
         memory["q"][:], memory["v"][:], memory["z"][:] = self.split(y)
         positions = memory["q"].copy()
@@ -302,23 +317,33 @@ class JointSystem:
         return y1
 
     def diverged(self, t: float, y: Array, y1: Array, h: float) -> SimulationError:
-        """The error for a step of ``h`` s to ``y1`` that means nothing, naming the joint that ran fastest."""
-        v, v1 = self.split(y)[1], self.split(y1)[1]
+        """The error for a step of ``h`` s to ``y1`` that means nothing, naming the joint that ran
+        fastest.
+        """
+        v = self.split(y)[1]
+        v1 = self.split(y1)[1]
         change = np.abs(v1 - v)
         fastest = int(np.argmax(np.where(np.isfinite(change), change, np.inf)))
         return SimulationError(
-            f"the simulation diverges at t = {t:.6g} s (velocity from {v[fastest]:g} to {v1[fastest]:g}): the step of {h:g} s is "
-            "too large for the stiffness of a spring, a stop, a contact or the control law, or for the speed of the motion; or an "
+            f"the simulation diverges at t = {t:.6g} s (velocity from {v[fastest]:g} to "
+            f"{v1[fastest]:g}): the step of {h:g} s is "
+            "too large for the stiffness of a spring, a stop, a contact or the control law, or "
+            "for the speed of the motion; or an "
             "effort is too large",
             where=f"joint {self.coordinates.names[fastest]!r}",
             got=float(v1[fastest]),
-            remedy="Use a smaller dt or more substeps, an implicit integrator, or lower gains; check efforts, inertias and armatures.",
+            remedy=(
+                "Use a smaller dt or more substeps, an implicit integrator, or lower gains; "
+                "check efforts, inertias and armatures."
+            ),
         )
 
-    # -- wrenches ------------------------------------------------------------------------------------------------
+    # -- wrenches ----------------------------------------------------------------------------------
 
     def body_wrenches(self, q: Array, more: Mapping[str, Array] | None = None) -> Array:
-        """(nb, 6) external wrenches by body, in memory used again by the next call; ``more`` in world axes, brought to links' at ``q``."""
+        """(nb, 6) external wrenches by body, in memory used again by the next call; ``more`` in
+        world axes, brought to links' at ``q``.
+        """
         wrenches = self._gatherer.gather(self.link_wrenches, self._wrenches)
         for world in (self.world_wrenches, more or {}):
             if world:
@@ -331,11 +356,14 @@ class JointSystem:
         return wrenches
 
     def contact_wrenches(self, q: Array, v: Array) -> dict[str, Array]:
-        """Link → (6,) [moment; force] of the ground on it, about its origin in world axes; of links off the ground none."""
+        """Link → (6,) [moment; force] of the ground on it, about its origin in world axes; of links
+        off the ground none.
+        """
         total: dict[str, Array] = {}
         if self.contacts:
             memory = self.memory
-            memory["q_forces"][:], memory["middle"][:] = q, v
+            memory["q_forces"][:] = q
+            memory["middle"][:] = v
             self.routines["applied_efforts"](memory)
             for k, contact in enumerate(self.contacts):
                 if memory["contact_depth"][k] > 0.0:
@@ -347,11 +375,13 @@ class JointSystem:
     def inverse_dynamics(
         self, q: Array, v: Array, a: Array, loops: Mapping[str, Array] | None = None
     ) -> tuple[Array, Array]:
-        """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and contact wrenches acting.
+        """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and
+        contact wrenches acting.
 
         ``loops`` are further wrenches in link axes, those of constraints.
         """
-        tau, out = np.empty(self.nv), np.empty((len(self.model.joint_names), 6))
+        tau = np.empty(self.nv)
+        out = np.empty((len(self.model.joint_names), 6))
         wrenches = self.body_wrenches(q, self.contact_wrenches(q, v))
         if loops:
             wrenches += self._gatherer.gather(loops, np.empty_like(wrenches))
@@ -360,7 +390,9 @@ class JointSystem:
 
     def energy(self, q: Array) -> float:
         """Elastic energy of springs, stops and contacts, J."""
-        memory, position, total = self.memory, self.coordinates.positions(q), 0.0
+        memory = self.memory
+        position = self.coordinates.positions(q)
+        total = 0.0
         if self.options.springs is not None:
             total += 0.5 * np.sum(memory["spring_p"] * (memory["spring_rest"] - position) ** 2)
         if isinstance(self.options.stops, CompliantStops):
@@ -374,7 +406,7 @@ class JointSystem:
             total += sum(c.energy(depth) for c, depth in zip(self.contacts, depths, strict=True))
         return float(total)
 
-    # -- locked joints -------------------------------------------------------------------------------------------
+    # -- locked joints -----------------------------------------------------------------------------
 
     def set_modes(self, slip: Array | float = 0.0, locked: np.ndarray = NONE) -> None:
         """Decide which joints slide, in which direction, and which are locked."""

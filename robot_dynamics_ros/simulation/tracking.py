@@ -1,4 +1,6 @@
-"""A controller that knows one robot leads another one along a motion: rehearsals, and experiments for batches."""
+"""A controller that knows one robot leads another one along a motion: rehearsals, and experiments
+for batches.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not
 def tracking_law(
     model: RobotModel, name: str, q: Array, frequency: float | None = None
 ) -> Law | None:
-    """A law of :data:`LAWS`; ``None``, the controller's default, for computed torque without a frequency.
+    """A law of :data:`LAWS`; ``None``, the controller's default, for computed torque without a
+    frequency.
 
     Args:
         q: (nq,) where the inertia is taken that scales the gains of laws whose error has its own.
@@ -41,7 +44,8 @@ def tracking_law(
         raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=name)
     if name == "computed_torque" and frequency is None:
         return None
-    kind, w = ALL_LAWS[name], 15.0 if frequency is None else frequency
+    kind = ALL_LAWS[name]
+    w = 15.0 if frequency is None else frequency
     inertia = 1.0 if kind.inverts_dynamics else np.diag(mass_matrix(model, q))
     gains = {"p": w * w * inertia, "d": 2.0 * w * inertia}
     settings: dict[str, Any] = {
@@ -69,7 +73,8 @@ def follow(
     Returns the run and the controller, which tells what it met.
 
     Args:
-        drawn: the robot that the controller knows, on a fixed base; robot: the one that is simulated.
+        drawn: the robot that the controller knows, on a fixed base; robot: the one that is
+            simulated.
         law, frequency: see :func:`tracking_law`.
         dt: control period and step of the plant, s.
         duration: s; the motion's if not given.
@@ -85,7 +90,8 @@ def follow(
     controller.accept_trajectory(motion.trajectory(), 0)
 
     def control(t: float, q: Array, v: Array) -> Array:
-        return controller.control(t + dt, q, v)  # the state at activation was the first
+        # the state at activation was the first
+        return controller.control(t + dt, q, v)
 
     length = motion.duration if duration is None else duration
     run = simulate(
@@ -101,10 +107,11 @@ def tracking_figures(
     robot: RobotModel,
     number: int,
 ) -> Mapping[str, float]:
-    """Rms and largest position error of a run, error at the end, largest effort as a share of the limit.
+    """Rms and largest position error of a run, error at the end, largest effort as a share of the
+    limit.
 
-    With the first three arguments bound it is an experiment of a batch, of ``robot`` and a run's number; ``options``: of
-    :func:`follow`.
+    With the first three arguments bound it is an experiment of a batch, of ``robot`` and a run's
+    number; ``options``: of :func:`follow`.
     """
     run, _ = follow(drawn, robot, motion, **options)
     error = motion.at(run.t) - run.q

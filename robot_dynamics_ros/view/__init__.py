@@ -1,4 +1,5 @@
-"""Looking at a robot: in a browser, live and from recordings, as a page without a server, and as figures for papers.
+"""Looking at a robot: in a browser, live and from recordings, as a page without a server, and as
+figures for papers.
 
 The package can be called: ``rd.view(model, q_or_run)`` opens a page.
 """
@@ -42,24 +43,29 @@ def open_view(
 
     Args:
         model: the robot.
-        what: a configuration, (nq,) or a name, which sliders change, the initial one if not given; or a motion: a run of
-            ``simulate``, a recording, or a pair (t, q) of arrays (n,) and (n, nq).
+        what: a configuration, (nq,) or a name, which sliders change, the initial one if not given;
+            or a motion: a run of ``simulate``, a recording, or a pair (t, q) of arrays (n,) and (n,
+            nq).
         reference: (n, nq) the desired motion, shown as a transparent robot.
-        external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link axes.
-        urdf: source of the geometry, for a model that was made or edited; or the geometry itself, from ``read_looks``.
+        external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link
+            axes.
+        urdf: source of the geometry, for a model that was made or edited; or the geometry itself,
+            from ``read_looks``.
         directory: where relative mesh addresses start; by default the URDF's folder.
         host: address to listen on; only this machine can reach the default.
         port: TCP port; the next free one if it is taken, any free one if 0.
         open_browser: open the page at once.
-        report: called with (cause, sentence) for input of a browser that is refused; the log by default.
+        report: called with (cause, sentence) for input of a browser that is refused; the log by
+            default.
 
     Returns:
-        the viewer, which continues in the background: ``address`` to open, ``show(q)``, ``picture(path)``, ``wait()``,
-        ``close()``.
+        the viewer, which continues in the background: ``address`` to open, ``show(q)``,
+        ``picture(path)``, ``wait()``, ``close()``.
 
     Raises:
         BackendError: viser is not installed.
-        ArgumentError: what is to be shown has the wrong shape, or the address is not this machine's.
+        ArgumentError: what is to be shown has the wrong shape, or the address is not this
+            machine's.
     """
     from robot_dynamics_ros.model.geometry import Looks, read_looks
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, ShownMotion, Source
@@ -72,7 +78,8 @@ def open_view(
         still = what is None or (
             not isinstance(what, ShownMotion) and np.ndim(np.asarray(what, dtype=float)) == 1
         )
-    except (TypeError, ValueError):  # no numbers
+    except (TypeError, ValueError):
+        # no numbers
         still = False
     if still:
         source = PoseSource(model, what, external=external)

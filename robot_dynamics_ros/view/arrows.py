@@ -18,12 +18,16 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 _RESTS = 32
 _NOISE = 1e-9
-"""Share of the weight (times the size, for moments) below which an arrow is rounding noise and has no length."""
+"""Share of the weight (times the size, for moments) below which an arrow is rounding noise and has
+no length.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """Wrenches in the world: points (n, 3) m where they act, forces and moments about these, (n, 3) in world axes."""
+    """Wrenches in the world: points (n, 3) m where they act, forces and moments about these, (n, 3)
+    in world axes.
+    """
 
     names: tuple[str, ...]
     points: Array
@@ -31,7 +35,9 @@ class Arrows:
     moments: Array
 
     def segments(self, what: str, scale: float, noise: float = 0.0) -> Array:
-        """(n, 2, 3) m, start and end of the ``"forces"`` or ``"moments"``; those up to the noise have no length."""
+        """(n, 2, 3) m, start and end of the ``"forces"`` or ``"moments"``; those up to the noise
+        have no length.
+        """
         vectors = getattr(self, what)
         vectors = np.where(np.linalg.norm(vectors, axis=1, keepdims=True) > noise, vectors, 0.0)
         return np.stack([self.points, self.points + scale * vectors], axis=1)
@@ -49,7 +55,9 @@ class ArrowScale(NamedTuple):
 
 
 def link_ends(model: RobotModel) -> list[list[Array]]:
-    """Of each link (3,) m in its frame: the origins of the joints that it carries, or its centre of mass at the tree's ends."""
+    """Of each link (3,) m in its frame: the origins of the joints that it carries, or its centre of
+    mass at the tree's ends.
+    """
     links = link_tree(model)
     ends = [
         [model.joint(links.joint_of[c]).origin.position for c in children]
@@ -60,7 +68,9 @@ def link_ends(model: RobotModel) -> list[list[Array]]:
 
 
 def robot_size(model: RobotModel) -> float:
-    """How large the robot is, m: the length of the longest chain from the root to a link or its centre of mass."""
+    """How large the robot is, m: the length of the longest chain from the root to a link or its
+    centre of mass.
+    """
     links = link_tree(model)
     reach = [0.0] * len(model.link_names)
     longest = 0.0
@@ -75,16 +85,21 @@ def robot_size(model: RobotModel) -> float:
 
 
 def centres_of_mass(model: RobotModel, poses: Array) -> tuple[Array, Array]:
-    """(n, 3) and (3,) m: centres of the links that have mass, and of the robot, by the poses of all links."""
+    """(n, 3) and (3,) m: centres of the links that have mass, and of the robot, by the poses of all
+    links.
+    """
     bodies = [model.link(name).inertia for name in model.link_names]
-    masses, coms = np.array([body.mass for body in bodies]), np.array([body.com for body in bodies])
+    masses = np.array([body.mass for body in bodies])
+    coms = np.array([body.com for body in bodies])
     heavy = masses > 0.0
     points = np.einsum("nij,nj->ni", poses[heavy, :3, :3], coms[heavy]) + poses[heavy, :3, 3]
     return points, masses[heavy] @ points / masses[heavy].sum() if heavy.any() else np.zeros(3)
 
 
 def nice_scale(longest: float, largest: float) -> float:
-    """A length per unit of 1, 2 or 5 times a power of ten, so that ``largest`` is drawn no longer than ``longest``."""
+    """A length per unit of 1, 2 or 5 times a power of ten, so that ``largest`` is drawn no longer
+    than ``longest``.
+    """
     if not (largest > 0.0 and math.isfinite(largest)):
         largest = 1.0
     exact = longest / largest
@@ -95,10 +110,11 @@ def nice_scale(longest: float, largest: float) -> float:
 def sensible_scale(
     model: RobotModel, forces: Array | None = None, moments: Array | None = None
 ) -> ArrowScale:
-    """A scale by which the largest of the forces and moments, (..., 3), is some 40 % of the robot's size.
+    """A scale by which the largest of the forces and moments, (..., 3), is some 40 % of the robot's
+    size.
 
-    Without any, they are those in the moving joints of the robot at rest, initially and in some configurations within
-    its limits.
+    Without any, they are those in the moving joints of the robot at rest, initially and in some
+    configurations within its limits.
     """
     if forces is None and moments is None and model.joint_names:
         some = np.vstack(
@@ -106,7 +122,8 @@ def sensible_scale(
         )
         zero = np.zeros((len(some), model.nv))
         rows = np.asarray(joint_wrenches(model, some, zero, zero, joints=model.joint_names))
-        forces, moments = rows[..., 3:], rows[..., :3]
+        forces = rows[..., 3:]
+        moments = rows[..., :3]
     size = robot_size(model)
     weight = model.total_mass * float(np.linalg.norm(model.gravity)) or model.total_mass * 9.81
 
@@ -149,7 +166,9 @@ def joint_arrows(
     a: ArrayLike,
     external: Mapping[str, ArrayLike] | None = None,
 ) -> Arrows:
-    """The wrench in every moving joint, as the parent side exerts it on the child link, at the joint's origin."""
+    """The wrench in every moving joint, as the parent side exerts it on the child link, at the
+    joint's origin.
+    """
     if not model.joint_names:
         return arrows_at_joints(model, q, np.empty((0, 6)))
     rows = joint_wrenches(
@@ -167,7 +186,9 @@ def balance_arrows(
     observer: str = "world",
     external: Mapping[str, ArrayLike] | None = None,
 ) -> Arrows:
-    """The joint wrench and the parts of its balance as an observer sees it, all at the joint's origin."""
+    """The joint wrench and the parts of its balance as an observer sees it, all at the joint's
+    origin.
+    """
     link = model.joint(joint).child
     balance = wrench_balance(
         model, q, v, a, link, observer=observer, external=external, expressed_in="world"

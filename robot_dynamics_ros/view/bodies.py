@@ -1,5 +1,6 @@
-"""The geometry of a robot in a viser scene: layers of it, transparency, colours by share; and shapes that stand for
-mass properties, and for links without visuals."""
+"""The geometry of a robot in a viser scene: layers of it, transparency, colours by share; and
+shapes that stand for mass properties, and for links without visuals.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +30,13 @@ LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 
 _GREY = (0.70, 0.72, 0.75, 1.0)
 _COLLISION = (0.95, 0.55, 0.20, 0.45)
-_BAR, _BARREL = (0.72, 0.74, 0.78, 1.0), (0.25, 0.32, 0.42, 1.0)
+_BAR = (0.72, 0.74, 0.78, 1.0)
+_BARREL = (0.25, 0.32, 0.42, 1.0)
 _BODIES = {"visuals", "skeleton"}
-_CLEAR = 0.3  # opacity of bodies that let wrenches be seen
-_SHADE = 0.7  # what they keep of their brightness: white ones would vanish before a white ground
+# opacity of bodies that let wrenches be seen
+_CLEAR = 0.3
+# what they keep of their brightness: white ones would vanish before a white ground
+_SHADE = 0.7
 
 
 @dataclass(eq=False)
@@ -43,7 +47,8 @@ class Piece:
     handle: MeshHandle
     opacity: float = 1.0
     colour: tuple[int, int, int] = (255, 255, 255)
-    part: Trimesh | None = None  # where it has a texture
+    # where it has a texture
+    part: Trimesh | None = None
     # see-through or not, and its paint, as the page has it
     drawn: tuple[bool, tuple[int, int, int] | None] | None = None
 
@@ -73,19 +78,19 @@ class Bodies:
     def __init__(
         self, scene: SceneApi, model: RobotModel, looks: Looks, root: str, nodes: Mapping[str, str]
     ) -> None:
-        self._scene, self._model, self._looks, self._root, self._nodes = (
-            scene,
-            model,
-            looks,
-            root,
-            nodes,
-        )
+        self._scene = scene
+        self._model = model
+        self._looks = looks
+        self._root = root
+        self._nodes = nodes
         self.layers: dict[str, list[Piece]] = {}
         self.corners: dict[str, Array] = {}
-        self._clear = True  # as pages have it at first: textures are not sent twice
+        # as pages have it at first: textures are not sent twice
+        self._clear = True
         self._paints: dict[str, tuple[int, int, int]] | None = None
         self.default_layers: tuple[str, ...] = ("visuals",)
-        if not looks.visuals:  # an inertia that fits no body of this size would hide the robot
+        # an inertia that fits no body of this size would hide the robot
+        if not looks.visuals:
             fits = all(max(shape.size) < robot_size(model) for shape in self.shapes("ellipsoids"))
             self.default_layers = ("skeleton", "ellipsoids") if fits else ("skeleton",)
         for layer in self.default_layers:
@@ -116,9 +121,12 @@ class Bodies:
             self._draw_again()
 
     def tint(self, shares: Mapping[str, float] | None) -> None:
-        """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as described."""
+        """Paint links by a share from 0 (dark) to 1 (bright), those without one grey; ``None``: as
+        described.
+        """
         paints = None
-        if shares is not None:  # in steps: a new colour is sent only now and then
+        # in steps: a new colour is sent only now and then
+        if shares is not None:
             known = {
                 link: round(20.0 * share) / 20.0
                 for link, share in shares.items()
@@ -138,7 +146,9 @@ class Bodies:
                 )
 
     def draw(self, layer: str, root: str, colour: Sequence[float] | None = None) -> list[Piece]:
-        """The pieces of one of :data:`LAYERS`, made below the node ``root`` as described or in one colour."""
+        """The pieces of one of :data:`LAYERS`, made below the node ``root`` as described or in one
+        colour.
+        """
         pieces = []
         clear = self._clear and layer in _BODIES and colour is None
         for row, shape, parts in readable(self.shapes(layer)):
@@ -183,8 +193,11 @@ class Bodies:
 
 
 def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]]:
-    """Row, shape and triangles of the shapes that can be drawn; one warning for those that cannot."""
-    rows, lost = [], []
+    """Row, shape and triangles of the shapes that can be drawn; one warning for those that
+    cannot.
+    """
+    rows = []
+    lost = []
     for row, shape in enumerate(shapes):
         try:
             rows.append((row, shape, triangles(shape)))
@@ -211,7 +224,8 @@ def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> byte
         material = part.visual.material
         material = material.to_pbr() if hasattr(material, "to_pbr") else material
         colour = [shade, shade, shade] if paint is None else [channel / 255 for channel in paint]
-        linear = [channel**2.2 for channel in colour]  # as the file's colours are
+        # as the file's colours are
+        linear = [channel**2.2 for channel in colour]
         material.baseColorFactor = [round(255 * x) for x in (*linear, _CLEAR if clear else 1)]
         material.alphaMode = "BLEND" if clear else "OPAQUE"
         part.visual.material = material
@@ -219,8 +233,9 @@ def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> byte
 
 
 def equivalent(link: str, inertia: Inertia, kind: str = "ellipsoid") -> Shape:
-    """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃ − I₁), or a
-    ``"box"``, edge² = 6/m (I₂ + I₃ − I₁)."""
+    """The solid of uniform density that has this inertia: an ``"ellipsoid"``, a² = 5/(2m) (I₂ + I₃
+    − I₁), or a ``"box"``, edge² = 6/m (I₂ + I₃ − I₁).
+    """
     moments, axes = np.linalg.eigh(inertia.rotational)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
@@ -240,8 +255,9 @@ def inertia_shapes(model: RobotModel, kind: str) -> tuple[Shape, ...]:
 
 
 def skeleton(model: RobotModel) -> tuple[Shape, ...]:
-    """For a robot without geometry: capsules from joint to joint (or to the centre of mass, where no joint follows) and
-    a cylinder about the axis of each moving joint."""
+    """For a robot without geometry: capsules from joint to joint (or to the centre of mass, where
+    no joint follows) and a cylinder about the axis of each moving joint.
+    """
     links = link_tree(model)
     lengths = [float(np.linalg.norm(joint.origin.position)) for joint in model.description.joints]
     lengths += [float(np.linalg.norm(link.inertia.com)) for link in model.description.links]

@@ -9,7 +9,8 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-FIELD_OF_VIEW = 0.8  # vertical, rad
+# vertical, rad
+FIELD_OF_VIEW = 0.8
 VIEWS = {
     "fit": (0.62, -0.785, 0.37),
     "front": (1.0, 0.0, 0.0),
@@ -17,14 +18,16 @@ VIEWS = {
     "top": (0.0, -0.001, 1.0),
 }
 """Directions from a robot to a camera."""
-_FILLED = 0.95  # share of the picture that the points fill, in its width or its height
+# share of the picture that the points fill, in its width or its height
+_FILLED = 0.95
 
 
 def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
-    """(3,) position of the nearest camera that sees all points (n, 3), and (3,) what it looks at, level with their
-    middle, m.
+    """(3,) position of the nearest camera that sees all points (n, 3), and (3,) what it looks at,
+    level with their middle, m.
 
-    The direction ``away`` from the points to the camera is not upright; the aspect is width to height of the picture.
+    The direction ``away`` from the points to the camera is not upright; the aspect is width to
+    height of the picture.
     """
     towards = np.asarray(away, dtype=float) / np.linalg.norm(away)
     right = np.cross((0.0, 0.0, 1.0), towards)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.model.description import Array
 
-# Chosen so that people with any of the common forms of colour blindness tell them apart, and so that no robot of
-# example-robot-data is painted like a force or a moment.
+# Chosen so that people with any of the common forms of colour blindness tell them apart, and so
+# that no robot of example-robot-data is painted like a force or a moment.
 FORCE = (0.90, 0.00, 0.60)
 MOMENT = (0.20, 0.80, 0.45)
 EXTERNAL = (0.15, 0.00, 0.30)

@@ -35,19 +35,22 @@ def draw(
     axes: Axes3D | None = None,
     path: str | Path | None = None,
 ) -> Axes3D:
-    """Draw a robot as a mechanism: links as bars, joints by their kind, centres of mass, the wrench in every joint.
+    """Draw a robot as a mechanism: links as bars, joints by their kind, centres of mass, the wrench
+    in every joint.
 
-    Revolute joints are barrels along their axis, prismatic ones squares, fixed ones dots.  Where joints lie on one
-    point, their names share a label.
+    Revolute joints are barrels along their axis, prismatic ones squares, fixed ones dots.  Where
+    joints lie on one point, their names share a label.
 
     Args:
         model: the robot.
-        q, v, a: one configuration (nq,), velocity and acceleration (nv,); the initial one, and zero, if not given.
+        q, v, a: one configuration (nq,), velocity and acceleration (nv,); the initial one, and
+            zero, if not given.
         wrenches: draw forces (magenta) and moments (green) in the moving joints.
         external: link name → (6,) wrench on it, [moment; force] in link axes; drawn in dark violet.
         names: write the joints' names.
         frames: draw the links' frames, x red, y green, z blue.
-        axes: three-dimensional axes to draw into, e.g. ``figure.add_subplot(projection="3d")``; new ones if not given.
+        axes: three-dimensional axes to draw into, e.g. ``figure.add_subplot(projection="3d")``; new
+            ones if not given.
         path: file to write, too; its ending chooses the format.
 
     Returns:
@@ -98,7 +101,9 @@ def draw(
 
 
 def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
-    """Links as bars from their origin to each joint they carry, or to the centre of mass at the tree's ends; (n, 2, 3)."""
+    """Links as bars from their origin to each joint they carry, or to the centre of mass at the
+    tree's ends; (n, 2, 3).
+    """
     lines = []
     for pose, ends in zip(poses, arrows.link_ends(model), strict=True):
         for end in ends:
@@ -117,10 +122,8 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
     for joint in model.description.joints:
         pose = poses[model.link_index(joint.child)]
         position = pose[:3, 3]
-        turns, slides = (
-            joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS),
-            joint.type is JointType.PRISMATIC,
-        )
+        turns = joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS)
+        slides = joint.type is JointType.PRISMATIC
         if joint.type is JointType.FIXED:
             axes.plot(*position[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
             continue
@@ -213,8 +216,10 @@ def _room(axes: Axes3D, points: Array, size: float) -> None:
     """Equal scales, everything inside and no more room than that, the legend below."""
     from matplotlib.ticker import MaxNLocator
 
-    low, high = points.min(axis=0), points.max(axis=0)
-    middle, extent = 0.5 * (low + high), high - low
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    middle = 0.5 * (low + high)
+    extent = high - low
     # a plane mechanism still stands in a room
     half = 0.5 * np.maximum(extent, max(0.4 * float(extent.max()), 0.2 * size)) + 0.06 * size
     for k, axis in enumerate("xyz"):
@@ -228,13 +233,16 @@ def _room(axes: Axes3D, points: Array, size: float) -> None:
 
 
 def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) -> None:
-    """Names of joints beside them, where they cover least of what is drawn, seen from where it is seen now."""
+    """Names of joints beside them, where they cover least of what is drawn, seen from where it is
+    seen now.
+    """
     from mpl_toolkits.mplot3d import proj3d
 
     groups = near_each_other(ends, 0.07 * size)
     if not groups:
         return
-    axes.figure.draw_without_rendering()  # until then nobody knows where on the picture a point is
+    # until then nobody knows where on the picture a point is
+    axes.figure.draw_without_rendering()
     # directions to the right and upwards on the picture, in data axes, of equal scale
     elevation, azimuth = np.radians([axes.elev, axes.azim])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
@@ -252,11 +260,19 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
         x, y, _ = proj3d.proj_transform(*points.T, axes.get_proj())
         return np.asarray(axes.transData.transform(np.column_stack([x, y])))
 
-    taken, places = pixels(covered), pixels(np.array([centre for _, centre in groups]))
+    taken = pixels(covered)
+    places = pixels(np.array([centre for _, centre in groups]))
     boxes: list[tuple[Array, Array]] = []
     for names, centre in groups:
-        text = axes.text(*centre, "\n".join(names), fontsize=7, zorder=5, ha="center", va="center",
-                         bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5})  # fmt: skip
+        text = axes.text(
+            *centre,
+            "\n".join(names),
+            fontsize=7,
+            zorder=5,
+            ha="center",
+            va="center",
+            bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5},
+        )
         extent = text.get_window_extent()
         half = 0.5 * np.array([extent.width, extent.height]) + 3.0
         here, *beside = pixels(
@@ -274,15 +290,18 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
 def _free_place(
     here: Array, half: Array, taken: Array, strangers: Array, boxes: list[tuple[Array, Array]]
 ) -> Array:
-    """Offset (2,) of a box with half sides (2,) from a point, so that it covers few of the points taken and no other box,
-    and is not nearer to a stranger than to its own point."""
+    """Offset (2,) of a box with half sides (2,) from a point, so that it covers few of the points
+    taken and no other box, and is not nearer to a stranger than to its own point.
+    """
 
     def gap(points: Array, middle: Array) -> Array:
         return np.linalg.norm(np.maximum(np.abs(points - middle) - half, 0.0), axis=-1)
 
-    best, least = np.zeros(2), np.inf
+    best = np.zeros(2)
+    least = np.inf
     for away in (14.0, 24.0, 38.0, 56.0):
-        for angle in np.arange(16) * np.pi / 8.0 - np.pi / 2.0:  # below comes first
+        # below comes first
+        for angle in np.arange(16) * np.pi / 8.0 - np.pi / 2.0:
             direction = np.array([np.cos(angle), np.sin(angle)])
             offset = direction * (away + np.abs(direction) @ half)
             hidden = (np.abs(taken - here - offset) < half).all(axis=1).sum()
@@ -292,5 +311,6 @@ def _free_place(
             )
             wrong = (gap(strangers, here + offset) < 1.3 * gap(here, here + offset)).sum()
             if (cost := 2.0 * hidden + 40.0 * others + 8.0 * wrong + 0.1 * away) < least:
-                best, least = offset, cost
+                best = offset
+                least = cost
     return best

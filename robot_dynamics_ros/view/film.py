@@ -1,5 +1,6 @@
-"""Pictures and films of a scene, drawn by a browser without a screen; and a motion as one web page that needs neither a
-server nor a network."""
+"""Pictures and films of a scene, drawn by a browser without a screen; and a motion as one web page
+that needs neither a server nor a network.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 
 FILMS = (".mp4", ".gif")
 _P = TypeVar("_P")
-_PATIENCE = 180.0  # s, for a browser without a graphics processor on a busy machine
+# s, for a browser without a graphics processor on a busy machine
+_PATIENCE = 180.0
 _MOST_FRAMES = 3000
 # The page may run what is inside it and nothing else: no address of any kind can be reached.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
-    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob: data:"
+    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src data: blob:; "
+    "worker-src blob: data:"
 )
 # The first camera fits the shape of the page, which takes one from its own address.
 _FIT = """<script>{{
@@ -45,8 +48,10 @@ history.replaceState(null, "", `?initialCameraPosition=${{position}}&initialCame
 }}</script>"""
 _ASPECTS = (0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0)
 _NOTICE = (
-    "This page contains the client of viser, https://github.com/viser-project/viser, Apache License 2.0, "
-    "https://www.apache.org/licenses/LICENSE-2.0, and with it three.js, React, Mantine, uPlot and others, MIT licence."
+    "This page contains the client of viser, https://github.com/viser-project/viser, Apache "
+    "License 2.0, "
+    "https://www.apache.org/licenses/LICENSE-2.0, and with it three.js, React, Mantine, uPlot "
+    "and others, MIT licence."
 )
 
 
@@ -58,7 +63,9 @@ def need_imageio() -> ModuleType:
 
 
 def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:
-    """The newest page, once the browser shows it; it does not draw more coarsely while drawing is slow."""
+    """The newest page, once the browser shows it; it does not draw more coarsely while drawing is
+    slow.
+    """
     pages_before = set(pages())
     browser.go(f"{address}/?fixedDpr=1")
     if not browser.wait(lambda: bool(pages().keys() - pages_before), _PATIENCE):
@@ -71,9 +78,11 @@ def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _
 
 
 def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
-    """A picture once textures, bones and letters have arrived in the page: when it has nothing left to draw, and three
-    pictures in a row are alike."""
-    alike, before = 0, draw()
+    """A picture once textures, bones and letters have arrived in the page: when it has nothing left
+    to draw, and three pictures in a row are alike.
+    """
+    alike = 0
+    before = draw()
     for _ in range(30):
         browser.rest(0.3)
         drawn = browser.drawn(10.0)
@@ -88,15 +97,15 @@ def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
 def painter(
     client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]
 ) -> Callable[[], np.ndarray]:
-    """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen`` is where the camera
-    is, (3,), and what it looks at, (3,) m."""
+    """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen``
+    is where the camera is, (3,), and what it looks at, (3,) m.
+    """
     position, target = seen
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, (0.0, 0.0, 1.0))
     right /= np.linalg.norm(right)
-    axes = np.stack(
-        [right, np.cross(forward, right), forward], axis=1
-    )  # z forward, x to the right, y down
+    # z forward, x to the right, y down
+    axes = np.stack([right, np.cross(forward, right), forward], axis=1)
     turned = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
     camera = {"position": position, "wxyz": turned, "fov": FIELD_OF_VIEW, "timeout": _PATIENCE}
     return lambda: np.asarray(client.get_render(height=height, width=width, **camera))[..., :3]
@@ -129,7 +138,8 @@ def write_video(
             f"expected a name that ends in {' or '.join(FILMS)}", where="video", got=str(path)
         )
     need_imageio()
-    width, height = width // 16 * 16, height // 16 * 16
+    width = width // 16 * 16
+    height = height // 16 * 16
     with Window(port=0) as window, Browser(120, 80) as browser:
         rows = motion.frames(rate, speed)
         client = open_page(window.address, browser, window.server.get_clients)
@@ -151,7 +161,9 @@ def write_video(
 
 
 def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
-    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as an mp4 or a gif at a rate in 1/s."""
+    """Write (height, width, 3) pictures of 8 bits, sizes multiples of 16, as an mp4 or a gif at a
+    rate in 1/s.
+    """
     imageio = need_imageio()
 
     def write(target: Path) -> None:
@@ -176,9 +188,9 @@ def write_replay(
 ) -> Path:
     """Write a page that replays the motion in 3-D, opened from anywhere, network or not.
 
-    It holds viser's own page (Apache-2.0, named in a comment of the file) and the recorded scene: the robot, joint
-    wrenches, external wrenches, the reference as a ghost, paths of centres of mass.  A time slider, speed and a list of
-    what is shown are part of the page.
+    It holds viser's own page (Apache-2.0, named in a comment of the file) and the recorded scene:
+    the robot, joint wrenches, external wrenches, the reference as a ghost, paths of centres of
+    mass.  A time slider, speed and a list of what is shown are part of the page.
 
     Args:
         rate: pictures per second of the motion; lowered where that makes more than 3000.
@@ -206,7 +218,10 @@ def write_replay(
             html = recorder.as_html()
     name = title or f"{motion.model.name}: replay"
     html = html.replace("<title>Viser</title>", f"<title>{escape(name)}</title>", 1)
-    head = f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
+    head = (
+        f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" '
+        f'content="{_POLICY}" />'
+    )
     head += _FIT.format(cameras=json.dumps(cameras)) + f"<script>{{{WITHOUT_ROOM}}}</script>"
     html = html.replace("<head>", head, 1)
     return write_whole(path, lambda target: target.write_text(html, encoding="utf-8"))
@@ -215,13 +230,16 @@ def write_replay(
 def stage(
     scene: SceneApi, motion: ShownMotion, looks: Looks | None, paths: bool = True
 ) -> tuple[RobotNodes, Callable[[int], None]]:
-    """The robot of a motion in a scene, and a function that shows everything of a row of the motion."""
+    """The robot of a motion in a scene, and a function that shows everything of a row of the
+    motion.
+    """
     nodes = RobotNodes(
         scene, motion.model, looks if looks is not None else read_looks(motion.model)
     )
     if paths and len(motion) > 2:
         nodes.paths(centre_paths(motion))
-    row, scale = MotionSource(motion).row, motion.scale
+    row = MotionSource(motion).row
+    scale = motion.scale
     return nodes, lambda k: nodes.draw(row(k), scale, lambda _name: True)
 
 

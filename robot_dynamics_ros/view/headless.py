@@ -1,4 +1,6 @@
-"""A browser without a screen, driven over its debugging protocol: pictures, films, and the tests of the pages."""
+"""A browser without a screen, driven over its debugging protocol: pictures, films, and the tests of
+the pages.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,10 @@ _FLAGS = (
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     *(f"--disable-{name}" for name in _QUIET),
-    "--disable-gpu-compositing",  # the software that stands in for a graphics processor has enough to do with the scene
-    "--disable-frame-rate-limit",  # one picture a second otherwise, as there is no screen
+    # the software that stands in for a graphics processor has enough to do with the scene
+    "--disable-gpu-compositing",
+    # one picture a second otherwise, as there is no screen
+    "--disable-frame-rate-limit",
     "--metrics-recording-only",
     "--no-first-run",
     "--no-default-browser-check",
@@ -50,8 +54,8 @@ _FLAGS = (
 # nothing but this machine can be reached, whatever a page asks for
 _NAMES = "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 
-# The page draws only what has changed: while anything is left to do it asks for a picture, and takes that back where
-# nothing is.  Letters of labels come one by one.
+# The page draws only what has changed: while anything is left to do it asks for a picture, and
+# takes that back where nothing is.  Letters of labels come one by one.
 _FRAMES = """
 const draw = requestAnimationFrame, due = new Set();
 window.framesDue = () => due.size;
@@ -78,7 +82,9 @@ def _unexpected(text: str) -> RobotDynamicsError:
 
 
 def find_browser() -> str | None:
-    """Path of a Chromium, Chrome or Edge: ``ROBOT_DYNAMICS_BROWSER``, or the first one on the path."""
+    """Path of a Chromium, Chrome or Edge: ``ROBOT_DYNAMICS_BROWSER``, or the first one on the
+    path.
+    """
     named = os.environ.get("ROBOT_DYNAMICS_BROWSER")
     return (
         shutil.which(named) if named else next((p for p in map(shutil.which, BROWSERS) if p), None)
@@ -89,9 +95,10 @@ class Browser(AbstractContextManager["Browser"]):
     """One page of so many pixels in a browser without a screen.  Use as a context manager.
 
     Args:
-        pause: s between two pictures that the page draws of itself; drawing as fast as it can, without a graphics
-            processor, takes all there is.
-        names: rules that map more names to addresses, in Chromium's notation, e.g. ``MAP robot.example 127.0.0.1``.
+        pause: s between two pictures that the page draws of itself; drawing as fast as it can,
+            without a graphics processor, takes all there is.
+        names: rules that map more names to addresses, in Chromium's notation, e.g. ``MAP
+            robot.example 127.0.0.1``.
 
     Attributes:
         errors: what the page wrote to its console as errors, and exceptions nobody caught.
@@ -102,7 +109,10 @@ class Browser(AbstractContextManager["Browser"]):
         self, width: int = 1280, height: int = 800, pause: float = 0.1, names: str = ""
     ) -> None:
         if (program := find_browser()) is None:
-            remedy = "Install Chromium (Debian and Ubuntu: apt install chromium), or name one in ROBOT_DYNAMICS_BROWSER."
+            remedy = (
+                "Install Chromium (Debian and Ubuntu: apt install chromium), or name one in "
+                "ROBOT_DYNAMICS_BROWSER."
+            )
             raise BackendError("there is no browser to draw with", where="browser", remedy=remedy)
         self.errors: list[str] = []
         self.requests: list[str] = []
@@ -157,7 +167,9 @@ class Browser(AbstractContextManager["Browser"]):
         )
 
     def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
-        """One command of the debugging protocol, and its answer; an error if it is refused, or comes too late."""
+        """One command of the debugging protocol, and its answer; an error if it is refused, or
+        comes too late.
+        """
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         deadline = time.monotonic() + timeout
@@ -201,7 +213,9 @@ class Browser(AbstractContextManager["Browser"]):
         self.call("Page.navigate", url=address)
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page; promises are waited for; a RobotDynamicsError if it throws."""
+        """The value of an expression in the page; promises are waited for; a RobotDynamicsError if
+        it throws.
+        """
         answer = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -210,7 +224,9 @@ class Browser(AbstractContextManager["Browser"]):
         return answer["result"].get("value")
 
     def wait(self, condition: str | Callable[[], object], timeout: float = 30.0) -> bool:
-        """Wait until an expression in the page, or a function, is true; ``False`` if time is up before."""
+        """Wait until an expression in the page, or a function, is true; ``False`` if time is up
+        before.
+        """
         deadline = time.monotonic() + timeout
         while not (self.run(condition) if isinstance(condition, str) else condition()):
             if time.monotonic() > deadline:
@@ -229,7 +245,9 @@ class Browser(AbstractContextManager["Browser"]):
         return self.wait("framesDue() === 0", timeout)
 
     def leave(self) -> None:
-        """Leave the page for an empty one, and forget errors and requests: for another page to come."""
+        """Leave the page for an empty one, and forget errors and requests: for another page to
+        come.
+        """
         self.go("about:blank")
         self.errors.clear()
         self.requests.clear()
@@ -241,7 +259,8 @@ class Browser(AbstractContextManager["Browser"]):
     def close(self) -> None:
         self._process.terminate()
         if hasattr(self, "_socket"):
-            self._socket.close()  # after that: a page that draws does not answer a farewell
+            # after that: a page that draws does not answer a farewell
+            self._socket.close()
         try:
             self._process.wait(10.0)
         except subprocess.TimeoutExpired:

@@ -14,8 +14,10 @@ from robot_dynamics_ros.topic_names import topic_token
 from robot_dynamics_ros.view.arrows import robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import FORCE, MOMENT, rgb255
 
-_CONTROLLER, _VIEWER = "computed_torque_controller", "robot_viewer"
-_STREAMER = "ROS2 Topic Subscriber"  # of PlotJuggler's plugins for ROS
+_CONTROLLER = "computed_torque_controller"
+_VIEWER = "robot_viewer"
+# of PlotJuggler's plugins for ROS
+_STREAMER = "ROS2 Topic Subscriber"
 
 
 def _wrench_topics(model: RobotModel, namespace: str) -> dict[str, str]:
@@ -30,9 +32,11 @@ def _short(number: float) -> float:
 
 
 def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
-    """An RViz configuration: the robot, its frames, wrench markers, and a Wrench display for every joint (off, except
+    """An RViz configuration: the robot, its frames, wrench markers, and a Wrench display for every
+    joint (off, except
     the first: each one that is on has the controller publish one topic more)."""
-    scale, size = sensible_scale(model), robot_size(model)
+    scale = sensible_scale(model)
+    size = robot_size(model)
 
     def display(
         kind: str, name: str, properties: dict[str, Any], enabled: bool = True
@@ -52,9 +56,13 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
 
     described = {"Value": f"{namespace}/robot_description", "Durability Policy": "Transient Local"}
     arrows = {
-        "Force Arrow Scale": scale.force, "Torque Arrow Scale": scale.moment, "Arrow Width": _short(0.02 * size),
-        "Force Color": colour(FORCE), "Torque Color": colour(MOMENT), "History Length": 1,
-    }  # fmt: skip
+        "Force Arrow Scale": scale.force,
+        "Torque Arrow Scale": scale.moment,
+        "Arrow Width": _short(0.02 * size),
+        "Force Color": colour(FORCE),
+        "Torque Color": colour(MOMENT),
+        "History Length": 1,
+    }
     displays = [
         display(
             "Grid",
@@ -76,9 +84,13 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
             display("Wrench", f"Wrench of {name}", {"Topic": topic(address), **arrows}, number == 0)
         )
     view = {
-        "Class": "rviz_default_plugins/Orbit", "Name": "Current View", "Distance": _short(2.5 * size),
-        "Focal Point": {"X": 0.0, "Y": 0.0, "Z": _short(0.3 * size)}, "Pitch": 0.4, "Yaw": 0.8,
-    }  # fmt: skip
+        "Class": "rviz_default_plugins/Orbit",
+        "Name": "Current View",
+        "Distance": _short(2.5 * size),
+        "Focal Point": {"X": 0.0, "Y": 0.0, "Z": _short(0.3 * size)},
+        "Pitch": 0.4,
+        "Yaw": 0.8,
+    }
     return {
         "Panels": [{"Class": "rviz_common/Displays", "Name": "Displays"}],
         "Visualization Manager": {
@@ -96,20 +108,26 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
 
 
 def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
-    """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts and the size of
-    forces, and the diagnostics."""
+    """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts
+    and the size of forces, and the diagnostics.
+    """
     size = robot_size(model)
     topics: dict[str, Any] = {f"{namespace}/{_VIEWER}/wrench_markers": {"visible": True}}
     layers: dict[str, Any] = {
         "grid": {"layerId": "foxglove.Grid", "visible": True, "size": 4.0 * size}
     }
-    # Foxglove takes a robot from the topic /robot_description by itself, from any other only by a layer of its own
+    # Foxglove takes a robot from the topic /robot_description by itself, from any other only by a
+    # layer of its own
     described = f"{namespace}/robot_description"
     if namespace:
         layers["robot"] = {
-            "layerId": "foxglove.Urdf", "instanceId": "robot", "label": model.name, "sourceType": "topic",
-            "topic": described, "visible": True,
-        }  # fmt: skip
+            "layerId": "foxglove.Urdf",
+            "instanceId": "robot",
+            "label": model.name,
+            "sourceType": "topic",
+            "topic": described,
+            "visible": True,
+        }
     else:
         topics[described] = {"visible": True}
     camera = {
@@ -121,13 +139,19 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     }
     panels: dict[str, Any] = {
         "3D!robot": {
-            "followTf": model.root_link, "followMode": "follow-none", "scene": {}, "cameraState": camera,
-            "topics": topics, "layers": layers,
+            "followTf": model.root_link,
+            "followMode": "follow-none",
+            "scene": {},
+            "cameraState": camera,
+            "topics": topics,
+            "layers": layers,
         },
         "DiagnosticSummary!state": {"topicToRender": "/diagnostics", "minLevel": 0},
-    }  # fmt: skip
-    # paths know a joint by its place only: of these two topics that is the model's, whatever the driver's may be
-    joints, error = f"{namespace}/{_VIEWER}/joint_states", f"{namespace}/{_CONTROLLER}/error"
+    }
+    # paths know a joint by its place only: of these two topics that is the model's, whatever the
+    # driver's may be
+    joints = f"{namespace}/{_VIEWER}/joint_states"
+    error = f"{namespace}/{_CONTROLLER}/error"
     names = [name for name in model.joint_names if model.joint(name).type.nq == 1]
     forces = {
         name: f"{topic}.wrench.force.z" for name, topic in _wrench_topics(model, namespace).items()
@@ -153,13 +177,20 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     ):
         curve = {"enabled": True, "timestampMethod": "headerStamp"}
         panels[f"Plot!{key}"] = {
-            "foxglovePanelTitle": title, "lichtblickPanelTitle": title, "isSynced": True, "xAxisVal": "timestamp",
-            "showXAxisLabels": True, "showYAxisLabels": True, "showLegend": True, "legendDisplay": "left",
-            "followingViewWidth": 10.0, "paths": [
+            "foxglovePanelTitle": title,
+            "lichtblickPanelTitle": title,
+            "isSynced": True,
+            "xAxisVal": "timestamp",
+            "showXAxisLabels": True,
+            "showYAxisLabels": True,
+            "showLegend": True,
+            "legendDisplay": "left",
+            "followingViewWidth": 10.0,
+            "paths": [
                 {"value": path, "label": label, **curve, "color": SERIES[k % len(SERIES)]}
                 for k, (label, path) in enumerate(paths.items())
             ],
-        }  # fmt: skip
+        }
         column = (
             f"Plot!{key}"
             if column is None
@@ -167,9 +198,12 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         )
     left = _split("3D!robot", "DiagnosticSummary!state", 78)
     return {
-        "configById": panels, "globalVariables": {}, "userNodes": {}, "playbackConfig": {"speed": 1},
+        "configById": panels,
+        "globalVariables": {},
+        "userNodes": {},
+        "playbackConfig": {"speed": 1},
         "layout": _split(left, column, 55) | {"direction": "row"},
-    }  # fmt: skip
+    }
 
 
 def _split(first: Any, second: Any, share: float) -> dict[str, Any]:
@@ -177,9 +211,11 @@ def _split(first: Any, second: Any, share: float) -> dict[str, Any]:
 
 
 def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
-    """A PlotJuggler layout (XML): positions, tracking errors, efforts, and the force in every joint.
+    """A PlotJuggler layout (XML): positions, tracking errors, efforts, and the force in every
+    joint.
 
-    Opened without data, PlotJuggler drops curves that it does not know.  So the layout names the plugin that listens to
+    Opened without data, PlotJuggler drops curves that it does not know.  So the layout names the
+    plugin that listens to
     ROS 2 topics, and the topics: PlotJuggler then offers to start it, and keeps the curves.
     """
 
@@ -205,8 +241,10 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
         )
         return element("Tab", element("Container", splitter), tab_name=title, containers="1")
 
-    joints, error = f"{namespace}/joint_states", f"{namespace}/{_CONTROLLER}/error"
-    wrenches, names = _wrench_topics(model, namespace), model.joint_names
+    joints = f"{namespace}/joint_states"
+    error = f"{namespace}/{_CONTROLLER}/error"
+    wrenches = _wrench_topics(model, namespace)
+    names = model.joint_names
     columns = (
         ("position", joints, "position"),
         ("tracking error", error, "position"),
@@ -252,12 +290,16 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
 def write_layouts(
     model: RobotModel, directory: str | Path, namespace: str = ""
 ) -> tuple[Path, ...]:
-    """Write ``<robot>.rviz``, ``<robot>.foxglove.json`` and ``<robot>.plotjuggler.xml``; their paths."""
+    """Write ``<robot>.rviz``, ``<robot>.foxglove.json`` and ``<robot>.plotjuggler.xml``; their
+    paths.
+    """
     prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
-    folder, name = Path(directory), topic_token(model.name)
+    folder = Path(directory)
+    name = topic_token(model.name)
     texts = {
         f"{name}.rviz": json.dumps(rviz_config(model, prefix), indent=2, ensure_ascii=False)
-        + "\n",  # JSON is YAML
+        # JSON is YAML
+        + "\n",
         f"{name}.foxglove.json": json.dumps(foxglove_layout(model, prefix), indent=2) + "\n",
         f"{name}.plotjuggler.xml": plotjuggler_layout(model, prefix),
     }

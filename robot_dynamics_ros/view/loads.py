@@ -1,4 +1,6 @@
-"""Loads of the joints: a table beside the robot, a link's own numbers, and the largest loads in the scene."""
+"""Loads of the joints: a table beside the robot, a link's own numbers, and the largest loads in the
+scene.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,15 @@ def number(value: float, unit: str = "") -> str:
 
 
 class JointLoads:
-    """Loads of n joints with one coordinate in one state, in which the links' poses are (links, 4, 4).
+    """Loads of n joints with one coordinate in one state, in which the links' poses are (links, 4,
+    4).
 
     Attributes:
         position: (n,) degrees, or mm of prismatic joints.
         effort: (n,) N m or N: measured where known, else what the wrench does along the axis.
         share: (n,) of the effort's limit, 0 … 1 and more; NaN without a limit.
-        wrench: (n, 6) [moment; force] in the joint's axes (those of the child link), at the joint's origin.
+        wrench: (n, 6) [moment; force] in the joint's axes (those of the child link), at the joint's
+            origin.
         force: (n,) N that the bearing carries: of a prismatic joint only what is across its axis.
         moment: (n,) N m that the bearing carries: of a revolute joint only what is across its axis.
     """
@@ -55,7 +59,8 @@ class JointLoads:
         n = len(names)
         self.position, self.effort, self.share = (np.full(n, np.nan) for _ in range(3))
         self.wrench = np.full((n, 6), np.nan)
-        self.force, self.moment = np.full(n, np.nan), np.full(n, np.nan)
+        self.force = np.full(n, np.nan)
+        self.moment = np.full(n, np.nan)
         known = shown.wrenches
         halves = () if known is None else zip(known.names, known.moments, known.forces, strict=True)
         wrenches = {name: (moment, force) for name, moment, force in halves}
@@ -85,8 +90,10 @@ class JointLoads:
 class LoadPanel:
     """The table of loads, the largest since the start, and the link that somebody has clicked."""
 
-    PAUSE = 0.2  # s between two tables: numbers that change faster cannot be read
-    MOST = 40  # joints in the table
+    # s between two tables: numbers that change faster cannot be read
+    PAUSE = 0.2
+    # joints in the table
+    MOST = 40
 
     def __init__(self, gui: GuiApi, model: RobotModel) -> None:
         self._model = model
@@ -94,7 +101,8 @@ class LoadPanel:
         self._newest: tuple[JointLoads, Shown] | None = None
         self._changed = False
         self._largest: dict[str, Array] = {}
-        self.link: str = ""  # "" before the first click
+        # "" before the first click
+        self.link: str = ""
         with gui.add_folder("Loads"):
             self._table = gui.add_html("")
             gui.add_button("forget the largest").on_click(lambda _event: self._forget())
@@ -109,18 +117,22 @@ class LoadPanel:
             self.add(*self._newest)
 
     def select(self, link: str) -> None:
-        self.link, self._drawn, self._changed = link, -math.inf, True
+        self.link = link
+        self._drawn = -math.inf
+        self._changed = True
 
     def add(self, loads: JointLoads, shown: Shown) -> None:
         for name, row in (("force", loads.force), ("moment", loads.moment)):
             self._largest[name] = np.fmax(self._largest.get(name, row), row)
-        self._newest, self._changed = (loads, shown), True
+        self._newest = (loads, shown)
+        self._changed = True
 
     def refresh(self, now: float) -> None:
         """Write the tables, if something has changed and some time has passed."""
         if self._newest is None or not self._changed or now - self._drawn < self.PAUSE:
             return
-        self._drawn, self._changed = now, False
+        self._drawn = now
+        self._changed = False
         loads, shown = self._newest
         self._table.content, self._outside.content = self._rows(loads), _outside_rows(shown)
         if self.link:
@@ -156,7 +168,8 @@ class LoadPanel:
         return _html_table(head, lines)
 
     def _link_text(self, loads: JointLoads) -> str:
-        model, link = self._model, self.link
+        model = self._model
+        link = self.link
         lines = [f"link {link}: {number(model.link(link).inertia.mass, 'kg')}"]
         joint = next((joint.name for joint in model.description.joints if joint.child == link), "")
         if joint in loads.names:
@@ -164,7 +177,8 @@ class LoadPanel:
             lines.append(f"joint {joint}, in its axes x, y, z:")
             for what, unit, row in (("force", "N", wrench[3:]), ("moment", "N m", wrench[:3])):
                 lines.append(
-                    f"{what} {', '.join(map(number, row))} {unit}; |{what}| {number(float(np.linalg.norm(row)), unit)}"
+                    f"{what} {', '.join(map(number, row))} {unit}; |{what}| "
+                    f"{number(float(np.linalg.norm(row)), unit)}"
                 )
         elif joint:
             lines.append(f"joint {joint} ({model.joint(joint).type.name.lower()})")
@@ -200,8 +214,14 @@ def _html_table(head: Sequence[str], lines: Sequence[str]) -> str:
     titles = "".join(
         f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head
     )
-    style = "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: tabular-nums"
-    return f'<div style="padding: 0 0.3em"><table style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
+    style = (
+        "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: "
+        "tabular-nums"
+    )
+    return (
+        '<div style="padding: 0 0.3em"><table '
+        f'style="{style}"><tr>{titles}</tr>{"".join(lines)}</table></div>'
+    )
 
 
 def _share_colour(share: float) -> str:

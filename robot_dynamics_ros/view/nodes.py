@@ -43,15 +43,17 @@ from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arro
 if TYPE_CHECKING:
     from viser import SceneApi, SceneNodeHandle
 
-_AWAY, _RIGHT = (
-    np.array([0.62, -0.785, 0.0]),
-    np.array([0.785, 0.62, 0.0]),
-)  # of the first camera, on the ground
-_SHORTEST = 0.012  # of a vector that is drawn, in sizes of the robot
+# of the first camera, on the ground
+_AWAY = np.array([0.62, -0.785, 0.0])
+_RIGHT = np.array([0.785, 0.62, 0.0])
+# of a vector that is drawn, in sizes of the robot
+_SHORTEST = 0.012
 
 
 class RobotNodes:
-    """One robot in a server's or a client's scene, below the node ``root``; its world stands at ``offset`` (3,) m."""
+    """One robot in a server's or a client's scene, below the node ``root``; its world stands at
+    ``offset`` (3,) m.
+    """
 
     def __init__(
         self,
@@ -61,7 +63,9 @@ class RobotNodes:
         root: str = "/robot",
         offset: Sequence[float] | Array = (0.0, 0.0, 0.0),
     ) -> None:
-        self.scene, self.model, self.root = scene, model, root
+        self.scene = scene
+        self.model = model
+        self.root = root
         self.size = robot_size(model)
         self.offset = np.asarray(offset, dtype=float)
         self._noise = noise_of(model)
@@ -70,9 +74,8 @@ class RobotNodes:
         self._ghost: list[SceneNodeHandle] = []
         self._marks: dict[str, list[Any]] = {}
         self._labels: dict[str, Any] = {}
-        self._tips: dict[
-            str, Array
-        ] = {}  # points that a camera has to see: of arrows, texts, and the legend
+        # points that a camera has to see: of arrows, texts, and the legend
+        self._tips: dict[str, Array] = {}
         self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
@@ -87,20 +90,28 @@ class RobotNodes:
             for name in model.link_names
         ]
         self.poses: Array = np.asarray(link_poses(model, model.initial_configuration()))
-        self._placed = np.full_like(
-            self.poses, np.inf
-        )  # as the page has them: what does not move is not sent again
+        # as the page has them: what does not move is not sent again
+        self._placed = np.full_like(self.poses, np.inf)
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
         cell = nice_scale(0.25 * self.size, 1.0)
         scene.add_grid(
-            f"{root}/ground", width=12.0 * cell, height=12.0 * cell, plane="xy", cell_size=cell,
-            section_size=4.0 * cell, cell_color=(215, 215, 215), section_color=(185, 185, 185),
-        )  # fmt: skip
+            f"{root}/ground",
+            width=12.0 * cell,
+            height=12.0 * cell,
+            plane="xy",
+            cell_size=cell,
+            section_size=4.0 * cell,
+            cell_color=(215, 215, 215),
+            section_color=(185, 185, 185),
+        )
         self.place(model.initial_configuration())
 
     def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
-        """Show a state, and of forces, moments, external, estimated, centres, reference those that are ``on``."""
-        forces, moments = on("forces"), on("moments")
+        """Show a state, and of forces, moments, external, estimated, centres, reference those that
+        are ``on``.
+        """
+        forces = on("forces")
+        moments = on("moments")
         self.place(shown.q)
         self.legend(scale, forces, moments)
         self.wrenches("joints", shown.wrenches, scale, forces, moments)
@@ -121,7 +132,9 @@ class RobotNodes:
         _place([self.links[k] for k in np.flatnonzero(moved)], self.poses[moved])
 
     def ghost(self, q: Array | None) -> None:
-        """Show a second, transparent robot at a configuration; ``None``, or the robot's own place, hides it."""
+        """Show a second, transparent robot at a configuration; ``None``, or the robot's own place,
+        hides it.
+        """
         poses = None if q is None else np.asarray(link_poses(self.model, q))
         # where the two coincide, one would only tint the other
         apart = (
@@ -157,9 +170,11 @@ class RobotNodes:
         aspect: float = 1.3,
         away: Sequence[float] = VIEWS["fit"],
     ) -> tuple[Array, Array]:
-        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees, m: in all of a
-        motion, or where the robot is now; see :func:`camera_that_sees`."""
-        poses, tips = self.poses[None], [*self._tips.values()]
+        """Where a camera sees the whole robot with its arrows from, and the middle of what it sees,
+        m: in all of a motion, or where the robot is now; see :func:`camera_that_sees`.
+        """
+        poses = self.poses[None]
+        tips = [*self._tips.values()]
         if motion is not None:
             rows = motion.some_rows(50)
             poses = np.asarray(link_poses(self.model, motion.q[rows]))
@@ -186,13 +201,20 @@ class RobotNodes:
         """Show or hide the frames of all links, with their names."""
         for handle in self.links:
             handle.show_axes = shown
-        self._mark("frames", shown, lambda: [
-            self.scene.add_label(
-                f"{self.root}/links/{self._nodes[name]}/name", name, font_size_mode="scene",
-                font_scene_height=0.022 * self.size, anchor=anchor,
-            )
-            for name, anchor in zip(self.model.link_names, self._anchors(), strict=True)
-        ])  # fmt: skip
+        self._mark(
+            "frames",
+            shown,
+            lambda: [
+                self.scene.add_label(
+                    f"{self.root}/links/{self._nodes[name]}/name",
+                    name,
+                    font_size_mode="scene",
+                    font_scene_height=0.022 * self.size,
+                    anchor=anchor,
+                )
+                for name, anchor in zip(self.model.link_names, self._anchors(), strict=True)
+            ],
+        )
 
     def _anchors(self) -> list[str]:
         """Sides of the names of links: another one where a frame lies on that of the parent."""
@@ -222,8 +244,9 @@ class RobotNodes:
         forces: bool = True,
         moments: bool = True,
     ) -> None:
-        """Show forces as arrows and moments as arcs, external and estimated ones in other colours; ``None`` hides
-        them."""
+        """Show forces as arrows and moments as arcs, external and estimated ones in other colours;
+        ``None`` hides them.
+        """
         force, moment = {"external": [EXTERNAL] * 2, "estimated": [ESTIMATED] * 2}.get(
             name, [FORCE, MOMENT]
         )
@@ -254,7 +277,9 @@ class RobotNodes:
         scale: ArrowScale,
         colour: Sequence[float],
     ) -> None:
-        """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are left out."""
+        """Show the ``"forces"`` or the ``"moments"`` of wrenches; those too short to be seen are
+        left out.
+        """
         moments = what == "moments"
         bones = None
         self._tips.pop(name, None)
@@ -281,7 +306,9 @@ class RobotNodes:
     def largest(
         self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
     ) -> None:
-        """Write the largest force and the largest moment beside their arrows, with the name of the joint."""
+        """Write the largest force and the largest moment beside their arrows, with the name of the
+        joint.
+        """
         for what, unit, shown, length, noise, along in zip(
             ("force", "moment"),
             ("N", "N m"),
@@ -305,10 +332,8 @@ class RobotNodes:
                 continue
             tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
-            at, half = (
-                arrows.points[k] + along * length * tip,
-                0.0075 * len(text) * self.size * _RIGHT,
-            )
+            at = arrows.points[k] + along * length * tip
+            half = 0.0075 * len(text) * self.size * _RIGHT
             self._tips[name] = np.stack([at - half, at + half])
             self._label(name, text, at, above=what == "force")
 
@@ -322,17 +347,18 @@ class RobotNodes:
             ("force", "N", forces, scale.force, FORCE, _RIGHT, -0.38),
             ("moment", "N m", moments, scale.moment, MOMENT, _AWAY, 0.0),
         ):
-            value = nice_scale(
-                0.2 * self.size, length
-            )  # N or N m, and a length of 10 to 20 % of the robot
+            # N or N m, and a length of 10 to 20 % of the robot
+            value = nice_scale(0.2 * self.size, length)
             point = bottom + self.size * (0.27 * _AWAY + side * _RIGHT + (0.0, 0.0, 0.06))
-            half = 0.5 * length * value  # of the arrow, or the radius of the arc
+            # of the arrow, or the radius of the arc
+            half = 0.5 * length * value
             below = (
                 point
                 + (half * _RIGHT if what == "force" else (0.0, 0.0, -half))
                 - (0.0, 0.0, 0.03 * self.size)
             )
-            wide = 0.13 * self.size * _RIGHT  # half of the text
+            # half of the text
+            wide = 0.13 * self.size * _RIGHT
             foot = below - (0.0, 0.0, 0.07 * self.size)
             self._tips[f"legend_text_{what}"] = np.stack([foot - wide, foot + wide, point])[
                 : 3 if shown else 0
@@ -351,27 +377,45 @@ class RobotNodes:
     ) -> None:
         if shown and name not in self._labels:
             self._labels[name] = self.scene.add_label(
-                f"{self.root}/{name}", "", anchor="bottom-center" if above else "top-center", font_size_mode="scene",
+                f"{self.root}/{name}",
+                "",
+                anchor="bottom-center" if above else "top-center",
+                font_size_mode="scene",
                 font_scene_height=0.03 * self.size,
-            )  # fmt: skip
+            )
         if name in self._labels:
             self._labels[name].visible = shown
         if shown:
-            self._labels[name].position, self._labels[name].text = point, text
+            self._labels[name].position = point
+            self._labels[name].text = text
 
     def centres(self, shown: bool) -> None:
-        """Show the centres of mass of the links (small) and of the robot (large) at the present configuration."""
+        """Show the centres of mass of the links (small) and of the robot (large) at the present
+        configuration.
+        """
         bodies = {name: self.model.link(name).inertia for name in self.model.link_names}
 
         def balls() -> list[Any]:
             ball = self.scene.add_icosphere
             return [
                 ball(
-                    f"{self.root}/links/{self._nodes[name]}/centre", radius=0.007 * self.size, subdivisions=1,
-                    color=(20, 20, 20), position=tuple(body.com), cast_shadow=False,
+                    f"{self.root}/links/{self._nodes[name]}/centre",
+                    radius=0.007 * self.size,
+                    subdivisions=1,
+                    color=(20, 20, 20),
+                    position=tuple(body.com),
+                    cast_shadow=False,
                 )
-                for name, body in bodies.items() if body.mass > 0.0
-            ] + [ball(f"{self.root}/centre", radius=0.018 * self.size, color=(250, 200, 0), cast_shadow=False)]  # fmt: skip
+                for name, body in bodies.items()
+                if body.mass > 0.0
+            ] + [
+                ball(
+                    f"{self.root}/centre",
+                    radius=0.018 * self.size,
+                    color=(250, 200, 0),
+                    cast_shadow=False,
+                )
+            ]
 
         if self.model.total_mass > 0.0:
             handles = self._mark("centres", shown, balls)
@@ -379,7 +423,9 @@ class RobotNodes:
                 handles[-1].position = centres_of_mass(self.model, self.poses)[1]
 
     def axes(self, shown: bool) -> None:
-        """Show the axis of every moving joint, the arc of its limits, and a hand at its position."""
+        """Show the axis of every moving joint, the arc of its limits, and a hand at its
+        position.
+        """
         self._mark(
             "axes",
             shown,
@@ -387,22 +433,30 @@ class RobotNodes:
         )
 
     def _axis(self, name: str) -> list[SceneNodeHandle]:
-        """Lines of the axis of a joint that turns or slides, of its limits, and of a hand at its position."""
+        """Lines of the axis of a joint that turns or slides, of its limits, and of a hand at its
+        position.
+        """
         joint = self.model.joint(name)
         if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
             return []
 
         def lines(node: str, segments: ArrayLike, colour: tuple[int, int, int]) -> SceneNodeHandle:
             return self.scene.add_line_segments(
-                f"{self.root}/links/{node}", np.asarray(segments, np.float32), np.array(colour, np.uint8),
-                thickness=2.5, thickness_units="screen",
-            )  # fmt: skip
+                f"{self.root}/links/{node}",
+                np.asarray(segments, np.float32),
+                np.array(colour, np.uint8),
+                thickness=2.5,
+                thickness_units="screen",
+            )
 
-        length, child, axis = 0.12 * self.size, self._nodes[joint.child], joint.axis
+        length = 0.12 * self.size
+        child = self._nodes[joint.child]
+        axis = joint.axis
         side = np.cross(axis, (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0))
         side /= np.linalg.norm(side)
         handles = [lines(f"{child}/axis", [[-length * axis, length * axis]], (230, 120, 20))]
-        lower, upper = joint.limits.lower, joint.limits.upper
+        lower = joint.limits.lower
+        upper = joint.limits.upper
         limited = math.isfinite(lower + upper)
         if joint.type is JointType.PRISMATIC:
             if not limited:
@@ -412,7 +466,8 @@ class RobotNodes:
             limits = np.array([[lower * axis, upper * axis], *ends])
         else:
             if joint.type is JointType.CONTINUOUS or not limited:
-                lower, upper = -math.pi, math.pi
+                lower = -math.pi
+                upper = math.pi
             angles = np.linspace(max(lower, -math.pi), min(upper, math.pi), 33)
             arc = (
                 0.8
@@ -442,16 +497,22 @@ class RobotNodes:
             )
             return [
                 self.scene.add_line_segments(
-                    f"{self.root}/paths", segments.astype(np.float32), (255 * ends).astype(np.uint8), thickness=3.0,
+                    f"{self.root}/paths",
+                    segments.astype(np.float32),
+                    (255 * ends).astype(np.uint8),
+                    thickness=3.0,
                     thickness_units="screen",
                 )
-            ]  # fmt: skip
+            ]
 
         self._mark("paths", paths is not None, lines)
 
 
 def _node_names(names: tuple[str, ...]) -> dict[str, str]:
-    """Names of links as parts of nodes' names; slashes would make levels of their own.  No two are alike."""
+    """Names of links as parts of nodes' names; slashes would make levels of their own.
+
+    No two are alike.
+    """
     nodes: dict[str, str] = {}
     for name in names:
         node = name.replace("/", "∕")

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """Who controls a robot that several people look at: the page (a number) that touches a control first has the
-    controls, until it gives them back or has been idle."""
+    """Who controls a robot that several people look at: the page (a number) that touches a control
+    first has the controls, until it gives them back or has been idle.
+    """
 
-    IDLE = 10.0  # s
+    # s
+    IDLE = 10.0
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -67,21 +69,24 @@ class Turn:
 
 
 class _Sliders:
-    """A slider for every joint with one coordinate, degrees or mm; floating and planar ones have none."""
+    """A slider for every joint with one coordinate, degrees or mm; floating and planar ones have
+    none.
+    """
 
     def __init__(self, gui: GuiApi, model: RobotModel, q: Array) -> None:
-        self._axes: list[tuple[int, float, str]] = []  # coordinate, factor from SI, unit
+        # coordinate, factor from SI, unit
+        self._axes: list[tuple[int, float, str]] = []
         self.handles: list[GuiSliderHandle[float]] = []
         for name in model.joint_names:
             if (kind := model.joint(name).type).nq == 1:
-                i, slides = model.q_slice(name).start, kind is JointType.PRISMATIC
+                i = model.q_slice(name).start
+                slides = kind is JointType.PRISMATIC
                 unit, factor = unit_of("position", "length" if slides else "angle")
-                limits, widest = (
-                    np.array([model.lower[i], model.upper[i]]),
-                    1.0 if slides else math.pi,
-                )
+                limits = np.array([model.lower[i], model.upper[i]])
+                widest = 1.0 if slides else math.pi
                 low, high = 10.0 * factor * np.where(np.isfinite(limits), limits, (-widest, widest))
-                lowest = math.ceil(low - 1e-6)  # tenths of a degree or mm, within the limits
+                # tenths of a degree or mm, within the limits
+                lowest = math.ceil(low - 1e-6)
                 most = max(math.floor(high + 1e-6), lowest + 1) / 10.0
                 self._axes.append((i, factor, unit))
                 self.handles.append(
@@ -97,7 +102,9 @@ class _Sliders:
             handle.value = min(max(round(q[i] * factor, 1) + 0.0, handle.min), handle.max)
 
     def configuration(self, q: Array, before: Sequence[float] = ()) -> Array:
-        """(nq,) where they are; those that are where they were ``before`` leave q as it is, to the last digit."""
+        """(nq,) where they are; those that are where they were ``before`` leave q as it is, to the
+        last digit.
+        """
         q = q.copy()
         for k, ((i, factor, _), value) in enumerate(zip(self._axes, self.values(), strict=True)):
             if not before or value != before[k]:
@@ -123,8 +130,11 @@ class JointSliders:
         self._handles, self._seen = self._sliders.handles, self._sliders.values()
 
     def update(self, _now: float) -> None:
-        """Put the robot where somebody has moved the sliders, or the sliders where the robot has gone."""
-        shown, values = self._source.state(), self._sliders.values()
+        """Put the robot where somebody has moved the sliders, or the sliders where the robot has
+        gone.
+        """
+        shown = self._source.state()
+        values = self._sliders.values()
         if values != self._seen:
             self._source.set(self._sliders.configuration(shown.q, self._seen))
             self._seen, self._followed = values, self._source.state()
@@ -137,8 +147,10 @@ class LayerPanel:
     """Choice of what is shown, and of the length of arrows."""
 
     def __init__(self, gui: GuiApi, nodes: RobotNodes, source: Source, scale: ArrowScale) -> None:
-        self._nodes, self._model = nodes, source.model
-        # a live robot's controller publishes these only while somebody listens: a page that is left open costs nothing
+        self._nodes = nodes
+        self._model = source.model
+        # a live robot's controller publishes these only while somebody listens: a page that is left
+        # open costs nothing
         self._known = isinstance(source, MotionSource | PoseSource)
         self._automatic = scale
         self._boxes: dict[str, GuiCheckboxHandle] = {}
@@ -162,9 +174,8 @@ class LayerPanel:
             self._joint = gui.add_dropdown(
                 "joint", (self._nobody, *joints), initial_value=self._nobody
             )
-            observers = tuple(
-                dict.fromkeys(("world", *source.model.link_names))
-            )  # many robots have a link called so
+            # many robots have a link called so
+            observers = tuple(dict.fromkeys(("world", *source.model.link_names)))
             self._observer = gui.add_dropdown("observer", observers, initial_value="world")
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
             parts = ("joint", *WRENCH_PARTS)
@@ -229,11 +240,14 @@ class LayerPanel:
         return ArrowScale(force * self._force.value, moment * self._moment.value)
 
     def balance(self, shown: Shown) -> tuple[Arrows | None, ArrowScale, str]:
-        """The parts of the balance that is asked for, their own scale, as often they are small beside the weight, and which half."""
+        """The parts of the balance that is asked for, their own scale, as often they are small
+        beside the weight, and which half.
+        """
         half, unit = ("forces", "N") if self._what.value == "forces" else ("moments", "N m")
         if self._joint.value == self._nobody:
             return None, self.scale(), half
-        state, external = (shown.q, shown.v, shown.a), shown.external or None
+        state = (shown.q, shown.v, shown.a)
+        external = shown.external or None
         arrows = balance_arrows(
             self._model, *state, self._joint.value, self._observer.value, external
         )
@@ -257,7 +271,8 @@ class Player:
             self._play = gui.add_checkbox("play", True)
             self._loop = gui.add_checkbox("loop", True)
             self._speed = gui.add_dropdown("speed ×", self.SPEEDS, initial_value="1")
-        self.slider: str = self._time._impl.uuid  # the name that a page has for it
+        # the name that a page has for it
+        self.slider: str = self._time._impl.uuid
         self._shown = 0.0
         self._last: float | None = None
 
@@ -271,7 +286,8 @@ class Player:
         passed = 0.0 if self._last is None else now - self._last
         self._last = now
         t = float(self._time.value)
-        if self._play.value and t == self._shown:  # else somebody has moved the slider
+        # else somebody has moved the slider
+        if self._play.value and t == self._shown:
             t += passed * float(self._speed.value)
             if t > self.duration:
                 t = math.fmod(t, self.duration) if self._loop.value else self.duration
@@ -285,15 +301,21 @@ class AdjustedSlider:
     """The slider of a parameter.  A value that :meth:`show` did not write is a person's request."""
 
     handle: GuiSliderHandle[float]
-    shown: float  # written here last
+    # written here last
+    shown: float
     requested: float
-    moved: float = -math.inf  # s, monotonic: when the request was first seen
+    # s, monotonic: when the request was first seen
+    moved: float = -math.inf
 
     def show(self, value: float, patience: float) -> None:
-        """Show the value that holds; for `patience` in s after a person has moved the slider leave it, the answer may be late."""
-        now, at = time.monotonic(), self.handle.value
+        """Show the value that holds; for `patience` in s after a person has moved the slider leave
+        it, the answer may be late.
+        """
+        now = time.monotonic()
+        at = self.handle.value
         if at not in (self.shown, self.requested):
-            self.requested, self.moved = at, now
+            self.requested = at
+            self.moved = now
         if value == at:
             self.shown = self.requested = value
         elif at == self.shown or now - self.moved > patience:
@@ -303,22 +325,23 @@ class AdjustedSlider:
 class ControlPanel:
     """Hold, reset, pause, step; set-points and motions through several; gains and payload.
 
-    One page (a number) at a time has the controls, the others watch; everybody may stop the robot at any time.
+    One page (a number) at a time has the controls, the others watch; everybody may stop the robot
+    at any time.
     """
 
     MOST_POINTS = 100
-    PATIENCE = 2.0  # s after a person has moved a slider until it shows again what holds: the request may be refused
+    # s after a person has moved a slider until it shows again what holds: the request may be
+    # refused
+    PATIENCE = 2.0
 
     def __init__(
         self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int
     ) -> None:
-        self._gui, self._model, self._controls, self._turn, self._page = (
-            gui,
-            model,
-            controls,
-            turn,
-            page,
-        )
+        self._gui = gui
+        self._model = model
+        self._controls = controls
+        self._turn = turn
+        self._page = page
         self._heard = controls.answer()
         self._adjusted: dict[str, AdjustedSlider] = {}
         self._groups: dict[str, GuiFolderHandle] = {}
@@ -367,7 +390,9 @@ class ControlPanel:
         return clicked
 
     def mine(self) -> bool:
-        """This page touches a control: whether it has the controls now; if another has them, say so."""
+        """This page touches a control: whether it has the controls now; if another has them, say
+        so.
+        """
         if self._turn.take(self._page):
             return True
         until = f"they are free when it lets go or does nothing for {Turn.IDLE:g} s"
@@ -381,7 +406,9 @@ class ControlPanel:
         self._answer.content = text_block(text)
 
     def update(self, _now: float) -> None:
-        """Show the answer to a request, once it has come, who has the controls, and what can be adjusted."""
+        """Show the answer to a request, once it has come, who has the controls, and what can be
+        adjusted.
+        """
         whose = self._turn.page
         who = "you have" if whose == self._page else f"page {whose} has"
         self._who.content = (

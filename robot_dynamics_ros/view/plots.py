@@ -24,8 +24,8 @@ KINDS = ("position", "error", "velocity", "effort", "force", "moment")
 _VECTORS = ("force", "moment")
 _NOW = "now"
 
-# A click or a drag in the plot sets the slider of the time.  The page has no such event of its own: its field beside the
-# slider takes the number, as if somebody had typed it.
+# A click or a drag in the plot sets the slider of the time.  The page has no such event of its own:
+# its field beside the slider takes the number, as if somebody had typed it.
 _SEEK = """<img src="data:," alt="" style="display: none" data-slider="{slider}" onerror="
 const mark = this, last = {last};
 if (!window.robotSeek) {{
@@ -57,15 +57,20 @@ def other_than(names: tuple[str, ...], word: str) -> str:
 
 
 class PlotPanel:
-    """Curves of joints over the last seconds, or over the whole motion; then a click in the plot sets the slider of the
-    time that the page knows by the name ``slider``."""
+    """Curves of joints over the last seconds, or over the whole motion; then a click in the plot
+    sets the slider of the time that the page knows by the name ``slider``.
+    """
 
-    LIVE = 10.0  # s
-    MOST = 600  # points
-    PAUSE = 0.1  # s between two drawings of curves that grow; a page needs longer for one than for the robot
+    # s
+    LIVE = 10.0
+    # points
+    MOST = 600
+    # s between two drawings of curves that grow; a page needs longer for one than for the robot
+    PAUSE = 0.1
 
     def __init__(self, gui: GuiApi, model: RobotModel, source: Source, slider: str = "") -> None:
-        self._model, self._motion = model, source if isinstance(source, MotionSource) else None
+        self._model = model
+        self._motion = source if isinstance(source, MotionSource) else None
         self._new = False
         self._drawn = -math.inf
         self._names = names = tuple(
@@ -88,9 +93,13 @@ class PlotPanel:
             self._keep = gui.add_button_group("curves", ("keep these", "forget kept"))
             self._keep.on_click(lambda event: self._choose(event.target.value == "keep these"))
             self._plot = gui.add_uplot(
-                (np.array([0.0, 1.0]), np.zeros(2)), ({"label": "t [s]"}, {"label": ""}), scales={"x": {"time": False}},
-                legend={"show": True}, aspect=1.4, **scrub,
-            )  # fmt: skip
+                (np.array([0.0, 1.0]), np.zeros(2)),
+                ({"label": "t [s]"}, {"label": ""}),
+                scales={"x": {"time": False}},
+                legend={"show": True},
+                aspect=1.4,
+                **scrub,
+            )
             if self._motion is not None and slider:
                 gui.add_html(_SEEK.format(slider=slider, last=self._motion.motion.duration))
             gui.add_button("save all as CSV").on_click(self._save)
@@ -116,7 +125,9 @@ class PlotPanel:
         self._new = True
 
     def refresh(self, now: float) -> None:
-        """Draw the curves, if something else is chosen, or there are new states and some time has passed."""
+        """Draw the curves, if something else is chosen, or there are new states and some time has
+        passed.
+        """
         if not self._names:
             return
         choice = tuple(dict.fromkeys([*self._kept, (self._joint.value, self._kind.value)]))
@@ -140,10 +151,15 @@ class PlotPanel:
         if other:
             self._describe([(label, unit) for label, unit, _ in curves])
         self._plot.data = (t, *(np.ascontiguousarray(column) for column in columns))
-        self._seen, self._new, self._drawn, self._cursor = choice, False, now, cursor
+        self._seen = choice
+        self._new = False
+        self._drawn = now
+        self._cursor = cursor
 
     def _describe(self, curves: list[tuple[str, str]]) -> None:
-        """Names and colours of the curves; an axis for each of the first two units, each unit with a scale of its own."""
+        """Names and colours of the curves; an axis for each of the first two units, each unit with
+        a scale of its own.
+        """
         units = list(dict.fromkeys(unit for _, unit in curves))
         axes = [
             {"scale": unit, "label": unit, "side": side}
@@ -166,7 +182,9 @@ class PlotPanel:
     def _curves(
         self, table: Array, chosen: str, kind: str, several: bool
     ) -> list[tuple[str, str, Array]]:
-        """Label, unit and values for people of what is chosen: components of one joint's vector, sizes of all joints'."""
+        """Label, unit and values for people of what is chosen: components of one joint's vector,
+        sizes of all joints'.
+        """
         curves = []
         for i, joint in enumerate(self._names):
             if chosen not in (joint, self._all):
@@ -186,7 +204,8 @@ class PlotPanel:
     def _save(self, event: GuiEvent[GuiButtonHandle]) -> None:
         """Send the table to the page: SI units, columns as in other tables of this package."""
         t, table = self._table()
-        head, columns = ["t"], [t]
+        head = ["t"]
+        columns = [t]
         for i, joint in enumerate(self._names):
             for k, part in enumerate(KINDS):
                 if part in _VECTORS:
@@ -211,7 +230,8 @@ class PlotPanel:
         if not self._rows:
             return np.empty(0), np.empty(0)
         t = np.array([row[0] for row in self._rows])
-        good = np.concatenate([[True], np.diff(t) > 0.0])  # a clock that was set back
+        # a clock that was set back
+        good = np.concatenate([[True], np.diff(t) > 0.0])
         return t[good] - t[-1], np.stack([row[1] for row in self._rows])[good]
 
     @cached_property
@@ -230,17 +250,21 @@ class PlotPanel:
     ) -> Array:
         """(n, joints, kinds, 3) of n states; NaN where nothing is known."""
         out = np.full((len(q), len(self._names), len(KINDS), 3), np.nan)
-        out[:, :, 0, 0], out[:, :, 2, 0] = q[:, self._q], v[:, self._v]
+        out[:, :, 0, 0] = q[:, self._q]
+        out[:, :, 2, 0] = v[:, self._v]
         if reference is not None:
             out[:, :, 1, 0] = reference[:, self._q] - q[:, self._q]
         if efforts is not None:
             out[:, :, 3, 0] = efforts[:, self._v]
-        out[:, :, 4], out[:, :, 5] = wrenches[..., 3:], wrenches[..., :3]
+        out[:, :, 4] = wrenches[..., 3:]
+        out[:, :, 5] = wrenches[..., :3]
         return out
 
 
 def _with_cursor(t: Array, columns: list[Array], now: float) -> tuple[Array, list[Array]]:
-    """Curves with two more points at one instant, and a curve that goes from 0 to 1 there: an upright line."""
+    """Curves with two more points at one instant, and a curve that goes from 0 to 1 there: an
+    upright line.
+    """
     k = int(np.searchsorted(t, now))
     line = np.full(len(t) + 2, np.nan)
     line[k : k + 2] = 0.0, 1.0

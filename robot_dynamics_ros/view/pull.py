@@ -1,4 +1,6 @@
-"""Dragging a link with the mouse: a spring pulls a robot that moves, inverse kinematics leads one that stands still."""
+"""Dragging a link with the mouse: a spring pulls a robot that moves, inverse kinematics leads one
+that stands still.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ if TYPE_CHECKING:
 def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most: float) -> Array:
     """(6,) [moment; force] of a spring about the origin of a link with a pose (4, 4), in its axes.
 
-    The spring goes from ``grip`` (3,) in the link's frame to ``hand`` (3,) in the world, m, and pulls with
-    ``stiffness`` in N/m, but not more than ``most`` in N.
+    The spring goes from ``grip`` (3,) in the link's frame to ``hand`` (3,) in the world, m, and
+    pulls with ``stiffness`` in N/m, but not more than ``most`` in N.
     """
-    R, p = pose[:3, :3], pose[:3, 3]
+    R = pose[:3, :3]
+    p = pose[:3, 3]
     force = stiffness * (hand - (R @ grip + p))
     size = float(np.linalg.norm(force))
     if size > most:
@@ -35,7 +38,9 @@ def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most:
 
 
 class Grip:
-    """Drag handlers on the geometry of a robot: ``may`` says whether this page may drag now, ``released`` hears of a link let go."""
+    """Drag handlers on the geometry of a robot: ``may`` says whether this page may drag now,
+    ``released`` hears of a link let go.
+    """
 
     def __init__(
         self,
@@ -43,9 +48,12 @@ class Grip:
         may: Callable[[], bool] = lambda: True,
         released: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._nodes, self._may, self._released = nodes, may, released
+        self._nodes = nodes
+        self._may = may
+        self._released = released
         self._lock = threading.Lock()
-        # while somebody drags: the link, where it is gripped in its frame, and where the mouse is in the world, (3,) m
+        # while somebody drags: the link, where it is gripped in its frame, and where the mouse is
+        # in the world, (3,) m
         self.held: tuple[str, Array, Array] | None = None
         for link, handle in nodes.bodies.handles():
             handle.on_drag("left")(self.handler(link))
@@ -82,8 +90,8 @@ class Grip:
 
 
 class Pulling(Grip):
-    """A spring between the grip and the mouse: half the robot's size long it pulls with its weight, at most with twice
-    that.
+    """A spring between the grip and the mouse: half the robot's size long it pulls with its weight,
+    at most with twice that.
 
     It pulls while ``mine`` says that this page has the controls.
     """
@@ -105,12 +113,15 @@ class Pulling(Grip):
                 self._controls.pull(
                     link, spring_wrench(pose, point, hand, self.stiffness, self.most)
                 )
-                start, end = pose[:3, :3] @ point + pose[:3, 3], hand
+                start = pose[:3, :3] @ point + pose[:3, 3]
+                end = hand
         self._nodes.arrow("pull", start, end, EXTERNAL)
 
 
 class Posing(Grip):
-    """A robot that stands still follows the mouse: inverse kinematics for the point gripped, within the limits."""
+    """A robot that stands still follows the mouse: inverse kinematics for the point gripped, within
+    the limits.
+    """
 
     ITERATIONS = 30
 
@@ -132,8 +143,15 @@ class Posing(Grip):
             return
         link, point, hand = held
         solution = inverse_kinematics(
-            self._source.model, link, hand, tool=Pose(position=point), orientation=False, start=self._source.state().q, starts=1,
-            iterations=self.ITERATIONS, position_tolerance=1e-4,
-        )  # fmt: skip
+            self._source.model,
+            link,
+            hand,
+            tool=Pose(position=point),
+            orientation=False,
+            start=self._source.state().q,
+            starts=1,
+            iterations=self.ITERATIONS,
+            position_tolerance=1e-4,
+        )
         self._done = hand
         self._source.set(solution.q)

@@ -1,4 +1,6 @@
-"""States and motions that a viewer shows, their sources, and actions on the robot that they belong to."""
+"""States and motions that a viewer shows, their sources, and actions on the robot that they belong
+to.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +60,17 @@ class Shown:
 
 
 class Source:
-    """States of one robot, newest first; its name, for titles and nodes, is unique in one viewer."""
+    """States of one robot, newest first; its name, for titles and nodes, is unique in one
+    viewer.
+    """
 
     model: RobotModel
     name: str = "robot"
 
     def state(self) -> Shown | None:
-        """The newest state; the same object as before if nothing has changed; ``None`` if there is none yet."""
+        """The newest state; the same object as before if nothing has changed; ``None`` if there is
+        none yet.
+        """
         raise NotImplementedError
 
     def status(self) -> str:
@@ -75,7 +81,9 @@ class Source:
         """Whether somebody looks at one of :data:`WANTED`."""
 
     def for_page(self) -> Source:
-        """The source of one page: itself, unless each page has its own, as of the time of a motion."""
+        """The source of one page: itself, unless each page has its own, as of the time of a
+        motion.
+        """
         return self
 
     def close(self) -> None:
@@ -84,8 +92,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Adjustable:
-    """A number that can be changed while the robot moves, e.g.  the parameter ``gains.elbow.p``: what stands between
-    the first and the last dot of its name is its group."""
+    """A number that can be changed while the robot moves, e.g.  the parameter ``gains.elbow.p``:
+    what stands between the first and the last dot of its name is its group.
+    """
 
     name: str
     label: str
@@ -96,10 +105,12 @@ class Adjustable:
 
 
 class Controls:
-    """Actions of a person on a robot that moves.  Every method returns at once with a sentence for the person; what
-    cannot be done says so, nothing is raised."""
+    """Actions of a person on a robot that moves.  Every method returns at once with a sentence for
+    the person; what cannot be done says so, nothing is raised.
+    """
 
-    paused: bool = False  # whether the time stands still, by the newest answer
+    # whether the time stands still, by the newest answer
+    paused: bool = False
 
     def hold(self) -> str:
         """Stop and stay."""
@@ -118,14 +129,20 @@ class Controls:
         return _NOT_HERE
 
     def move_along(self, points: Sequence[tuple[Array, float]]) -> str:
-        """Go through configurations (nq,) one after the other, each so many seconds after the one before."""
+        """Go through configurations (nq,) one after the other, each so many seconds after the one
+        before.
+        """
         return _NOT_HERE
 
     def pull(self, link: str, wrench: Array | None) -> None:
-        """Exert a wrench (6,) [moment; force] in link axes on a link until another call; ``None``: release."""
+        """Exert a wrench (6,) [moment; force] in link axes on a link until another call; ``None``:
+        release.
+        """
 
     def answer(self) -> str:
-        """The newest answer to one of these requests, when it has come; the same until another has."""
+        """The newest answer to one of these requests, when it has come; the same until another
+        has.
+        """
         return ""
 
     def carry(self, link: str) -> str:
@@ -147,10 +164,11 @@ _NOT_HERE = "this robot cannot do that"
 def smooth_motion(
     start: Array, points: Sequence[tuple[Array, float]]
 ) -> tuple[Array, Array, Array]:
-    """(k,) s since the start, (k, n) positions and (k, n) velocities for cubics through points, from rest to rest.
+    """(k,) s since the start, (k, n) positions and (k, n) velocities for cubics through points,
+    from rest to rest.
 
-    A point is a position (n,) and the seconds since the one before.  The motion is smooth, and no joint goes beyond a
-    point.
+    A point is a position (n,) and the seconds since the one before.  The motion is smooth, and no
+    joint goes beyond a point.
 
     Source: Fritsch and Carlson, SIAM J. Numerical Analysis 17 (1980), as SciPy's PchipInterpolator.
     """
@@ -161,10 +179,8 @@ def smooth_motion(
         remedy = "Give one or more points, each with its duration in s."
         text = "every point needs a positive time since the one before"
         raise ArgumentError(text, where="points", got=seconds.tolist(), remedy=remedy)
-    times, rows = (
-        np.append(0.0, np.cumsum(seconds)),
-        np.array([start, *(q for q, _ in points)], dtype=float),
-    )
+    times = np.append(0.0, np.cumsum(seconds))
+    rows = np.array([start, *(q for q, _ in points)], dtype=float)
     velocities = PchipInterpolator(times, rows).derivative()(times)
     velocities[-1] = 0.0
     return times[1:], rows[1:], velocities[1:]
@@ -181,14 +197,16 @@ class PoseSource(Source):
         a: Any = None,
         external: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.name = model, model.name
+        self.model = model
+        self.name = model.name
         self.set(model.initial_configuration() if q is None else q, v, a, external)
 
     def set(
         self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None
     ) -> None:
         """Put it somewhere else."""
-        m, state = self.model, []
+        m = self.model
+        state = []
         for name, values, size in (("q", q, m.nq), ("v", v, m.nv), ("a", a, m.nv)):
             row = np.zeros(size) if values is None else np.array(values, dtype=float)
             if row.shape != (size,) or not np.isfinite(row).all():
@@ -220,8 +238,8 @@ class ShownMotion:
         v, a: (n, nv).
         efforts: (n, nv) N m or N, or ``None``.
         reference: (n, nq) where the robot should have been, or ``None``.
-        wrenches: (n, moving joints, 6) true joint wrenches in child axes, [moment; force]; ``None``: they are computed
-            from the motion.
+        wrenches: (n, moving joints, 6) true joint wrenches in child axes, [moment; force];
+            ``None``: they are computed from the motion.
         external: link name → (n, 6) wrenches on links in link axes.
         source: what it was made from, for titles.
     """
@@ -238,7 +256,8 @@ class ShownMotion:
     source: str = ""
 
     def __post_init__(self) -> None:
-        n, m = len(self.t), self.model
+        n = len(self.t)
+        m = self.model
         for name, size in (("q", m.nq), ("v", m.nv), ("a", m.nv), ("reference", m.nq)):
             table = getattr(self, name)
             if table is not None and table.shape != (n, size):
@@ -272,8 +291,10 @@ class ShownMotion:
     def of(
         cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None
     ) -> ShownMotion:
-        """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays (n,) and (n, nq), or
-        one configuration (nq,); ``reference`` and ``external`` as the attributes."""
+        """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays
+        (n,) and (n, nq), or one configuration (nq,); ``reference`` and ``external`` as the
+        attributes.
+        """
         if isinstance(what, ShownMotion):
             return what
         more: dict[str, Any] = {
@@ -317,14 +338,18 @@ class ShownMotion:
         except (TypeError, ValueError):
             q = np.empty(0)
         if q.shape != (model.nq,):
-            text = f"expected a configuration of {model.nq} numbers or a motion, got {type(what).__name__}"
+            text = (
+                f"expected a configuration of {model.nq} numbers or a motion, got "
+                f"{type(what).__name__}"
+            )
             raise ArgumentError(text, where="what to show", got=what, remedy=_REMEDY)
         zero = np.zeros((1, model.nv))
         return cls(model, np.zeros(1), q[None], zero, zero, source="pose", **more)
 
     @classmethod
     def load(cls, model: RobotModel, path: str | Path) -> ShownMotion:
-        """A motion from a NumPy ``.npz`` file with the arrays ``t``, ``q`` and, where known, ``v``, ``a``, ``tau`` and
+        """A motion from a NumPy ``.npz`` file with the arrays ``t``, ``q`` and, where known, ``v``,
+        ``a``, ``tau`` and
         ``reference``: what :meth:`save` writes."""
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -370,15 +395,20 @@ class ShownMotion:
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
 
     def arrows(self, k: int) -> Arrows:
-        """Joint wrenches in row k: the true ones where they are known, else computed from the motion."""
+        """Joint wrenches in row k: the true ones where they are known, else computed from the
+        motion.
+        """
         return arrows_at_joints(self.model, self.q[k], self.wrench_table(np.array([k]))[0])
 
     def wrench_table(self, k: np.ndarray) -> Array:
         """(n, moving joints, 6) wrenches [moment; force] in world axes in n rows k."""
-        model, names = self.model, self.model.joint_names
+        names = self.model.joint_names
+        model = self.model
         if self.wrenches is None:
             external = {link: table[k] for link, table in self.external.items()} or None
-            q, v, a = self.q[k], self.v[k], self.a[k]
+            q = self.q[k]
+            v = self.v[k]
+            a = self.a[k]
             return np.asarray(
                 joint_wrenches(
                     model, q, v, a, external=external, joints=names, expressed_in="world"
@@ -407,8 +437,11 @@ _REMEDY = "Give a run of simulate(), a recording, a pair (t, q), or one configur
 
 
 def centre_paths(motion: ShownMotion, most: int = 1000) -> CenterOfMassPaths:
-    """Where the centres of mass of all links, and last that of the ``"robot"``, go, and how fast, in at most ``most`` points."""
-    model, k = motion.model, motion.some_rows(most)
+    """Where the centres of mass of all links, and last that of the ``"robot"``, go, and how fast,
+    in at most ``most`` points.
+    """
+    model = motion.model
+    k = motion.some_rows(most)
     paths = center_of_mass_paths(model, motion.q[k], motion.v[k])
     if not paths.links:
         return paths
@@ -424,7 +457,9 @@ class MotionSource(Source):
     """A motion, at the :attr:`time` in s after its start."""
 
     def __init__(self, motion: ShownMotion) -> None:
-        self.motion, self.model, self.name = motion, motion.model, motion.model.name
+        self.motion = motion
+        self.model = motion.model
+        self.name = motion.model.name
         self.time = 0.0
         self._row = -1
         self._shown: Shown | None = None

@@ -1,7 +1,10 @@
-"""Forces as arrows and moments as arcs, whose shape a page changes in the same picture in which it moves the links.
+"""Forces as arrows and moments as arcs, whose shape a page changes in the same picture in which it
+moves the links.
 
-A page moves nodes and bones of skinned meshes at once, before it draws; anything else that changes reaches a later
-picture.  So a set of vectors is one skinned mesh.  A vertex is a sum of vectors, one a bone, times the weights of the
+A page moves nodes and bones of skinned meshes at once, before it draws; anything else that changes
+reaches a later
+picture.  So a set of vectors is one skinned mesh.  A vertex is a sum of vectors, one a bone, times
+the weights of the
 vertex: a few bones a vector give any length, direction and thickness.
 """
 
@@ -19,34 +22,47 @@ from robot_dynamics_ros.view.colours import rgb255
 if TYPE_CHECKING:
     from viser import MeshSkinnedHandle, SceneApi
 
-_SIDES = 10  # of a shaft, of a tube
-_HEAD = 2.6  # radius of a head, in radii of the shaft
-_TURN = math.radians(280.0)  # length of an arc without its head
-_POINT = math.radians(46.0)  # length of an arc's head
-_TUBE = 0.075  # radius of an arc's tube, in radii of the arc
-_SAME = 1e-6  # m; bones that move less are not sent
+# of a shaft, of a tube
+_SIDES = 10
+# radius of a head, in radii of the shaft
+_HEAD = 2.6
+# length of an arc without its head
+_TURN = math.radians(280.0)
+# length of an arc's head
+_POINT = math.radians(46.0)
+# radius of an arc's tube, in radii of the arc
+_TUBE = 0.075
+# m; bones that move less are not sent
+_SAME = 1e-6
 
 
 class Template(NamedTuple):
-    """One vector's triangles: weights (vertices, bones), none negative, up to four of a row not zero; faces (n, 3)."""
+    """One vector's triangles: weights (vertices, bones), none negative, up to four of a row not
+    zero; faces (n, 3).
+    """
 
     weights: Array
     faces: Array
 
 
 def _across(angles: Array) -> Array:
-    """(n, 3) weights of three directions, 120° apart in a plane, for the directions at some angles in that plane."""
-    third, rows = 2.0 * math.pi / 3.0, np.arange(len(angles))
+    """(n, 3) weights of three directions, 120° apart in a plane, for the directions at some angles
+    in that plane.
+    """
+    third = 2.0 * math.pi / 3.0
+    rows = np.arange(len(angles))
     turns, rest = np.divmod(np.mod(angles, 2.0 * math.pi), third)
     first = turns.astype(int) % 3
     weights = np.zeros((len(angles), 3))
-    weights[rows, first], weights[rows, (first + 1) % 3] = np.sin(third - rest), np.sin(rest)
+    weights[rows, first] = np.sin(third - rest)
+    weights[rows, (first + 1) % 3] = np.sin(rest)
     return weights / math.sin(third)
 
 
 def _template(rings: list[Array]) -> Template:
     """A tube through rings of vertices, each given by its weights."""
-    a, b = np.arange(_SIDES), np.roll(np.arange(_SIDES), 1)
+    a = np.arange(_SIDES)
+    b = np.roll(np.arange(_SIDES), 1)
     strip = np.concatenate(
         [np.stack([a, b, a + _SIDES], axis=1), np.stack([b, b + _SIDES, a + _SIDES], axis=1)]
     )
@@ -78,20 +94,24 @@ def _arc() -> Template:
     ]
     rings = []
     for angle, radius in rows:
-        out, up = 1.0 + radius * np.cos(tube), _HEAD * _TUBE + radius * np.sin(tube)
-        # centre, three directions in the plane, and the axis: one way only, so the centre lies below the plane
+        out = 1.0 + radius * np.cos(tube)
+        up = _HEAD * _TUBE + radius * np.sin(tube)
+        # centre, three directions in the plane, and the axis: one way only, so the centre lies
+        # below the plane
         rings.append(
             np.column_stack([np.ones(_SIDES), out[:, None] * _across(np.array([angle])), up])
         )
     return _template(rings)
 
 
-ARROW, ARC = _arrow(), _arc()
+ARROW = _arrow()
+ARC = _arc()
 
 
 def _directions(vectors: Array) -> tuple[Array, Array, Array]:
-    """(n, 1) lengths, (n, 3) unit vectors, (n, 3, 3) three unit vectors 120° apart across each, right-handed about
-    it."""
+    """(n, 1) lengths, (n, 3) unit vectors, (n, 3, 3) three unit vectors 120° apart across each,
+    right-handed about it.
+    """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.maximum(lengths, 1e-300)
     one = np.cross(np.eye(3)[np.abs(units).argmin(axis=1)], units)
@@ -105,8 +125,9 @@ def _directions(vectors: Array) -> tuple[Array, Array, Array]:
 
 
 def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
-    """(n, 6, 3) bones of :data:`ARROW` for arrows from points (n, 3) along vectors (n, 3), m, none of length zero;
-    short ones are thinner than the radius ``thickest`` in m."""
+    """(n, 6, 3) bones of :data:`ARROW` for arrows from points (n, 3) along vectors (n, 3), m, none
+    of length zero; short ones are thinner than the radius ``thickest`` in m.
+    """
     lengths, directions, across = _directions(vectors)
     radius = np.minimum(thickest, 0.045 * lengths)
     head = np.minimum(7.0 * radius, 0.5 * lengths)
@@ -117,9 +138,10 @@ def arrow_bones(points: Array, vectors: Array, thickest: float) -> Array:
 
 
 def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
-    """(n, 5, 3) bones of :data:`ARC` for arcs about centres (n, 3) and vectors (n, 3), m, by the right-hand rule; a
-    vector's length is the arc's diameter.  Along the axis an arc is no thicker than twice ``thickest`` in m: a large
-    one is flat."""
+    """(n, 5, 3) bones of :data:`ARC` for arcs about centres (n, 3) and vectors (n, 3), m, by the
+    right-hand rule; a vector's length is the arc's diameter.  Along the axis an arc is no thicker
+    than twice ``thickest`` in m: a large one is flat.
+    """
     lengths, directions, across = _directions(vectors)
     half = 0.5 * lengths
     flat = np.minimum(half, thickest / _TUBE) * directions
@@ -129,7 +151,9 @@ def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
 
 
 class Vectors:
-    """Vectors of one colour, red, green, blue in 0 … 1, in a scene: of the template :data:`ARROW` or :data:`ARC`."""
+    """Vectors of one colour, red, green, blue in 0 … 1, in a scene: of the template :data:`ARROW`
+    or :data:`ARC`.
+    """
 
     def __init__(
         self, scene: SceneApi, name: str, template: Template, colour: Sequence[float]
@@ -144,21 +168,26 @@ class Vectors:
         self._handle: MeshSkinnedHandle | None = None
 
     def show(self, bones: Array | None) -> None:
-        """Show n vectors by their bones (n, bones of one, 3), ``None``: none; what a page has already is not sent again."""
+        """Show n vectors by their bones (n, bones of one, 3), ``None``: none; what a page has
+        already is not sent again.
+        """
         if bones is None:
             bones = self._bones[:0]
         if len(bones) > len(self._bones):
             self._make(len(bones))
         if self._handle is None or not (len(bones) or self._bones.any()):
             return
-        present = np.zeros_like(self._bones)  # without extent: nothing is drawn
+        # without extent: nothing is drawn
+        present = np.zeros_like(self._bones)
         present[: len(bones)] = bones
         moved = np.flatnonzero((np.abs(present - self._bones) > _SAME).any(axis=2))
         self._bones.reshape(-1, 3)[moved] = rows = present.reshape(-1, 3)[moved]
         from viser import _messages as messages
 
-        # a bone's handle compares with what was before, which is known here: that would take most of the time
-        name, queue = self._handle.name, self._scene._queue_scene_message
+        # a bone's handle compares with what was before, which is known here: that would take most
+        # of the time
+        name = self._handle.name
+        queue = self._scene._queue_scene_message
         for k, row in zip(moved.tolist(), rows.tolist(), strict=True):
             queue(messages.SetBonePositionMessage(name, k, tuple(row)))
 

@@ -1,7 +1,8 @@
-"""Robots in a browser: one thread looks at the controls and the newest states and brings every page up to date.
+"""Robots in a browser: one thread looks at the controls and the newest states and brings every page
+up to date.
 
-Robots are shared.  Every page has its own camera, panels and drawings of them, made when it is opened: a person's ticks
-are that person's, and while no page is open nothing is computed.
+Robots are shared.  Every page has its own camera, panels and drawings of them, made when it is
+opened: a person's ticks are that person's, and while no page is open nothing is computed.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ from robot_dynamics_ros.view.window import DEFAULT_PORT, Window, in_one_piece
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent
 
-FOLLOW, HIDE = (
-    "follow",
-    "hide",
-)  # buttons: have the camera follow the link that was clicked, hide it
-_SMALL = 700  # pixels: on pages that are narrower the panels are folded at first
+# buttons: have the camera follow the link that was clicked, hide it
+FOLLOW = "follow"
+HIDE = "hide"
+# pixels: on pages that are narrower the panels are folded at first
+_SMALL = 700
 # The panel at the bottom of a phone begins unfolded, and no message folds it: its head is clicked.
 _FOLD = """<img src="data:," alt="" style="display: none" onerror="
 let panel = matchMedia('(max-width: 36em)').matches ? this : null;
@@ -60,23 +61,30 @@ _logger = logging.getLogger("robot_dynamics_ros.view")
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot that pages show, as the node ``root`` of their scenes; its world stands at ``offset`` (3,) m."""
+    """A robot that pages show, as the node ``root`` of their scenes; its world stands at ``offset``
+    (3,) m.
+    """
 
     source: Source
     controls: Controls | None
     looks: Looks
     root: str
     offset: Array
-    scale: ArrowScale  # of wrenches at first
+    # of wrenches at first
+    scale: ArrowScale
     turn: Turn = field(default_factory=Turn)
 
 
 class RobotView:
-    """One robot on one page: its nodes and its panels; one that is alone needs no folder for them."""
+    """One robot on one page: its nodes and its panels; one that is alone needs no folder for
+    them.
+    """
 
     def __init__(self, client: ClientHandle, robot: Robot, alone: bool) -> None:
         self.robot, self.source = robot, robot.source.for_page()
-        source, model, gui = self.source, self.source.model, client.gui
+        gui = client.gui
+        model = self.source.model
+        source = self.source
         self.nodes = RobotNodes(client.scene, model, robot.looks, robot.root, robot.offset)
         folder = (
             contextlib.nullcontext()
@@ -142,7 +150,8 @@ class RobotView:
         return shown is not None and changed
 
     def _draw(self, shown: Shown) -> None:
-        nodes, show = self.nodes, self.layers
+        nodes = self.nodes
+        show = self.layers
         scale = show.scale()
         nodes.draw(shown, scale, show.__getitem__)
         loads = JointLoads(nodes.model, shown, nodes.poses)
@@ -166,11 +175,13 @@ class Page:
     """A page that somebody has open; the lock is held while anything is drawn."""
 
     def __init__(self, client: ClientHandle, lock: threading.RLock) -> None:
-        self.client, self._lock = client, lock
+        self.client = client
+        self._lock = lock
         self._in_one_piece = in_one_piece(client)
         self.views: list[RobotView] = []
         self._followed: tuple[RobotView, int, Array] | None = (
-            None  # row of a link, and where that was
+            # row of a link, and where that was
+            None
         )
         # a view, the aspect that it was for, and where the camera was
         self._fitted: tuple[str, float, Array] | None = None
@@ -180,8 +191,11 @@ class Page:
             client.gui.main_panel.minimize()
 
     def view_point(self, aspect: float = 1.3, view: str = "fit") -> tuple[Array, Array]:
-        """Where a camera sees all robots from, and what it looks at, (3,) and (3,) m; the aspect is width to height."""
-        first, last = self.views[0], self.views[-1].nodes
+        """Where a camera sees all robots from, and what it looks at, (3,) and (3,) m; the aspect is
+        width to height.
+        """
+        first = self.views[0]
+        last = self.views[-1].nodes
         motion = first.source.motion if isinstance(first.source, MotionSource) else None
         position, target = first.nodes.view_point(motion, aspect, VIEWS[view])
         sideways = 0.5 * (last.offset - first.nodes.offset)
@@ -190,18 +204,23 @@ class Page:
 
     def look(self, view: str = "fit") -> tuple[Array, Array]:
         """Turn the camera; where it is now, and what it looks at."""
-        camera, aspect = self.client.camera, self._aspect()
+        camera = self.client.camera
+        aspect = self._aspect()
         position, target = self.view_point(aspect, view)
         self._fitted = view, aspect, position
         with self._in_one_piece():
-            camera.up_direction, camera.position, camera.look_at = (0.0, 0.0, 1.0), position, target
+            camera.up_direction = (0.0, 0.0, 1.0)
+            camera.position = position
+            camera.look_at = target
         return position, target
 
     def _aspect(self) -> float:
         return self.client.camera.image_width / max(self.client.camera.image_height, 1)
 
     def _fit_again(self) -> None:
-        """Turn the camera again, if the page has another shape now and nobody has moved the camera."""
+        """Turn the camera again, if the page has another shape now and nobody has moved the
+        camera.
+        """
         if self._fitted is None or abs(self._aspect() - self._fitted[1]) < 0.01:
             return
         view, _, position = self._fitted
@@ -233,7 +252,8 @@ class Page:
         point = view.nodes.offset + view.nodes.poses[row, :3, 3]
         if np.abs(point - before).max() > 1e-4 * view.nodes.size:
             camera = self.client.camera
-            camera.position = camera.position + (point - before)  # what it looks at moves with it
+            # what it looks at moves with it
+            camera.position = camera.position + (point - before)
             self._followed = view, row, point
 
     def update(self, now: float) -> bool:
@@ -277,7 +297,8 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         self._lock = threading.RLock()
         self.robots: list[Robot] = []
         self.pages: dict[int, Page] = {}
-        # in a thread for which the end of the process does not wait: on a busy machine a page takes long
+        # in a thread for which the end of the process does not wait: on a busy machine a page takes
+        # long
         self.window.server.on_client_connect(
             lambda client: threading.Thread(
                 target=self._opened, args=(client,), name="page", daemon=True
@@ -290,7 +311,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
     def add(
         self, source: Source, controls: Controls | None = None, looks: Looks | None = None
     ) -> Robot:
-        """Show one more robot, beside the others; its geometry is read from its URDF if not given."""
+        """Show one more robot, beside the others; its geometry is read from its URDF if not
+        given.
+        """
         looks = looks if looks is not None else read_looks(source.model)
         for finding in looks.findings:
             _logger.warning("%s: %s", source.name, finding)
@@ -303,9 +326,8 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
                 if isinstance(source, MotionSource)
                 else sensible_scale(source.model)
             )
-            link_poses(
-                source.model, source.model.initial_configuration()
-            )  # compiled before a page waits for it
+            # compiled before a page waits for it
+            link_poses(source.model, source.model.initial_configuration())
             robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]), scale)
             self.robots.append(robot)
             for page in self.pages.values():
@@ -321,10 +343,12 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
                 page.views.append(RobotView(page.client, robot, self._alone))
             with self._lock:
                 if len(page.views) < len(self.robots):
-                    continue  # one more has been added
+                    # one more has been added
+                    continue
                 page.update(time.monotonic())
                 if page.views:
-                    # where the page's own button leads; a page that has just been opened goes there, too, by itself
+                    # where the page's own button leads; a page that has just been opened goes
+                    # there, too, by itself
                     self.window.look(*page.look())
                 if client.client_id in self.window.server.get_clients():
                     self.pages[client.client_id] = page
@@ -359,9 +383,8 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             try:
                 self.update()
             except RobotDynamicsError as error:
-                if (
-                    str(error) != self._failed
-                ):  # what cannot be drawn once cannot be drawn thirty times a second
+                # what cannot be drawn once cannot be drawn thirty times a second
+                if str(error) != self._failed:
                     self._failed = str(error)
                     _logger.error("the picture cannot be brought up to date: %s", error)
             due = max(due + self._period, time.monotonic() - self._period)
@@ -370,7 +393,9 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
     def show(
         self, q: Any, v: Any = None, a: Any = None, external: Any = None, robot: int = 0
     ) -> None:
-        """Put a robot that stands still somewhere else; a RobotDynamicsError if it follows a motion or a topic."""
+        """Put a robot that stands still somewhere else; a RobotDynamicsError if it follows a motion
+        or a topic.
+        """
         source = self.robots[robot].source
         if not isinstance(source, PoseSource):
             raise RobotDynamicsError(
@@ -391,7 +416,8 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         self.window.close()
 
     def picture(self, path: str | Path, width: int = 1280, height: int = 800) -> Path:
-        """Write a picture of the scene (of a motion: its beginning), drawn by a browser without a screen.
+        """Write a picture of the scene (of a motion: its beginning), drawn by a browser without a
+        screen.
 
         Raises:
             BackendError: there is no browser, or imageio is not installed.

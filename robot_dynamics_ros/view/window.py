@@ -1,9 +1,10 @@
 """The web server of a view: on loopback unless asked otherwise, silent, and guarded.
 
-viser passes on what arrives.  Here every message of a browser is looked at before it can reach a robot: other kinds than the few that
-the page sends, numbers that are not finite or outside a slider's range, and texts are dropped and reported.  Requests that come
-from another web site's page, or by a name that is not this machine's, are refused, since any page a person has open
-can reach a server on loopback; and no page may frame this one, so none can cover its buttons.
+viser passes on what arrives.  Here every message of a browser is looked at before it can reach a
+robot: other kinds than the few that the page sends, numbers that are not finite or outside a
+slider's range, and texts are dropped and reported.  Requests that come from another web site's
+page, or by a name that is not this machine's, are refused, since any page a person has open can
+reach a server on loopback; and no page may frame this one, so none can cover its buttons.
 """
 
 from __future__ import annotations
@@ -38,24 +39,27 @@ if TYPE_CHECKING:
     from websockets.datastructures import Headers
 
 DEFAULT_PORT = 8080
-MOST_MESSAGES = 100_000  # that may be sent in one piece
+# that may be sent in one piece
+MOST_MESSAGES = 100_000
 WITHOUT_ROOM = """
 const load = fetch;
 window.fetch = (what, ...more) =>
     String(what.url ?? what).startsWith("data:image/jpeg") ? new Promise(() => {}) : load(what, ...more);
 """
-"""A script for the head of a page, which then never gets the picture of a room: viser's page begins with it, and a replay returns to
-it whenever it starts over, until the lights of :class:`Window` have come."""
-_REPEAT = 5.0  # s between two log lines about the same cause
+"""A script for the head of a page, which then never gets the picture of a room: viser's page begins
+with it, and a replay returns to it whenever it starts over, until the lights of :class:`Window`
+have come.
+"""
+# s between two log lines about the same cause
+_REPEAT = 5.0
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-_starting = (
-    threading.Lock()
-)  # while a server starts, the library's function that makes servers is replaced
+# while a server starts, the library's function that makes servers is replaced
+_starting = threading.Lock()
 _logger = logging.getLogger("robot_dynamics_ros.view")
 
 
@@ -67,7 +71,8 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 class Guard:
-    """Stands between the connections of a viser ``server``, which it starts, and its handlers; arguments as of :class:`Window`.
+    """Stands between the connections of a viser ``server``, which it starts, and its handlers;
+    arguments as of :class:`Window`.
 
     Attributes:
         refused: cause → how often.
@@ -91,10 +96,10 @@ class Guard:
         if not self.loopback:
             own = socket.gethostname().lower()
             self._names |= {own, f"{own.partition('.')[0]}.local", socket.getfqdn().lower()}
-        self._connections: WebsockServer | None = None  # before it is known, no page is let in
-        self._checks: dict[
-            type, Callable[[Any, int], str]
-        ] = {  # of a message and the page that has sent it
+        # before it is known, no page is let in
+        self._connections: WebsockServer | None = None
+        # of a message and the page that has sent it
+        self._checks: dict[type, Callable[[Any, int], str]] = {
             messages.ViewerCameraMessage: _camera,
             messages.GuiUpdateMessage: self._gui,
             messages.SceneNodeDragMessage: lambda m, _: _finite(
@@ -122,8 +127,9 @@ class Guard:
         logging.getLogger("websockets.server").removeFilter(self._broken)
 
     def _broken(self, record: logging.LogRecord) -> bool:
-        """Hear of connections that ended because what arrived was no message at all; browsers also open connections
-        that they close unused, which is no fault."""
+        """Hear of connections that ended because what arrived was no message at all; browsers also
+        open connections that they close unused, which is no fault.
+        """
         error = record.exc_info[1] if record.exc_info else None
         if record.levelno >= logging.ERROR and not isinstance(
             getattr(error, "__cause__", None), EOFError
@@ -157,10 +163,8 @@ class Guard:
         async def checked(client_id: int, message: Message) -> None:
             check = self._checks.get(type(message))
             if check is None:
-                cause, fault = (
-                    "message_kind",
-                    f"{type(message).__name__} is not one that the page sends",
-                )
+                cause = "message_kind"
+                fault = f"{type(message).__name__} is not one that the page sends"
             else:
                 cause = "bad_value"
                 try:
@@ -179,7 +183,9 @@ class Guard:
     def _answer(
         self, connection: ServerConnection, request: Request, response: Response
     ) -> Response | None:
-        """The answer to a request for the page or for a connection: refused, or with headers against framing."""
+        """The answer to a request for the page or for a connection: refused, or with headers
+        against framing.
+        """
         fault = self._stranger(request.headers)
         if fault:
             self.refuse("origin", f"a request is refused: {fault}")
@@ -231,7 +237,8 @@ class Guard:
     def _gui(self, message: GuiUpdateMessage, page: int) -> str:
         handle = self._control(message.uuid, page)
         if handle is None:
-            return ""  # another page's, which viser does not let it reach, or removed a moment ago
+            # another page's, which viser does not let it reach, or removed a moment ago
+            return ""
         if set(message.updates) != {"value"}:
             return f"properties {sorted(map(str, message.updates))[:5]} cannot be set from a page"
         return _unfit(handle, message.updates["value"])
@@ -255,7 +262,8 @@ def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
                 or not math.isfinite(value)
             ):
                 return f"{label} cannot be {str(value)[:50]!r}"
-            low, high = handle.min, handle.max
+            low = handle.min
+            high = handle.max
             slack = 1e-9 * max(abs(low or 0.0), abs(high or 0.0), 1.0)
             beyond = (low is not None and value < low - slack) or (
                 high is not None and value > high + slack
@@ -291,22 +299,27 @@ def _taken(host: str, port: int) -> Exception | None:
 
 
 def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[None]]:
-    """A context in which a thread's messages to a page are gathered; at its end the page gets all of them at once.
+    """A context in which a thread's messages to a page are gathered; at its end the page gets all
+    of them at once.
 
-    The thread that sends puts them into its queue itself.  From another thread, as viser does it, messages may come into
-    the queue while others are taken out: half of a picture, or an error, would be sent (``client.atomic()`` too).
+    The thread that sends puts them into its queue itself.  From another thread, as viser does it,
+    messages may come into the queue while others are taken out: half of a picture, or an error,
+    would be sent (``client.atomic()`` too).
     """
     buffer = client._websock_connection.get_message_buffer()
     buffer.max_window_size = MOST_MESSAGES
-    put, gathered = buffer.push, threading.local()
+    put = buffer.push
+    gathered = threading.local()
 
     def put_all(messages: Sequence[infra.Message]) -> None:
-        with buffer.sanctioned_dead_writes():  # the page may be closed at any moment
+        # the page may be closed at any moment
+        with buffer.sanctioned_dead_writes():
             for message in messages:
                 put(message)
 
     def hand_over(messages: Sequence[infra.Message]) -> None:
-        with contextlib.suppress(RuntimeError):  # the server has stopped
+        # the server has stopped
+        with contextlib.suppress(RuntimeError):
             buffer.event_loop.call_soon_threadsafe(put_all, messages)
 
     def push(message: infra.Message) -> None:
@@ -317,9 +330,8 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
 
     @contextlib.contextmanager
     def gather() -> Iterator[None]:
-        larger: list[infra.Message] | None = getattr(
-            gathered, "messages", None
-        )  # a piece that this one is part of
+        # a piece that this one is part of
+        larger: list[infra.Message] | None = getattr(gathered, "messages", None)
         gathered.messages = messages = [] if larger is None else larger
         try:
             yield
@@ -333,13 +345,16 @@ def in_one_piece(client: ClientHandle) -> Callable[[], AbstractContextManager[No
 
 
 class Window(AbstractContextManager["Window"]):
-    """A page in a browser: a ``viser.ViserServer`` with a guard.  Use as a context manager, or call :meth:`close`.
+    """A page in a browser: a ``viser.ViserServer`` with a guard.  Use as a context manager, or call
+    :meth:`close`.
 
     Args:
         title: shown above the controls.
-        host: address to listen on.  Anything but loopback lets others on the network see and move the robot.
+        host: address to listen on.  Anything but loopback lets others on the network see and move
+            the robot.
         port: TCP port; the next free one if it is taken, any free one if 0.
-        report: called with (cause, sentence) for input of a browser that is refused; the log by default.
+        report: called with (cause, sentence) for input of a browser that is refused; the log by
+            default.
     """
 
     def __init__(
@@ -365,15 +380,20 @@ class Window(AbstractContextManager["Window"]):
                 got=port,
                 remedy="Use 0: any.",
             )
-        with contextlib.redirect_stdout(io.StringIO()):  # viser greets on the terminal
+        # viser greets on the terminal
+        with contextlib.redirect_stdout(io.StringIO()):
             self.guard = Guard(host, port, title, report)
         self.server = self.guard.server
-        # what belongs to one instant is sent in one piece, however many links and wrenches there are
+        # what belongs to one instant is sent in one piece, however many links and wrenches there
+        # are
         self.server._websock_server.get_message_buffer().max_window_size = MOST_MESSAGES
-        self.host, self.loopback = host, self.guard.loopback
-        # shadows cost more than all the rest where there is no graphics processor, and hide what lies in them
+        self.host = host
+        self.loopback = self.guard.loopback
+        # shadows cost more than all the rest where there is no graphics processor, and hide what
+        # lies in them
         self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
-        # light from a picture of a room looks no better, and without a graphics processor it takes half a minute to begin
+        # light from a picture of a room looks no better, and without a graphics processor it takes
+        # half a minute to begin
         self.server.scene.configure_environment_map(hdri=None)
         self.server.scene.add_light_hemisphere(
             "/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 150), intensity=2.0

@@ -1,4 +1,6 @@
-"""Numbers on the command line and in recordings that nobody can mean: an error that says so, and never a traceback."""
+"""Numbers on the command line and in recordings that nobody can mean: an error that says so, and
+never a traceback.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,10 @@ def test_info_shows_the_offset_of_a_mimic_joint(capsys, tmp_path):
         f"<link name='{n}'><inertial><mass value='1'/></inertial></link>" for n in "abc"
     )
     mimic = "<mimic joint='i' multiplier='-0.5' offset='0.3'/>"
-    text = f"<robot name='r'>{links}{joint.format('i', 'a', 'b', '')}{joint.format('j', 'b', 'c', mimic)}</robot>"
+    text = (
+        "<robot "
+        f"name='r'>{links}{joint.format('i', 'a', 'b', '')}{joint.format('j', 'b', 'c', mimic)}</robot>"
+    )
     (robot := tmp_path / "robot.urdf").write_text(text)
     assert main(["info", str(robot), "--inertia-check", "repair"]) == 0
     assert "continuous, -0.5 x i +0.3" in capsys.readouterr().out
@@ -81,9 +84,11 @@ def test_info_is_the_whole_robot_as_json(capsys):
     assert link["inertia"]["ixy"] == body.rotational[0, 1]
 
 
-XACRO = """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg name="load" default="1"/>
+XACRO = """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro">
+<xacro:arg name="load" default="1"/>
 <link name="base"/><link name="arm"><inertial><mass value="$(arg load)"/><origin xyz="0.5 0 0"/>
-<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="j" type="continuous">
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="j" type="continuous">
 <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
@@ -103,14 +108,16 @@ def test_equations_and_operation_counts_as_json(capsys, tmp_path):
         == 0
     )
     data = json.loads(capsys.readouterr().out)
-    model, q = rd.load_robot("two_link"), [0.4, -0.7]
+    model = rd.load_robot("two_link")
+    q = [0.4, -0.7]
     values = {"sin": math.sin, "cos": math.cos, "q1": q[0], "q2": q[1]}
     found = {
         (line["name"], *line["index"]): eval(line["value"], values)
         for section in data["sections"]
         for line in section["equations"]
     }
-    M, G = rd.mass_matrix(model, q), rd.gravity_forces(model, q)
+    M = rd.mass_matrix(model, q)
+    G = rd.gravity_forces(model, q)
     assert found["M", "1", "2"] == pytest.approx(M[0, 1]) and found["G", "2"] == pytest.approx(G[1])
     assert (
         data["file"] == str(tmp_path / "e.tex")
@@ -151,7 +158,9 @@ THIN = rd.to_urdf(rd.load_robot("two_link")).replace('izz="', 'izz="9')
 @pytest.mark.middleware
 @pytest.mark.skipif(find_spec("rclpy") is None, reason="ROS 2 is not installed")
 def test_the_robot_that_runs(tmp_path):
-    """Its description comes from the topic, of a namespace too; a topic that nobody publishes is an error."""
+    """Its description comes from the topic, of a namespace too; a topic that nobody publishes is an
+    error.
+    """
     words = [
         "--ros-args",
         "-r",
@@ -175,7 +184,8 @@ def test_the_robot_that_runs(tmp_path):
 
         with NodeProcess("simulator", words, tmp_path / "log", environment) as node:
             found = info("/left/robot_description")
-            for _ in range(5):  # discovery may take longer than the command waits
+            # discovery may take longer than the command waits
+            for _ in range(5):
                 if found.returncode == 0 or node.exit_code is not None:
                     break
                 found = info("/left/robot_description")
@@ -239,7 +249,10 @@ def test_tab_completion_knows_commands_robots_and_options(tmp_path):
 
 
 def test_nobody_reads_the_output():
-    run = f"{sys.executable} -m robot_dynamics_ros info two_arm_torso --json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    run = (
+        f"{sys.executable} -m robot_dynamics_ros info two_arm_torso --json | head -c 1; echo "
+        f"${{PIPESTATUS[0]}}"
+    )
     done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=120)
     assert done.stderr == "" and done.stdout[0] == "{" and done.stdout.strip()[1:] in ("0", "141")
 

@@ -23,14 +23,16 @@ FREE_AXES = """
     <limit effort="50" velocity="2"/>
   </joint>
   <link name="column">
-    <inertial><mass value="4"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+    <inertial><mass value="4"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>
+    </inertial>
   </link>
   <joint name="lift" type="prismatic">
     <parent link="column"/><child link="fork"/><axis xyz="0 0 1"/>
     <limit lower="0" upper="0.5" effort="200" velocity="0.5"/>
   </joint>
   <link name="fork">
-    <inertial><mass value="3"/><inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
+    <inertial><mass value="3"/><inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/>
+    </inertial>
   </link>
 </robot>
 """
@@ -59,7 +61,10 @@ class Slow:
     """A viewer that comes up when it is told to, or ends."""
 
     def __init__(self, name, arguments, log):
-        self.log, self.arguments, self.text, self.exit_code = log, arguments, "", None
+        self.log = log
+        self.arguments = arguments
+        self.text = ""
+        self.exit_code = None
 
     def wait_for_output(self, text, timeout):
         return text in self.text

@@ -44,14 +44,17 @@ def test_processes_change_nothing(tmp_path):
     "wrong", [["--runs", "0"], ["--dt", "0"], ["--processes", "0"], ["--mass", "-1"]]
 )
 def test_wrong_arguments_are_refused(wrong, capsys):
-    with pytest.raises(SystemExit) as ended:  # as argparse ends on usage errors
+    # as argparse ends on usage errors
+    with pytest.raises(SystemExit) as ended:
         main([*QUICK, "--runs", "1", *wrong])
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("error:") == 1
 
 
 def test_what_the_law_knows_and_what_the_default_makes_good():
-    """Computed torque alone needs the right robot; the node's default, which this command has, holds up on the wrong one."""
+    """Computed torque alone needs the right robot; the node's default, which this command has,
+    holds up on the wrong one.
+    """
     model = rd.load_robot("two_link")
     wrong = rd.robot_model_error(model, mass=1.3)
     motion = motion_through(model, np.array([[0.4, 0.4], [0.9, -0.3], [0.1, 0.5]]))

@@ -30,14 +30,16 @@ def test_a_long_computation_ends(tmp_path, number, code, after):
     words = ["excite", "six_axis", "--output", str(tmp_path / "m"), "--evaluations", "1000000"]
     command = (
         "import sys; from robot_dynamics_ros.cli import main as cli; run = cli._run; "
-        f"cli._run = lambda given: print('at work', flush=True) or run(given); sys.exit(cli.main({words!r}))"
+        "cli._run = lambda given: print('at work', flush=True) or run(given); "
+        f"sys.exit(cli.main({words!r}))"
     )
     run = subprocess.Popen(
         [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         assert run.stdout.readline() == "at work\n"
-        time.sleep(after)  # imports, compilation, the search: wherever it is by then
+        # imports, compilation, the search: wherever it is by then
+        time.sleep(after)
         run.send_signal(number)
         _, err = run.communicate(timeout=120)
     finally:
@@ -52,7 +54,8 @@ def test_of_many_signals_the_first_one_counts(number):
     """The program's own frame around a command that takes long."""
     command = (
         "import sys, time; from robot_dynamics_ros.cli import main as cli; "
-        "cli._run = lambda given: print('at work', flush=True) or time.sleep(60); sys.exit(cli.main([]))"
+        "cli._run = lambda given: print('at work', flush=True) or time.sleep(60); "
+        "sys.exit(cli.main([]))"
     )
     run = subprocess.Popen(
         [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -111,7 +114,10 @@ sys.exit(cli.main(["info"]))
 
 
 def test_nothing_heavy_is_imported_before_signals_are_handled():
-    check = "import sys, robot_dynamics_ros.cli.main; print({'numpy', 'scipy', 'rclpy'} & set(sys.modules))"
+    check = (
+        "import sys, robot_dynamics_ros.cli.main; print({'numpy', 'scipy', 'rclpy'} & "
+        "set(sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", check], capture_output=True, text=True, timeout=120, check=True
     )
@@ -143,7 +149,8 @@ def test_the_nodes_of_the_demonstration_end_with_it(tmp_path):
         children = [int(pid) for pid in re.findall(r"(?:simulator|controller) (\d+)", line)]
         assert len(children) == 2 and all(alive(pid) for pid in children)
         run.send_signal(signal.SIGTERM)
-        run.send_signal(signal.SIGTERM)  # an impatient one
+        # an impatient one
+        run.send_signal(signal.SIGTERM)
         _, err = run.communicate(timeout=120)
     assert run.returncode == 143 and "Traceback" not in err
     assert not any(alive(pid) for pid in children)

@@ -49,10 +49,13 @@ def test_a_fall_is_the_librarys_own(tmp_path, capsys):
 
 def test_closed_loops_from_a_file(tmp_path, capsys):
     loop = four_bar()
-    robot, loops, out = tmp_path / "four_bar.urdf", tmp_path / "loops.yaml", tmp_path / "run.csv"
+    robot = tmp_path / "four_bar.urdf"
+    loops = tmp_path / "loops.yaml"
+    out = tmp_path / "run.csv"
     robot.write_text(rd.to_urdf(loop.model))
     loops.write_text(
-        "constraints:\n  - {type: point, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: [0.7, 0, 0]}"
+        "constraints:\n  - {type: point, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, "
+        "0], point_b: [0.7, 0, 0]}"
     )
     line = [
         "simulate",
@@ -95,9 +98,8 @@ def test_a_floating_robot_is_written_with_all_its_coordinates(tmp_path, capsys):
         "1e-3",
         "--no-friction",
     ]
-    assert (
-        main([*line, "--csv", str(out), "--bag", str(tmp_path / "bag")]) == 2
-    )  # before anything is simulated
+    # before anything is simulated
+    assert main([*line, "--csv", str(out), "--bag", str(tmp_path / "bag")]) == 2
     assert "joint states cannot tell" in capsys.readouterr().err and not out.exists()
     assert main([*line, "--csv", str(out)]) == 0
     run = rd.simulate(
@@ -116,13 +118,10 @@ def test_a_floating_robot_is_written_with_all_its_coordinates(tmp_path, capsys):
     )
     pose = [*(f"position.{x}" for x in "xyz"), *(f"orientation.{x}" for x in "xyzw")]
     assert head[2:9] == [f"{base}.{word}" for word in pose]
-    k, j = (
-        head.index(f"{base}.velocity.linear.z"),
-        head.index(f"{run.model.joint_names[1]}.acceleration"),
-    )
-    assert float(rows[-1][k]) == pytest.approx(
-        -9.81 * 0.1, rel=1e-6
-    )  # it falls, and the table says so
+    k = head.index(f"{base}.velocity.linear.z")
+    j = head.index(f"{run.model.joint_names[1]}.acceleration")
+    # it falls, and the table says so
+    assert float(rows[-1][k]) == pytest.approx(-9.81 * 0.1, rel=1e-6)
     assert float(rows[-1][j]) == run.a[-1, 6]
 
 
@@ -210,9 +209,18 @@ def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
     )
     lift.write_text(lift.read_text().replace('effort="60.0"', 'effort="3.0"'))
     rows = try_robots(
-        [("two_link", rd.robot_path("two_link")), ("weak", weak), ("lift", lift), ("none", tmp_path / "none.urdf")],
-        inertia_check="warn", duration=0.0, tolerance=0.01, seed=7, progress=lambda name: None,
-    )  # fmt: skip
+        [
+            ("two_link", rd.robot_path("two_link")),
+            ("weak", weak),
+            ("lift", lift),
+            ("none", tmp_path / "none.urdf"),
+        ],
+        inertia_check="warn",
+        duration=0.0,
+        tolerance=0.01,
+        seed=7,
+        progress=lambda name: None,
+    )
     assert [row["arrived"] for row in rows] == [True, True, False, False]
     assert (
         "starts elsewhere: at its initial configuration joint 'shoulder' needs"
@@ -222,11 +230,17 @@ def test_the_demonstration_on_many_robots_says_arrived_or_why(tmp_path):
 
 
 def test_a_hand_whose_described_friction_is_two_thirds_of_its_effort_limits_arrives():
-    """Feedback may overcome 0.4 of the limit; pulses add the friction of the description, which motion has confirmed."""
+    """Feedback may overcome 0.4 of the limit; pulses add the friction of the description, which
+    motion has confirmed.
+    """
     (row,) = try_robots(
         [("allegro", example_urdf("allegro_left_hand.urdf"))],
-        inertia_check="warn", duration=0.0, tolerance=0.003, seed=7, progress=lambda name: None,
-    )  # fmt: skip
+        inertia_check="warn",
+        duration=0.0,
+        tolerance=0.003,
+        seed=7,
+        progress=lambda name: None,
+    )
     assert row["arrived"], row["outcome"]
 
 
@@ -234,10 +248,12 @@ NARROW = """<robot name="narrow">
   <link name="base"/>
   <link name="arm"><inertial><origin xyz="0 0.3 0"/><mass value="1"/>
     <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="hand"><inertial><mass value="0.1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="hand"><inertial><mass value="0.1"/>
+  <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <joint name="lift" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="1 0 0"/>
     <limit lower="0.5" upper="1.5" effort="20" velocity="2"/></joint>
-  <joint name="grip" type="revolute"><parent link="arm"/><child link="hand"/><origin xyz="0 0.5 0"/><axis xyz="0 1 0"/>
+  <joint name="grip" type="revolute"><parent link="arm"/><child link="hand"/><origin xyz="0 0.5 0"/>
+  <axis xyz="0 1 0"/>
     <dynamics friction="3"/><limit lower="-1" upper="1" effort="{effort}" velocity="2"/></joint>
 </robot>"""
 
@@ -279,8 +295,10 @@ def test_rows_as_data_have_plain_keys_and_full_numbers():
     assert Figure.of(1 / 3, ".2g", 1e3, "mm") == "3.3e+02 mm"
 
 
-JOINT = """<joint name="j" type="{kind}"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>"""
-BODY = """<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>"""
+JOINT = """<joint name="j" type="{kind}"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+</joint>"""
+BODY = """<link name="{name}"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>"""
 
 
 @pytest.mark.parametrize("command", ["simulate", "monte_carlo", "commission"])
@@ -288,7 +306,8 @@ BODY = """<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0
 def test_a_robot_that_no_law_moves_is_refused(command, kind, tmp_path, capsys):
     robot = tmp_path / "robot.urdf"
     robot.write_text(
-        f"<robot name='r'>{BODY.format(name='a')}{BODY.format(name='b')}{JOINT.format(kind=kind)}</robot>"
+        "<robot "
+        f"name='r'>{BODY.format(name='a')}{BODY.format(name='b')}{JOINT.format(kind=kind)}</robot>"
     )
     assert main([command, str(robot), *(["--tour"] if command == "simulate" else [])]) == 2
     said = capsys.readouterr().err

@@ -82,7 +82,8 @@ def test_layouts_are_written(tmp_path, capsys):
 def test_what_cannot_be_shown_is_said(words, told, capsys):
     try:
         code = main(words)
-    except SystemExit as end:  # a usage error
+    except SystemExit as end:
+        # a usage error
         code = end.code
     assert code == 2
     error = capsys.readouterr().err

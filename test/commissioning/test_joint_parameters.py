@@ -1,4 +1,6 @@
-"""Rotors and friction from a motion and its commands: MuJoCo moves the arm, and has other numbers than the description."""
+"""Rotors and friction from a motion and its commands: MuJoCo moves the arm, and has other numbers
+than the description.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,13 @@ def truth_of(mass=1.0):
 
 
 def driven(truth, *, moves=(1.0, 1.0, 1.0), delay=2, lifts=False, seconds=8.0):
-    """Times, positions and commands of an arm that follows two sines a joint: of one alone, gravity goes with the acceleration."""
-    arm, rows = WrongArm(truth, delay=delay, lifts=lifts), []
-    state, size = arm.read(), 0.25 * np.array(moves)
+    """Times, positions and commands of an arm that follows two sines a joint: of one alone, gravity
+    goes with the acceleration.
+    """
+    arm = WrongArm(truth, delay=delay, lifts=lifts)
+    rows = []
+    state = arm.read()
+    size = 0.25 * np.array(moves)
     rate = 2.0 * np.pi * np.array([[0.45, 0.7, 1.1], [1.03, 1.6, 2.3]])
     share = np.array([[1.0], [0.4]])
     inertia = np.diagonal(rd.mass_matrix(truth, HOME))

@@ -12,24 +12,30 @@ ROBOTS = ("six_axis", "seven_axis")
 
 
 class Messages:
-    """Sines of each joint around the middle of its range, as a driver publishes them at 500 Hz, with small noise."""
+    """Sines of each joint around the middle of its range, as a driver publishes them at 500 Hz,
+    with small noise.
+    """
 
     def __init__(self, name: str, rate: float = 500.0, seed: int = 0) -> None:
         self.model = model = rd.load_robot(name)
         rng = np.random.default_rng(seed)
         self.names = model.joint_names
-        n, t = model.nv, np.arange(0.0, 4.0, 1.0 / rate)
-        speed, middle = rng.uniform(1.0, 3.0, n), 0.5 * (model.lower + model.upper)
+        n = model.nv
+        t = np.arange(0.0, 4.0, 1.0 / rate)
+        speed = rng.uniform(1.0, 3.0, n)
+        middle = 0.5 * (model.lower + model.upper)
         self.stamps, self.arrival = t + 100.0, t + 100.0 + rng.uniform(1e-4, 4e-4, len(t))
         self.position = (
             middle + 0.3 * np.sin(np.outer(t, speed)) + 1e-5 * rng.normal(size=(len(t), n))
         )
         self.corner = (
-            60.0  # Hz; the answer of a first-order filter to a cosine, without its transient
+            # Hz; the answer of a first-order filter to a cosine, without its transient
+            60.0
         )
         self.speed, self.noise = speed, 1e-3 * rng.normal(size=(len(t), n))
         self.effort = 5.0 * np.cos(self.position) + 0.05 * rng.normal(size=(len(t), n))
-        self.still, self.publishers = False, ("driver",)
+        self.still = False
+        self.publishers = ("driver",)
 
     @property
     def velocity(self) -> np.ndarray:
@@ -124,8 +130,11 @@ def test_degrees(messages):
 
 
 def test_a_frozen_position_and_a_frozen_effort(messages):
-    q, v, tau = messages.position.copy(), messages.velocity, messages.effort.copy()
-    q[:, 1], v[:, 1] = q[0, 1], 0.0
+    q = messages.position.copy()
+    v = messages.velocity
+    tau = messages.effort.copy()
+    q[:, 1] = q[0, 1]
+    v[:, 1] = 0.0
     (finding,) = messages.listen(position=q, velocity=v).findings
     assert finding.kind == "frozen_joint" and finding.joints == (messages.names[1],)
     tau[:, 1] = tau[0, 1]

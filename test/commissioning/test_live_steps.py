@@ -1,4 +1,6 @@
-"""The steps that move the arm, on arms in MuJoCo with mistakes: what they find, and that nothing leaves its bounds."""
+"""The steps that move the arm, on arms in MuJoCo with mistakes: what they find, and that nothing
+leaves its bounds.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,17 @@ from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
 MODEL = described()
-FLOATS, TWITCHES, PROBES = 0.05, 0.06, 0.06  # rad, announced
+# rad, announced
+FLOATS = 0.05
+TWITCHES = 0.06
+PROBES = 0.06
 SEEN = {2: Pushed(0.5, 0.4, 0.1, HOME)}
 
 
 def within(arm, announced):
-    """The promise: 0.1 rad further than announced at most, a tenth of the speed limit, and then rest."""
+    """The promise: 0.1 rad further than announced at most, a tenth of the speed limit, and then
+    rest.
+    """
     assert arm.farthest() < announced + 0.1
     assert arm.fastest() < 0.1
     assert arm.moves_after() < 1e-3
@@ -87,7 +94,9 @@ def test_a_joint_whose_pushes_may_take_long_is_named_before(rotor, named):
 
 @pytest.mark.parametrize("unit", [1.0, 10.0])
 def test_an_arm_without_any_rotor_stays_slow(unit):
-    """As some simulations are: a wrist of 0.0003 kg m², a tenth of the friction described, 20 ms of delay."""
+    """As some simulations are: a wrist of 0.0003 kg m², a tenth of the friction described, 20 ms of
+    delay.
+    """
     model = rd.load_robot("six_axis")
     truth = rd.robot_model_error(model, friction=0.1)
     arm = WrongArm(
@@ -143,7 +152,9 @@ EXCHANGED = [2, 1, 0]
     ],
 )
 def test_an_arm_that_cannot_be_weighed_stays_slow(mistake, kinds):
-    """20 ms of delay, hardly any friction: commands in another unit or of other joints, another mounting."""
+    """20 ms of delay, hardly any friction: commands in another unit or of other joints, another
+    mounting.
+    """
     truth = SLIPPERY.replace(gravity=mistake.pop("gravity", SLIPPERY.gravity))
     arm = WrongArm(truth, delay=10, **mistake)
     report, _ = probe(StepRunner(arm, SLIPPERY))
@@ -167,7 +178,9 @@ def test_an_arm_is_not_released_where_a_wrong_sign_would_make_it_fast():
 )
 @pytest.mark.parametrize("pose", [LOADED, HOME, HOME + np.array([0.0, 0.2, -0.4])])
 def test_the_exposure_is_a_bound(pose, signs):
-    """MuJoCo moves the arm under its weight with wrong signs, without friction, for as long as a correction takes."""
+    """MuJoCo moves the arm under its weight with wrong signs, without friction, for as long as a
+    correction takes.
+    """
     bare = described(friction=(0.0, 0.0, 0.0))
     plant = MujocoPlant(bare, 1e-3, geometry="none", q0=pose)
     for _ in range(26):
@@ -252,7 +265,8 @@ def test_friction_three_times_as_large_is_measured():
 )
 def test_nothing_moves_after_a_stop_at_any_instant(step, seed):
     rng = np.random.default_rng(seed)
-    arm, last = WrongArm(MODEL, seed=seed), int(rng.integers(20, 1200))
+    arm = WrongArm(MODEL, seed=seed)
+    last = int(rng.integers(20, 1200))
     kind = ("person", "silent", "nan", "hung", "clock")[seed % 5]
     if kind != "person":
         setattr(arm, f"{kind}_after", last)
@@ -303,13 +317,18 @@ def test_an_arm_whose_commands_are_proven_is_left_standing_when_time_goes_wrong(
     assert arm.moves_after() < 1e-3
 
 
-# -- plain functions on arrays -----------------------------------------------------------------------------------------
+# -- plain functions on arrays ---------------------------------------------------------------------
 
 
 def test_the_loop_of_exact_vibrations_is_found():
     """u(t) = J q̈(t + T) + d q̇(t + T) + F side(t), by hand."""
-    J, d, T, F, speed = 0.4, 1.5, 0.0125, 2.0, 0.05
-    w, a = np.array([25.0, 56.0, 125.0]), np.array([4e-4, 2e-4, 1e-4])
+    J = 0.4
+    d = 1.5
+    T = 0.0125
+    F = 2.0
+    speed = 0.05
+    w = np.array([25.0, 56.0, 125.0])
+    a = np.array([4e-4, 2e-4, 1e-4])
     t = np.arange(0.0, 4.0, 2e-3)
     phase = np.select([t < 1.0, t < 1.4, t < 2.4, t < 2.8, t < 3.8], [1, 2, -1, -2, 1], 2.0)
     side = np.sign(phase)
@@ -334,7 +353,10 @@ def test_the_loop_of_exact_vibrations_is_found():
 
 def test_a_joint_that_breaks_free_by_hand():
     """way = rise (t − t₀)³ / (6 J), read with noise."""
-    t, rise, start, J = np.arange(0.0, 0.2, 2e-3), 5.0, 0.12, 0.03
+    t = np.arange(0.0, 0.2, 2e-3)
+    rise = 5.0
+    start = 0.12
+    J = 0.03
     way = rise * np.maximum(t - start, 0.0) ** 3 / (6.0 * J) + 1e-5 * np.sin(1e4 * t)
     free, inertia = breaking_free(t, np.abs(way), rise, 8e-5)
     assert (free, inertia) == (pytest.approx(start, abs=2e-3), pytest.approx(J, rel=0.1))
@@ -344,7 +366,8 @@ def test_a_joint_that_breaks_free_by_hand():
 @pytest.mark.parametrize("factor", [1.0, -30.0])
 def test_a_delay_from_efforts_by_hand(factor):
     """Efforts in any unit and sign, later than the commands."""
-    t, w = np.arange(0.0, 2.0, 2e-3), 2.0 * np.pi * np.array([4.0, 7.0, 12.0])
+    t = np.arange(0.0, 2.0, 2e-3)
+    w = 2.0 * np.pi * np.array([4.0, 7.0, 12.0])
     rng = np.random.default_rng(0)
     command, late = (
         np.outer(np.sin(np.outer(t - T, w)).sum(axis=1), [0.2, 0.1]) for T in (0.0, 0.0143)
@@ -360,7 +383,8 @@ def test_a_step_response_by_hand():
     r = step_response(t, decaying, np.zeros_like(t), 1.0, 0.0)
     assert r.overshoot == pytest.approx(0.3)
     late = decaying[t > 0.6]
-    changes = np.triu(late[None, :] - late[:, None])  # from each instant to each later one
+    # from each instant to each later one
+    changes = np.triu(late[None, :] - late[:, None])
     assert r.ringing == pytest.approx(min(changes.max(), -changes.min()))
     assert step_response(t, np.minimum(t, 1.0), np.zeros_like(t), 1.0, 0.0).ringing == 0.0
     with pytest.raises(ArgumentError, match="step"):
@@ -369,7 +393,8 @@ def test_a_step_response_by_hand():
 
 def test_the_effort_of_a_drift_by_hand():
     """A joint that its damping alone holds back: effort = damping times speed."""
-    t, damping = np.linspace(0.0, 2.0, 500), np.array([3.0, 3.0, 3.0])
+    t = np.linspace(0.0, 2.0, 500)
+    damping = np.array([3.0, 3.0, 3.0])
     q = HOME + np.outer(t, [0.0, 0.02, 0.0])
     report = drift(MODEL, t, q, damping)
     assert report.numbers["effort"][1] == pytest.approx(0.06, rel=1e-6)
@@ -378,16 +403,19 @@ def test_the_effort_of_a_drift_by_hand():
         drift(MODEL, t[:3], q[:3], damping)
 
 
-# -- gains -----------------------------------------------------------------------------------------------------------
+# -- gains -----------------------------------------------------------------------------------------
 
 
 def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
-    """Friction twice as described, damping and rotors that are not described, 4 ms of delay, noise."""
+    """Friction twice as described, damping and rotors that are not described, 4 ms of delay,
+    noise.
+    """
     claim = described(friction=(4.0, 4.0, 2.0), armature=(0.0, 0.0, 0.0))
     truth = described(friction=(8.0, 8.0, 4.0))
     damping = dict(zip(truth.joint_names, (5.0, 6.0, 3.0), strict=True))
     truth = truth.replace(description=truth.description.with_joints(damping=damping))
-    tour, errors = plan_motion(claim, HOME), []
+    tour = plan_motion(claim, HOME)
+    errors = []
     arm = WrongArm(truth, delay=2)
     runner = StepRunner(arm, claim)
     twitched = twitch(runner, probe(runner)[1])
@@ -408,7 +436,8 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
     ):
         assert 0.75 * most < learned.damping[name] < 1.05 * most
         assert 0.85 * friction < learned.friction[name] < 1.02 * friction
-    assert learned.armature == tuned.armature  # the margin is proven with these
+    # the margin is proven with these
+    assert learned.armature == tuned.armature
     written = Commissioning(claim, arm, learned).write(tmp_path)["friction.json"]
     law = learned.controller(claim).law
     np.testing.assert_allclose(

@@ -1,4 +1,6 @@
-"""Weighing: efforts at rest computed by Pinocchio for an arm with one mistake, or measured on an arm moved by MuJoCo."""
+"""Weighing: efforts at rest computed by Pinocchio for an arm with one mistake, or measured on an
+arm moved by MuJoCo.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def asked(name: str) -> np.ndarray:
 
 
 class Arm:
-    """True robot, true poses, and readings (k, 2, n) with friction; errors of the description are those that arms have."""
+    """True robot, true poses, and readings (k, 2, n) with friction; errors of the description are
+    those that arms have.
+    """
 
     def __init__(self, name: str, seed: int = 0) -> None:
         self.model, self.poses = claim(name), asked(name)
@@ -44,7 +48,8 @@ class Arm:
         self.truth = rd.robot_model_error(self.model, mass=mass)
         self.q = self.poses.copy()
         self.gravity = np.array([0.0, 0.0, -9.81])
-        self.friction = 0.035  # of the effort limits
+        # of the effort limits
+        self.friction = 0.035
 
     def joints_and_limits(self):
         """Joints of the description and their effort limits."""
@@ -59,7 +64,8 @@ class Arm:
         q = np.empty((len(self.q), robot.nq))
         q[:, order] = self.q
         g = np.array([pin.computeGeneralizedGravity(robot, data, x).copy()[order] for x in q])
-        n, limit = self.model.nv, self.model.effort_limit
+        n = self.model.nv
+        limit = self.model.effort_limit
         band = self.friction * limit * self.rng.uniform(0.9, 1.1, (len(g), n))
         tau = np.stack([g + band, g - band], axis=1) * self.rng.uniform(0.96, 1.04, n)
         tau = tau + 0.001 * limit * self.rng.normal(size=tau.shape)
@@ -102,9 +108,8 @@ def test_sign_of_an_effort(arm):
 
 def test_sign_of_a_position(arm):
     arm.poses = arm.poses * with_sign(4, 2)
-    report = arm.weigh(
-        lambda tau: np.where(with_sign(4, 2) < 0.0, tau[:, ::-1], tau)
-    )  # it rises where the reading falls
+    # it rises where the reading falls
+    report = arm.weigh(lambda tau: np.where(with_sign(4, 2) < 0.0, tau[:, ::-1], tau))
     assert only(report, "position_sign", arm.model.joint_names[2]).change.key.endswith("/axis")
 
 
@@ -202,10 +207,11 @@ def test_a_joint_that_a_brake_holds(arm):
 
 def test_friction(arm):
     arm.friction = 0.12
+    # no word of friction in the description, and too little
     for share, names in (
         (0.0, ()),
         (0.04, arm.model.joint_names),
-    ):  # no word of friction in the description, and too little
+    ):
         joints = tuple(
             dataclasses.replace(joint, friction=share * limit)
             for joint, limit in arm.joints_and_limits()
@@ -221,7 +227,8 @@ def test_friction(arm):
 def test_joints_that_sink_and_positions_that_are_frozen(arm):
     report = arm.weigh(moved=0.1 * np.eye(4)[[1] * len(arm.poses)])
     only(report, "brake", arm.model.joint_names[1])
-    goal, arm.poses = arm.poses, arm.poses * [1.0, 1.0, 1.0, 0.0]
+    goal = arm.poses
+    arm.poses = arm.poses * [1.0, 1.0, 1.0, 0.0]
     assert arm.weigh(asked=goal).of_kind("frozen_joint")[0].joints == (arm.model.joint_names[3],)
 
 
@@ -232,7 +239,8 @@ def test_a_pair_of_mistakes(arm):
 
 
 def test_few_poses_ask_for_a_further_one(arm):
-    arm.poses, arm.q = arm.poses[:2], arm.q[:2]
+    arm.poses = arm.poses[:2]
+    arm.q = arm.q[:2]
     report = arm.weigh()
     assert not report.enough and not report.findings
     assert ((arm.model.lower <= report.next_pose) & (report.next_pose <= arm.model.upper)).all()

@@ -1,6 +1,8 @@
-"""Arms with their profiles arrive: the vendors' descriptions, their drivers' habits, rotors that the controller does not know.
+"""Arms with their profiles arrive: the vendors' descriptions, their drivers' habits, rotors that
+the controller does not know.
 
-Offline, in the order of a driver: sensors with the driver's delay, controller as the node has it by default, driver, plant.
+Offline, in the order of a driver: sensors with the driver's delay, controller as the node has it by
+default, driver, plant.
 """
 
 import os
@@ -33,13 +35,15 @@ from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
 CHECKOUTS = os.environ.get("ROBOT_DESCRIPTIONS", "")
 ARMS = [name for name in arm_names() if load_arm_profile(name).commands_efforts]
-LEAD, AFTER = 0.2, 2.0
+LEAD = 0.2
+AFTER = 2.0
 
 
 def vendors_description(profile):
     if not CHECKOUTS:
         pytest.skip(
-            "the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' repositories"
+            "the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' "
+            "repositories"
         )
     pytest.importorskip("xacro")
     vendor = profile.description
@@ -57,11 +61,11 @@ def robot(profile, source, armature):
 
 
 def lead(profile, source):
-    """Distance from the goal and largest error on the way, rad, and the observer's estimate at rest, N m."""
-    controller_table, simulator_table = (
-        controller_parameters(profile),
-        simulator_parameters(profile),
-    )
+    """Distance from the goal and largest error on the way, rad, and the observer's estimate at
+    rest, N m.
+    """
+    controller_table = controller_parameters(profile)
+    simulator_table = simulator_parameters(profile)
     model = robot(profile, source, profile.known("armature"))
     joints = {joint.name: joint for joint in profile.joints}
 
@@ -74,7 +78,8 @@ def lead(profile, source):
             ]
         )
 
-    viscous, coulomb = each("viscous", model.damping), each("coulomb", model.friction)
+    viscous = each("viscous", model.damping)
+    coulomb = each("coulomb", model.friction)
     dt = 1.0 / profile.driver.rate
     home = np.clip(each("start", 0.0), model.lower + 0.02, model.upper - 0.02)
     plant = Plant(
@@ -120,7 +125,8 @@ def lead(profile, source):
         ),
         0,
     )
-    command, way = np.zeros(model.nv), 0.0
+    command = np.zeros(model.nv)
+    way = 0.0
     for k in range(round((LEAD + motion.duration + AFTER) / dt)):
         t = k * dt
         sensors.sample(t, plant.q, plant.v, driver.reading())
@@ -153,8 +159,8 @@ def test_every_arm_arrives_on_its_vendors_own_description(arm):
         f"{arm}: goal {goal * 1e3:.2f} mrad, way {way * 1e3:.1f} mrad, observer {at_rest:.3f} N m"
     )
     assert goal < 3e-3
-    assert (
-        profile.driver.rate < 500.0 or way < 20e-3
-    )  # at 100 Hz and 10 ms of delay the loop is slow
+    # at 100 Hz and 10 ms of delay the loop is slow
+    assert profile.driver.rate < 500.0 or way < 20e-3
     if profile.efforts.measured in ("link_torque", "none"):
-        assert at_rest < 0.02  # stiction is no push; to other sensors it looks like one
+        # stiction is no push; to other sensors it looks like one
+        assert at_rest < 0.02

@@ -1,4 +1,6 @@
-"""Changes between two cycles: law, gains, payload, known wrenches; the effort never steps, all can be undone."""
+"""Changes between two cycles: law, gains, payload, known wrenches; the effort never steps, all can
+be undone.
+"""
 
 import dataclasses
 import gc
@@ -53,7 +55,9 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_laws_are_switched_without_a_step_in_the_effort(arm, name):
-    """Switched under way and out of the reference's way, the change at the switch is no larger than a usual one."""
+    """Switched under way and out of the reference's way, the change at the switch is no larger than
+    a usual one.
+    """
     control = make(arm)
     efforts, *_ = run(
         control,
@@ -66,15 +70,16 @@ def test_laws_are_switched_without_a_step_in_the_effort(arm, name):
     steps = np.abs(np.diff(efforts, axis=0))
     usual = np.abs(np.diff(efforts[50:200], axis=0)).max(axis=0)
     for k in (200, 700):
-        assert (steps[k] <= 2 * usual + 0.02).all()  # the first effort of the new law
-        assert (
-            steps[k + 1 : k + 20] <= 0.03 * arm.effort_limit
-        ).all()  # the arm is caught, but not with a blow
+        # the first effort of the new law
+        assert (steps[k] <= 2 * usual + 0.02).all()
+        # the arm is caught, but not with a blow
+        assert (steps[k + 1 : k + 20] <= 0.03 * arm.effort_limit).all()
     assert not control.counts
 
     abrupt = make(arm, blend_time=0.0)
     efforts, *_ = run(abrupt, arm, {60: lambda t: abrupt.set_law(LAWS[name])}, steps=70)
-    assert np.abs(efforts[61] - efforts[60]).max() > 0.5  # there is something to blend
+    # there is something to blend
+    assert np.abs(efforts[61] - efforts[60]).max() > 0.5
 
 
 def test_gains_change_without_a_step_and_nonsense_changes_nothing(arm):
@@ -140,7 +145,8 @@ def test_from_hand_guiding_the_arm_holds_where_it_was_left(arm):
 
 def test_a_payload_is_carried_and_clearing_it_restores_the_same_bits(arm):
     control = make(arm, blend_time=0.0)
-    q, v = mid(arm) + 0.1, np.full(7, 0.2)
+    q = mid(arm) + 0.1
+    v = np.full(7, 0.2)
     control.activate(START, q, v)
     before = control.update(START, q, v).copy()
     control.set_payload(rd.Payload("flange", 2.0, np.array([0.0, 0.0, 0.1])))
@@ -159,10 +165,12 @@ def test_a_payload_is_carried_and_clearing_it_restores_the_same_bits(arm):
 
 def test_a_payload_can_be_prepared_while_the_cycle_goes_on(arm):
     control = make(arm)
-    q, v = mid(arm), np.zeros(7)
+    q = mid(arm)
+    v = np.zeros(7)
     control.activate(START, q, v)
     control.set_payload(rd.Payload("flange", 1.7), background=True)
-    control.set_payload(rd.Payload("flange", 2.7), background=True)  # the newest request counts
+    # the newest request counts
+    control.set_payload(rd.Payload("flange", 2.7), background=True)
     deadline = time.monotonic() + 60.0
     t = START
     while control.payload is None and time.monotonic() < deadline:
@@ -193,8 +201,10 @@ def test_a_payload_can_be_prepared_while_the_cycle_goes_on(arm):
 @pytest.mark.parametrize("how", ["hold", "deactivate", "stale"])
 def test_a_trajectory_that_is_being_prepared_while_the_arm_is_stopped_is_refused(arm, how):
     """Somebody has stopped the arm: what was sent before must not move it a second later."""
-    control, told = make(arm), []
-    q, v = mid(arm), np.zeros(7)
+    control = make(arm)
+    told = []
+    q = mid(arm)
+    v = np.zeros(7)
     control.activate(START, q, v)
     control.update(START, q, v)
     under_way = threading.Event()
@@ -232,7 +242,8 @@ def test_a_trajectory_that_is_being_prepared_while_the_arm_is_stopped_is_refused
         t += MS
         control.update(t, q, v)
         time.sleep(0.001)
-    assert control.mode is rd.Mode.TRAJECTORY  # one that is sent afterwards is followed
+    # one that is sent afterwards is followed
+    assert control.mode is rd.Mode.TRAJECTORY
 
 
 def test_picking_up_and_putting_down_a_known_load_does_not_disturb_the_arm(arm):
@@ -259,7 +270,8 @@ def test_a_known_wrench_is_fed_forward_until_it_is_too_old(arm):
             control.set_external_wrench("flange", wrench, t)
         if t == START + 1000 * MS:
             np.testing.assert_allclose(q, q0, atol=1e-6)
-            J, R = rd.jacobian(arm, q, "flange"), rd.link_pose(arm, q, "flange")[:3, :3]
+            J = rd.jacobian(arm, q, "flange")
+            R = rd.link_pose(arm, q, "flange")[:3, :3]
             world = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
             np.testing.assert_allclose(tau, rd.gravity_forces(arm, q) - J.T @ world, atol=1e-4)
             np.testing.assert_allclose(
@@ -283,13 +295,13 @@ def test_the_thread_that_prepares_changes_ends_with_its_controller(arm, waits):
     control.changes.prepare("payload", lambda: lambda: None)
     (thread,) = set(threading.enumerate()) - before
     if waits:
-        result = partial(
-            control.update, START, mid(arm), np.zeros(7)
-        )  # it refers to the controller
+        # it refers to the controller
+        result = partial(control.update, START, mid(arm), np.zeros(7))
         control.changes.prepare("payload", partial(dict(update=result).pop, "update"))
         del result
         next_one = threading.Event()
-        control.changes.prepare("", next_one.set)  # by now the one before waits
+        # by now the one before waits
+        control.changes.prepare("", next_one.set)
         assert next_one.wait(60.0)
     del control
     gc.collect()

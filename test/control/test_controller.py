@@ -1,4 +1,6 @@
-"""The controller as a node would drive it: holding, tracking, replacing, tolerances, changes on the fly."""
+"""The controller as a node would drive it: holding, tracking, replacing, tolerances, changes on the
+fly.
+"""
 
 import re
 
@@ -48,7 +50,8 @@ def waypoints(arm, *rows, times=None, stamp=0, names=None, **fields):
 
 
 def test_it_starts_by_holding_where_the_arm_is(arm):
-    control, q0 = controller(arm), mid(arm) + 0.1
+    control = controller(arm)
+    q0 = mid(arm) + 0.1
     for now in sampled(arm, driver(control), q0, np.zeros(7), 300):
         t, q, _, tau = now
         if t == START:
@@ -59,14 +62,14 @@ def test_it_starts_by_holding_where_the_arm_is(arm):
 
 
 def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
-    control, v0 = controller(arm), np.linspace(-0.5, 0.5, 7)
+    control = controller(arm)
+    v0 = np.linspace(-0.5, 0.5, 7)
     accelerations = []
     for now in sampled(arm, driver(control), mid(arm), v0, 1000):
         _t, q, v, _ = now
         accelerations.append(control.reference[2].copy())
-        assert (
-            np.abs(control.error[1]) <= control.memory["deceleration"] * 2e-3
-        ).all()  # two periods' worth
+        # two periods' worth
+        assert (np.abs(control.error[1]) <= control.memory["deceleration"] * 2e-3).all()
     assert (np.abs(accelerations) <= control.memory["deceleration"] * (1 + 1e-9)).all()
     np.testing.assert_allclose(v, 0.0, atol=1e-6)
     np.testing.assert_allclose(
@@ -75,7 +78,8 @@ def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
 
 
 def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     goal = None
     for now in sampled(arm, driver(control), q0, np.zeros(7), 2500):
         t, q, _v, _ = now
@@ -94,7 +98,8 @@ def test_a_trajectory_is_tracked_and_its_goal_succeeds(arm):
 
 
 def test_efforts_and_wrenches_agree_and_belong_to_the_state(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     for now in sampled(arm, driver(control), q0, np.zeros(7), 400):
         t, q, v, tau = now
         if t == START:
@@ -121,14 +126,13 @@ def test_efforts_and_wrenches_agree_and_belong_to_the_state(arm):
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 def test_wrenches_are_those_of_the_commanded_effort_away_from_the_reference(arm, law, backend):
     model = arm if backend == "native" else arm.with_backend("numpy")
-    control, q0 = (
-        rd.JointController(model, law, options=rd.ControllerOptions(blend_time=0.0)),
-        mid(arm),
-    )
+    control = rd.JointController(model, law, options=rd.ControllerOptions(blend_time=0.0))
+    q0 = mid(arm)
     control.activate(0, q0, np.zeros(7))
     rng = np.random.default_rng(7)
     for k in range(1, 5):
-        q, v = q0 + 0.02 * rng.normal(size=7), 0.2 * rng.normal(size=7)
+        q = q0 + 0.02 * rng.normal(size=7)
+        v = 0.2 * rng.normal(size=7)
         control.update(k * 1_000_000, q, v)
         a = rd.forward_dynamics(arm, q, v, control.effort)
         np.testing.assert_allclose(control.wrenches, rd.joint_wrenches(arm, q, v, a), atol=1e-8)
@@ -162,7 +166,8 @@ def test_every_source_of_the_wrench_acceleration_is_right_in_steady_tracking(arm
 
 
 def test_replacement_while_moving_leaves_no_step_in_the_effort(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     rest = np.zeros(7)
     efforts = []
     for now in sampled(arm, driver(control), q0, np.zeros(7), 1500):
@@ -182,7 +187,8 @@ def test_replacement_while_moving_leaves_no_step_in_the_effort(arm):
 
 
 def test_a_future_trajectory_waits_and_the_old_one_goes_on(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     old = control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.2, duration=1.0), START)
     new = control.accept_trajectory(waypoints(arm, q0, times=[1.0], stamp=s(0.6)), s(0.1))
@@ -193,7 +199,8 @@ def test_a_future_trajectory_waits_and_the_old_one_goes_on(arm):
 
 
 def test_a_rejected_trajectory_changes_nothing(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     goal = control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.2), START)
     for bad, text in (
@@ -215,7 +222,8 @@ def test_a_rejected_trajectory_changes_nothing(arm):
 
 
 def test_an_empty_trajectory_means_hold(arm):
-    control, q0 = controller(arm, state_timeout=9.0), mid(arm)
+    control = controller(arm, state_timeout=9.0)
+    q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     moving = control.accept_trajectory(rd.plan_move(arm, q0, q0 + 0.5), START)
     control.update(s(0.1), q0, np.zeros(7))
@@ -223,13 +231,15 @@ def test_an_empty_trajectory_means_hold(arm):
     assert moving.status is rd.GoalStatus.CANCELED and done.status is rd.GoalStatus.SUCCEEDED
     before = control.reference[:2].copy()
     control.update(s(0.1) + 1, q0, np.zeros(7))
-    np.testing.assert_allclose(control.reference[:2], before, atol=1e-6)  # decelerates, no jump
+    # decelerates, no jump
+    np.testing.assert_allclose(control.reference[:2], before, atol=1e-6)
     control.update(s(1.0), q0, np.zeros(7))
     assert not control.reference[1].any()
 
 
 def test_a_partial_trajectory_needs_permission(arm):
-    control, q0 = controller(arm, allow_partial_joints_goal=True), mid(arm)
+    control = controller(arm, allow_partial_joints_goal=True)
+    q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     control.accept_trajectory(waypoints(arm, [q0[2] + 0.1], names=["joint3"]), START)
     control.update(s(0.09), q0, np.zeros(7))
@@ -237,12 +247,14 @@ def test_a_partial_trajectory_needs_permission(arm):
 
 
 def test_path_tolerance_aborts_and_holds_where_the_arm_is(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     goal = control.accept_trajectory(
         rd.plan_move(arm, q0, q0 + 0.5), START, rd.Tolerances.uniform(7, path=0.05)
     )
-    for k in range(1, 300):  # the arm is stuck
+    # the arm is stuck
+    for k in range(1, 300):
         control.update(START + k * MS, q0, np.zeros(7))
         if goal.status.done:
             break
@@ -254,7 +266,8 @@ def test_path_tolerance_aborts_and_holds_where_the_arm_is(arm):
 
 
 def test_goal_time_aborts_a_goal_that_is_not_reached(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     control.activate(START, q0, np.zeros(7))
     goal = control.accept_trajectory(
         rd.plan_move(arm, q0, q0 + 0.1, duration=0.5),
@@ -270,7 +283,8 @@ def test_goal_time_aborts_a_goal_that_is_not_reached(arm):
 
 
 def test_hold_stops_within_the_deceleration_limits(arm):
-    control, q0 = controller(arm), mid(arm)
+    control = controller(arm)
+    q0 = mid(arm)
     goal = None
     speeds = []
     for now in sampled(arm, driver(control), q0, np.zeros(7), 900):
@@ -288,7 +302,8 @@ def test_hold_stops_within_the_deceleration_limits(arm):
 
 
 def test_streamed_points_are_followed_and_their_end_is_a_stop(arm):
-    control, q0 = controller(arm, stream_timeout=0.05), mid(arm)
+    control = controller(arm, stream_timeout=0.05)
+    q0 = mid(arm)
     w = 2.0
     for now in sampled(arm, driver(control), q0, np.zeros(7), 3000):
         t, q, v, _ = now
@@ -326,11 +341,10 @@ def test_joints_that_are_not_commanded_get_no_effort_and_cost_no_error(arm):
 
 
 def test_gravity_compensated_by_the_robot_takes_off_exactly_g(arm):
-    ours, theirs = (
-        controller(arm),
-        controller(arm, gravity_compensated_by="robot", safe_command="gravity"),
-    )
-    q, v = mid(arm) + 0.2, np.full(7, 0.1)
+    ours = controller(arm)
+    theirs = controller(arm, gravity_compensated_by="robot", safe_command="gravity")
+    q = mid(arm) + 0.2
+    v = np.full(7, 0.1)
     for c in (ours, theirs):
         c.activate(START, q, v)
         c.update(START, q, v)
@@ -356,7 +370,9 @@ def test_trajectory_efforts_are_added_on_request_only(arm):
 
 
 def test_offline_use_as_a_plain_callable(arm):
-    control, q, v = controller(arm), mid(arm), np.zeros(7)
+    control = controller(arm)
+    q = mid(arm)
+    v = np.zeros(7)
     for k in range(50):
         v = v + 1e-3 * rd.forward_dynamics(arm, q, v, control.control(k * 1e-3, q, v))
         q = q + 1e-3 * v

@@ -24,7 +24,8 @@ MS = 1_000_000
 def test_cycles_leave_no_memory_behind(law):
     arm = rd.load_robot("seven_axis")
     control = rd.JointController(arm, law, observer=rd.MomentumObserver(arm))
-    q, v = mid(arm), np.zeros(7)
+    q = mid(arm)
+    v = np.zeros(7)
     control.activate(0, q, v)
     control.accept_trajectory(rd.plan_move(arm, q, q + 0.05, duration=10.0), 0)
     t = 0
@@ -37,18 +38,21 @@ def test_cycles_leave_no_memory_behind(law):
 
     tracemalloc.start()
     try:
-        cycles(2000)  # until numpy's and the interpreter's free lists are full
+        # until numpy's and the interpreter's free lists are full
+        cycles(2000)
         left, peak = least_memory(lambda: cycles(500))
     finally:
         tracemalloc.stop()
-    assert left < 1024  # about two bytes a cycle
+    # about two bytes a cycle
+    assert left < 1024
     assert peak < 32768
 
 
 def test_arrays_handed_out_stay_the_same_objects():
     arm = rd.load_robot("two_link")
     control = rd.JointController(arm)
-    q, v = np.array([0.1, 0.2]), np.zeros(2)
+    q = np.array([0.1, 0.2])
+    v = np.zeros(2)
     control.activate(0, q, v)
     arrays = (control.command, control.effort, control.reference, control.error, control.wrenches)
     for k in range(1, 5):

@@ -1,4 +1,6 @@
-"""The cycle: compiled and fed messages, or run as it is written and fed arrays, it does the same, whatever happens."""
+"""The cycle: compiled and fed messages, or run as it is written and fed arrays, it does the same,
+whatever happens.
+"""
 
 import math
 import struct
@@ -30,7 +32,8 @@ PERIOD = 2_000_000
 N = 6
 MODEL = rd.load_robot("six_axis")
 WRITTEN = MODEL.with_backend("numpy")
-HEAD, TAIL = b"\x00\x01\x00\x00", b"the end."
+HEAD = b"\x00\x01\x00\x00"
+TAIL = b"the end."
 PLACES = [[3 + 2 * (row * N + i) for i in range(N)] for row in range(3)]
 SIZE = 12 + 24 * N + len(TAIL)
 ANSWER = 1 + 2 + 1 + 2 * N
@@ -159,8 +162,11 @@ def test_compiled_with_messages_and_as_written_with_arrays_agree_whatever_happen
 
 def act(twins, step, rng):
     model = twins.controllers[0].model
-    q, v, t = twins.q + 1e-5 * rng.normal(size=N), 1e-3 * rng.normal(size=N), twins.t + PERIOD
-    effort, parts = np.zeros(N), {}
+    q = twins.q + 1e-5 * rng.normal(size=N)
+    v = 1e-3 * rng.normal(size=N)
+    t = twins.t + PERIOD
+    effort = np.zeros(N)
+    parts = {}
     match step:
         case "still" | "late" | "back" | "gap" | "long gap":
             t = (
@@ -299,7 +305,9 @@ def test_every_law_gives_the_same_commands_and_wrenches_in_both_ways(name):
 
 
 def test_what_is_cut_is_cut_alike():
-    """Efforts at their limits and rates, joints near position and velocity limits, integrals that must not wind up."""
+    """Efforts at their limits and rates, joints near position and velocity limits, integrals that
+    must not wind up.
+    """
     twins = Twins(
         law=lambda: rd.ComputedTorque(ki=100.0),
         guards=lambda: GuardSettings(effort_scale=0.8, effort_rate=2e4),
@@ -309,9 +317,8 @@ def test_what_is_cut_is_cut_alike():
     for k in range(200):
         twins.t += PERIOD
         q = rng.uniform(MODEL.lower, MODEL.upper) if k % 2 else twins.q
-        v = (
-            1.1 * np.sin(0.3 * k + np.arange(N)) * MODEL.velocity_limit
-        )  # faster each time by less than is a fault
+        # faster each time by less than is a fault
+        v = 1.1 * np.sin(0.3 * k + np.arange(N)) * MODEL.velocity_limit
         twins.state(twins.t, q, v, np.zeros(N))
     assert {"effort_limit", "effort_rate", "position_zone", "velocity_limit"} <= set(
         twins.controllers[0].counts
@@ -325,9 +332,8 @@ def test_a_violated_tolerance_stops_the_arm_in_the_same_cycle():
     twins.both(lambda c: goals.append(c.accept_trajectory(plan, twins.t)))
     while not goals[0].status.done:
         twins.t += PERIOD
-        twins.state(
-            twins.t, twins.q, twins.v, np.zeros(N)
-        )  # the arm stays where it is, the reference goes
+        # the arm stays where it is, the reference goes
+        twins.state(twins.t, twins.q, twins.v, np.zeros(N))
     np.testing.assert_allclose(twins.controllers[0].error, 0.0, atol=1e-12)
     assert [goal.status.value for goal in goals] == ["aborted", "aborted"]
     assert goals[0].text == goals[1].text
@@ -365,7 +371,8 @@ def test_a_law_with_branches_is_called_in_python():
     class Saying(Ramp):
         straight_line = True
 
-    for law in (Ramp, Saying):  # the second says what is not true: found out, and called as written
+    # the second says what is not true: found out, and called as written
+    for law in (Ramp, Saying):
         twins = Twins(law=lambda law=law: law(kp=10.0, kd=1.0))
         rng = np.random.default_rng(1)
         assert twins.controllers[0].memory.python.own_law[0]

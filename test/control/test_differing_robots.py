@@ -1,4 +1,6 @@
-"""Robots that differ from their description, in MuJoCo: the default law leads them where they should go."""
+"""Robots that differ from their description, in MuJoCo: the default law leads them where they
+should go.
+"""
 
 import dataclasses
 
@@ -107,13 +109,18 @@ def lead(
     law=None,
     measured=lambda k, q, v: (q, v),
 ):
-    """Hold for a second, move by STEP, stand; errors row by row, the controller, efforts row by row."""
+    """Hold for a second, move by STEP, stand; errors row by row, the controller, efforts row by
+    row.
+    """
     settings = robustness or Robustness(delay=delay * period * 1e-9)
     controller = rd.JointController(claim, law, options=rd.ControllerOptions(robustness=settings))
     controller.want_wrenches = controller.want_efforts = False
-    twin, t = Twin(truth, delay), 10**9
+    twin = Twin(truth, delay)
+    t = 10**9
     controller.activate(t, twin.robot.q, twin.robot.v)
-    errors, efforts, rest = [], [], np.zeros(ARM.nv)
+    errors = []
+    efforts = []
+    rest = np.zeros(ARM.nv)
     for k in range(int(seconds * 1e9) // period):
         t += period
         if k == 10**9 // period and push is None:
@@ -169,7 +176,8 @@ def test_a_trust_beyond_one_is_refused(tmp_path):
 def test_the_default_leads_a_robot_that_is_not_its_description(name):
     numbers, delay = ROBOTS[name]
     errors, _, _ = lead(differing(**numbers), delay=delay)
-    assert errors[500:].max() < 20e-3  # from when the motion begins
+    # from when the motion begins
+    assert errors[500:].max() < 20e-3
     assert errors[-50:].max() < 5e-3
 
 
@@ -187,7 +195,8 @@ def published_twice(every):
 
 def on_its_own_clock():
     """Each joint repeats one measurement in twenty."""
-    old, rng = np.zeros((2, ARM.nv)), np.random.default_rng(1)
+    old = np.zeros((2, ARM.nv))
+    rng = np.random.default_rng(1)
 
     def measured(k, q, v):
         fresh = (rng.uniform(size=ARM.nv) > 0.05) | (k == 0)
@@ -272,16 +281,22 @@ def test_light_joints_without_rotor_and_friction_are_held_with_a_small_rotor_sha
 
 
 def test_joints_that_are_stuck_at_rest_reach_the_band_of_the_late_loop():
-    """Dry friction of 7 % of the limits and a delay of 12 ms; 5.5 mrad is left where the integral alone moves them."""
+    """Dry friction of 7 % of the limits and a delay of 12 ms; 5.5 mrad is left where the integral
+    alone moves them.
+    """
     errors, controller, _ = lead(differing(rotors=0.05, dry=0.07 * ARM.effort_limit), delay=6)
     assert errors[-50:].max() < 3.1e-3
-    assert np.abs(controller.memory["struck"]).max() > 3e-3  # the error before the last pulse
+    # the error before the last pulse
+    assert np.abs(controller.memory["struck"]).max() > 3e-3
 
 
 @pytest.mark.parametrize("friction", [0.0, 5e-4], ids=["free", "rubs a little"])
 def test_light_joints_stand_at_a_slow_rate(friction):
-    """100 Hz, one period late, rotors as described: a pulse of whole periods that is made for friction throws them."""
-    claim, truth = differing(rotors=2e-3), differing(rotors=2e-3, dry=friction * ARM.effort_limit)
+    """100 Hz, one period late, rotors as described: a pulse of whole periods that is made for
+    friction throws them.
+    """
+    claim = differing(rotors=2e-3)
+    truth = differing(rotors=2e-3, dry=friction * ARM.effort_limit)
     errors, _, _ = lead(truth, claim, delay=1, period=10_000_000, duration=0.7)
     assert errors[-100:].max() < 3.5e-3
     assert np.ptp(errors[-100:], axis=0).max() < 0.5e-3
@@ -340,7 +355,9 @@ def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_bey
     ],
 )
 def test_elastic_gears_are_held_softly_and_named(name, number, gears):
-    """Motors that drive their links through springs: at full stiffness the loop drives the spring, and the arm is thrown."""
+    """Motors that drive their links through springs: at full stiffness the loop drives the spring,
+    and the arm is thrown.
+    """
     arm = ARMS[name]
     difference, move = draw(arm, load_arm(arm), 1000 * list(ARMS).index(name) + number)
     figures, _, law = run(Default, difference, move, arm.flange, push=False, robot_type=gears)
@@ -387,7 +404,9 @@ def test_compiled_and_as_written_it_gives_the_same_efforts():
         controller = rd.JointController(model)
         controller.want_wrenches = controller.want_efforts = False
         rng = np.random.default_rng(4)
-        t, q, v = 10**9, HOME.copy(), np.zeros(6)
+        t = 10**9
+        q = HOME.copy()
+        v = np.zeros(6)
         controller.activate(t, q, v)
         controller.accept_trajectory(rd.plan_move(model, HOME, HOME + 0.2, duration=0.5), t)
         efforts = []
@@ -405,7 +424,8 @@ def test_without_it_the_law_is_its_equation():
     law = rd.ComputedTorque(kp=100.0, kd=20.0)
     controller = rd.JointController(ARM, law)
     controller.activate(10**9, HOME, np.zeros(6))
-    q, v = HOME + 0.01, 0.1 * np.ones(6)
+    q = HOME + 0.01
+    v = 0.1 * np.ones(6)
     tau = controller.update(10**9 + PERIOD, q, v)
     expected = rd.inverse_dynamics(ARM, q, v, 100.0 * (HOME - q) - 20.0 * v)
     np.testing.assert_allclose(tau, expected, rtol=1e-9, atol=1e-9)

@@ -1,4 +1,6 @@
-"""The effort gate: fresh, finite and bounded efforts pass; everything else becomes the safe command."""
+"""The effort gate: fresh, finite and bounded efforts pass; everything else becomes the safe
+command.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,8 @@ def test_silence_brakes_where_the_velocity_is_known_and_drops_to_zero_where_it_i
     g.measured(40 * MS, np.array([1.5, -1.0]))
     assert g.check(60 * MS) and g.output.tolist() == [-4.5, 0.0] and g.state is GateState.STALE
     assert g.check(200 * MS) and g.output.tolist() == [0.0, 0.0]
-    assert (
-        g.command(201 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN
-    )  # recovers by itself
+    # recovers by itself
+    assert g.command(201 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN
 
 
 def test_what_waited_while_the_gate_was_halted_is_old():
@@ -55,7 +56,8 @@ def test_what_waited_while_the_gate_was_halted_is_old():
         g.command(10 * k * MS, np.array([9.0, 4.0]))
         g.measured(10 * k * MS, np.array([1.0, 1.0]))
     assert g.state is GateState.OPEN
-    assert not g.command(1090 * MS, np.array([9.0, 4.0]))  # of unknown age
+    # of unknown age
+    assert not g.command(1090 * MS, np.array([9.0, 4.0]))
     assert (
         g.state is GateState.STALE
         and "held up for 1 s" in g.reason
@@ -68,9 +70,8 @@ def test_what_waited_while_the_gate_was_halted_is_old():
     )
     assert g.command(1093 * MS, np.array([9.0, 4.0])) and g.state is GateState.OPEN
     g.measured(1093 * MS, np.array([1.0, 1.0]))
-    assert not g.measured(
-        2200 * MS, np.array([2.5, 0.0])
-    )  # it was accelerated meanwhile: stopped, and braked
+    # it was accelerated meanwhile: stopped, and braked
+    assert not g.measured(2200 * MS, np.array([2.5, 0.0]))
     assert g.state is GateState.STOPPED and g.output.tolist() == [-7.5, 0.0]
 
 
@@ -122,9 +123,8 @@ def test_the_rate_holds_across_a_gap_and_after_a_reset():
     for t in range(20, 10_000, 20):
         g.check(t * MS)
     assert g.output.tolist() == [0.0, 0.0]
-    g.command(
-        10_000 * MS, np.array([9.0, 0.5])
-    )  # a long gap allows no more than the timeout's worth
+    # a long gap allows no more than the timeout's worth
+    g.command(10_000 * MS, np.array([9.0, 0.5]))
     assert g.output.tolist() == pytest.approx([5.0, 0.5])
 
 
@@ -141,9 +141,12 @@ def test_a_joint_that_moves_too_fast_stops_the_gate_and_is_braked():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_velocity_with_the_wrong_sign_does_not_make_a_motor_of_the_brake(sign):
-    g, q, v = gate(velocity_limit=[INF, INF]), np.array([0.3, 0.2]), np.array([1.0, 0.0])
+    g = gate(velocity_limit=[INF, INF])
+    q = np.array([0.3, 0.2])
+    v = np.array([1.0, 0.0])
     speeds = []
-    for k in range(1, 1000):  # a wheel of 0.1 kg m²; nobody commands it any more
+    # a wheel of 0.1 kg m²; nobody commands it any more
+    for k in range(1, 1000):
         g.measured(k * MS, sign * v, q)
         assert g.check(k * MS)
         v = v + 1e-3 * g.output / 0.1
@@ -196,9 +199,8 @@ def test_whatever_happens_the_output_is_finite_and_within_the_limits(events, cli
 def test_an_arm_behind_the_gate_comes_to_rest_when_its_controller_dies():
     model = rd.load_robot("six_axis").replace(gravity=(0, 0, 0))
     n = model.nv
-    braking = 20.0 * np.diag(
-        rd.mass_matrix(model, np.zeros(n))
-    )  # 1/s; well below one over the period
+    # 1/s; well below one over the period
+    braking = 20.0 * np.diag(rd.mass_matrix(model, np.zeros(n)))
     settings = GateSettings(
         model.effort_limit, np.full(n, INF), model.velocity_limit, braking, 0.02
     )

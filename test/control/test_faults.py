@@ -1,4 +1,6 @@
-"""Bad states and bad times: nothing that is not finite leaves, and recovery is by itself where that is safe."""
+"""Bad states and bad times: nothing that is not finite leaves, and recovery is by itself where that
+is safe.
+"""
 
 from dataclasses import dataclass
 
@@ -14,7 +16,8 @@ from robot_dynamics_ros.control.laws.base import Law
 ARM = rd.load_robot("seven_axis")
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
-Q, V = mid(ARM), np.zeros(7)
+Q = mid(ARM)
+V = np.zeros(7)
 
 
 def active(law=None, **options):
@@ -111,7 +114,8 @@ def test_a_state_that_no_motion_explains_is_dropped_and_a_robot_that_moves_is_no
     before = control.command.copy()
     np.testing.assert_array_equal(control.update(START + MS, Q + 0.2, V), before)
     assert control.counts["state_jump"] == 1 and "jumped" in control.jump and not control.current
-    control.update(START + 2 * MS, Q, V)  # one bad reading is not worth a stop
+    # one bad reading is not worth a stop
+    control.update(START + 2 * MS, Q, V)
     assert control.current and not control.jump and not goal.status.done
     # 50 ms of lost messages at a speed that the robot tells
     control.update(START + 52 * MS, Q + 0.15, V + 4.0)

@@ -1,4 +1,6 @@
-"""Arrival, integral, blending and limits: every step of the cycle that changes or drops something, provoked."""
+"""Arrival, integral, blending and limits: every step of the cycle that changes or drops something,
+provoked.
+"""
 
 import numpy as np
 import pytest
@@ -32,7 +34,8 @@ from robot_dynamics_ros.control.cycle.verdicts import (
 
 @pytest.fixture(scope="module")
 def arm():
-    return rd.load_robot("two_link")  # 60 and 25 N m, 6 and 8 rad/s, ± 3.14 and ± 2.8 rad
+    # 60 and 25 N m, 6 and 8 rad/s, ± 3.14 and ± 2.8 rad
+    return rd.load_robot("two_link")
 
 
 def test_the_smaller_effort_limit_counts_and_is_derated(arm):
@@ -48,10 +51,13 @@ def test_the_smaller_effort_limit_counts_and_is_derated(arm):
 def test_limits_of_motion_are_narrowed_for_the_joints_that_are_commanded(arm):
     settings = rd.GuardSettings(velocity_scale=0.5, position_margin=10.0, zone_rate=4.0)
     p = limited(arm, settings, idle=np.array([0]))
-    np.testing.assert_allclose(p.velocity_limit, [np.inf, 4.0])  # half of 8 rad/s
-    np.testing.assert_allclose(p.deceleration, [12.0, 16.0])  # from 3 and 4 rad/s to rest in 0.25 s
+    # half of 8 rad/s
+    np.testing.assert_allclose(p.velocity_limit, [np.inf, 4.0])
+    # from 3 and 4 rad/s to rest in 0.25 s
+    np.testing.assert_allclose(p.deceleration, [12.0, 16.0])
     np.testing.assert_allclose([p.lower, p.upper], [[-np.inf, -2.8], [np.inf, 2.8]])
-    np.testing.assert_allclose(p.margin, [10.0, 1.4])  # a quarter of the range, where there is one
+    # a quarter of the range, where there is one
+    np.testing.assert_allclose(p.margin, [10.0, 1.4])
     np.testing.assert_allclose(p.creep, [0.4, 0.056])
     p = limited(arm, rd.GuardSettings(max_deceleration=[3.0, 7.0]))
     np.testing.assert_allclose(p.deceleration, [3.0, 7.0])
@@ -108,7 +114,8 @@ def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
         (0.85, -2, np.sqrt(0.25 + 2 * 8 * 0.1)),
         (0.5, -2, 2),
     ):
-        slowest, fastest = -allowed_speed(p, 0, q + 1.0), allowed_speed(p, 0, 1.0 - q)
+        slowest = -allowed_speed(p, 0, q + 1.0)
+        fastest = allowed_speed(p, 0, 1.0 - q)
         np.testing.assert_allclose([slowest, fastest], [low, high], atol=1e-12)
 
 
@@ -116,7 +123,8 @@ def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
 def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, inertia):
     p = limited(rd.load_robot("two_link"))
     put(p, inertia=[[inertia, 0.0], [0.0, 1.0]], dry=[0.0, 0.0], viscous=[0.0, 0.0])
-    low, high = -motion_bound(p, 0, -v, 1.0), motion_bound(p, 0, v, 1.0)
+    low = -motion_bound(p, 0, -v, 1.0)
+    high = motion_bound(p, 0, v, 1.0)
     assert low <= high
     if abs(v) <= 1.0:
         assert low <= 0.0 <= high
@@ -130,11 +138,13 @@ def test_limits_that_do_not_exist_bound_nothing():
     p = limited(rd.load_robot("pendulum"))
     p.effort_limit[0] = np.inf
     assert limit(put(p, q=[1e3], v=[0.0], effort=[1e3])) == DONE
-    assert p.effort[0] == 1e3  # far below 20 rad/s × 50 / s
+    # far below 20 rad/s × 50 / s
+    assert p.effort[0] == 1e3
 
 
 def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm):
-    q, v = np.array([0.3, 2.8]), np.zeros(2)
+    q = np.array([0.3, 2.8])
+    v = np.zeros(2)
     bias = rd.bias_forces(arm, q, v)
     p = limited(arm)
     assert limit(put(p, q=q, v=v, effort=bias * (1 + 1e-12))) == DONE
@@ -146,9 +156,14 @@ def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm)
 
 
 def test_driving_into_a_position_limit_is_stopped(arm):
-    """A law that pushes the elbow with full effort against its limit: the limits bring it to rest inside."""
+    """A law that pushes the elbow with full effort against its limit: the limits bring it to rest
+    inside.
+    """
     p = limited(arm)
-    q, v, dt, hits = np.array([0.0, 2.0]), np.zeros(2), 1e-3, 0
+    q = np.array([0.0, 2.0])
+    v = np.zeros(2)
+    dt = 1e-3
+    hits = 0
     for _ in range(2000):
         assert limit(put(p, q=q, v=v, effort=[rd.bias_forces(arm, q, v)[0], 25.0])) == DONE
         hits += p.hits[LIMITS.index("position_zone")]
@@ -161,7 +176,11 @@ def test_driving_into_a_position_limit_is_stopped(arm):
 
 def test_a_speed_above_the_limit_is_braked(arm):
     p = limited(arm, rd.GuardSettings(velocity_scale=0.25))
-    q, v, dt, top, hits = np.zeros(2), np.array([0.0, 1.0]), 1e-3, 0.0, 0
+    q = np.zeros(2)
+    v = np.array([0.0, 1.0])
+    dt = 1e-3
+    top = 0.0
+    hits = 0
     for _ in range(600):
         assert (
             limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0]))) == DONE
@@ -208,8 +227,10 @@ def test_arrivals_tell_what_a_stamp_means(arm):
     put(p, timeout=[100], largest_jump=[np.inf])
     assert arrivals(p, 1000, 1050, 1050, 1049, 1100) == [FIRST, DONE, STILL, LATE, DONE]
     assert arrivals(p, 1200) == [DONE]
-    assert arrivals(p, 1301) == [RECOVERED]  # a gap that nobody watched
-    p.stale[0] = 1  # a gap that the watch has seen
+    # a gap that nobody watched
+    assert arrivals(p, 1301) == [RECOVERED]
+    # a gap that the watch has seen
+    p.stale[0] = 1
     assert arrivals(p, 1310, 1320) == [RECOVERED, DONE]
     p.mode[0] = SAFE
     assert arrivals(p, 1330) == [RESUMED]
@@ -228,14 +249,14 @@ def test_a_time_out_must_be_positive(arm):
 
 def test_the_integral_stops_at_its_clamp_and_does_not_wind_up():
     p = limited(rd.load_robot("three_link"))
-    put(
-        p, integrates=[1], integral_bound=[2.0, np.inf, 0.0], dt=[0.1]
-    )  # 4 and ∞ over a gain of 2; no gain
+    # 4 and ∞ over a gain of 2; no gain
+    put(p, integrates=[1], integral_bound=[2.0, np.inf, 0.0], dt=[0.1])
     for _ in range(100):
         integrate(put(p, error=[[1.0, 1.0, 1.0]], saturated=[0.0, 1.0, 0.0]))
     np.testing.assert_allclose(p.z, [2.0, 0.0, 0.0])
     integrate(put(p, error=[[-1.0, -1.0, 0.0]], saturated=[1.0, 1.0, 0.0]))
-    np.testing.assert_allclose(p.z, [1.9, -0.1, 0.0])  # unwinding is always allowed
+    # unwinding is always allowed
+    np.testing.assert_allclose(p.z, [1.9, -0.1, 0.0])
 
 
 def test_the_integral_effort_goes_on_where_it_was_with_other_gains():

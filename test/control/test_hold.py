@@ -13,7 +13,9 @@ T0 = 10**18
 
 
 def test_each_joint_stops_after_its_own_time_and_distance():
-    q, v, a = np.array([1.0, 2.0, 3.0]), np.array([2.0, -1.0, 0.0]), np.array([4.0, 1.0, 1.0])
+    q = np.array([1.0, 2.0, 3.0])
+    v = np.array([2.0, -1.0, 0.0])
+    a = np.array([4.0, 1.0, 1.0])
     path = stop_from(T0, q, v, a)
     np.testing.assert_array_equal(path.sample(T0)[:2], [q, v])
     np.testing.assert_allclose(
@@ -35,7 +37,8 @@ def test_at_rest_it_is_a_plain_hold():
 
 @given(st.floats(-2, 2), st.floats(0.5, 20), st.floats(-0.9, 0.9))
 def test_a_stop_stays_within_the_position_limits_and_never_turns_back(v, a, q):
-    lower, upper = np.array([-1.0]), np.array([1.0])
+    lower = np.array([-1.0])
+    upper = np.array([1.0])
     path = stop_from(T0, np.array([q]), np.array([v]), np.array([a]), lower, upper)
     times = T0 + np.linspace(0, 5e9, 400).astype(np.int64)
     samples = np.array([path.sample(int(t))[:, 0] for t in times])

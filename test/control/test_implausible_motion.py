@@ -1,4 +1,6 @@
-"""Joint states that contradict themselves, from an arm that MuJoCo moves: a fault before the arm runs away, and never without reason."""
+"""Joint states that contradict themselves, from an arm that MuJoCo moves: a fault before the arm
+runs away, and never without reason.
+"""
 
 import mujoco
 import numpy as np
@@ -20,7 +22,9 @@ def arm():
 
 
 def moved_by_mujoco(arm, controller, seconds, told):
-    """Largest speed, as a share of the limit, while MuJoCo moves the arm; ``told(q, v)`` is what the controller is told."""
+    """Largest speed, as a share of the limit, while MuJoCo moves the arm; ``told(q, v)`` is what
+    the controller is told.
+    """
     engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
     engine.opt.timestep = PERIOD / 4
     data = mujoco.MjData(engine)
@@ -48,7 +52,8 @@ def test_a_reversed_velocity_is_a_fault_before_the_arm_runs_away(arm, joint):
     controller = rd.JointController(arm)
     fastest = moved_by_mujoco(arm, controller, 2.0, lambda q, v: (q, signs * v))
     assert fastest < 1.5
-    if joint < 3:  # the wrist's friction holds it: nothing to see, and nothing runs away
+    # the wrist's friction holds it: nothing to see, and nothing runs away
+    if joint < 3:
         assert controller.mode is Mode.SAFE
         assert controller.counts["velocity_sign"] or controller.counts["overspeed"]
         assert arm.joint_names[joint] in controller.fault
@@ -60,7 +65,8 @@ def test_noise_filters_and_coarse_positions_are_no_fault(arm):
 
     def told(q, v):
         nonlocal filtered
-        filtered = filtered + 0.2 * (v - filtered)  # some 18 Hz
+        # some 18 Hz
+        filtered = filtered + 0.2 * (v - filtered)
         return np.round(q / 1e-3) * 1e-3, filtered + 0.05 * rng.normal(size=6)
 
     controller = rd.JointController(arm)
@@ -71,7 +77,8 @@ def test_noise_filters_and_coarse_positions_are_no_fault(arm):
 
 def test_a_joint_far_above_its_limit_is_a_fault_and_one_wrong_number_is_not(arm):
     controller = rd.JointController(arm)
-    q, v = mid(arm), np.zeros(6)
+    q = mid(arm)
+    v = np.zeros(6)
     controller.activate(0, q, v)
     wild = v.copy()
     wild[2] = 3.0 * arm.velocity_limit[2]
@@ -87,7 +94,9 @@ def test_a_joint_far_above_its_limit_is_a_fault_and_one_wrong_number_is_not(arm)
 
 @pytest.mark.parametrize("period", [0.02, 0.04, 0.08, 0.095])
 def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_swing(arm, period):
-    """From 500 Hz down to some 10 Hz: the gains of the default law fall with the first late state."""
+    """From 500 Hz down to some 10 Hz: the gains of the default law fall with the first late
+    state.
+    """
     engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
     engine.opt.timestep = 0.0005
     data = mujoco.MjData(engine)
@@ -96,7 +105,8 @@ def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_s
     controller.activate(0, mid(arm), np.zeros(6))
     plan = rd.plan_move(arm, mid(arm), mid(arm) + 0.4, duration=2.0)
     controller.accept_trajectory(plan, 0)
-    t, fastest = 0.0, 0.0
+    t = 0.0
+    fastest = 0.0
     while t < 4.0:
         step = PERIOD if t < 1.0 else period
         t += step
@@ -104,14 +114,18 @@ def test_states_that_become_rare_in_the_middle_of_a_motion_do_not_make_the_arm_s
             mujoco.mj_step(engine, data)
             fastest = max(fastest, float((np.abs(data.qvel) / arm.velocity_limit).max()))
         data.qfrc_applied[:] = controller.update(round(t * 1e9), data.qpos.copy(), data.qvel.copy())
-    assert fastest < 0.5  # the plan itself needs less than 0.2
+    # the plan itself needs less than 0.2
+    assert fastest < 0.5
     assert not controller.fault
 
 
 @pytest.mark.parametrize("cycles", [5, 10])
 def test_states_that_are_repeated_with_new_stamps_are_no_dead_encoders(arm, cycles):
-    """A driver that reads its encoders at 100 or 50 Hz and publishes at 500 Hz; from 42 Hz on down the arm swings."""
-    count, last = 0, None
+    """A driver that reads its encoders at 100 or 50 Hz and publishes at 500 Hz; from 42 Hz on down
+    the arm swings.
+    """
+    count = 0
+    last = None
 
     def told(q, v):
         nonlocal count, last
@@ -131,7 +145,9 @@ def read(q, digit):
 
 
 def controlled(plant, control, t, count, digit, told):
-    """Control a plant for some cycles by encoders with a digit, which at first say ``told``; its velocity after each."""
+    """Control a plant for some cycles by encoders with a digit, which at first say ``told``; its
+    velocity after each.
+    """
     for _ in range(count):
         plant.step(control.update(t, told, plant.v))
         t += round(1e9 * plant.dt)
@@ -141,18 +157,23 @@ def controlled(plant, control, t, count, digit, told):
 
 @pytest.mark.parametrize("quantum", [0.0, 4e-4])
 def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
-    """Unmentioned friction of 0.12 of the effort limits, in a simulation in which a stuck joint does not move in any digit."""
+    """Unmentioned friction of 0.12 of the effort limits, in a simulation in which a stuck joint
+    does not move in any digit.
+    """
     arm = rd.load_robot("six_axis")
     friction = dict(zip(arm.joint_names, 0.12 * arm.effort_limit, strict=True))
     plant = rd.Plant(
         arm.replace(description=arm.description.with_joints(friction=friction)), dt=2e-3
     )
-    control, start = rd.JointController(arm), mid(arm)
+    control = rd.JointController(arm)
+    start = mid(arm)
     plant.reset(start)
-    t, stuck = 1_000_000_000, 0
+    t = 1_000_000_000
+    stuck = 0
     control.activate(t - 1, start, np.zeros(6))
     told = start
-    for goal in (start + 0.3, start, start + 0.3):  # friction has to be overcome both ways
+    # friction has to be overcome both ways
+    for goal in (start + 0.3, start, start + 0.3):
         control.accept_trajectory(rd.plan_move(arm, told, goal, duration=1.5), t)
         stuck += sum(
             int((v == 0.0).sum()) for v in controlled(plant, control, t, 1000, quantum, told)
@@ -166,18 +187,20 @@ def test_a_joint_that_sticks_is_no_dead_encoder(quantum):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_joint_that_moves_within_one_digit_of_a_coarse_encoder_is_no_dead_encoder(seed):
-    """2048 counts a turn, 250 Hz, unmentioned friction of 0.02 of the effort limits, as fast as the limits allow."""
-    arm, digit = rd.load_robot("six_axis"), 2.0 * np.pi / 2048
+    """2048 counts a turn, 250 Hz, unmentioned friction of 0.02 of the effort limits, as fast as the
+    limits allow.
+    """
+    arm = rd.load_robot("six_axis")
+    digit = 2.0 * np.pi / 2048
     friction = dict(zip(arm.joint_names, 0.02 * arm.effort_limit, strict=True))
     plant = rd.Plant(
         arm.replace(description=arm.description.with_joints(friction=friction)), dt=4e-3
     )
-    motion, control = (
-        plan_motion(arm, arm.initial_configuration(), seed=seed),
-        rd.JointController(arm),
-    )
+    motion = plan_motion(arm, arm.initial_configuration(), seed=seed)
+    control = rd.JointController(arm)
     plant.reset(motion.waypoints[0])
-    t, told = 1_000_000_000, read(plant.q, digit)
+    t = 1_000_000_000
+    told = read(plant.q, digit)
     control.activate(t - 1, told, plant.v)
     control.accept_trajectory(motion.trajectory(), t)
     for _ in controlled(plant, control, t, 1000, digit, told):
@@ -188,11 +211,16 @@ def test_a_joint_that_moves_within_one_digit_of_a_coarse_encoder_is_no_dead_enco
 
 @pytest.mark.parametrize("bits", [10, 11, 12])
 def test_a_slow_joint_with_a_coarse_encoder_has_no_wrong_unit(arm, bits):
-    """At 1 kHz a joint moves a digit in some states alone, and in each state way and velocity differ as degrees do."""
-    digit, plant, control = 2.0 * np.pi / 2**bits, rd.Plant(arm, dt=1e-3), rd.JointController(arm)
+    """At 1 kHz a joint moves a digit in some states alone, and in each state way and velocity
+    differ as degrees do.
+    """
+    digit = 2.0 * np.pi / 2**bits
+    plant = rd.Plant(arm, dt=1e-3)
+    control = rd.JointController(arm)
     start = mid(arm)
     plant.reset(start)
-    t, told = 1_000_000_000, read(start, digit)
+    t = 1_000_000_000
+    told = read(start, digit)
     control.activate(t - 1, told, np.zeros(6))
     control.accept_trajectory(rd.plan_move(arm, told, told + 0.25, duration=4.0), t)
     for _ in controlled(plant, control, t, 4500, digit, told):
@@ -201,10 +229,13 @@ def test_a_slow_joint_with_a_coarse_encoder_has_no_wrong_unit(arm, bits):
 
 
 def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
-    """The path leads the first joint faster than its effort can, and meanwhile the second leaves its reference as exp(40 t)."""
+    """The path leads the first joint faster than its effort can, and meanwhile the second leaves
+    its reference as exp(40 t).
+    """
     arm = rd.load_robot("two_link")
     control = rd.JointController(arm)
-    start, v = np.array([0.3, 0.5]), np.zeros(2)
+    start = np.array([0.3, 0.5])
+    v = np.zeros(2)
     control.activate(0, start, v)
     goal = start + np.array([1.5, 0.0])
     way = rd.Trajectory.from_waypoints(arm.joint_names, [0.6], [goal], [v], [v])
@@ -212,7 +243,8 @@ def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
     for k in range(1, 300):
         t = k * PERIOD
         away = 1e-3 * np.exp(40.0 * (t - 0.3))
-        q, v = start + np.array([0.1 * t * t, away]), np.array([0.2 * t, 40.0 * away])
+        q = start + np.array([0.1 * t * t, away])
+        v = np.array([0.2 * t, 40.0 * away])
         control.update(round(t * 1e9), q, v)
         if control.fault:
             break
@@ -226,12 +258,16 @@ def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
 def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_driver(inertia, fault):
     """Less than a twentieth of what is assumed, efforts three periods late, and a touch."""
     late = 3
-    arm = rd.load_urdf(f"""<robot name="wrist"><link name="base"/><link name="tip"><inertial><mass value="0.1"/>
-        <inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial></link>
-        <joint name="wrist" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 0 1"/>
+    arm = rd.load_urdf(f"""<robot name="wrist"><link name="base"/><link name="tip"><inertial>
+    <mass value="0.1"/>
+        <inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/>
+        </inertial></link>
+        <joint name="wrist" type="revolute"><parent link="base"/><child link="tip"/>
+        <axis xyz="0 0 1"/>
         <limit lower="-3" upper="3" velocity="3" effort="40"/></joint></robot>""")
     control = rd.JointController(arm)
-    q, v = np.zeros(1), np.zeros(1)
+    q = np.zeros(1)
+    v = np.zeros(1)
     control.activate(0, q, v)
     efforts = [0.0] * late
     for k in range(1, 200):

@@ -1,4 +1,6 @@
-"""The laws do what their equations promise, in closed loop with the package-independent integration."""
+"""The laws do what their equations promise, in closed loop with the package-independent
+integration.
+"""
 
 import numpy as np
 import pytest
@@ -37,11 +39,13 @@ def wave(model, t):
 
 def test_computed_torque_makes_the_error_dynamics_linear_and_decoupled(model):
     n = model.nv
-    kp, kd = np.linspace(20, 90, n), np.linspace(6, 25, n)
+    kp = np.linspace(20, 90, n)
+    kd = np.linspace(6, 25, n)
     friction = rd.Friction.of(model, viscous=0.7, coulomb=0.4, breakaway=0.6, smoothing=0.3)
     law = rd.bind(model, rd.ComputedTorque(kp=kp, kd=kd, friction=friction, friction_at="measured"))
     rng = np.random.default_rng(3)
-    e0, ed0 = rng.uniform(-0.2, 0.2, n), rng.uniform(-0.5, 0.5, n)
+    e0 = rng.uniform(-0.2, 0.2, n)
+    ed0 = rng.uniform(-0.5, 0.5, n)
     q_d, v_d, _ = wave(model, 0.0)
     times = np.linspace(0, 1.0, 6)
     q, v = continuous(
@@ -60,11 +64,17 @@ def test_computed_torque_makes_the_error_dynamics_linear_and_decoupled(model):
 
 
 def test_computed_torque_integral_removes_a_constant_disturbance():
-    """With Ki the error under a constant effort goes to zero: e‴ + Kd e″ + Kp e′ + Ki e = 0 for a constant load."""
+    """With Ki the error under a constant effort goes to zero: e‴ + Kd e″ + Kp e′ + Ki e = 0 for a
+    constant load.
+    """
     model = rd.load_robot("two_link")
     law = rd.ComputedTorque(kp=100.0, kd=20.0, ki=300.0)
-    work, tau = rd.control.laws.base.Workspace(model), np.empty(2)
-    q, v, z, dt = np.zeros(2), np.zeros(2), np.zeros(2), 1e-3
+    work = rd.control.laws.base.Workspace(model)
+    tau = np.empty(2)
+    q = np.zeros(2)
+    v = np.zeros(2)
+    z = np.zeros(2)
+    dt = 1e-3
     push = np.array([3.0, -1.0])
     for _ in range(6000):
         work.set(q, v, np.zeros(2), 0.0, 0.0)
@@ -86,7 +96,8 @@ def test_inverse_and_law_agree_on_the_acceleration_asked_for(seven):
 
 def test_gravity_compensation_keeps_kinetic_energy_and_damping_takes_it(model):
     rng = np.random.default_rng(5)
-    q0, v0 = mid(model), rng.uniform(-0.6, 0.6, model.nv)
+    q0 = mid(model)
+    v0 = rng.uniform(-0.6, 0.6, model.nv)
     times = np.linspace(0, 1.0, 21)
     floating = rd.bind(model, rd.GravityCompensation())
     q, v = continuous(model, lambda t, q, v: floating(q, v, q), q0, v0, times)
@@ -108,8 +119,10 @@ def test_gravity_compensation_keeps_kinetic_energy_and_damping_takes_it(model):
 
 def test_pd_gravity_loses_energy_until_it_stands_at_the_reference():
     model = rd.load_robot("two_link")
-    kp, kd = np.array([80.0, 30.0]), np.array([12.0, 4.0])
-    law, goal = rd.bind(model, rd.PDGravity(kp=kp, kd=kd)), np.array([0.7, -1.0])
+    kp = np.array([80.0, 30.0])
+    kd = np.array([12.0, 4.0])
+    law = rd.bind(model, rd.PDGravity(kp=kp, kd=kd))
+    goal = np.array([0.7, -1.0])
     q, v = continuous(
         model, lambda t, q, v: law(q, v, goal), np.zeros(2), np.zeros(2), np.linspace(0, 8, 801)
     )
@@ -129,7 +142,9 @@ def test_feedforward_pd_tracks_an_exact_model_without_error(seven):
 
 def test_joint_impedance_is_a_spring_at_rest_and_keeps_the_arms_inertia(seven):
     rng = np.random.default_rng(2)
-    q_d, push, K = mid(seven), rng.uniform(-5, 5, 7), np.linspace(50, 20, 7)
+    q_d = mid(seven)
+    push = rng.uniform(-5, 5, 7)
+    K = np.linspace(50, 20, 7)
     q = q_d + push / K
     tau = rd.joint_impedance(seven, q, np.zeros(7), q_d, stiffness=K, damping=3.0)
     np.testing.assert_allclose(
@@ -156,7 +171,9 @@ def test_joint_impedance_is_a_spring_at_rest_and_keeps_the_arms_inertia(seven):
 def test_cartesian_stiffness_is_the_slope_of_its_potential(seven):
     """With springs along the axes only, τ − g = −∂/∂q ½ Σ k (p_d − p)²."""
     rng = np.random.default_rng(4)
-    q_d, k, zero = mid(seven), np.array([300.0, 500.0, 800.0]), np.zeros(7)
+    q_d = mid(seven)
+    k = np.array([300.0, 500.0, 800.0])
+    zero = np.zeros(7)
     q = q_d + rng.uniform(-0.2, 0.2, 7)
     goal = rd.link_pose(seven, q_d, "flange")[:3, 3]
 
@@ -192,11 +209,13 @@ def test_cartesian_stiffness_is_the_slope_of_its_potential(seven):
 
 def test_the_posture_does_not_move_the_link(seven):
     rng = np.random.default_rng(6)
-    q, zero = mid(seven) + rng.uniform(-0.2, 0.2, 7), np.zeros(7)
+    q = mid(seven) + rng.uniform(-0.2, 0.2, 7)
+    zero = np.zeros(7)
     at_goal = {"link": "flange", "target": rd.link_pose(seven, q, "flange")}
     tau = rd.cartesian_impedance(seven, q, zero, q + 0.4, posture_stiffness=30.0, **at_goal)
     a = rd.forward_dynamics(seven, q, zero, tau)
-    assert np.abs(a).max() > 1.0  # the elbow moves
+    # the elbow moves
+    assert np.abs(a).max() > 1.0
     np.testing.assert_allclose(rd.jacobian(seven, q, "flange") @ a, 0.0, atol=1e-8)
 
 
@@ -232,7 +251,8 @@ def test_cartesian_impedance_stays_bounded_in_singular_poses(q):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-3.1, 3.1), min_size=6, max_size=6))
 def test_rotation_error_is_the_rotation_vector_with_a_sine(angles):
-    a, b = Rotation.from_euler("xyz", angles[:3]), Rotation.from_euler("xyz", angles[3:])
+    a = Rotation.from_euler("xyz", angles[:3])
+    b = Rotation.from_euler("xyz", angles[3:])
     vector = (b * a.inv()).as_rotvec()
     theta = np.linalg.norm(vector)
     got = rotation_error(b.as_matrix(), a.as_matrix())
@@ -240,7 +260,8 @@ def test_rotation_error_is_the_rotation_vector_with_a_sine(angles):
         np.testing.assert_allclose(got, vector, atol=1e-9)
         return
     wanted = 2.0 * np.sin(theta / 2) * vector / theta
-    if theta > np.pi - 1e-6:  # either way round
+    # either way round
+    if theta > np.pi - 1e-6:
         wanted = wanted * np.sign(wanted @ got)
     np.testing.assert_allclose(got, wanted, atol=1e-6)
 
@@ -261,13 +282,15 @@ def test_task_inertia_is_exact_away_from_singularities_and_bounded_in_them(seven
     rng = np.random.default_rng(7)
     for _ in range(20):
         q = rng.uniform(seven.lower, seven.upper)
-        J, M = rd.jacobian(seven, q, "flange"), rd.mass_matrix(seven, q)
+        J = rd.jacobian(seven, q, "flange")
+        M = rd.mass_matrix(seven, q)
         got = task_inertia(J, np.linalg.solve(M, J.T), threshold=1e-9)
         np.testing.assert_allclose(got @ (J @ np.linalg.solve(M, J.T)), np.eye(6), atol=1e-6)
     two = rd.load_robot("two_link")
     sizes = []
     for elbow in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-6, 0.0):
-        J, M = rd.jacobian(two, [0.0, elbow], "tip"), rd.mass_matrix(two, [0.0, elbow])
+        J = rd.jacobian(two, [0.0, elbow], "tip")
+        M = rd.mass_matrix(two, [0.0, elbow])
         inertia = task_inertia(J, np.linalg.solve(M, J.T))
         assert np.linalg.eigvalsh(inertia).min() > -1e-9
         sizes.append(np.abs(inertia).max())

@@ -39,10 +39,14 @@ def quintic(x):
 
 
 def wrist_starts_while_the_base_is_at_its_limit(model):
-    """The base moves through 4 rad at 99 % of its speed limit; in the middle of it wrist and gripper start."""
+    """The base moves through 4 rad at 99 % of its speed limit; in the middle of it wrist and
+    gripper start.
+    """
     T = 4.0 * 15 / 8 / (0.99 * model.velocity_limit[0])
     t = np.linspace(0.0, T, 41)
-    q, v, a = np.zeros((41, 7)), np.zeros((41, 7)), np.zeros((41, 7))
+    q = np.zeros((41, 7))
+    v = np.zeros((41, 7))
+    a = np.zeros((41, 7))
     q += np.array([-2.0, 1.5, -1.0, 0.0, 0.0, 0.0, -0.8])
     for joint, distance, begin, span in (
         (0, 4.0, 0.0, T),
@@ -79,11 +83,14 @@ def test_a_light_joint_with_friction_starts_while_another_is_at_its_speed_limit(
 
 
 def test_a_joint_at_rest_may_always_have_the_effort_that_starts_it(z1):
-    p, q, v = limited(z1), 0.5 * (z1.lower + z1.upper), np.zeros(7)
+    p = limited(z1)
+    q = 0.5 * (z1.lower + z1.upper)
+    v = np.zeros(7)
     v[0] = 0.99 * z1.velocity_limit[0]
     limit(put(p, q=q, v=v))
     assert list(p.near) == [1] + [0] * 6
-    zone = z1.upper - 0.5 * np.array(p.margin)  # at rest, in the soft zone of every joint
+    # at rest, in the soft zone of every joint
+    zone = z1.upper - 0.5 * np.array(p.margin)
     bias = rd.bias_forces(z1, zone, np.zeros(7))
     for sign in (1.0, -1.0):
         asked = bias + sign * 1.001 * z1.friction
@@ -93,18 +100,23 @@ def test_a_joint_at_rest_may_always_have_the_effort_that_starts_it(z1):
 
 
 def test_friction_that_is_not_there_does_not_carry_a_joint_far_beyond_its_speed_limit():
-    """The model's friction is 1 N m, the plant has none, the law asks for all the effort there is."""
+    """The model's friction is 1 N m, the plant has none, the law asks for all the effort there
+    is.
+    """
     p = limited(rd.load_robot("pendulum"))
     put(p, inertia=[[3e-4]], braking_rate=[50.0], dry=[1.0], viscous=[1.0], creep=[0.005])
     v = 0.0
     for _ in range(2000):
-        low, high = -motion_bound(p, 0, -v, 3.0), motion_bound(p, 0, v, 3.0)
+        low = -motion_bound(p, 0, -v, 3.0)
+        high = motion_bound(p, 0, v, 3.0)
         v = v + 1e-5 * min(max(10.0, low), high) / 3e-4
     assert 3.0 < v < 1.1 * 3.0
 
 
 def test_a_joint_that_never_moved_is_no_silent_success(z1):
-    """Without goal tolerances a goal succeeds when its time is over, as with joint_trajectory_controller; it says so."""
+    """Without goal tolerances a goal succeeds when its time is over, as with
+    joint_trajectory_controller; it says so.
+    """
     q0 = 0.5 * (z1.lower + z1.upper)
     controller = rd.JointController(z1)
     controller.activate(0, q0, np.zeros(7))
@@ -114,7 +126,8 @@ def test_a_joint_that_never_moved_is_no_silent_success(z1):
     goal = controller.accept_trajectory(rd.plan_move(z1, q0, q0 + step, duration=1.0), 0)
     for k in range(1, 600):
         q = q0 + (controller.reference[0] - q0) * (np.arange(7) != 5)
-        q[5] += 1e-6 * (k % 2)  # its encoder is alive
+        # its encoder is alive
+        q[5] += 1e-6 * (k % 2)
         controller.update(k * 2_000_000, q, np.zeros(7))
     assert goal.status is rd.GoalStatus.SUCCEEDED
     assert "'joint6' is 0.5 from its goal" in goal.text and "constraints.joint6.goal" in goal.text
@@ -124,14 +137,21 @@ def test_fingers_with_friction_are_not_thrown_when_they_break_free():
     """Joints of 4e-6 to 1e-3 kg m². No rotors are described."""
     (row,) = try_robots(
         [("alex_psyonic_hands", example_urdf("alex_psyonic_hands.urdf"))],
-        inertia_check="warn", duration=0.0, tolerance=3e-3, seed=7, progress=lambda _: None,
-    )  # fmt: skip
+        inertia_check="warn",
+        duration=0.0,
+        tolerance=3e-3,
+        seed=7,
+        progress=lambda _: None,
+    )
     assert row["arrived"], row["outcome"]
 
 
 @pytest.mark.parametrize("seed", [0, 4, 7])
 def test_sensors_with_much_friction_are_not_thrown_if_their_rotors_are_described(seed):
-    """10 N m on 0.2 and 1.2 g m².  Without rotors in the description half of the motions end in a fault."""
+    """10 N m on 0.2 and 1.2 g m².
+
+    Without rotors in the description half of the motions end in a fault.
+    """
     rotors = {"d435_head_joint": 0.02, "velodyne_joint": 0.02}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -151,7 +171,10 @@ def test_sensors_with_much_friction_are_not_thrown_if_their_rotors_are_described
 
 
 def test_a_light_joint_does_not_swing_by_its_own_pulses():
-    """The gripper's yaw: 0.0015 kg m², 0.05 N m s/rad, 20 N m.  What stayed after pulses made it swing by 35 mrad, without end."""
+    """The gripper's yaw: 0.0015 kg m², 0.05 N m s/rad, 20 N m.
+
+    What stayed after pulses made it swing by 35 mrad, without end.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = rd.load_urdf(example_urdf("alex_psyonic_hands.urdf"))

@@ -1,4 +1,6 @@
-"""The observer beside drivers that publish different things as effort: each runs the same motion and feels the same push."""
+"""The observer beside drivers that publish different things as effort: each runs the same motion
+and feels the same push.
+"""
 
 import numpy as np
 import pytest
@@ -25,13 +27,14 @@ FACTORS = {"current": np.linspace(0.05, 3.0, 7), "link_torque": -np.ones(7)}
 def model():
     names = rd.load_robot("seven_axis").joint_names
     arm = rd.load_robot("seven_axis", armature=dict.fromkeys(names, 0.2))
-    return rd.robot_model_error(
-        arm, friction=0.0, damping=100.0
-    )  # viscous friction only: stiction has no sign at rest
+    # viscous friction only: stiction has no sign at rest
+    return rd.robot_model_error(arm, friction=0.0, damping=100.0)
 
 
 def run(model, meaning, *, setting=None, push=None, gravity_by="robot", seconds=2.5):
-    """Move, then rest; returns the observer's estimates on the way and at the end, the position error, and τ_ext."""
+    """Move, then rest; returns the observer's estimates on the way and at the end, the position
+    error, and τ_ext.
+    """
     kind = MeasuredEffort(meaning, FACTORS.get(meaning))
     friction = Friction.of(model)
     plant = Plant(model, DT, q0=HOME)
@@ -61,7 +64,8 @@ def run(model, meaning, *, setting=None, push=None, gravity_by="robot", seconds=
         if k * DT < 1.5:
             largest = max(largest, np.abs(observer.effort).max())
         if pushed is not None:
-            still, wrenches = np.zeros(7), {model.link_names[-1]: pushed}
+            still = np.zeros(7)
+            wrenches = {model.link_names[-1]: pushed}
             external = -rd.inverse_dynamics(model, plant.q, still, still, external=wrenches)
             external += rd.gravity_forces(model, plant.q)
     return largest, observer.effort.copy(), np.abs(plant.q - GOAL).max(), external
@@ -73,7 +77,8 @@ def test_the_observer_reads_zero_at_rest_and_little_on_the_way(model, meaning, g
     on_the_way, at_rest, error, _ = run(model, meaning, gravity_by=gravity_by)
     assert error < 1e-3
     assert np.abs(at_rest).max() < 1e-3
-    assert on_the_way < 0.15  # of up to 60 N m: efforts are those of the period before
+    # of up to 60 N m: efforts are those of the period before
+    assert on_the_way < 0.15
 
 
 @pytest.mark.parametrize("meaning", ["torque", "link_torque", "torque_without_gravity", "current"])
@@ -96,7 +101,8 @@ def test_a_robot_that_compensates_coriolis_too_is_led_as_well_as_one_that_does_n
         ("nothing", "controller"),
         ("gravity", "robot"),
         ("gravity_and_coriolis", "robot_with_coriolis"),
-        ("gravity_and_coriolis", "robot"),  # Coriolis effects twice
+        # Coriolis effects twice
+        ("gravity_and_coriolis", "robot"),
     ):
         plant = Plant(model, DT, q0=HOME)
         driver = Driver(plant, compensates=compensates)

@@ -39,7 +39,8 @@ def test_velocity_acceleration_and_effort_stay_within_limits(way, scale):
 
 
 def test_a_heavy_load_makes_it_slower_and_a_too_heavy_one_impossible():
-    goal, fast = HOME + np.array([0.2, 1.0, -0.5, 0, 0, 0]), {"scale": 1.0, "acceleration": 100.0}
+    goal = HOME + np.array([0.2, 1.0, -0.5, 0, 0, 0])
+    fast = {"scale": 1.0, "acceleration": 100.0}
     durations = [
         rd.plan_move(rd.carrying(SIX, rd.Payload("tool0", mass)), HOME, goal, **fast).duration
         for mass in (0, 5, 8, 10)

@@ -1,4 +1,6 @@
-"""Whatever arrives while a controller runs, its cycle compiles nothing, and everything asked for takes effect."""
+"""Whatever arrives while a controller runs, its cycle compiles nothing, and everything asked for
+takes effect.
+"""
 
 import threading
 import time
@@ -50,7 +52,8 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
         options=rd.ControllerOptions(state_timeout=1.0),
     )
     rng = np.random.default_rng(3)
-    q, v = mid(arm), np.zeros(6)
+    q = mid(arm)
+    v = np.zeros(6)
     controller.activate(0, q, v)
     payloads = [None, *(rd.Payload("tool0", mass) for mass in (0.5, 1.0, 2.0))]
     laws = [
@@ -65,9 +68,8 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
     asked = carried = 0
     before = controller.payload
     times = range(PERIOD, THREE_MINUTES, PERIOD)
-    events = np.random.default_rng(4).random(
-        len(times)
-    )  # drawn beforehand: none depends on how fast a thread compiles
+    # drawn beforehand: none depends on how fast a thread compiles
+    events = np.random.default_rng(4).random(len(times))
     for t, event in zip(times, events, strict=True):
         if event < 0.06:
             controller.set_external_wrench(str(rng.choice(arm.link_names)), rng.normal(size=6), t)
@@ -78,7 +80,8 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
             given = [n for n in law.gain_names if "clamp" not in n and getattr(law, n) is not None]
             controller.set_gains(**{str(rng.choice(given)): 1.0})
         elif event < 0.085:
-            take_over_all(controller)  # the payload before this one takes effect first
+            # the payload before this one takes effect first
+            take_over_all(controller)
             controller.set_payload(payloads[rng.integers(4)], background=True)
             asked += 1
         command = controller.update(t, q + 0.01 * rng.normal(size=6), 0.01 * rng.normal(size=6))

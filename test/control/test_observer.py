@@ -44,7 +44,9 @@ def test_without_a_push_the_estimate_stays_silent_on_the_move(arm):
 
 
 def by_the_book(p, known, friction, gain, v, tau, dt, state):
-    """The observer in NumPy: ``state`` is (estimate, integral, known effort before) or ``None`` at first."""
+    """The observer in NumPy: ``state`` is (estimate, integral, known effort before) or ``None`` at
+    first.
+    """
     known = known - friction.effort(v)
     if state is None:
         return np.zeros_like(p), p, known
@@ -74,11 +76,14 @@ def test_the_estimate_is_the_formula(arm, backend, offset, coupled):
         coupling=last if coupled else (),
     )
     gain = rng.uniform(20.0, 90.0, 7)
-    observer, kernels, state = rd.MomentumObserver(model, gain, friction), Kernels(model), None
+    observer = rd.MomentumObserver(model, gain, friction)
+    kernels = Kernels(model)
+    state = None
     for k in range(60):
         q, v, tau = rng.normal(size=(3, 7))
         dt = [0.001, 0.002, 0.0][k % 3]
-        p, known = np.empty(7), np.empty(7)
+        p = np.empty(7)
+        known = np.empty(7)
         kernels.generalized_momentum(q, v, p, known)
         if state is None or dt > 0.0:
             state = by_the_book(p, known, friction, gain, v, tau, dt, state)
@@ -97,7 +102,8 @@ def test_a_constant_push_is_found_with_the_delay_of_a_low_pass(arm):
     wrench = np.array([0.4, -0.3, 0.2, 12.0, -7.0, 9.0])
     gain = 40.0
     for x, q, r, _ in observed(arm, {"flange": wrench}, 1200, gain=gain, move=0.05):
-        J, R = rd.jacobian(arm, q, "flange"), rd.link_pose(arm, q, "flange")[:3, :3]
+        J = rd.jacobian(arm, q, "flange")
+        R = rd.link_pose(arm, q, "flange")[:3, :3]
         true = J.T @ np.concatenate([R @ wrench[:3], R @ wrench[3:]])
         np.testing.assert_allclose(
             r, true * (1.0 - np.exp(-gain * x)), atol=0.06 * np.abs(true).max()
@@ -110,8 +116,10 @@ def test_a_constant_push_is_found_with_the_delay_of_a_low_pass(arm):
 
 def test_a_pure_force_is_found_with_three_joints():
     arm = rd.load_robot("three_link")
-    q, force = np.array([0.3, 0.5, -0.9]), np.array([3.0, -4.0, 5.0])
-    J, R = rd.jacobian(arm, q, "tool0"), rd.link_pose(arm, q, "tool0")[:3, :3]
+    q = np.array([0.3, 0.5, -0.9])
+    force = np.array([3.0, -4.0, 5.0])
+    J = rd.jacobian(arm, q, "tool0")
+    R = rd.link_pose(arm, q, "tool0")[:3, :3]
     found, left = rd.contact_wrench(arm, q, "tool0", J[3:].T @ R @ force, force_only=True)
     np.testing.assert_allclose(found, [0, 0, 0, *force], atol=1e-9)
     assert left < 1e-9
@@ -152,7 +160,8 @@ def test_a_collision_raises_the_flag_and_the_arm_gives_way_or_holds(arm):
 
 
 def test_the_flag_waits_its_delay_and_falls_at_half_the_threshold(arm):
-    flag, one = rd.CollisionMonitor(arm, 10.0, delay=0.01), np.eye(7)[2]
+    flag = rd.CollisionMonitor(arm, 10.0, delay=0.01)
+    one = np.eye(7)[2]
     assert not any(flag.update(11.0 * one, 0.002) for _ in range(4))
     assert flag.update(-11.0 * one, 0.002) and flag.flag and flag.joint == 2
     assert not flag.update(6.0 * one, 0.002) and flag.flag
@@ -163,8 +172,10 @@ def test_the_flag_waits_its_delay_and_falls_at_half_the_threshold(arm):
 
 
 def test_the_estimate_goes_on_when_the_payload_changes(arm):
-    observer, kernels = rd.MomentumObserver(arm), Kernels(arm)
-    q, v = mid(arm), np.full(7, 0.3)
+    observer = rd.MomentumObserver(arm)
+    kernels = Kernels(arm)
+    q = mid(arm)
+    v = np.full(7, 0.3)
     loaded = Kernels(rd.carrying(arm, rd.Payload("flange", 3.0)))
     observer.update(kernels, q, v, np.zeros(7), 0.0)
     observer.effort[:] = 5.0

@@ -1,4 +1,6 @@
-"""The observer on a simulated robot with dry friction, noisy sensors and a motion that excites everything."""
+"""The observer on a simulated robot with dry friction, noisy sensors and a motion that excites
+everything.
+"""
 
 import numpy as np
 import pytest
@@ -63,9 +65,11 @@ def test_a_push_is_seen_with_the_delay_of_the_low_pass(motion):
     force = np.array([0.0, 0.0, 0.0, 25.0, -20.0, 15.0])
     rows = observe(motion, MODEL, 3.5, {"flange": force})
     before = rows[2999][2]
-    share, flagged = [], None
+    share = []
+    flagged = None
     for t, q, r, flag in rows[3000:]:
-        J, R = rd.jacobian(MODEL, q, "flange"), rd.link_pose(MODEL, q, "flange")[:3, :3]
+        J = rd.jacobian(MODEL, q, "flange")
+        R = rd.link_pose(MODEL, q, "flange")[:3, :3]
         true = J[3:].T @ (R @ force[3:])
         share.append((r - before) @ true / (true @ true))
         flagged = t - 3.0 if flag and flagged is None else flagged

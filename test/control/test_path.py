@@ -1,4 +1,6 @@
-"""Interpolation: waypoints are hit, derivatives are the derivatives, pieces join as smoothly as their kind promises."""
+"""Interpolation: waypoints are hit, derivatives are the derivatives, pieces join as smoothly as
+their kind promises.
+"""
 
 import itertools
 
@@ -14,7 +16,8 @@ from robot_dynamics_ros.control.reference.trajectory import Trajectory, Trajecto
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 
 NAMES = ("a", "b", "c")
-T0 = 1_700_000_000_000_000_000  # a real clock: nanoseconds must not be lost
+# a real clock: nanoseconds must not be lost
+T0 = 1_700_000_000_000_000_000
 
 
 @st.composite
@@ -66,7 +69,9 @@ def test_velocity_and_acceleration_are_the_derivatives_of_the_position(trajector
     i = min(int(where * (len(knots) - 1)), len(knots) - 2)
     h = 1_000_000
     t = knots[i] + h + int(where * (knots[i + 1] - knots[i] - 3 * h))
-    before, here, after = path.sample(t - h), path.sample(t), path.sample(t + h)
+    before = path.sample(t - h)
+    here = path.sample(t)
+    after = path.sample(t + h)
     x = h * 1e-9
     scale = 1.0 + np.abs(path.at(knots[i])[:6]).max() * 60
     np.testing.assert_allclose((after[0] - before[0]) / (2 * x), here[1], atol=1e-5 * scale)
@@ -120,7 +125,8 @@ def test_smoothed_positions_make_a_motion_without_steps_in_velocity_or_accelerat
     times = np.cumsum(rng.uniform(0.2, 1.0, 6))
     rows = rng.uniform(-1, 1, (6, 3))
     if not with_start:
-        times, rows = np.concatenate([[0.0], times]), np.vstack([start, rows])
+        times = np.concatenate([[0.0], times])
+        rows = np.vstack([start, rows])
     plain = Trajectory.from_waypoints(NAMES, times, rows)
     path = follow(plain.smoothed(start if with_start else None), tuple(start))
     knots = [T0 + nanoseconds(t) for t in ((0.0, *times) if with_start else times)]

@@ -14,7 +14,8 @@ from robot_dynamics_ros.simulation import JointFriction
 def test_the_regulator_solves_its_equation():
     model = rd.load_robot("two_link")
     A, B = rd.linearize(model, [np.pi / 2, 0.0], inputs=["elbow"])
-    Q, R = np.diag([10.0, 10.0, 1.0, 1.0]), np.array([[0.1]])
+    Q = np.diag([10.0, 10.0, 1.0, 1.0])
+    R = np.array([[0.1]])
     K = rd.lqr(A, B, Q, R)
     assert np.linalg.eigvals(A - B @ K).real.max() < 0
     # the cost of any start, xᵀPx, by integrating the closed loop, is stationary in K

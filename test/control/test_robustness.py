@@ -14,7 +14,8 @@ HOME = mid(ARM)
 
 def track(law, model=ARM, plant=None, period=1_000_000, delay=0, noise=0.0, seed=0, duration=1.5):
     """Largest error on the way and error at the end of a one-second move, and the counts."""
-    plant, rng = plant or model, np.random.default_rng(seed)
+    plant = plant or model
+    rng = np.random.default_rng(seed)
     control = rd.JointController(model, law)
     waiting = deque([rd.gravity_forces(model, HOME)] * delay)
     worst = 0.0

@@ -1,4 +1,5 @@
-"""Faults of joint states in the middle of a motion, and from the first state on, on an arm that MuJoCo moves: none lets it run away.
+"""Faults of joint states in the middle of a motion, and from the first state on, on an arm that
+MuJoCo moves: none lets it run away.
 
 The driver of this arm holds the last effort it was given, which is the worst habit there is.
 """
@@ -13,7 +14,8 @@ from robot_dynamics_ros.control import Mode
 
 STEP = 0.0005
 SECOND = 1_000_000_000
-NAN, INF = np.nan, np.inf
+NAN = np.nan
+INF = np.inf
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,8 @@ def one(x, joint, value):
     return np.where(np.arange(len(x)) == joint, value, x)
 
 
-#: name → what a fault makes of (cycle, stamp in ns, q, v): the states that arrive, none, one or more
+# : name → what a fault makes of (cycle, stamp in ns, q, v): the states that arrive, none, one or
+# more
 FAULTS = {
     "a position is NaN": lambda k, t, q, v: [(t, one(q, 1, NAN), v)],
     "a velocity is infinite": lambda k, t, q, v: [(t, q, one(v, 1, -INF))],
@@ -60,11 +63,15 @@ class Frozen:
 
     Args:
         joint: its number.
-        velocity: what is told of its velocity: "right", "last", that of the last position, or "zero".
+        velocity: what is told of its velocity: "right", "last", that of the last position, or
+            "zero".
     """
 
     def __init__(self, joint, velocity="right"):
-        self.joint, self.velocity, self.last, self.cycle = joint, velocity, None, -1
+        self.joint = joint
+        self.velocity = velocity
+        self.last = None
+        self.cycle = -1
 
     def __call__(self, k, t, q, v):
         if self.last is None or k < self.cycle:
@@ -92,10 +99,11 @@ DRIVERS = UNITS | {
 
 
 def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts=1.0, safe="zero"):
-    """The controller, and the largest speed as a share of the limit, after a motion with a fault within a span of time, s.
+    """The controller, and the largest speed as a share of the limit, after a motion with a fault
+    within a span of time, s.
 
-    It begins ``start`` rad beside the middle of the joints, and leads them 0.4 rad on, as the states say.  The driver takes
-    ``efforts`` times the efforts.
+    It begins ``start`` rad beside the middle of the joints, and leads them 0.4 rad on, as the
+    states say.  The driver takes ``efforts`` times the efforts.
     """
     period = 1.0 / rate
     engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
@@ -109,11 +117,14 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
         else (0, data.qpos.copy(), np.zeros(6))
     )
     controller.activate(0, q, v)
-    begin = np.clip(q, arm.lower, arm.upper)  # a person asks for a motion within the limits
+    # a person asks for a motion within the limits
+    begin = np.clip(q, arm.lower, arm.upper)
     controller.accept_trajectory(
         rd.plan_move(arm, begin, begin + np.where(begin > 0.0, -0.4, 0.4), duration=1.5), 0
     )
-    fastest, stamp, stamped = 0.0, 0, 0
+    fastest = 0.0
+    stamp = 0
+    stamped = 0
     for k in range(1, round(2.5 / period)):
         t = round(k * period * 1e9)
         states = [(t, data.qpos.copy(), data.qvel.copy())]
@@ -121,10 +132,10 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
             states = fault(k, *states[0])
         for state in states:
             data.qfrc_applied[:] = efforts * controller.update(*state)
-            if (
-                not 0 <= stamp - state[0] <= 100_000_000
-            ):  # as the node has it: else time stands still
-                stamp, stamped = state[0], t
+            # as the node has it: else time stands still
+            if not 0 <= stamp - state[0] <= 100_000_000:
+                stamp = state[0]
+                stamped = t
         if k % 10 == 0 and (safe := controller.watch(stamp + t - stamped)) is not None:
             data.qfrc_applied[:] = efforts * safe
         assert (
@@ -147,7 +158,9 @@ def test_no_joint_is_faster_than_one_and_a_half_times_its_limit(arm, fault):
     "fault", ["another robot with another clock", "a recording is played back beside it"]
 )
 def test_two_clocks_on_one_topic_are_a_fault_that_is_named(arm, fault):
-    """States of the other clock say that time was set, and would be a new start each: nothing would hold the arm."""
+    """States of the other clock say that time was set, and would be a new start each: nothing would
+    hold the arm.
+    """
     controller, _ = moved_by_mujoco(arm, FAULTS[fault])
     assert "clocks that differ" in controller.fault and controller.mode is Mode.SAFE
 
@@ -164,7 +177,9 @@ def test_a_dead_encoder_is_a_fault_before_the_joint_is_fast(arm, joint, rate):
 @pytest.mark.parametrize("rate", [250, 1000])
 @pytest.mark.parametrize("joint", range(6))
 def test_a_joint_whose_velocity_stays_the_last_is_a_fault_before_it_is_fast(arm, joint, rate):
-    """Its effort must have moved it, whatever its friction and rotor; and its velocity says that it moves."""
+    """Its effort must have moved it, whatever its friction and rotor; and its velocity says that it
+    moves.
+    """
     controller, fastest = moved_by_mujoco(arm, Frozen(joint, "last"), span=(0.3, 9.0), rate=rate)
     assert fastest <= 1.5
     assert "stands still" in controller.fault and arm.joint_names[joint] in controller.fault
@@ -177,7 +192,9 @@ def test_a_joint_whose_velocity_stays_the_last_is_a_fault_before_it_is_fast(arm,
 def test_a_joint_that_says_it_stands_is_let_go_before_it_is_fast_and_the_others_are_held(
     arm, joint, since, rate
 ):
-    """A dead encoder, a closed brake and hardware that never moves say the same: no fault, but the goal ends."""
+    """A dead encoder, a closed brake and hardware that never moves say the same: no fault, but the
+    goal ends.
+    """
     controller, fastest = moved_by_mujoco(arm, Frozen(joint, "zero"), span=(since, 9.0), rate=rate)
     assert fastest <= 1.5
     assert not controller.fault
@@ -227,7 +244,8 @@ def test_a_position_that_cannot_be_right_has_no_gravity(arm):
     assert fastest < 1.6
 
 
-#: of several hundred random starts, motions and faults those that were the fastest: fault, efforts, start
+# : of several hundred random starts, motions and faults those that were the fastest: fault,
+# efforts, start
 HARD = {
     "positions in degrees, beyond a limit": (
         "positions in degrees",

@@ -1,4 +1,6 @@
-"""A trajectory in a moving controller: mapping by name, stamps, replacement, partial joints, angles, streams."""
+"""A trajectory in a moving controller: mapping by name, stamps, replacement, partial joints,
+angles, streams.
+"""
 
 import numpy as np
 import pytest
@@ -119,8 +121,10 @@ def test_a_stamp_in_the_past_leaves_out_what_is_over():
     new = make([(1, (1, 1, 1)), (2, (2, 2, 2)), (3, (3, 3, 3))], stamp=s(-1.5))
     path, start, end = splice(standing((5, 5, 5)), new, T0, FREE)
     assert (start, end) == (T0, s(1.5))
-    np.testing.assert_array_equal(path.sample(T0)[0], 5)  # no jump onto the trajectory
-    np.testing.assert_allclose(path.sample(s(0.25))[0], 3.5)  # half way to the first point left
+    # no jump onto the trajectory
+    np.testing.assert_array_equal(path.sample(T0)[0], 5)
+    # half way to the first point left
+    np.testing.assert_allclose(path.sample(s(0.25))[0], 3.5)
     np.testing.assert_allclose(path.sample(s(0.5))[0], 2.0)
 
 
@@ -164,12 +168,12 @@ def test_replacement_under_way_never_makes_position_or_velocity_jump(
     fields = [tuple(goal), *((rest,) if degree > 1 else ()), *((rest,) if degree > 3 else ())]
     stamp = 0 if delay == 0.0 else s(now + delay)
     path, start, _ = splice(old, make([(duration, *fields)], stamp=stamp), s(now), FREE)
-    before, after = old.sample(start), path.sample(start)
+    before = old.sample(start)
+    after = path.sample(start)
     np.testing.assert_allclose(after[0], before[0], atol=1e-12)
     resting = np.abs(before[1]) == 0.0
-    check = (
-        ~resting if degree == 1 else np.ones(3, bool)
-    )  # from rest a straight line is what was asked for
+    # from rest a straight line is what was asked for
+    check = ~resting if degree == 1 else np.ones(3, bool)
     np.testing.assert_allclose(after[1][check], before[1][check], atol=1e-12)
     if degree == 5:
         np.testing.assert_allclose(after[2], before[2], atol=1e-9)
@@ -180,7 +184,8 @@ def test_successive_replacements_leave_only_the_last():
     path = standing()
     for k in range(20):
         path, *_ = splice(path, make([(1, (k, k, k), (0, 0, 0))]), s(0.1 * k), FREE)
-    assert len(path.generator._motions) == 1  # the others are given back
+    # the others are given back
+    assert len(path.generator._motions) == 1
     np.testing.assert_allclose(path.sample(s(2.9))[0], 19)
 
 
@@ -217,9 +222,8 @@ def test_a_stream_goes_on_with_its_velocity_and_then_stops():
     path = stream(standing(), point, T0, FREE, 0.1, STOP, max_step=0.05)
     np.testing.assert_allclose(path.sample(s(0.05))[0], [0.06, -0.025, 0])
     np.testing.assert_allclose(path.sample(s(0.1))[1], [1.0, -0.5, 0])
-    np.testing.assert_allclose(
-        path.sample(s(0.35))[1], [0.5, 0.0, 0], atol=1e-8
-    )  # braking at 2 rad/s²
+    # braking at 2 rad/s²
+    np.testing.assert_allclose(path.sample(s(0.35))[1], [0.5, 0.0, 0], atol=1e-8)
     np.testing.assert_allclose(
         path.sample(s(9.0)), [[0.01 + 0.1 + 0.25, -0.05 - 0.0625, 0], [0] * 3, [0] * 3], atol=1e-8
     )
@@ -246,7 +250,8 @@ def test_a_stream_for_some_joints_leaves_the_others():
 @pytest.mark.parametrize("with_effort", [False, True], ids=["", "effort"])
 def test_a_long_trajectory_goes_through_every_point(names, with_effort):
     dice = np.random.default_rng(5)
-    n, k = 150, len(names)
+    n = 150
+    k = len(names)
     q, v, a, effort = 0.1 * dice.normal(size=(4, n, k))
     v[-1] = 0.0
     kinds = dice.integers(1, 4, n)

@@ -1,4 +1,6 @@
-"""Tolerances: defaults, requests of an action goal, and their check; the cases of joint_trajectory_controller."""
+"""Tolerances: defaults, requests of an action goal, and their check; the cases of
+joint_trajectory_controller.
+"""
 
 import numpy as np
 import pytest

@@ -22,7 +22,9 @@ def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
     start = np.clip(model.initial_configuration(), model.lower, model.upper)
     motion = plan_motion(model, start)
     t = np.linspace(0.0, motion.duration, 1001)
-    q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)
+    q = motion.at(t)
+    v = motion.at(t, 1)
+    a = motion.at(t, 2)
     assert (q >= model.lower - 1e-9).all() and (q <= model.upper + 1e-9).all()
     assert (np.abs(v) <= model.velocity_limit).all()
     assert (np.abs(rd.inverse_dynamics(model, q, v, a)) <= model.effort_limit).all()
@@ -30,9 +32,8 @@ def test_motions_stay_within_the_limits_and_start_and_end_at_rest(name):
     margin = 0.1 * np.minimum(model.upper - model.lower, 4.0 * np.pi)
     inside = np.minimum(start - model.lower, model.upper - start) > margin - 1e-12
     free = inside | ~np.isfinite(model.upper - model.lower)
-    np.testing.assert_allclose(
-        q[-1][free], start[free], atol=1e-9
-    )  # joints at a limit end inside it
+    # joints at a limit end inside it
+    np.testing.assert_allclose(q[-1][free], start[free], atol=1e-9)
     assert (np.minimum(q[-1] - model.lower, model.upper - q[-1]) > 0.0).all()
     for end in (0, -1):
         np.testing.assert_allclose(v[end], 0.0, atol=1e-9)
@@ -52,7 +53,8 @@ def test_before_and_after_it_stands_still():
 def test_derivatives_are_derivatives():
     model = rd.load_robot("three_link")
     motion = plan_motion(model, model.neutral())
-    t, h = np.linspace(0.5, motion.duration - 0.5, 20), 1e-5
+    t = np.linspace(0.5, motion.duration - 0.5, 20)
+    h = 1e-5
     for k in (0, 1):
         difference = (motion.at(t + h, k) - motion.at(t - h, k)) / (2 * h)
         np.testing.assert_allclose(difference, motion.at(t, k + 1), atol=1e-6)

@@ -1,4 +1,6 @@
-"""Wrenches for a control cycle: kernels for chosen joints, the flange that reads like a sensor, stated delays."""
+"""Wrenches for a control cycle: kernels for chosen joints, the flange that reads like a sensor,
+stated delays.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,17 @@ def arm():
 
 
 def swing(arm, load, push, duration=1.5, *, told=None):
-    """The arm follows a sine under a push on the tool; yields (time, load read, true wrench of the flange)."""
+    """The arm follows a sine under a push on the tool; yields (time, load read, true wrench of the
+    flange).
+    """
     home = np.array([0.3, -1.2, 1.4, -0.6, 0.9, 0.2])
     plant = Plant(arm, DT, friction=None, q0=home, stops=None, substeps=4)
     for k in range(round(duration / DT)):
         t = k * DT
         w = 1.5 + 0.3 * np.arange(6)
         q_d = home + 0.2 * (1 - np.cos(w * t))
-        v_d, a_d = 0.2 * w * np.sin(w * t), 0.2 * w * w * np.cos(w * t)
+        v_d = 0.2 * w * np.sin(w * t)
+        a_d = 0.2 * w * w * np.cos(w * t)
         tau = rd.inverse_dynamics(
             arm, plant.q, plant.v, a_d + 100.0 * (q_d - plant.q) + 20.0 * (v_d - plant.v)
         )
@@ -45,7 +50,8 @@ def swing(arm, load, push, duration=1.5, *, told=None):
         yield t, read.copy(), true
 
 
-PUSH = np.array([0.3, -0.2, 0.4, 8.0, -5.0, -20.0])  # about the tool's origin, which is tool0's
+# about the tool's origin, which is tool0's
+PUSH = np.array([0.3, -0.2, 0.4, 8.0, -5.0, -20.0])
 
 
 def test_the_flange_reads_the_tool_and_the_contact_while_the_arm_moves(arm):
@@ -86,10 +92,8 @@ def test_known_contact_needs_no_estimate(arm):
 
 
 def test_in_another_links_frame(arm):
-    own, other = (
-        FlangeLoad(arm, "tool0_joint", contact="known"),
-        FlangeLoad(arm, "tool0_joint", contact="known", frame="forearm_link"),
-    )
+    own = FlangeLoad(arm, "tool0_joint", contact="known")
+    other = FlangeLoad(arm, "tool0_joint", contact="known", frame="forearm_link")
     q, v, a = random_state(arm, 3)
     here, there = (load.update(q, v, np.zeros(6), DT, {}, a).copy() for load in (own, other))
     expected = rd.joint_wrenches(
@@ -147,7 +151,8 @@ def test_patterns():
 @pytest.mark.parametrize("cutoff", [10.0, 30.0])
 def test_the_delay_of_the_differentiated_velocity_is_the_stated_one(cutoff):
     """1 / (2 π cutoff) and half a period, for motions slower than the filter."""
-    dt, w = 0.001, 2.0
+    dt = 0.001
+    w = 2.0
     p = limited(rd.load_robot("pendulum"))
     t = np.arange(5000) * dt
     out = []

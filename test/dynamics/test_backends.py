@@ -23,8 +23,16 @@ COMPILED = [b for b in ("native", "loops") if b in rd.available_backends()]
 needs_compiler = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed")
 
 
-ELSEWHERE = {"joint_wrenches", "wrench_balance", "point_motion", "link_inertia", "subtree_state", "linearization",
-             "semi_implicit_step", "moreau_step"}  # fmt: skip
+ELSEWHERE = {
+    "joint_wrenches",
+    "wrench_balance",
+    "point_motion",
+    "link_inertia",
+    "subtree_state",
+    "linearization",
+    "semi_implicit_step",
+    "moreau_step",
+}
 """Functions that are tested on all backends beside what they are for."""
 CORE = sorted(TABLE.keys() - ELSEWHERE)
 LOOPS = sorted(name for name in TABLE if TABLE[name].loops)
@@ -52,7 +60,8 @@ def test_machine_code_gives_the_same(name):
         reference = results(model.with_backend("interpreted"), name, options, single)
         native = model.with_backend("native")
         agree(results(native, name, options, single), reference)
-        batch = inputs_for(model, name, options, (37,), seed=9)  # whole vectors and a rest
+        # whole vectors and a rest
+        batch = inputs_for(model, name, options, (37,), seed=9)
         agree(
             results(native, name, options, batch),
             results(model.with_backend("numpy"), name, options, batch),
@@ -84,7 +93,8 @@ def test_loops_give_the_same(name, seed):
 )
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 17])
 def test_bodies_side_by_side_write_no_more_than_there_are(name, n):
-    model, state = rd.chain(n), np.random.default_rng(n)
+    model = rd.chain(n)
+    state = np.random.default_rng(n)
     count = len(TABLE[name].inputs) - (1 if "external" in [w for w, _ in TABLE[name].inputs] else 0)
     inputs = state.uniform(-1.0, 1.0, (count, n))
     wanted = results(model.with_backend("numpy"), name, {}, list(inputs))
@@ -136,7 +146,8 @@ def test_result_does_not_depend_on_company_or_threads():
 
     model = rd.load_robot("six_axis").with_backend("native")
     rng = np.random.default_rng(0)
-    q, v, a = rng.uniform(-3, 3, (3, 20_001, 6))  # enough for threads to be used
+    # enough for threads to be used
+    q, v, a = rng.uniform(-3, 3, (3, 20_001, 6))
     try:
         set_threads(1)
         alone = rd.forward_dynamics(model, q, v, a)
@@ -171,7 +182,8 @@ def test_a_million_states_fit_in_bounded_memory(backend):
 def test_nothing_is_allocated_in_a_cycle(backend):
     model = rd.load_robot("six_axis").with_backend(backend)
     q, v, a, tau = (np.zeros(6) for _ in range(4))
-    M, wrenches = np.empty((6, 6)), np.empty((6, 6))
+    M = np.empty((6, 6))
+    wrenches = np.empty((6, 6))
     inverse, forward, mass = (
         rd.kernel(model, n) for n in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
     )
@@ -195,9 +207,8 @@ def test_nothing_is_allocated_in_a_cycle(backend):
     cycle()
     tracemalloc.start()
     try:
-        least = min(
-            grown() for _ in range(3)
-        )  # threads that tests before have left may allocate in one of them
+        # threads that tests before have left may allocate in one of them
+        least = min(grown() for _ in range(3))
     finally:
         tracemalloc.stop()
     assert least < 10
@@ -207,7 +218,8 @@ def test_nothing_is_allocated_in_a_cycle(backend):
 def test_reference_counts_stay_as_they_are():
     model = rd.load_robot("pendulum").with_backend("native")
     run = rd.kernel(model, "inverse_dynamics")
-    q, out = np.zeros(1), np.empty(1)
+    q = np.zeros(1)
+    out = np.empty(1)
     before = sys.getrefcount(out), sys.getrefcount(q)
     for _ in range(1000):
         run(q, q, q, out)
@@ -223,7 +235,8 @@ def test_threads_share_a_model(backend):
     failures = []
 
     def work(k):
-        run, out = rd.kernel(model, "inverse_dynamics"), np.empty(12)
+        run = rd.kernel(model, "inverse_dynamics")
+        out = np.empty(12)
         for _ in range(100):
             run(*states[k], out)
             if not np.array_equal(out, expected[k]):
@@ -275,10 +288,15 @@ def test_sine_and_cosine_are_good_to_the_last_places():
     one_by_one = NativeLibrary(compile_module(kernel_module(arguments, outputs, vector_width())))
     wide = NativeLibrary(compile_module(wide_module(arguments, outputs, vector_width()))).wide(2, 1)
     rng = np.random.default_rng(0)
-    angles = np.concatenate([
-        rng.uniform(-10, 10, 50_000), rng.uniform(-1e6, 1e6, 50_000), np.arange(-2000, 2000) * np.pi / 2,
-        np.arange(-2000, 2000) * np.pi / 4, [0.0, -0.0, 5e-324, 1e-300] * 2,
-    ])  # fmt: skip
+    angles = np.concatenate(
+        [
+            rng.uniform(-10, 10, 50_000),
+            rng.uniform(-1e6, 1e6, 50_000),
+            np.arange(-2000, 2000) * np.pi / 2,
+            np.arange(-2000, 2000) * np.pi / 4,
+            [0.0, -0.0, 5e-324, 1e-300] * 2,
+        ]
+    )
     angles = np.ascontiguousarray(angles[:, None])
     single, several = np.empty((2, len(angles), 2))
     one_by_one.batch(2)(0, len(angles), angles.ctypes.data, single.ctypes.data)
@@ -310,7 +328,8 @@ def test_angles_of_one_state_are_good_side_by_side_and_where_one_is_large(count)
     arguments = [ArrayArgument((count,)), ArrayArgument((2, count), output=True)]
     outputs = [[x.sin() for x in leaves] + [x.cos() for x in leaves]]
     library = NativeLibrary(compile_module(kernel_module(arguments, outputs, vector_width())))
-    angles, out = np.random.default_rng(0).uniform(-10, 10, count), np.empty((2, count))
+    angles = np.random.default_rng(0).uniform(-10, 10, count)
+    out = np.empty((2, count))
     for large in range(-1, count):
         x = np.where(np.arange(count) == large, 1e9 * angles, angles)
         library.batch(2)(0, 1, x.ctypes.data, out.ctypes.data)
@@ -365,7 +384,8 @@ def test_works_without_a_compiler():
         "import sys; sys.modules['llvmlite'] = None\n"
         "import numpy as np, robot_dynamics_ros as rd\n"
         "m = rd.load_robot('six_axis')\n"
-        "print(rd.backend_of(m), rd.forward_dynamics(m, np.zeros(6), np.zeros(6), np.zeros(6)).shape)\n"
+        "print(rd.backend_of(m), rd.forward_dynamics(m, np.zeros(6), np.zeros(6), "
+        "np.zeros(6)).shape)\n"
         "try: rd.backend_of(m.with_backend('native'))\n"
         "except rd.BackendError as e: print(e)\n"
     )
@@ -386,9 +406,8 @@ def test_a_broken_compiler_is_no_disaster(monkeypatch, caplog):
         raise RuntimeError("no target for this machine")
 
     monkeypatch.setattr(native_engine, "compile_module", broken)
-    monkeypatch.setattr(
-        backends, "_failures", []
-    )  # or every later status in this process would tell of it
+    # or every later status in this process would tell of it
+    monkeypatch.setattr(backends, "_failures", [])
     backends._warn_once.cache_clear()
     model = rd.limb(3)
     assert rd.gravity_forces(model, np.zeros(3)).shape == (3,)
@@ -403,7 +422,8 @@ def test_what_others_compile_in_this_process_is_scheduled_as_ever():
     from robot_dynamics_ros.dynamics.engine.codegen import native
     from robot_dynamics_ros.dynamics.engine.codegen.llvm_kernel import callee_module
 
-    llvm, what = native._llvm(), (rd.chain(6), "inverse_dynamics", ())
+    llvm = native._llvm()
+    what = (rd.chain(6), "inverse_dynamics", ())
     arguments = native_engine.array_arguments(what[0], trace.signature(*what))
     source = callee_module(arguments, trace.trace(*what).outputs, native.vector_width())
     if llvm.llvm_version_info[0] < native.OPAQUE_POINTERS:
@@ -448,8 +468,15 @@ def test_robot_without_moving_joints():
 @needs_compiler
 def test_what_a_control_cycle_calls_is_machine_code_at_two_hundred_joints():
     model = rd.chain(200).with_backend("native")
-    cycle = ("inverse_dynamics", "inverse_dynamics_wrenches", "bias_forces", "gravity_forces", "forward_dynamics",
-             "mass_matrix", "generalized_momentum")  # fmt: skip
+    cycle = (
+        "inverse_dynamics",
+        "inverse_dynamics_wrenches",
+        "bias_forces",
+        "gravity_forces",
+        "forward_dynamics",
+        "mass_matrix",
+        "generalized_momentum",
+    )
     for name in cycle:
         assert backends._suited(model, name, (), "native") == "loops", name
     for name in ("external_efforts", "inverse_dynamics_wrenches"):

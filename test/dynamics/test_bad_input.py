@@ -128,7 +128,8 @@ def test_wrong_external_wrenches_and_base(model):
 
 def test_quaternions_must_be_of_unit_length():
     model = rd.load_urdf(rd.robot_path("three_link"), floating_base=True)
-    q, v = rd.neutral(model), np.zeros(model.nv)
+    q = rd.neutral(model)
+    v = np.zeros(model.nv)
     rd.mass_matrix(model, q)
     long = q.copy()
     long[3:7] *= 1.1
@@ -147,14 +148,28 @@ def test_quaternions_must_be_of_unit_length():
 
 
 PLAIN = {
-    "inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"), "bias_forces": ("q", "v"),
-    "gravity_forces": ("q",), "mass_matrix": ("q",), "mass_matrix_inverse": ("q",), "mass_matrix_factors": ("q",),
-    "coriolis_matrix": ("q", "v"), "kinetic_energy": ("q", "v"), "potential_energy": ("q",),
-    "joint_wrenches": ("q", "v", "a"), "inverse_dynamics_derivatives": ("q", "v", "a"),
-    "joint_torque_regressor": ("q", "v", "a"), "center_of_mass": ("q",), "center_of_mass_motion": ("q", "v", "a"),
-    "centroidal_momentum_matrix": ("q",), "link_poses": ("q",), "link_velocities": ("q", "v"),
-    "link_accelerations": ("q", "v", "a"), "integrate": ("q", "dv"), "difference": ("q0", "q1"),
-}  # fmt: skip
+    "inverse_dynamics": ("q", "v", "a"),
+    "forward_dynamics": ("q", "v", "tau"),
+    "bias_forces": ("q", "v"),
+    "gravity_forces": ("q",),
+    "mass_matrix": ("q",),
+    "mass_matrix_inverse": ("q",),
+    "mass_matrix_factors": ("q",),
+    "coriolis_matrix": ("q", "v"),
+    "kinetic_energy": ("q", "v"),
+    "potential_energy": ("q",),
+    "joint_wrenches": ("q", "v", "a"),
+    "inverse_dynamics_derivatives": ("q", "v", "a"),
+    "joint_torque_regressor": ("q", "v", "a"),
+    "center_of_mass": ("q",),
+    "center_of_mass_motion": ("q", "v", "a"),
+    "centroidal_momentum_matrix": ("q",),
+    "link_poses": ("q",),
+    "link_velocities": ("q", "v"),
+    "link_accelerations": ("q", "v", "a"),
+    "integrate": ("q", "dv"),
+    "difference": ("q0", "q1"),
+}
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -185,9 +200,11 @@ def test_plain_functions_refuse_what_is_not_finite(model, name):
 def test_functions_of_links_refuse_what_is_not_finite(model):
     tool = model.link_names[-1]
     for call in (
-        lambda q: rd.link_pose(model, q, tool), lambda q: rd.jacobian(model, q, tool),
-        lambda q: rd.jacobian_derivative(model, q, Z, tool), lambda q: rd.motion(model, q, point_on=tool).position,
-    ):  # fmt: skip
+        lambda q: rd.link_pose(model, q, tool),
+        lambda q: rd.jacobian(model, q, tool),
+        lambda q: rd.jacobian_derivative(model, q, Z, tool),
+        lambda q: rd.motion(model, q, point_on=tool).position,
+    ):
         with pytest.raises(
             rd.ArgumentError, match=r"^q: expected finite numbers, got nan at index \[2\]"
         ):

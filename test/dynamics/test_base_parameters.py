@@ -1,4 +1,6 @@
-"""Regrouped inertias: the same efforts, mass matrix and accelerations, from fewer numbers that are not zero."""
+"""Regrouped inertias: the same efforts, mass matrix and accelerations, from fewer numbers that are
+not zero.
+"""
 
 import numpy as np
 import pytest
@@ -44,7 +46,9 @@ def test_joint_space_results_stay(name, seed, types):
 
 
 def test_what_the_parent_can_carry_is_gone():
-    """Ten parameters less three for each joint that rotates, less six for each that slides; the model's layout stays."""
+    """Ten parameters less three for each joint that rotates, less six for each that slides; the
+    model's layout stays.
+    """
     model = random_model(3, 8)
     bodies = zip(
         model.joint_type, layout_of(model).bodies, regrouped_layout_of(model).bodies, strict=True

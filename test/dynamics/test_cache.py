@@ -58,7 +58,8 @@ def test_second_time_nothing_is_compiled(directory, compiled):
     assert rd.gravity_forces(rd.limb(3, masses=2.0).with_backend("native"), np.zeros(3)).shape == (
         3,
     )
-    assert len(compiled) == 2  # another robot
+    # another robot
+    assert len(compiled) == 2
     assert cache.clear() == 2
 
 
@@ -75,7 +76,8 @@ def test_damaged_files_are_made_anew(directory, compiled, damage, caplog):
         data = bytearray()
     elif damage == "foreign":
         data = bytearray(b"\x7fELF not ours" * 100)
-    else:  # a sound file under another kernel's name
+    else:
+        # a sound file under another kernel's name
         other = rd.limb(2).with_backend("native")
         rd.gravity_forces(other, np.zeros(2))
         (sound,) = [f for f in directory.glob("*.o") if f != file]
@@ -177,9 +179,14 @@ def test_whatever_differs_makes_another_kernel():
         return model.replace(description=dataclasses.replace(old, joints=tuple(joints)))
 
     others = [
-        model, model.replace(gravity=(0, 0, -1.62)), with_joint(damping=0.123), with_joint(friction=0.456),
-        with_joint(limits=rd.JointLimits(-1.0, 1.0, 2.0, 3.0)), with_joint(armature=0.01),
-        with_joint(axis=np.array([0.0, 0.6, 0.8])), model.replace(base=rd.Pose(position=[0.0, 0.0, 1.0])),
-    ]  # fmt: skip
+        model,
+        model.replace(gravity=(0, 0, -1.62)),
+        with_joint(damping=0.123),
+        with_joint(friction=0.456),
+        with_joint(limits=rd.JointLimits(-1.0, 1.0, 2.0, 3.0)),
+        with_joint(armature=0.01),
+        with_joint(axis=np.array([0.0, 0.6, 0.8])),
+        model.replace(base=rd.Pose(position=[0.0, 0.0, 1.0])),
+    ]
     assert len({key(m) for m in others}) == len(others)
     assert key(rd.load_robot("two_arm_torso")) == key(model)

@@ -49,20 +49,32 @@ def two_link(m1=1.3, m2=0.8, l1=0.7, lc1=0.3, lc2=0.25, i1=0.05, i2=0.02, g=9.81
 
 @given(t1=angle, t2=angle, w1=rate, w2=rate, a1=rate, a2=rate)
 def test_planar_two_link_arm(t1, t2, w1, w2, a1, a2):
-    m1, m2, l1, lc1, lc2, i1, i2, g = 1.3, 0.8, 0.7, 0.3, 0.25, 0.05, 0.02, 9.81
+    m1 = 1.3
+    m2 = 0.8
+    l1 = 0.7
+    lc1 = 0.3
+    lc2 = 0.25
+    i1 = 0.05
+    i2 = 0.02
+    g = 9.81
     model = two_link().with_backend("numpy")
-    c2, s2 = np.cos(t2), np.sin(t2)
+    c2 = np.cos(t2)
+    s2 = np.sin(t2)
     h11 = m1 * lc1**2 + i1 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + i2
-    h22, h12 = m2 * lc2**2 + i2, m2 * (lc2**2 + l1 * lc2 * c2) + i2
+    h22 = m2 * lc2**2 + i2
+    h12 = m2 * (lc2**2 + l1 * lc2 * c2) + i2
     h = m2 * l1 * lc2 * s2
     g1 = m1 * lc1 * g * np.cos(t1) + m2 * g * (lc2 * np.cos(t1 + t2) + l1 * np.cos(t1))
     g2 = m2 * g * lc2 * np.cos(t1 + t2)
     tau1 = h11 * a1 + h12 * a2 - h * w2**2 - 2 * h * w1 * w2 + g1
     tau2 = h22 * a2 + h12 * a1 + h * w1**2 + g2
-    q, v, a = [t1, t2], [w1, w2], [a1, a2]
+    q = [t1, t2]
+    v = [w1, w2]
+    a = [a1, a2]
     assert_allclose(rd.inverse_dynamics(model, q, v, a), [tau1, tau2], rtol=1e-12, atol=1e-11)
     H = [[h11, h12], [h12, h22]]
-    assert_allclose(rd.mass_matrix(model, q), H, rtol=1e-12, atol=1e-15)  # h12 passes through zero
+    # h12 passes through zero
+    assert_allclose(rd.mass_matrix(model, q), H, rtol=1e-12, atol=1e-15)
     assert_allclose(rd.gravity_forces(model, q), [g1, g2], rtol=1e-12, atol=1e-12)
     assert_allclose(rd.forward_dynamics(model, q, v, [tau1, tau2]), a, rtol=1e-9, atol=1e-9)
     B, C = rd.configuration_space_form(model, q)
@@ -72,7 +84,9 @@ def test_planar_two_link_arm(t1, t2, w1, w2, a1, a2):
 
 @given(t=st.floats(0.0, 10.0))
 def test_printed_wrenches_of_the_three_segment_limb(t):
-    """Point masses at mid-segment, no gravity, θᵢ = ωᵢ t: the figures of the limb document, checked elsewhere too."""
+    """Point masses at mid-segment, no gravity, θᵢ = ωᵢ t: the figures of the limb document, checked
+    elsewhere too.
+    """
     model = rd.limb(
         3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0, 0, 0)
     )
@@ -134,7 +148,8 @@ def test_torque_free_body_obeys_euler():
 
 def test_free_body_falls_in_body_axes():
     model = free_body(3.0, gravity=(0.0, 0.0, -9.81)).with_backend("numpy")
-    q = np.array([1.0, 2.0, 3.0, np.sin(0.4), 0.0, 0.0, np.cos(0.4)])  # turned by 0.8 rad about x
+    # turned by 0.8 rad about x
+    q = np.array([1.0, 2.0, 3.0, np.sin(0.4), 0.0, 0.0, np.cos(0.4)])
     a = rd.forward_dynamics(model, q, np.zeros(6), np.zeros(6))
     assert_allclose(a, [0, 0, 0, 0, -9.81 * np.sin(0.8), -9.81 * np.cos(0.8)], atol=1e-12)
 
@@ -142,12 +157,11 @@ def test_free_body_falls_in_body_axes():
 def test_wrench_along_the_axis_is_the_effort():
     model = rd.load_robot("seven_axis").with_backend("numpy")
     rng = np.random.default_rng(0)
-    q, v, a = (
-        rd.random_configuration(model, 1),
-        rng.normal(size=model.nv),
-        rng.normal(size=model.nv),
-    )
-    wrenches, tau = rd.joint_wrenches(model, q, v, a), rd.inverse_dynamics(model, q, v, a)
+    q = rd.random_configuration(model, 1)
+    v = rng.normal(size=model.nv)
+    a = rng.normal(size=model.nv)
+    wrenches = rd.joint_wrenches(model, q, v, a)
+    tau = rd.inverse_dynamics(model, q, v, a)
     for name, wrench in zip(model.joint_names, wrenches, strict=True):
         joint = model.joint(name)
         part = wrench[3:] if joint.type is JointType.PRISMATIC else wrench[:3]

@@ -1,4 +1,6 @@
-"""Compiling in a second process: the machine code is there afterwards, and nothing depends on that process."""
+"""Compiling in a second process: the machine code is there afterwards, and nothing depends on that
+process.
+"""
 
 import pickle
 import time
@@ -27,12 +29,14 @@ def test_another_process_compiles_and_may_die(tmp_path, monkeypatch):
         assert other is not None
         other.kill()
         other.wait(10.0)
-        assert compile_process.compile_elsewhere(arm, [("bias_forces", ())])  # by a new one
+        # by a new one
+        assert compile_process.compile_elsewhere(arm, [("bias_forces", ())])
         assert compile_process._process is not other
         assert not compile_process.compile_elsewhere(
             arm, [("jacobian", (("frame", "world"), ("link", 99)))]
         )
-        assert compile_process.compile_elsewhere(arm, [("kinetic_energy", ())])  # it has lived on
+        # it has lived on
+        assert compile_process.compile_elsewhere(arm, [("kinetic_energy", ())])
         q = np.array([0.3, -0.2])
         np.testing.assert_allclose(
             rd.gravity_forces(arm, q), rd.gravity_forces(arm.with_backend("numpy"), q)

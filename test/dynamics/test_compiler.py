@@ -47,7 +47,10 @@ for own, written in zip(*runs, strict=True):
 def test_the_remedy_is_pip_in_an_environment_and_apt_or_pip_outside(monkeypatch, in_environment):
     monkeypatch.setattr(sys, "prefix", "/environment" if in_environment else sys.base_prefix)
     by_pip = f"{sys.executable} -m pip install 'llvmlite>=0.39'"
-    apt = "apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual environment "
+    apt = (
+        "apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual "
+        "environment "
+    )
     assert backends.remedy() == (by_pip if in_environment else apt + by_pip)
 
 

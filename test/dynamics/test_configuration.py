@@ -40,7 +40,8 @@ def test_against_pinocchio(seed):
     free.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "free")
     ours = rd.integrate(free_body(), q, twist)
     theirs = pin.integrate(free, q, twist[[3, 4, 5, 0, 1, 2]])
-    theirs[3:] *= np.sign(theirs[3:] @ ours[3:])  # either sign is the same rotation
+    # either sign is the same rotation
+    theirs[3:] *= np.sign(theirs[3:] @ ours[3:])
     assert_allclose(ours, theirs, atol=1e-13)
     assert_allclose(
         rd.difference(free_body(), q, ours),
@@ -51,7 +52,8 @@ def test_against_pinocchio(seed):
 
 def test_one_step_is_many_small_ones():
     model = free_body()
-    q, twist = rd.neutral(model), np.array([0.4, -1.0, 2.0, 0.3, 0.2, -0.5])
+    q = rd.neutral(model)
+    twist = np.array([0.4, -1.0, 2.0, 0.3, 0.2, -0.5])
     small = q
     for _ in range(100):
         small = rd.integrate(model, small, twist / 100)

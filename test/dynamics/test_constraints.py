@@ -1,4 +1,6 @@
-"""Closed loops: derivatives of the rows, dense solutions, Pinocchio, mechanisms in closed form, rolling, redundancy."""
+"""Closed loops: derivatives of the rows, dense solutions, Pinocchio, mechanisms in closed form,
+rolling, redundancy.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ AXIS = (0.36, 0.48, 0.8)
 
 def some_constraints(model, q):
     """One of every kind between links of a random tree, as they are at q."""
-    a, b, c = model.link_names[-1], model.link_names[1], model.link_names[-2]
+    a = model.link_names[-1]
+    b = model.link_names[1]
+    c = model.link_names[-2]
     joints = [n for n in model.joint_names if model.joint(n).type.nv == 1]
     made = [
         rd.point_constraint("point", a, "world", point_a=(0.1, 0.2, -0.1)),
@@ -75,10 +79,8 @@ def test_forward_dynamics_against_a_dense_solution(backend):
     push = {a_link: rng.normal(size=6)}
     got = loops.forward_dynamics(q, v, tau, external=push, stabilization=(100.0, 20.0))
     residual, K, rate = loops.terms(q, v)
-    M, b = (
-        rd.mass_matrix(model, q),
-        rd.inverse_dynamics(model, q, v, np.zeros(model.nv), external=push),
-    )
+    M = rd.mass_matrix(model, q)
+    b = rd.inverse_dynamics(model, q, v, np.zeros(model.nv), external=push)
     n = loops.rows
     whole = np.block([[M, -K.T], [K, np.zeros((n, n))]])
     x = np.linalg.solve(whole, np.concatenate([tau - b, -rate - 20.0 * (K @ v) - 100.0 * residual]))
@@ -99,10 +101,12 @@ def test_against_pinocchio(kind):
     bridge = PinocchioBridge(model, rd.to_urdf(model))
     rng = np.random.default_rng(8)
     q, v, tau = rd.random_configuration(model, rng), *rng.normal(size=(2, model.nv))
-    a, b = model.link_names[-1], model.link_names[1]
+    a = model.link_names[-1]
+    b = model.link_names[1]
     make = rd.point_constraint if kind == "point" else rd.weld_constraint
     loops = rd.Constraints(model, [make("loop", a, b, point_a=(0.1, -0.2, 0.3))], reference=q)
-    v = loops.project(q, v)[1]  # where a weld turns, its rate is a matter of definition
+    # where a weld turns, its rate is a matter of definition
+    v = loops.project(q, v)[1]
     poses = rd.link_pose(model, q, a) @ rd.Pose(position=np.array([0.1, -0.2, 0.3])).matrix()
     ends = []
     for link in (a, b):
@@ -112,7 +116,8 @@ def test_against_pinocchio(kind):
     contact = pin.ContactType.CONTACT_3D if kind == "point" else pin.ContactType.CONTACT_6D
     bound = pin.RigidConstraintModel(contact, bridge.model, *ends, pin.ReferenceFrame.LOCAL)
     data = bridge.model.createData()
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models = pin.StdVec_RigidConstraintModel()
+    datas = pin.StdVec_RigidConstraintData()
     models.append(bound)
     datas.append(bound.createData())
     pin.initConstraintDynamics(bridge.model, data, models, datas)
@@ -129,7 +134,8 @@ def test_against_pinocchio(kind):
 def test_the_four_bar_in_closed_form():
     """Angles by the cosine rule, rates by differentiating them, effort by virtual work."""
     loop = four_bar()
-    theta, rate = 0.7, 2.0
+    theta = 0.7
+    rate = 2.0
 
     def pose(t):
         coupler, rocker = four_bar_angles(t)
@@ -147,7 +153,8 @@ def test_the_four_bar_in_closed_form():
     a = loop.consistent_acceleration(q, v, acceleration)
     assert_allclose(a, acceleration, atol=1e-4)
     tau, reactions = loop.inverse_dynamics(q, v, a, actuated=["crank_joint"])
-    work = first @ rd.inverse_dynamics(loop.model, q, v, a)  # d'Alembert: the loop's forces do none
+    # d'Alembert: the loop's forces do none
+    work = first @ rd.inverse_dynamics(loop.model, q, v, a)
     assert_allclose(tau, [work, 0.0, 0.0], atol=1e-5)
     again = loop.forward_dynamics(q, v, tau)
     assert_allclose(again.a, a, rtol=1e-9, atol=1e-9)
@@ -159,7 +166,8 @@ def test_the_four_bar_in_closed_form():
 
 def test_the_slider_crank_in_closed_form():
     loop = slider_crank()
-    theta, rate = 0.9, 5.0
+    theta = 0.9
+    rate = 5.0
     x = 0.2 * np.cos(theta) + np.sqrt(0.25 - 0.04 * np.sin(theta) ** 2)
     rod = -theta - np.arcsin(0.4 * np.sin(theta))
     q, v = loop.consistent_state([theta, rod + 0.1, x - 0.05], [rate, 0, 0], fixed=["crank_joint"])
@@ -170,9 +178,8 @@ def test_the_slider_crank_in_closed_form():
     assert_allclose(v[2], slope * rate, atol=1e-11)
     a, reactions = loop.forward_dynamics(q, v, np.zeros(3))
     _, on_piston = loop.wrenches(q, reactions)["pin"]
-    assert_allclose(
-        on_piston[3], 2.0 * a[2], rtol=1e-9
-    )  # along the rail nothing else pushes the piston
+    # along the rail nothing else pushes the piston
+    assert_allclose(on_piston[3], 2.0 * a[2], rtol=1e-9)
 
 
 def test_reactions_as_external_wrenches_move_the_open_tree_the_same_way():
@@ -235,7 +242,8 @@ def test_efforts_and_reactions_are_those_of_least_norm(make, guess, actuated):
     whole = rd.inverse_dynamics(model, q, v, a, external=push)
     assert_allclose(tau + K.T @ reactions, whole, atol=1e-9 * np.abs(whole).max())
     assert (tau[passive] == 0.0).all()
-    # [K_Pᵀ; K_Dᵀ] λ = [w_P; w_D − τ]: τ is least where it is across all that λ can do without touching the passive joints
+    # [K_Pᵀ; K_Dᵀ] λ = [w_P; w_D − τ]: τ is least where it is across all that λ can do without
+    # touching the passive joints
     _, s, vt = np.linalg.svd(K[:, passive].T)
     free = vt[int((s > 1e-8 * s.max(initial=0.0)).sum()) :].T
     assert_allclose(free.T @ K[:, driven] @ tau[driven], 0.0, atol=1e-7 * np.abs(whole).max())
@@ -271,7 +279,8 @@ def test_efforts_near_a_dead_centre_are_those_of_singular_values(angle, actuated
     q, v = loop.consistent_state([angle, -1.4 * angle, 0.7], fixed=["crank_joint"])
     a = loop.consistent_acceleration(q, v, [0.0, 0.0, 0.0])
     tau, reactions = loop.inverse_dynamics(q, v, a, actuated=actuated)
-    whole, K = rd.inverse_dynamics(model, q, v, a), loop.jacobian(q)
+    whole = rd.inverse_dynamics(model, q, v, a)
+    K = loop.jacobian(q)
     driven = np.isin(model.joint_names, actuated)
     theirs = by_singular_values(whole, K, driven)
     for ours, reference in zip((tau, reactions), theirs, strict=True):
@@ -293,7 +302,9 @@ def test_redundant_constraints_leave_the_motion_alone_and_share_the_load_evenly(
 
 
 def test_a_singular_configuration_is_said_and_survived():
-    """A parallelogram laid flat can leave as a parallelogram or crossed: the rank falls from two to one."""
+    """A parallelogram laid flat can leave as a parallelogram or crossed: the rank falls from two to
+    one.
+    """
     bars = [Link("base")] + [
         Link(n, Inertia(1.0, [0.5, 0, 0], 0.1 * np.eye(3))) for n in ("a", "b", "c")
     ]
@@ -321,7 +332,9 @@ def floating(name, inertia, mass=1.0):
 
 
 def test_a_disc_rolls_down_a_slope():
-    r, m, slope = 0.2, 3.0, 0.3
+    r = 0.2
+    m = 3.0
+    slope = 0.3
     links, joints = floating("disc", np.diag([0.04, 0.5 * m * r * r, 0.04]), m)
     g = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
     model = rd.RobotModel.from_description(RobotDescription("disc", links, joints), gravity=g)
@@ -334,15 +347,18 @@ def test_a_disc_rolls_down_a_slope():
     a, reactions = wheel.forward_dynamics(q, v, np.zeros(6))
     expected = 9.81 * np.sin(slope) / 1.5
     assert_allclose(a[[1, 3]], [expected / r, expected], rtol=1e-9)
-    assert_allclose(
-        np.linalg.norm(reactions[:2]), m * 9.81 * np.sin(slope) / 3, rtol=1e-7
-    )  # friction
+    # friction
+    assert_allclose(np.linalg.norm(reactions[:2]), m * 9.81 * np.sin(slope) / 3, rtol=1e-7)
     assert_allclose(reactions[2], m * 9.81 * np.cos(slope), rtol=1e-7)
 
 
 def test_a_ball_on_a_turntable_goes_in_circles():
-    """Its centre moves as a charge in a magnetic field does: p̈ = (2/7) Ω × ṗ for a homogeneous ball."""
-    r, m, speed = 0.1, 2.0, 1.5
+    """Its centre moves as a charge in a magnetic field does: p̈ = (2/7) Ω × ṗ for a homogeneous
+    ball.
+    """
+    r = 0.1
+    m = 2.0
+    speed = 1.5
     links, joints = floating("ball", 0.4 * m * r * r * np.eye(3), m)
     table = Link("table", Inertia(50.0, [0, 0, 0], 5.0 * np.eye(3)))
     turn = Joint("turn", JointType.CONTINUOUS, "world_link", "table", axis=np.array([0.0, 0, 1]))
@@ -356,6 +372,7 @@ def test_a_ball_on_a_turntable_goes_in_circles():
     v[model.v_slice("turn")] = speed
     q, v = ball.consistent_state(q, v, fixed=["turn"])
     move = model.v_slice("free")
+    # rolls at (0.7, 0.3) relative to where it was going
     v[move] += [
         -0.3 / r,
         0.7 / r,
@@ -363,18 +380,18 @@ def test_a_ball_on_a_turntable_goes_in_circles():
         0.7,
         0.3,
         0,
-    ]  # rolls at (0.7, 0.3) relative to where it was going
+    ]
     assert_allclose(ball.jacobian(q) @ v, 0.0, atol=1e-12)
     hold = np.zeros(model.nv)
     a, _ = ball.forward_dynamics(q, v, hold)
-    push = np.zeros(model.nv)  # the effort that keeps the table at constant speed
+    # the effort that keeps the table at constant speed
+    push = np.zeros(model.nv)
     push[model.v_slice("turn")] = 1.0
     gain = (ball.forward_dynamics(q, v, push).a - a)[model.v_slice("turn")]
     a, _ = ball.forward_dynamics(q, v, -push * a[model.v_slice("turn")] / gain)
     velocity = v[move][3:]
-    acceleration = a[move][3:] + np.cross(
-        v[move][:3], velocity
-    )  # components in axes that turn with the ball
+    # components in axes that turn with the ball
+    acceleration = a[move][3:] + np.cross(v[move][:3], velocity)
     assert_allclose(acceleration, 2 / 7 * np.cross([0, 0, speed], velocity), atol=1e-7)
 
 
@@ -411,9 +428,11 @@ def test_the_file_beside_the_urdf(tmp_path):
     path.write_text(
         "reference: {crank_joint: 0.0}\n"
         "constraints:\n"
-        "  - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: [0.7, 0, 0],\n"
+        "  - {type: hinge, name: closure, a: coupler, b: rocker, point_a: [0.9, 0, 0], point_b: "
+        "[0.7, 0, 0],\n"
         "     axis_a: [0, 0, 1], axis_b: [0, 0, 1]}\n"
-        "  - {type: distance, a: crank, b: rocker, point_a: [0.3, 0, 0], point_b: [0.7, 0, 0], length: 0.9}\n"
+        "  - {type: distance, a: crank, b: rocker, point_a: [0.3, 0, 0], point_b: [0.7, 0, 0], "
+        "length: 0.9}\n"
     )
     loops = rd.load_constraints(model, path)
     assert loops.names == ("closure", "distance_2") and loops.rows == 6

@@ -1,7 +1,8 @@
-"""Closed loops beside two other engines: MuJoCo's equality constraints, read from MJCF, and free bodies in Exudyn.
+"""Closed loops beside two other engines: MuJoCo's equality constraints, read from MJCF, and free
+bodies in Exudyn.
 
-MuJoCo's constraints are soft: their compliance is a part R of K M⁻¹ Kᵀ that the impedance sets.  Results at four
-impedances, extrapolated to R = 0, are those of rigid ones to about R⁴.
+MuJoCo's constraints are soft: their compliance is a part R of K M⁻¹ Kᵀ that the impedance sets.
+Results at four impedances, extrapolated to R = 0, are those of rigid ones to about R⁴.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from support.random_trees import ONE_DOF, random_model
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, BackendError, UnknownNameError
 
-IMPEDANCES = (0.9999, 0.9998, 0.9997, 0.9996)  # the first is the largest that MuJoCo takes
+# the first is the largest that MuJoCo takes
+IMPEDANCES = (0.9999, 0.9998, 0.9997, 0.9996)
 
 
 def numbers(values):
@@ -48,14 +50,18 @@ def with_equality(model, elements, places=(), tendons="", impedance=0.9999):
 
 
 def rigid(text_of, model, q, v, tau):
-    """MuJoCo's accelerations, generalised forces of the constraints, and their multipliers, extrapolated to rigid ones."""
+    """MuJoCo's accelerations, generalised forces of the constraints, and their multipliers,
+    extrapolated to rigid ones.
+    """
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the oracle")
-    found, compliance = [], []
+    found = []
+    compliance = []
     for impedance in IMPEDANCES:
         m = mujoco.MjModel.from_xml_string(text_of(impedance))
         data = mujoco.MjData(m)
         at = [m.joint(name).id for name in model.joint_names if name in model.moving_joint_names]
-        data.qpos[m.jnt_qposadr[at]], data.qvel[m.jnt_dofadr[at]] = q, v
+        data.qpos[m.jnt_qposadr[at]] = q
+        data.qvel[m.jnt_dofadr[at]] = v
         data.qfrc_applied[m.jnt_dofadr[at]] = tau
         mujoco.mj_forward(m, data)
         dofs = m.jnt_dofadr[at]
@@ -63,9 +69,8 @@ def rigid(text_of, model, q, v, tau):
             [data.qacc[dofs].copy(), data.qfrc_constraint[dofs].copy(), data.efc_force.copy()]
         )
         compliance.append((1.0 - impedance) / impedance)
-    share = [
-        np.prod([s / (s - r) for s in compliance if s != r]) for r in compliance
-    ]  # Lagrange's polynomials at 0
+    # Lagrange's polynomials at 0
+    share = [np.prod([s / (s - r) for s in compliance if s != r]) for r in compliance]
     return [
         sum(w * x for w, x in zip(share, part, strict=True)) for part in zip(*found, strict=True)
     ]
@@ -85,7 +90,8 @@ def slider_crank_case():
 
 def gripper_case():
     arm = gripper_arm()
-    elements, places = "", []
+    elements = ""
+    places = []
     for c in arm.constraints:
         if c.kind == "hinge":
             given = dict(c.numbers)
@@ -94,19 +100,28 @@ def gripper_case():
                 (f"{c.name}_b", c.b, given["point_b"]),
             ]
             elements += f'<connect name="{c.name}" site1="{c.name}_a" site2="{c.name}_b"/>'
-    elements += '<joint name="fingers" joint1="right_inner_joint" joint2="left_inner_joint" polycoef="0 -1 0 0 0"/>'
+    elements += (
+        '<joint name="fingers" joint1="right_inner_joint" joint2="left_inner_joint" polycoef="0 '
+        '-1 0 0 0"/>'
+    )
     return arm, np.full(arm.model.nq, 0.2), elements, places, ""
 
 
 def rod_case():
-    """A four-bar whose coupler is a rod without mass, a tendon of MuJoCo's; another holds two joints together."""
+    """A four-bar whose coupler is a rod without mass, a tendon of MuJoCo's; another holds two
+    joints together.
+    """
     model = four_bar().model
     places = [("crank_end", "crank", (0.3, 0.1, 0)), ("rocker_end", "rocker", (0.7, 0.2, 0))]
     tendons = (
         '<spatial name="rod"><site site="crank_end"/><site site="rocker_end"/></spatial>'
-        '<fixed name="belt"><joint joint="crank_joint" coef="2"/><joint joint="coupler_joint" coef="-0.5"/></fixed>'
+        '<fixed name="belt"><joint joint="crank_joint" coef="2"/><joint joint="coupler_joint" '
+        'coef="-0.5"/></fixed>'
     )
-    elements = f'<tendon name="rod" tendon1="rod" polycoef="{0.9 - float(np.hypot(1.2, 0.1))!r} 0 0 0 0"/><tendon name="belt" tendon1="belt"/>'
+    elements = (
+        f'<tendon name="rod" tendon1="rod" polycoef="{0.9 - float(np.hypot(1.2, 0.1))!r} 0 0 0 '
+        '0"/><tendon name="belt" tendon1="belt"/>'
+    )
     loops = rd.Constraints(
         model,
         [
@@ -139,7 +154,8 @@ def test_read_from_mjcf_they_accelerate_and_carry_as_in_mujoco(case):
     assert_allclose(made.jacobian(q) @ v, 0.0, atol=1e-9)
     tau = np.linspace(-1.0, 2.0, model.nv)
     if case == "rod":
-        v = np.zeros(model.nv)  # MuJoCo leaves out the rate of a tendon's Jacobian
+        # MuJoCo leaves out the rate of a tendon's Jacobian
+        v = np.zeros(model.nv)
     a, forces, multipliers = rigid(
         lambda x: with_equality(model, elements, places, tendons, x), model, q, v, tau
     )
@@ -155,10 +171,10 @@ def test_read_from_mjcf_they_accelerate_and_carry_as_in_mujoco(case):
             for c in loops.constraints
         ]
     )
-    if case != "rod":  # a tendon's force is counted along its length, not along ours
-        carried = K @ np.linalg.pinv(
-            K, rcond=1e-8
-        )  # of redundant rows only this part is determined
+    # a tendon's force is counted along its length, not along ours
+    if case != "rod":
+        # of redundant rows only this part is determined
+        carried = K @ np.linalg.pinv(K, rcond=1e-8)
         assert_allclose(got, carried @ (signs * multipliers), atol=1e-5 * np.abs(got).max())
 
 
@@ -166,12 +182,12 @@ def test_a_weld_read_from_mjcf():
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo reads MJCF")
     from support.mujoco_bridge import to_mjcf
 
-    model = random_model(
-        1, 8, types=ONE_DOF, branching=0.0
-    )  # well conditioned, for the extrapolation
+    # well conditioned, for the extrapolation
+    model = random_model(1, 8, types=ONE_DOF, branching=0.0)
     rng = np.random.default_rng(1)
     q, v, tau = rng.normal(size=(3, model.nv))
-    a, b = model.link_names[-1], model.link_names[1]
+    a = model.link_names[-1]
+    b = model.link_names[1]
     v = np.zeros(model.nv)
     m = mujoco.MjModel.from_xml_string(to_mjcf(model, dt=1e-3))
     data = mujoco.MjData(m)
@@ -181,7 +197,8 @@ def test_a_weld_read_from_mjcf():
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, seen[:3, :3].ravel())
     anchor = np.array([0.1, -0.2, 0.3])
-    place = seen[:3, :3] @ anchor + seen[:3, 3]  # with an anchor, relpose says where that is
+    # with an anchor, relpose says where that is
+    place = seen[:3, :3] @ anchor + seen[:3, 3]
     element = (
         f'<weld name="loop" body1="{a}" body2="{b}" anchor="{numbers(anchor)}" '
         f'relpose="{numbers(place)} {numbers(quaternion)}"/>'

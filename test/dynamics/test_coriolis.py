@@ -54,10 +54,8 @@ def test_configuration_space_form_adds_up(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_coriolis_forces_are_the_bias_without_gravity(seed):
     model = random_model(seed, 6)
-    q, v = (
-        rd.random_configuration(model, np.random.default_rng(seed)),
-        np.random.default_rng(seed).normal(size=model.nv),
-    )
+    q = rd.random_configuration(model, np.random.default_rng(seed))
+    v = np.random.default_rng(seed).normal(size=model.nv)
     expected = rd.bias_forces(model, q, v) - rd.gravity_forces(model, q)
     assert_allclose(rd.coriolis_forces(model, q, v), expected, rtol=1e-10, atol=1e-10)
     assert_allclose(rd.coriolis_matrix(model, q, v) @ v, expected, rtol=1e-9, atol=1e-9)

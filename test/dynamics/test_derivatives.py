@@ -55,7 +55,9 @@ def test_forward_derivatives_are_difference_quotients(seed):
 
 @pytest.mark.parametrize(("bodies", "types"), [(9, ONE_DOF), (30, ALL_TYPES)])
 def test_large_robots_divide_by_the_mass_matrix_as_numpy_does(bodies, types):
-    """Trees with branches and joints of six degrees of freedom, and more columns than are processed at a time."""
+    """Trees with branches and joints of six degrees of freedom, and more columns than are processed
+    at a time.
+    """
     model = random_model(bodies, bodies, types=types, armature=True)
     assert bodies < 30 or model.nv > 64
     q, v, tau = random_state(model, 1)

@@ -17,7 +17,8 @@ def test_gravity_is_the_slope_of_potential_energy(seed):
     model, q, _, _ = draw(seed, mimic=0.3)
     h = 1e-5
     steps = h * np.eye(model.nv)
-    up, down = rd.integrate(model, q, steps), rd.integrate(model, q, -steps)
+    up = rd.integrate(model, q, steps)
+    down = rd.integrate(model, q, -steps)
     slope = (rd.potential_energy(model, up) - rd.potential_energy(model, down)) / (2 * h)
     g = rd.gravity_forces(model, q)
     assert_allclose(slope, g, atol=1e-7 * scaled(g))

@@ -24,7 +24,8 @@ def test_the_efforts_that_hold_a_force_at_a_point(tree, axes):
     """−Jᵀ f with the Jacobian of the very point."""
     model, q, v, a = tree
     rng = np.random.default_rng(0)
-    link, other = model.link_names[-1], model.link_names[1]
+    link = model.link_names[-1]
+    other = model.link_names[1]
     frame = rd.Frame(other, random_pose(rng))
     chosen = {None: None, "world": "world", "other": other, "frame": frame}[axes]
     F, M, r = rng.normal(size=(3, 3)) * 10.0
@@ -44,8 +45,10 @@ def test_the_efforts_that_hold_a_force_at_a_point(tree, axes):
 
 def test_wrench_values_are_taken_as_they_are(tree):
     model, q, v, a = tree
-    link, other = model.link_names[-1], model.link_names[1]
-    F, M = np.array([1.0, -2.0, 3.0]), np.array([0.4, 0.5, -0.6])
+    link = model.link_names[-1]
+    other = model.link_names[1]
+    F = np.array([1.0, -2.0, 3.0])
+    M = np.array([0.4, 0.5, -0.6])
     at = rd.Wrench(F, M, point=(0.1, 0.2, 0.3), frame=link)
     expected = rd.inverse_dynamics(
         model,
@@ -78,7 +81,9 @@ def test_wrench_values_are_taken_as_they_are(tree):
 
 
 def test_a_wrench_passes_through_every_joint_before_its_link(tree):
-    """About one point in world axes, all joints between root and link carry the same reaction more, others none."""
+    """About one point in world axes, all joints between root and link carry the same reaction more,
+    others none.
+    """
     model, q, v, a = tree
     link = model.link_names[-1]
     push = rd.Wrench((3.0, -1.0, 2.0), (0.1, 0.2, 0.3), (0.3, 0.2, 0.1))
@@ -97,13 +102,16 @@ def test_a_wrench_passes_through_every_joint_before_its_link(tree):
 
 
 def test_work_done_by_external_wrenches_becomes_energy():
-    """A force that follows the link and another fixed in the world, at offsets, while the robot swings freely."""
+    """A force that follows the link and another fixed in the world, at offsets, while the robot
+    swings freely.
+    """
     model = random_model(21, 4, fixed=0.5)
     q0, v0, _ = random_state(model, 21)
     v0 = v0 / 3.0
     links = model.link_names[-1], model.link_names[len(model.link_names) // 2]
     follower = rd.Wrench((4.0, 5.0, -6.0), (1.0, 0.5, -0.4), (0.2, -0.1, 0.3), links[0])
-    constant, at = np.array([3.0, -7.0, 2.0]), (0.1, 0.4, -0.2)
+    constant = np.array([3.0, -7.0, 2.0])
+    at = (0.1, 0.4, -0.2)
 
     def external(q):
         return {
@@ -123,14 +131,17 @@ def test_work_done_by_external_wrenches_becomes_energy():
     n = model.nv
 
     def rate(_, x):
-        q, v = x[:n], x[n : 2 * n]
+        q = x[:n]
+        v = x[n : 2 * n]
         a = rd.forward_dynamics(model, q, v, np.zeros(n), external=external(q))
         return np.concatenate([v, a, [power(q, v)]])
 
     end = solve_ivp(rate, (0.0, 0.6), np.concatenate([q0, v0, [0.0]]), rtol=1e-10, atol=1e-11).y[
         :, -1
     ]
-    q, v, work = end[:n], end[n : 2 * n], end[-1]
+    q = end[:n]
+    v = end[n : 2 * n]
+    work = end[-1]
 
     def energy(q, v):
         return rd.kinetic_energy(model, q, v) + rd.potential_energy(model, q)
@@ -142,7 +153,8 @@ def test_work_done_by_external_wrenches_becomes_energy():
 def test_a_contact_force_is_read_off_the_flange():
     """At rest under a push on the tool, the flange carries the tool's weight less the push."""
     arm = rd.load_robot("six_axis").attach("tool0", 1.5, name="tool")
-    q, rest = np.linspace(0.3, -0.9, 6), np.zeros(6)
+    q = np.linspace(0.3, -0.9, 6)
+    rest = np.zeros(6)
     push = rd.Wrench((5.0, -3.0, 12.0), frame="tool").translate((0.0, 0.0, 0.0))
     carried = rd.joint_wrench(
         arm, q, rest, rest, "tool_joint", external={"tool": push}, expressed_in="world"
@@ -152,7 +164,9 @@ def test_a_contact_force_is_read_off_the_flange():
 
 
 def random_wrenches(rng, model, batch=()):
-    """Wrenches on a few links, moving, merged or on the base, as arrays or as values in any frame."""
+    """Wrenches on a few links, moving, merged or on the base, as arrays or as values in any
+    frame.
+    """
     links = rng.choice(model.link_names, size=rng.integers(1, 6), replace=False)
     found = {}
     for link in links:
@@ -215,7 +229,8 @@ def test_efforts_of_external_wrenches_are_jacobians_transposed(tree):
             atol=1e-9,
         )
         # in a control cycle
-        gatherer, rows = rd.WrenchGatherer(model), np.full((model.nb, 6), np.nan)
+        gatherer = rd.WrenchGatherer(model)
+        rows = np.full((model.nb, 6), np.nan)
         run = rd.kernel(model, "external_efforts", external=True)
         np.testing.assert_allclose(run(q, gatherer.gather(external, rows)), expected, atol=1e-9)
     assert rd.external_efforts(model, q, {}).tolist() == [0.0] * model.nv
@@ -245,7 +260,8 @@ def test_batches_that_do_not_fit_are_named(tree):
 
 def test_gathering_in_a_cycle_allocates_nothing_that_stays(tree):
     model, *_ = tree
-    gatherer, rows = rd.WrenchGatherer(model), np.empty((model.nb, 6))
+    gatherer = rd.WrenchGatherer(model)
+    rows = np.empty((model.nb, 6))
     held = {link: np.ones(6) for link in model.link_names}
 
     def cycles():

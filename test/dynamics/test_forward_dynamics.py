@@ -35,7 +35,9 @@ def test_ill_conditioned_robots(masses, seed):
 def test_five_hundred_links(backend):
     model = rd.chain(500).with_backend(backend)
     rng = np.random.default_rng(0)
-    q, v, a = rng.uniform(-1, 1, 500), rng.normal(size=500), rng.normal(size=500)
+    q = rng.uniform(-1, 1, 500)
+    v = rng.normal(size=500)
+    a = rng.normal(size=500)
     tau = rd.inverse_dynamics(model, q, v, a)
     again = rd.inverse_dynamics(model, q, v, rd.forward_dynamics(model, q, v, tau))
     assert_allclose(again, tau, atol=1e-8 * np.abs(tau).max())

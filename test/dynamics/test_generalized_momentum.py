@@ -26,7 +26,8 @@ def test_momentum_changes_by_its_rate_and_the_efforts(seed):
     model = random_model(seed, 5, types=ALL_TYPES)
     q, v, tau = random_state(model, seed)
     run = rd.kernel(model, "generalized_momentum")
-    a, h = rd.forward_dynamics(model, q, v, tau), 1e-5
+    a = rd.forward_dynamics(model, q, v, tau)
+    h = 1e-5
     before, _ = run(rd.integrate(model, q, -h * v + 0.5 * h * h * a), v - h * a)
     after, _ = run(rd.integrate(model, q, h * v + 0.5 * h * h * a), v + h * a)
     assert_allclose((after - before) / (2 * h), run(q, v)[1] + tau, atol=2e-4, rtol=2e-5)

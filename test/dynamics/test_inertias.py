@@ -70,7 +70,9 @@ def test_subtrees_link_by_link(seed):
     )
     q, v, a = random_state(model, seed)
     oracle = LinkOracle(model, q, v, a)
-    pin, P, D = oracle.pin, oracle.bridge.model, oracle.data
+    pin = oracle.pin
+    P = oracle.bridge.model
+    D = oracle.data
     for root in model.link_names:
         behind = [root]
         for link in behind:
@@ -83,7 +85,8 @@ def test_subtrees_link_by_link(seed):
             continue
         com, velocity, acceleration, angular = (np.zeros(3) for _ in range(4))
         for link, body in zip(behind, bodies, strict=True):
-            pose, k = oracle.pose(link), oracle.ids[link]
+            pose = oracle.pose(link)
+            k = oracle.ids[link]
             r = pose.rotation @ body.com
             twist = pin.getFrameVelocity(P, D, k, pin.LOCAL_WORLD_ALIGNED)
             rate = pin.getFrameClassicalAcceleration(P, D, k, pin.LOCAL_WORLD_ALIGNED)
@@ -100,9 +103,8 @@ def test_subtrees_link_by_link(seed):
                 )
             )
             angular += pose.rotation @ body.rotational @ pose.rotation.T @ twist.angular
-            angular += np.cross(
-                pose.act(np.array(body.com)), body.mass * v_c
-            )  # about the world origin
+            # about the world origin
+            angular += np.cross(pose.act(np.array(body.com)), body.mass * v_c)
         inertia = sum(
             about(
                 oracle.pose(link).rotation @ b.rotational @ oracle.pose(link).rotation.T,

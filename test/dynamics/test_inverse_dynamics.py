@@ -35,10 +35,10 @@ def test_moving_base_is_a_floating_base_whose_motion_is_given(seed):
     q, v, a = random_state(floating, seed)
     k = floating.v_slice("root_joint").stop
     assert floating.joint_names[0] == "root_joint"
-    q[:7] = rd.neutral(floating)[
-        :7
-    ]  # the root's axes are the world's: gravity keeps its components
-    w, lin = v[:3], v[3:6]
+    # the root's axes are the world's: gravity keeps its components
+    q[:7] = rd.neutral(floating)[:7]
+    w = v[:3]
+    lin = v[3:6]
     classical = np.concatenate([a[:3], a[3:6] + np.cross(w, lin)])
     tau = rd.inverse_dynamics(fixed, q[7:], v[k:], a[k:], base=(v[:6], classical))
     expected = rd.inverse_dynamics(floating, q, v, a)[k:]
@@ -67,8 +67,10 @@ def test_turning_base_and_gravity_together_changes_nothing(seed, roll):
 
 def test_nearly_singular_pose():
     model = rd.load_robot("six_axis").with_backend("numpy")
-    q = np.array([0.0, -1.2, 1e-9, 0.0, 1e-9, 0.0])  # stretched elbow, aligned wrist
-    v, a = np.ones(6), np.ones(6)
+    # stretched elbow, aligned wrist
+    q = np.array([0.0, -1.2, 1e-9, 0.0, 1e-9, 0.0])
+    v = np.ones(6)
+    a = np.ones(6)
     tau = rd.inverse_dynamics(model, q, v, a)
     assert_allclose(rd.forward_dynamics(model, q, v, tau), a, rtol=1e-9)
     with pytest.raises(rd.ArgumentError, match="cannot move in all six directions"):

@@ -24,7 +24,8 @@ def test_every_pose_within_the_limits_is_reached(name, link):
     pin = pytest.importorskip("pinocchio")
     model = rd.load_robot(name)
     theirs = pin.buildModelFromXML(rd.to_urdf(model))
-    data, frame = theirs.createData(), theirs.getFrameId(link)
+    data = theirs.createData()
+    frame = theirs.getFrameId(link)
     targets = []
     for q in inside(model, 60):
         pin.framesForwardKinematics(theirs, data, q)
@@ -109,7 +110,8 @@ def test_the_tool_is_placed_rather_than_the_link():
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1))
-@example(7908)  # the elbow is nearly straight: most guesses end where it is straight
+# the elbow is nearly straight: most guesses end where it is straight
+@example(7908)
 def test_half_turns_and_shapes(seed):
     """Orientations half a turn away have no single way back; batches keep their shape."""
     rng = np.random.default_rng(seed)
@@ -153,7 +155,9 @@ def test_a_floating_base_stays_where_the_start_has_it():
 
 
 def test_one_step_is_that_of_levenberg_and_marquardt():
-    """The compiled 6 x 6 form beside the n x n system solved by NumPy, with rotation and position errors near zero."""
+    """The compiled 6 x 6 form beside the n x n system solved by NumPy, with rotation and position
+    errors near zero.
+    """
     model = rd.load_robot("seven_axis")
     rng = np.random.default_rng(8)
     q = inside(model, 1, rng)[0] * 0.5
@@ -161,7 +165,8 @@ def test_one_step_is_that_of_levenberg_and_marquardt():
     small = rd.Pose.from_rpy(rng.uniform(-1e-4, 1e-4, 3), rng.uniform(-1e-4, 1e-4, 3)).matrix()
     here = rd.link_pose(model, q, "flange") @ tool
     target = np.eye(4)
-    target[:3, :3], target[:3, 3] = small[:3, :3] @ here[:3, :3], here[:3, 3] + small[:3, 3]
+    target[:3, :3] = small[:3, :3] @ here[:3, :3]
+    target[:3, 3] = here[:3, 3] + small[:3, 3]
     weights = np.array([1.0, 2.5, 0.3])
     step = rd.kernel(model, "inverse_kinematics_step", link=model.link_index("flange"))
     wide = np.full(7, 100.0)

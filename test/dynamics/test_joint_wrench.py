@@ -1,4 +1,6 @@
-"""Joint wrenches of all joints, in any frame, about any point, against sums over links with Pinocchio's kinematics."""
+"""Joint wrenches of all joints, in any frame, about any point, against sums over links with
+Pinocchio's kinematics.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ def test_every_joint_carries_what_is_behind_it(kind, seed):
 @pytest.mark.parametrize("kind, seed", CASES)
 def test_any_axes_and_any_point(kind, seed):
     model, q, v, a, external, rng = case(kind, seed)
-    model = model.with_backend("interpreted")  # thirty combinations are not worth compiling
+    # thirty combinations are not worth compiling
+    model = model.with_backend("interpreted")
     oracle = LinkOracle(model, q, v, a)
     pin = oracle.pin
     names = rd.all_joint_names(model)
@@ -147,7 +150,8 @@ def test_a_moving_base_is_carried_along():
     floating = rd.load_urdf(rd.to_urdf(model), floating_base=True)
     q, v, a = random_state(model, 2)
     rng = np.random.default_rng(0)
-    twist, acceleration = rng.normal(size=6), rng.normal(size=6)
+    twist = rng.normal(size=6)
+    acceleration = rng.normal(size=6)
     qf = np.concatenate([[0, 0, 0, 0, 0, 0, 1.0], q])
     # the free joint's acceleration is that of its coordinates: p̈ = R (v̇ + ω × v)
     vf = np.concatenate([twist, v])

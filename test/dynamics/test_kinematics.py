@@ -23,7 +23,8 @@ def test_jacobian_is_a_difference_quotient(seed):
     def place(t):
         return rd.link_pose(model, rd.integrate(model, q, v * t), link)
 
-    ahead, behind = place(h), place(-h)
+    ahead = place(h)
+    behind = place(-h)
     J = rd.jacobian(model, q, link, offset=point)
     twist = J @ v
     spin = (ahead[:3, :3] - behind[:3, :3]) / (2 * h) @ place(0.0)[:3, :3].T
@@ -52,10 +53,13 @@ def test_analytical_jacobian_gives_rates_of_orientation(seed, representation):
         R = rd.link_pose(model, rd.integrate(model, q, v * t), link)[:3, :3]
         return rpy_of(R) if representation == "rpy" else quaternion_of(R)
 
-    before, here, after = orientation(-h), orientation(0.0), orientation(h)
+    before = orientation(-h)
+    here = orientation(0.0)
+    after = orientation(h)
     if representation == "rpy" and abs(np.cos(here[1])) < 0.05:
         return
-    if np.abs(after - before).max() > 1.0:  # the branch of the coordinates changes here
+    # the branch of the coordinates changes here
+    if np.abs(after - before).max() > 1.0:
         return
     J = rd.analytical_jacobian(model, q, link, representation=representation)
     rates = (after - before) / (2 * h)

@@ -37,7 +37,8 @@ def test_a_model_is_freed_with_all_that_was_made_for_it(backend):
     model = rd.limb(3).with_backend(backend)
     rd.inverse_dynamics(model, *np.zeros((3, 3)))
     rd.joint_wrenches(model, *np.zeros((3, 3)), joints="all")
-    twin, engine = backends._of(model).twin, backends.evaluator(model, "inverse_dynamics").engine
+    twin = backends._of(model).twin
+    engine = backends.evaluator(model, "inverse_dynamics").engine
     left = [weakref.ref(model), weakref.ref(twin), weakref.ref(engine)]
     del model, twin, engine
     gc.collect()
@@ -48,19 +49,19 @@ def test_a_model_is_freed_with_all_that_was_made_for_it(backend):
 def test_a_kernel_outlives_its_model(backend):
     model = rd.limb(3).with_backend(backend)
     q, v, a = np.random.default_rng(0).normal(size=(3, 3))
-    run, evaluate = (
-        rd.kernel(model, "inverse_dynamics"),
-        backends.evaluator(model, "inverse_dynamics"),
-    )
+    run = rd.kernel(model, "inverse_dynamics")
+    evaluate = backends.evaluator(model, "inverse_dynamics")
     expected = rd.inverse_dynamics(model, q, v, a)
     gone = weakref.ref(model)
     del model
     gc.collect()
     assert gone() is None
-    for _ in range(20):  # other kernels would take the memory, had it been freed
+    # other kernels would take the memory, had it been freed
+    for _ in range(20):
         compiled(rd.limb(2).with_backend(backend))
     np.testing.assert_array_equal(run(q, v, a, np.empty(3)), expected)
-    np.testing.assert_array_equal(run(q.tolist(), v, a), expected)  # by way of the slow path
+    # by way of the slow path
+    np.testing.assert_array_equal(run(q.tolist(), v, a), expected)
     np.testing.assert_array_equal(evaluate(q, v, a), expected)
 
 
@@ -91,7 +92,8 @@ def test_memory_is_constant_over_a_hundred_payloads():
             run(np.zeros(2), np.empty(2))
             if k == 20:
                 before = resident()
-        assert resident() - before < 2e6  # 100 kernels kept would be 5 MB and more
+        # 100 kernels kept would be 5 MB and more
+        assert resident() - before < 2e6
         assert len(living) <= 2
         del loaded, run
         gc.collect()
@@ -119,7 +121,8 @@ def test_a_routine_outlives_the_others_of_its_memory():
 
     memory = Memory(_Numbers, {"nv": 1}, compiled=True)
     routines = Routines(memory.layout, [_doubled])
-    library, held = weakref.ref(routines._library), routines.held("_doubled")
+    library = weakref.ref(routines._library)
+    held = routines.held("_doubled")
     del routines
     library_of.cache_clear()
     gc.collect()
@@ -139,7 +142,9 @@ def test_copies_and_pickles_keep_the_backend_and_compute_the_same():
 
 
 def test_many_threads_make_one_wrapper():
-    model, found, start = rd.limb(4), [], threading.Barrier(8)
+    model = rd.limb(4)
+    found = []
+    start = threading.Barrier(8)
 
     def work():
         start.wait(30)

@@ -1,6 +1,7 @@
 """The three-segment limb of point masses, against its solution in closed form.
 
-Segments of 0.8, 0.6 and 0.4 m and 0.7, 0.5 and 0.3 kg turn at 1, 2 and 4 rad/s relative to each other, without gravity.
+Segments of 0.8, 0.6 and 0.4 m and 0.7, 0.5 and 0.3 kg turn at 1, 2 and 4 rad/s relative to each
+other, without gravity.
 """
 
 from __future__ import annotations

@@ -51,7 +51,9 @@ def test_deviations_of_a_tumbling_body_follow_the_linear_model():
     q, v, _ = random_state(model, rng)
     tau = np.zeros(model.nv)
     A, _ = rd.linearize(model, q, v, tau)
-    h, eps, n = 1e-4, 1e-5, model.nv
+    h = 1e-4
+    eps = 1e-5
+    n = model.nv
 
     def moved(q0, v0):
         run = rd.simulate(model, None, q0, v0, h, h, friction=False, stops=None, limiter=False)
@@ -103,7 +105,8 @@ def test_motors_against_the_simulator():
     voltage = current * [2.0, 3.0]
     friction = JointFriction(coulomb=0.0)
     push = np.array([1e-3, -2e-3])
-    duration, dt = 0.02, 1e-4
+    duration = 0.02
+    dt = 1e-4
 
     def run(V, q0, i0):
         plant = rd.Plant(

@@ -10,14 +10,17 @@ import robot_dynamics_ros as rd
 
 MODEL = random_model(4, 5, types=ONE_DOF)
 Q0, V0, A0 = np.random.default_rng(4).normal(size=(3, MODEL.nv))
-LINK, OTHER = MODEL.link_names[-1], MODEL.link_names[2]
+LINK = MODEL.link_names[-1]
+OTHER = MODEL.link_names[2]
 P, U, B = np.array([[0.1, 0.2, -0.3], [1.0, -0.5, 0.25], [0.3, 0.7, -2.0]])
 
 
 def derivatives(position):
     """Value, first and second derivative at 0 by central differences."""
     h = 1e-4
-    before, now, after = position(-h), position(0.0), position(h)
+    before = position(-h)
+    now = position(0.0)
+    after = position(h)
     return now, (after - before) / (2 * h), (after - 2 * now + before) / h**2
 
 
@@ -29,8 +32,18 @@ def test_a_point_that_moves_within_a_link():
         ).position
 
     for axes in (None, "world"):
-        seen = rd.motion(MODEL, Q0, V0, A0, point_on=LINK, offset=P, offset_velocity=U, offset_acceleration=B,
-                         relative_to=OTHER, expressed_in=axes)  # fmt: skip
+        seen = rd.motion(
+            MODEL,
+            Q0,
+            V0,
+            A0,
+            point_on=LINK,
+            offset=P,
+            offset_velocity=U,
+            offset_acceleration=B,
+            relative_to=OTHER,
+            expressed_in=axes,
+        )
         turn = np.eye(3) if axes is None else rd.link_pose(MODEL, Q0, OTHER)[:3, :3]
         p, v, a = derivatives(at)
         assert_allclose(seen.position, turn @ p, atol=1e-12)
@@ -52,7 +65,8 @@ def test_a_moving_frame_on_a_link_and_the_world():
         back.angular_acceleration, -seen.rotation.T @ seen.angular_acceleration, atol=1e-11
     )
     origin = rd.motion(MODEL, Q0, V0, A0, point_on=frame, relative_to="world")
-    w, d = seen.angular_velocity, seen.rotation @ point
+    w = seen.angular_velocity
+    d = seen.rotation @ point
     assert_allclose(seen.velocity, origin.velocity + np.cross(w, d), atol=1e-12)
     expected = (
         origin.acceleration + np.cross(seen.angular_acceleration, d) + np.cross(w, np.cross(w, d))
@@ -75,8 +89,10 @@ def test_paths_of_the_centres_of_mass(tmp_path):
     """Segments at rest relative to each other turn about the base: circles at constant speed."""
     limb = rd.limb(3, lengths=1.0)
     t = np.linspace(0.0, 1.0, 40)
-    q, v = np.zeros((40, 3)), np.zeros((40, 3))
-    q[:, 0], v[:, 0] = 2.0 * t, 2.0
+    q = np.zeros((40, 3))
+    v = np.zeros((40, 3))
+    q[:, 0] = 2.0 * t
+    v[:, 0] = 2.0
     paths = rd.center_of_mass_paths(limb, q, v)
     for k, radius in enumerate((0.5, 1.5, 2.5)):
         assert_allclose(np.linalg.norm(paths.position[k], axis=1), radius, atol=1e-12)
@@ -106,7 +122,8 @@ def test_the_wrenches_command_draws_the_same_paths():
 
     arm = rd.load_robot("three_link")
     run = rd.simulate(arm, q0=[0.2, -0.5, 0.7], duration=0.05)
-    history, seen = of_run(run), rd.center_of_mass_paths(run)
+    history = of_run(run)
+    seen = rd.center_of_mass_paths(run)
     mass = [arm.link(name).inertia.mass for name in seen.links]
     for name, position, speed in zip(seen.links, seen.position, seen.speed, strict=True):
         assert_allclose(history.paths[f"centre of mass of {name}"], position, atol=1e-12)

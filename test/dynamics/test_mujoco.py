@@ -40,8 +40,12 @@ def test_dynamics(name):
     d = mujoco.MjData(m)
     at = [int(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_JOINT, j)) for j in model.joint_names]
     rng = np.random.default_rng(1)
-    q, v, a = rng.uniform(-1, 1, model.nq), rng.normal(size=model.nv), rng.normal(size=model.nv)
-    d.qpos[m.jnt_qposadr[at]], d.qvel[m.jnt_dofadr[at]], d.qacc[m.jnt_dofadr[at]] = q, v, a
+    q = rng.uniform(-1, 1, model.nq)
+    v = rng.normal(size=model.nv)
+    a = rng.normal(size=model.nv)
+    d.qpos[m.jnt_qposadr[at]] = q
+    d.qvel[m.jnt_dofadr[at]] = v
+    d.qacc[m.jnt_dofadr[at]] = a
     mujoco.mj_inverse(m, d)
     dof = m.jnt_dofadr[at]
     tau = d.qfrc_inverse[dof].copy()

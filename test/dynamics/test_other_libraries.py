@@ -21,7 +21,8 @@ def test_pinocchio_has_the_same_energy_and_jacobian():
     theirs = pin.buildModelFromUrdf(str(robot_path("three_link")), pin.JointModelFreeFlyer())
     data = theirs.createData()
     q_base, v_base = rd.floating_base_to("pinocchio", q[:7], v[:6])
-    q_p, v_p = np.concatenate((q_base, q[7:])), np.concatenate((v_base, v[6:]))
+    q_p = np.concatenate((q_base, q[7:]))
+    v_p = np.concatenate((v_base, v[6:]))
     assert pin.computeKineticEnergy(theirs, data, q_p, v_p) == pytest.approx(
         rd.kinetic_energy(model, q, v), rel=1e-12
     )
@@ -78,7 +79,8 @@ def test_drake_has_velocities_in_world_axes():
 
 
 def test_batches_and_refusals():
-    q, v = np.tile([0, 0, 0, 0, 0, 0, 1.0], (4, 3, 1)), np.ones((4, 3, 6))
+    q = np.tile([0, 0, 0, 0, 0, 0, 1.0], (4, 3, 1))
+    v = np.ones((4, 3, 6))
     assert [x.shape for x in rd.floating_base_to("drake", q, v)] == [(4, 3, 7), (4, 3, 6)]
     with pytest.raises(UnknownNameError, match="pinocchio"):
         rd.floating_base_to("pinochio", q, v)

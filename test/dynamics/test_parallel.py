@@ -1,4 +1,6 @@
-"""Batches of several threads: the same numbers as of one, whatever the strides; what is refused, and named."""
+"""Batches of several threads: the same numbers as of one, whatever the strides; what is refused,
+and named.
+"""
 
 import os
 import subprocess
@@ -94,7 +96,8 @@ def test_a_number_that_is_not_finite_is_named(arm, states, efforts, several, row
         rd.ArgumentError, match=rf"v: expected finite numbers, got {number} at index \[{row}, 4\]"
     ):
         rd.inverse_dynamics(arm, q, bad, a, out=out)
-    kept = (out == 7.0).all(axis=1)  # the others were computed before
+    # the others were computed before
+    kept = (out == 7.0).all(axis=1)
     assert kept[row]
     assert_allclose(out[~kept], efforts[~kept], rtol=1e-12, atol=1e-12)
     passed = rd.kernel(arm, "inverse_dynamics")(q, bad, a)
@@ -103,7 +106,8 @@ def test_a_number_that_is_not_finite_is_named(arm, states, efforts, several, row
 
 
 def test_an_input_that_has_no_influence_is_checked_too(several):
-    model = rd.load_robot("pendulum").with_backend("native")  # its mass matrix is constant
+    # its mass matrix is constant
+    model = rd.load_robot("pendulum").with_backend("native")
     q = np.zeros((100_000, model.nq))
     q[77_777] = np.nan
     with pytest.raises(rd.ArgumentError, match=r"q: .* nan at index \[77777, 0\]"):

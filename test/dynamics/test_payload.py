@@ -18,8 +18,10 @@ def test_it_equals_a_link_welded_on(arm):
     loaded = rd.carrying(arm, rd.Payload("flange", 2.5, com, moments))
     text = arm.description.source
     body = (
-        '<link name="load"><inertial><origin xyz="0.02 -0.05 0.11"/><mass value="2.5"/><inertia ixx="0.03" ixy="0.002" '
-        'ixz="-0.001" iyy="0.02" iyz="0.0" izz="0.025"/></inertial></link><joint name="weld" type="fixed">'
+        '<link name="load"><inertial><origin xyz="0.02 -0.05 0.11"/><mass value="2.5"/><inertia '
+        'ixx="0.03" ixy="0.002" '
+        'ixz="-0.001" iyy="0.02" iyz="0.0" izz="0.025"/></inertial></link><joint name="weld" '
+        'type="fixed">'
         '<parent link="flange"/><child link="load"/></joint></robot>'
     )
     attached = rd.load_urdf(text.replace("</robot>", body))

@@ -1,8 +1,9 @@
-"""Every function beside Pinocchio's, on real robots and on random trees: relative error at most 1e-11.
+"""Every function beside Pinocchio's, on real robots and on random trees: relative error at most
+1e-11.
 
-Every robot is computed by the algorithms as written, which costs no trace.  Every fourth robot is also
-computed as a traced list of operations, and a few by machine code and by compiled loops; that these give the same as the
-algorithms is what ``test_backends.py`` proves.
+Every robot is computed by the algorithms as written, which costs no trace.  Every fourth robot is
+also computed as a traced list of operations, and a few by machine code and by compiled loops; that
+these give the same as the algorithms is what ``test_backends.py`` proves.
 """
 
 from __future__ import annotations
@@ -30,8 +31,17 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 pytest.importorskip("pinocchio")
 
 TOLERANCE = 1e-11
-LEGGED = {"a1.urdf", "anymal.urdf", "bolt.urdf", "g1_29dof_rev_1_0.urdf", "go2.urdf", "icub_reduced.urdf", "solo12.urdf",
-          "talos_reduced.urdf", "simple_humanoid.urdf"}  # fmt: skip
+LEGGED = {
+    "a1.urdf",
+    "anymal.urdf",
+    "bolt.urdf",
+    "g1_29dof_rev_1_0.urdf",
+    "go2.urdf",
+    "icub_reduced.urdf",
+    "solo12.urdf",
+    "talos_reduced.urdf",
+    "simple_humanoid.urdf",
+}
 
 
 def load(path, **options) -> RobotModel:
@@ -61,7 +71,8 @@ def compare_by_both(model: RobotModel, urdf: str, seed: int, *, traced: bool, **
         compare(model.with_backend("numpy"), urdf, seed, **options)
 
 
-# two of Romeo's descriptions cannot be computed with as they are: fingers without mass, negative moments of inertia
+# two of Romeo's descriptions cannot be computed with as they are: fingers without mass, negative
+# moments of inertia
 REGULAR = [
     p for p in sound_example_urdfs() if p.name not in ("romeo.urdf", "romeo_laas_small.urdf")
 ]
@@ -76,7 +87,8 @@ def test_real_robots(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in REGULAR if p.name in LEGGED], ids=name_of)
 def test_legged_robots_on_a_floating_base(path):
-    model, traced = load(path, floating_base=True), path.name in ("anymal.urdf", "solo12.urdf")
+    model = load(path, floating_base=True)
+    traced = path.name in ("anymal.urdf", "solo12.urdf")
     compare_by_both(model, path.read_text(), 2, traced=traced, floating_base=True)
 
 
@@ -120,10 +132,13 @@ def test_loops(seed):
 
 @pytest.mark.parametrize("tilt", [1e-3, 1e-6, 3e-8, 1e-10])
 def test_axes_that_are_almost_parallel(tilt):
-    """CAD programs write such axes: what lies across the parent's axis is a difference of large numbers then."""
+    """CAD programs write such axes: what lies across the parent's axis is a difference of large
+    numbers then.
+    """
     description = random_description(5, 5, types=ONE_DOF)
     rng = np.random.default_rng(1)
-    along, joints = np.array([0.6, 0.0, 0.8]), []
+    along = np.array([0.6, 0.0, 0.8])
+    joints = []
     for joint in description.joints:
         pose = rd.Pose.from_rpy(joint.origin.position, rng.uniform(-1.0, 1.0, 3))
         axis = pose.rotation.T @ (along + tilt * rng.uniform(-1.0, 1.0, 3))

@@ -33,7 +33,8 @@ def test_out_and_no_out_give_the_same(backend):
         "bias_forces": (q, v),
     }
     for name, given in kernels.items():
-        run, function = rd.kernel(model, name), getattr(rd, name)
+        run = rd.kernel(model, name)
+        function = getattr(rd, name)
         expected = run(*given)
         assert (
             isinstance(expected, np.ndarray)
@@ -70,7 +71,8 @@ def test_results_are_counted_once():
     fresh = np.empty(2)
     assert len({sys.getrefcount(x) for x in (fresh, tau, energy, L, D, wrenches)}) == 1
     counted = (q, np.dtype(np.float64), np.ndarray, None)
-    gc.collect()  # what other tests have left behind would be collected meanwhile
+    # what other tests have left behind would be collected meanwhile
+    gc.collect()
     before = [sys.getrefcount(x) for x in counted]
     for _ in range(1000):
         rd.inverse_dynamics(model, q, q, q)
@@ -84,7 +86,8 @@ def test_results_are_counted_once():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_more_models_than_a_router_holds(backend):
     models = [rd.limb(1, masses=1.0 + k).with_backend(backend) for k in range(20)]
-    # the same machine code would be found in the cache; 200 models share 20 kernels' worth of compiling
+    # the same machine code would be found in the cache; 200 models share 20 kernels' worth of
+    # compiling
     models += [m.with_backend(backend) for m in models for _ in range(9)]
     expected = [rd.kernel(m, "inverse_dynamics")([0.0], [0.0], [1.0]) for m in models]
     for _ in range(2):
@@ -98,7 +101,8 @@ def test_more_models_than_a_router_holds(backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_wrappers_go_with_their_models(backend):
-    gravity, pose = Public("gravity_forces"), Public("link_pose", of_link=True)
+    gravity = Public("gravity_forces")
+    pose = Public("link_pose", of_link=True)
     model = rd.limb(2).with_backend(backend)
     gravity.run(model, np.zeros(2))
     pose.run(model, "tip", np.zeros(2))
@@ -118,7 +122,8 @@ def test_a_link_is_found_by_its_name_whichever_string_holds_it():
     poses = dict(zip(model.link_names, rd.link_poses(model, q), strict=True))
     for _ in range(300):
         for name in model.link_names:
-            made = "".join(list(name))  # a new string each time, often where the last one was
+            # a new string each time, often where the last one was
+            made = "".join(list(name))
             np.testing.assert_allclose(pose.run(model, made, q), poses[name], atol=1e-12)
             np.testing.assert_allclose(pose.run(model, name, q), poses[name], atol=1e-12)
     assert len(wrappers(pose, model)) == len(model.link_names)

@@ -40,7 +40,9 @@ def test_base_parameters_give_all_efforts(seed):
 
 
 def test_six_axis_arm_has_as_many_base_parameters_as_the_books_say():
-    """A general six-revolute arm standing upright has 36 to 40 base parameters; ours is of the UR's shape."""
+    """A general six-revolute arm standing upright has 36 to 40 base parameters; ours is of the UR's
+    shape.
+    """
     model = rd.load_robot("six_axis").with_backend("numpy")
     base = rd.base_parameters(model)
     assert 30 <= len(base.independent) <= 40 < 60

@@ -28,7 +28,9 @@ def test_in_the_world_it_is_pinocchios(seed):
     )
     q, v, a = random_state(model, seed)
     oracle = LinkOracle(model, q, v, a)
-    pin, P, D = oracle.pin, oracle.bridge.model, oracle.data
+    pin = oracle.pin
+    P = oracle.bridge.model
+    D = oracle.data
     offset = np.array([0.3, -0.2, 0.1])
     for link, k in oracle.ids.items():
         for axes, frame in (("world", pin.LOCAL_WORLD_ALIGNED), (link, pin.LOCAL)):
@@ -56,7 +58,9 @@ def test_in_the_world_it_is_pinocchios(seed):
 
 def moving_frame(link, rng):
     """A frame with a known history: its Frame at time 0, and its pose in the link at any time."""
-    start, twist, rate = random_pose(rng), rng.normal(size=6), rng.normal(size=6)
+    start = random_pose(rng)
+    twist = rng.normal(size=6)
+    rate = rng.normal(size=6)
     frame = rd.Frame(link, start, twist, rate)
 
     def pose(t):
@@ -78,11 +82,14 @@ def moving_frame(link, rng):
 @settings(max_examples=25)
 @given(st.integers(0, 10_000))
 def test_derivatives_are_those_that_the_moving_observer_measures(seed):
-    """Positions and orientations as seen, differentiated in time, give the velocities and accelerations as seen."""
+    """Positions and orientations as seen, differentiated in time, give the velocities and
+    accelerations as seen.
+    """
     rng = np.random.default_rng(seed)
     model = random_model(seed, 4, base=random_pose(rng)).with_backend("interpreted")
     q, v, a = random_state(model, seed)
-    v, a = v / 3.0, a / 3.0
+    v = v / 3.0
+    a = a / 3.0
     link, carrier = (str(x) for x in rng.choice(model.link_names, 2))
     observer, pose = moving_frame(carrier, rng)
     offset = rng.normal(size=3)
@@ -107,12 +114,14 @@ def test_derivatives_are_those_that_the_moving_observer_measures(seed):
     np.testing.assert_allclose(seen.acceleration, second, atol=1e-4)
     R = {k: s.rotation for k, s in far.items()}
     rate = (R[-2] - 8 * R[-1] + 8 * R[1] - R[2]) / (12 * h)
-    spin = rate @ R[0].T  # ω× in the observer's axes
+    # ω× in the observer's axes
+    spin = rate @ R[0].T
     np.testing.assert_allclose(
         seen.angular_velocity, [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-6
     )
     twice = (-R[-2] + 16 * R[-1] - 30 * R[0] + 16 * R[1] - R[2]) / (12 * h * h)
-    turn = twice @ R[0].T - spin @ spin  # R̈ Rᵀ = α× + ω× ω×
+    # R̈ Rᵀ = α× + ω× ω×
+    turn = twice @ R[0].T - spin @ spin
     np.testing.assert_allclose(
         seen.angular_acceleration, [turn[2, 1], turn[0, 2], turn[1, 0]], atol=1e-4
     )
@@ -121,7 +130,9 @@ def test_derivatives_are_those_that_the_moving_observer_measures(seed):
 def test_expressed_in_turns_vectors_only():
     model = random_model(3, 5)
     q, v, a = random_state(model, 3)
-    link, observer, axes = model.link_names[-1], model.link_names[2], model.link_names[3]
+    link = model.link_names[-1]
+    observer = model.link_names[2]
+    axes = model.link_names[3]
     own = rd.motion(model, q, v, a, point_on=link, relative_to=observer)
     turned = rd.motion(model, q, v, a, point_on=link, relative_to=observer, expressed_in=axes)
     R = rd.link_pose(model, q, axes)[:3, :3].T @ rd.link_pose(model, q, observer)[:3, :3]
@@ -140,7 +151,8 @@ def test_expressed_in_turns_vectors_only():
 
 def test_displacement_counts_from_the_reference():
     model = rd.load_robot("six_axis")
-    q, home = np.full(6, 0.3), np.full(6, -0.2)
+    q = np.full(6, 0.3)
+    home = np.full(6, -0.2)
     here, zero, start = (rd.link_pose(model, x, "tool0")[:3, 3] for x in (q, np.zeros(6), home))
     np.testing.assert_allclose(
         rd.motion(model, q, point_on="tool0").displacement, here - zero, atol=1e-12

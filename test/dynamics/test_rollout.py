@@ -70,7 +70,8 @@ def test_backends_agree_for_all_joints(method):
 
 def test_free_body_keeps_its_momentum():
     model = free_body(2.0, (0.2, 0.35, 0.5))
-    q0, v0 = rd.neutral(model), np.array([0.1, 4.0, 0.2, 1.0, 0.0, -0.5])
+    q0 = rd.neutral(model)
+    v0 = np.array([0.1, 4.0, 0.2, 1.0, 0.0, -0.5])
     q, v = rd.rollout(model, q0, v0, dt=1e-3, steps=3000, method="rk4", path=True)
     h = rd.centroidal_momentum(model, q, v)
     assert_allclose(h, np.broadcast_to(h[0], h.shape), atol=1e-9)
@@ -123,7 +124,8 @@ def test_efforts_for_every_step():
 
 def test_against_scipy():
     model = rd.chain(3)
-    q0, v0 = np.array([0.3, 0.8, -0.4]), np.array([0.5, -0.2, 1.0])
+    q0 = np.array([0.3, 0.8, -0.4])
+    v0 = np.array([0.5, -0.2, 1.0])
 
     def rates(_t, x):
         return np.concatenate([x[3:], rd.forward_dynamics(model, x[:3], x[3:], np.zeros(3))])
@@ -155,7 +157,8 @@ def test_no_steps_is_where_it_starts():
 
 @pytest.mark.parametrize("backend", rd.available_backends())
 def test_threads_share_a_model(backend):
-    # every thread with a step, efforts and friction of its own: whatever one of them left in a shared tree would show
+    # every thread with a step, efforts and friction of its own: whatever one of them left in a
+    # shared tree would show
     model = rd.limb(2, damping=0.3, friction=0.1).with_backend(backend)
     rng = np.random.default_rng(0)
     tasks = [(rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), 1e-3 * (k + 1)) for k in range(8)]

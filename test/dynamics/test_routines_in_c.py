@@ -79,7 +79,9 @@ def arguments(function, memory, rng):
 
 
 def three_ways(functions, python, machine, in_c, fill, rng, times):
-    """Run each function on the same memory; C gives what Python gives bit for bit, machine code but for rounding."""
+    """Run each function on the same memory; C gives what Python gives bit for bit, machine code but
+    for rounding.
+    """
     routines = [
         make_routines(m, functions, compiled=m is machine)
         for m in (python, machine)
@@ -116,9 +118,8 @@ def three_ways(functions, python, machine, in_c, fill, rng, times):
                     where = f"{function.__name__}: {name}"
                     if k == len(others):
                         np.testing.assert_array_equal(x, y, err_msg=where)
-                    elif (
-                        np.abs(y[np.isfinite(y)]).max(initial=0.0) < 1e12
-                    ):  # an iteration that diverges magnifies rounding
+                    # an iteration that diverges magnifies rounding
+                    elif np.abs(y[np.isfinite(y)]).max(initial=0.0) < 1e12:
                         scale = 1.0 + np.abs(y[np.isfinite(y)]).max(initial=0.0)
                         np.testing.assert_allclose(
                             x, y, rtol=1e-7, atol=1e-8 * scale, err_msg=where
@@ -179,7 +180,8 @@ def test_routines_of_the_plant(seed, tmp_path):
             "z1": 0.3,
         }.items():
             memory[name][:] = scale * rng.standard_normal(memory[name].shape)
-        v, kind = memory["v"], rng.random(n)
+        v = memory["v"]
+        kind = rng.random(n)
         v[kind < 0.3] = 0.0
         memory["slip"][:] = np.sign(v)
         memory["v1"][:] = v + 0.01 * rng.standard_normal(n)
@@ -189,7 +191,8 @@ def test_routines_of_the_plant(seed, tmp_path):
         L = rng.standard_normal((n, n + 2))
         memory["M"][...] = L @ L.T + 0.1 * np.eye(n)
         memory["f"][:], memory["target"][:] = rng.standard_normal((2, n))
-        memory["lo"][:], memory["hi"][:] = -rng.uniform(0.0, 1.0, n), rng.uniform(0.0, 1.0, n)
+        memory["lo"][:] = -rng.uniform(0.0, 1.0, n)
+        memory["hi"][:] = rng.uniform(0.0, 1.0, n)
         memory["side"][:] = rng.integers(-1, 3, n)
         memory["whole"][0] = 0
         for name in ("U", "pivot", "work", "u", "x", "damping", "stiffness"):
@@ -273,15 +276,14 @@ def test_control_cycle(seed, tmp_path):
         memory["time"][0] = rng.choice([10**9, 10**9 + 2 * 10**6])
         for name in ("last", "knot", "blend_start", "goal_end"):
             memory[name][0] = memory["time"][0] - rng.integers(-2, 5) * 10**6
-        memory["timeout"][0], memory["blend_duration"][0], memory["goal_time"][0] = (
-            10**8,
-            10**7,
-            10**6,
-        )
+        memory["timeout"][0] = 10**8
+        memory["blend_duration"][0] = 10**7
+        memory["goal_time"][0] = 10**6
         memory["due"][0], memory["wrench_due"][0] = (
             memory["time"][0] + rng.integers(0, 9) for _ in range(2)
         )
-        memory["own_law"][0], memory["blending"][0] = rng.random() < 0.1, rng.integers(0, 3)
+        memory["own_law"][0] = rng.random() < 0.1
+        memory["blending"][0] = rng.integers(0, 3)
         memory["largest_jump"][0] = rng.choice([0.1, np.inf])
 
     in_c = RoutinesInC(memory, (cycle,), tmp_path, robot, shapes)
@@ -300,13 +302,14 @@ def test_observer(rubs, tmp_path):
             if fields(ObserverMemory)[name].kind == "numbers":
                 array[...] = rng.uniform(0.1, 2.0, array.shape)
         memory["v"][:] = rng.standard_normal(5)
-        memory["rubs"][0], memory["started"][0] = rubs, rng.integers(0, 2)
+        memory["rubs"][0] = rubs
+        memory["started"][0] = rng.integers(0, 2)
 
     in_c = RoutinesInC(python, (observe,), tmp_path)
     three_ways((observe,), python, machine, in_c, fill, np.random.default_rng(0), 50)
 
 
-# -- the language itself ---------------------------------------------------------------------------------------------------
+# -- the language itself ---------------------------------------------------------------------------
 
 
 class Odd(Declared):
@@ -329,17 +332,20 @@ def odd(p: Odd, command: Vector, steps: int, stride: int, limit: float) -> int:
     A second paragraph that is not repeated.
     """
     last = -1
-    for i in range(p.nv):  # its variable is used afterwards
+    # its variable is used afterwards
+    for i in range(p.nv):
         if command[i] > 1.0:
             break
         last = i
     p.k[0] = i
     p.k[1] = last
-    new, this = p.x[0], p.x[1]
+    new = p.x[0]
+    this = p.x[1]
     new, this = this, new
     p.new[0] = new - this - (this - new)
     stop = 3
-    for i in range(stop):  # the end of the range is taken once
+    # the end of the range is taken once
+    for i in range(stop):
         stop = 5
         p.k[2] += i
     for i in range(p.nv - 1, -1, -2):
@@ -390,7 +396,9 @@ def test_ways_to_write_things(seed, tmp_path):
     )
 
     def fill(memory, rng):
-        memory["x"][:], memory["new"][:], memory["k"][:] = rng.standard_normal(4), 0.0, 0
+        memory["x"][:] = rng.standard_normal(4)
+        memory["new"][:] = 0.0
+        memory["k"][:] = 0
 
     three_ways(
         (odd,),
@@ -429,7 +437,8 @@ def test_packed_messages(tmp_path):
     memory = Memory(Odd, {"nv": 4, "quick": False}, compiled=False)
     in_c = RoutinesInC(memory, (copy_message,), tmp_path)
     message = np.zeros(4 * 9, np.uint8)
-    message[:4], message[4:] = [250, 0, 0, 200], np.arange(1.0, 5.0).view(np.uint8)
+    message[:4] = [250, 0, 0, 200]
+    message[4:] = np.arange(1.0, 5.0).view(np.uint8)
     answers = [np.zeros(4 * 9, np.uint8) for _ in range(2)]
     values = [
         make_routines(memory, (copy_message,), compiled=False)["copy_message"](

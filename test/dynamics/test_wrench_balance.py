@@ -1,4 +1,6 @@
-"""The balance of wrenches as set up by moving observers: its parts change, the joint wrench does not."""
+"""The balance of wrenches as set up by moving observers: its parts change, the joint wrench does
+not.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def test_the_world_is_no_fictitious_observer(arm):
 
 
 def test_riding_on_the_link_nothing_moves(arm):
-    """In a link's own frame its mass centre rests: no Coriolis, and what is left of the dynamic wrench is a moment."""
+    """In a link's own frame its mass centre rests: no Coriolis, and what is left of the dynamic
+    wrench is a moment.
+    """
     model, q, v, a = arm
     balance = rd.wrench_balance(model, q, v, a, "forearm_link", observer="forearm_link")
     np.testing.assert_allclose(balance["dynamic"][3:], 0.0, atol=1e-10)
@@ -94,7 +98,9 @@ def test_riding_on_the_link_nothing_moves(arm):
 
 
 def test_a_mass_at_rest_seen_from_a_turntable():
-    """Turning past a resting mass, one sees it circle backwards: Coriolis less centrifugal force keeps it there."""
+    """Turning past a resting mass, one sees it circle backwards: Coriolis less centrifugal force
+    keeps it there.
+    """
     limb = rd.limb(1, lengths=1.0, masses=2.0, inertia="point", gravity=(0.0, 0.0, 0.0))
     turntable = rd.Frame("world", velocity=(0.0, 0.0, 3.0, 0.0, 0.0, 0.0))
     balance = rd.wrench_balance(limb, [0.0], [0.0], [0.0], "segment1", observer=turntable)
@@ -110,9 +116,8 @@ def test_an_observer_who_speeds_up_sees_an_euler_force():
     limb = rd.limb(1, lengths=1.0, masses=2.0, inertia="point", gravity=(0.0, 0.0, 0.0))
     stutter = rd.Frame("world", acceleration=(0.0, 0.0, 4.0, 0.0, 0.0, 0.0))
     balance = rd.wrench_balance(limb, [0.0], [0.0], [0.0], "segment1", observer=stutter)
-    np.testing.assert_allclose(
-        balance["euler"][3:], [2.0 * 4.0 * 0.5, 0.0, 0.0], atol=1e-12
-    )  # −m α × r
+    # −m α × r
+    np.testing.assert_allclose(balance["euler"][3:], [2.0 * 4.0 * 0.5, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(balance.joint, 0.0, atol=1e-12)
 
 

@@ -122,7 +122,9 @@ def test_what_does_not_fit(call, words):
 
 
 def test_a_link_may_be_called_world():
-    """The world frame is then the link of that name; with the base where it belongs they are the same."""
+    """The world frame is then the link of that name; with the base where it belongs they are the
+    same.
+    """
     floating = rd.load_urdf(rd.to_urdf(rd.limb(2)), floating_base=True, inertia_check="repair")
     assert floating.root_link == "world"
     seen = rd.motion(floating, floating.neutral(), point_on="tip", relative_to="world")

@@ -1,4 +1,6 @@
-"""What is printed: text that reads back as what it says, LaTeX and HTML that are well formed, the same every time."""
+"""What is printed: text that reads back as what it says, LaTeX and HTML that are well formed, the
+same every time.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def test_latex_is_well_formed(three_link):
     tex = render_tex(document_of(three_link))
     bare = tex.replace(r"\{", "").replace(r"\}", "")
     assert bare.count("{") == bare.count("}")
-    begun, ended = re.findall(r"\\begin\{(\w+\*?)\}", tex), re.findall(r"\\end\{(\w+\*?)\}", tex)
+    begun = re.findall(r"\\begin\{(\w+\*?)\}", tex)
+    ended = re.findall(r"\\end\{(\w+\*?)\}", tex)
     assert sorted(begun) == sorted(ended)
     assert tex.count(r"\left") == tex.count(r"\right")
     assert r"\dot{q}_{1}" in tex and r"m_{3}" in tex and r"\documentclass" in tex
@@ -101,7 +104,8 @@ def test_html_formulas_say_what_the_expressions_say():
 
 
 def _read(node):
-    tag, inner = node.tag, [_read(child) for child in node]
+    tag = node.tag
+    inner = [_read(child) for child in node]
     if tag == "msub":
         base = node[0]
         dots = {"˙": "d", "¨": "dd"}[base[1].text] if base.tag == "mover" else ""
@@ -190,7 +194,9 @@ def test_output_is_the_same_on_every_run(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 11, 13, 28, 40, 53])
 def test_every_printed_form_pasted_back_gives_the_numbers(seed):
-    """Prismatic joints between rotated frames, whose exact constants are fractions of hundreds of digits."""
+    """Prismatic joints between rotated frames, whose exact constants are fractions of hundreds of
+    digits.
+    """
     model = random_model(
         seed, 3 if seed % 2 else 2, types=(JointType.PRISMATIC, JointType.REVOLUTE)
     )
@@ -200,11 +206,9 @@ def test_every_printed_form_pasted_back_gives_the_numbers(seed):
     for k in range(model.nv):
         space |= {f"q{k + 1}": q[k], f"dq{k + 1}": v[k]}
     expected = {}
-    gravity, M, C = (
-        rd.gravity_forces(model, q),
-        rd.mass_matrix(model, q),
-        rd.coriolis_matrix(model, q, v),
-    )
+    gravity = rd.gravity_forces(model, q)
+    M = rd.mass_matrix(model, q)
+    C = rd.coriolis_matrix(model, q, v)
     for i in range(model.nv):
         expected[f"D[{i + 1}]"] = (rd.bias_forces(model, q, v) - gravity)[i]
         expected[f"G[{i + 1}]"] = gravity[i]
@@ -213,7 +217,8 @@ def test_every_printed_form_pasted_back_gives_the_numbers(seed):
             expected[f"N[{i + 1}, {j + 1}]"] = C[i, j]
     expected |= {"K": rd.kinetic_energy(model, q, v), "U": rd.potential_energy(model, q)}
     scale = max(1.0, *(abs(x) for x in expected.values()))
-    text, page = equations.text(), equations.html(["M", "D", "G", "coriolis", "K", "U"])
+    text = equations.text()
+    page = equations.html(["M", "D", "G", "coriolis", "K", "U"])
     said = dict(re.findall(r"^([A-Z](?:\[[\d, ]+\])?) = (.*)$", text, re.MULTILINE))
     for name, value in expected.items():
         assert abs(eval(said[name], dict(space)) - value) < 1e-12 * scale, name

@@ -1,4 +1,6 @@
-"""Equations in symbols: textbook forms, an independent derivation, our own numbers, and the proof itself."""
+"""Equations in symbols: textbook forms, an independent derivation, our own numbers, and the proof
+itself.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def agree(ours, theirs):
     """Whether two lists of expressions agree to thirty digits at random points."""
     import mpmath
 
-    ours, theirs = list(ours), list(theirs)
+    ours = list(ours)
+    theirs = list(theirs)
     letters = sorted(set().union(*(S.sympify(x).free_symbols for x in (*ours, *theirs))), key=str)
     evaluate = [S.lambdify([letters], x, modules="mpmath", cse=True) for x in (ours, theirs)]
     rng = np.random.default_rng(0)
@@ -75,7 +78,8 @@ def test_the_three_link_arm_against_an_independent_derivation():
     """Joint 1 about z, joints 2 and 3 about y, the third at the end of the second link along x."""
     model = rd.load_robot("three_link")
     ours = rd.symbolic(model, symbols="auto")
-    q, v = list(ours.q), list(ours.v)
+    q = list(ours.q)
+    v = list(ours.v)
     value = {d.parameter: S.Symbol(d.symbol, real=True) for d in ours.definitions if d.parameter}
 
     def vector(parameter):
@@ -91,7 +95,8 @@ def test_the_three_link_arm_against_an_independent_derivation():
     R1 = rot("z", q[0])
     R2 = R1 * rot("y", q[1])
     R3 = R2 * rot("y", q[2])
-    base, elbow = vector("origin:joint1"), vector("origin:joint3")
+    base = vector("origin:joint1")
+    elbow = vector("origin:joint3")
     bodies = [
         (value[f"mass:{link}"], origin + R * vector(f"com:{link}"), R, inertia(link))
         for link, origin, R in (
@@ -145,7 +150,8 @@ def test_every_matrix_against_the_numbers(name, model, chosen):
             q, v = np.random.default_rng(seed).normal(size=(2, model.nv))
             M = rd.mass_matrix(model, q)
             scale = np.abs(M).max()
-            gravity, bias = rd.gravity_forces(model, q), rd.bias_forces(model, q, v)
+            gravity = rd.gravity_forces(model, q)
+            bias = rd.bias_forces(model, q, v)
             B, C = rd.configuration_space_form(model, q)
             close = {"rtol": 1e-11, "atol": 1e-12 * max(1.0, scale, np.abs(bias).max())}
             assert_allclose(f["M"](q), M, **close)
@@ -223,7 +229,8 @@ def test_exact_arithmetic_keeps_special_angles():
 def test_a_wrong_term_is_found():
     geometry = Geometry(rd.load_robot("three_link"), "auto")
     ring = TrigRing(geometry, 5000)
-    terms, traced = euler_lagrange(ring), trace_recursions(geometry)
+    terms = euler_lagrange(ring)
+    traced = trace_recursions(geometry)
     C = coriolis_matrix(ring, christoffel(ring, terms.M))
     assert len(prove(ring, terms, C, traced).identities) == 9
     for field, wrong in (

@@ -35,11 +35,11 @@ def test_state_space_moves_as_the_plant(as_symbols):
     rate = S.lambdify(
         [list(motors.state), list(motors.voltages)], list(rhs.subs(dry)), modules="math", cse=True
     )
-    friction = (
-        JointFriction()
-    )  # the equations below have both kinds, the joints never stop in this run
+    # the equations below have both kinds, the joints never stop in this run
+    friction = JointFriction()
 
-    voltage, x0 = np.array([9.0, 4.0]), np.array([0.1, 0.2, 1.0, 1.5, 0.5, 0.0])
+    voltage = np.array([9.0, 4.0])
+    x0 = np.array([0.1, 0.2, 1.0, 1.5, 0.5, 0.0])
     run = solve_ivp(lambda t, x: rate(list(x), voltage), (0, 0.4), x0, rtol=1e-10, atol=1e-12)
     plant = rd.Plant(
         model,
@@ -71,7 +71,8 @@ def test_the_equations_are_those_of_the_motors():
     assert motors.M[0, 1] == ours.M[0, 1]
     assert S.expand(motors.effort[0] - (N1 * kt1 * i1 - d1 * v1 - F1 * S.sign(v1))) == 0
     assert S.expand(motors.current_rates[0] - (V1 - R1 * i1 - ke1 * N1 * v1) / L1) == 0
-    assert motors.current_rates[1] == 0  # no inductance: the current follows at once
+    # no inductance: the current follows at once
+    assert motors.current_rates[1] == 0
     assert S.Symbol("i2", real=True) not in motors.effort.free_symbols
 
 

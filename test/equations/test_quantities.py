@@ -1,4 +1,6 @@
-"""Joint wrenches, their parts, Jacobians, motion in symbols: a worked example's printed figures, and our own numbers."""
+"""Joint wrenches, their parts, Jacobians, motion in symbols: a worked example's printed figures,
+and our own numbers.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +174,8 @@ def test_random_robots_against_the_numbers(seed, expand):
 
 def test_code_of_a_formula_from_which_a_symbol_cancels_out():
     model = rd.load_robot("two_link")
-    joint, link = model.joint_names[0], model.link_names[-1]
+    joint = model.joint_names[0]
+    link = model.link_names[-1]
     J = rd.symbolic(model, {f"origin:{joint}.z": "height"}).jacobian(link)
     assert "height" not in map(str, J["J"].free_symbols) and "height" in J.c()
     assert_allclose(

@@ -1,4 +1,6 @@
-"""Emitted C: compiled with every warning an error, held to the Python numbers, clean under valgrind and sanitizers."""
+"""Emitted C: compiled with every warning an error, held to the Python numbers, clean under valgrind
+and sanitizers.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ def close(got, expected, tolerance=1e-12):
 
 def compare(library, model, rng, count=20, functions=FUNCTIONS):
     """Every function at random states against the Python one."""
-    n, link = model.nv, model.link_names[-1]
+    n = model.nv
+    link = model.link_names[-1]
     for _ in range(count):
         q, v, a = random_state(model, rng)
         tau = rng.normal(size=n) * 5
@@ -151,12 +154,15 @@ def test_a_six_axis_arm(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sound_example_urdfs(), ids=name_of)
 def test_real_robots_pass_their_own_test_and_agree_with_pinocchio(path, tmp_path):
-    """Angles written with 9 to 12 digits give rotations that are almost, and not quite, by a right angle."""
+    """Angles written with 9 to 12 digits give rotations that are almost, and not quite, by a right
+    angle.
+    """
     pytest.importorskip("pinocchio")
+    # Pinocchio computes with them as they are
     irregular = path.name in (
         "romeo.urdf",
         "romeo_laas_small.urdf",
-    )  # Pinocchio computes with them as they are
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         model = rd.load_urdf(path, inertia_check="repair" if irregular else "warn")
@@ -187,7 +193,8 @@ def test_the_test_program_passes_and_notices_a_wrong_number(tmp_path, compiler, 
     program = compile_c(tmp_path, ["arm.c", test], "good", "-O0", compiler=compiler)
     done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "FAILED" not in done.stdout
-    assert done.stdout.count(" ok") == len(EVERYTHING) + 1  # state_rates comes with the step
+    # state_rates comes with the step
+    assert done.stdout.count(" ok") == len(EVERYTHING) + 1
     source = (tmp_path / "arm.c").read_text()
     suffix = "f" if real == "float" else ""
     body = source[source.index("_gravity_forces(") :]

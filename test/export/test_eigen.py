@@ -1,4 +1,6 @@
-"""The C++ header with Eigen signatures: compiled with every warning an error, each function beside the C function."""
+"""The C++ header with Eigen signatures: compiled with every warning an error, each function beside
+the C function.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from robot_dynamics_ros.model.description import JointType
 
 
 def eigen():
-    """Where Eigen's headers are: Debian's place, or inside a wheel that ships them; ``None`` if nowhere."""
+    """Where Eigen's headers are: Debian's place, or inside a wheel that ships them; ``None`` if
+    nowhere.
+    """
     places = [Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3")]
     casadi = find_spec("casadi")
     if casadi is not None and casadi.origin:

@@ -29,7 +29,8 @@ def test_the_simulation_in_c_overlays_ours(tmp_path, capsys):
 def test_what_an_arm_feels_on_a_table_is_the_contact_force(tmp_path, monkeypatch, capsys):
     pytest.importorskip("mujoco")
     monkeypatch.setattr("sys.argv", ["press_on_table.py", str(tmp_path / "forces.png")])
-    assert loaded(EXAMPLES / "press_on_table.py").main() < 1.0  # of 29 N
+    # of 29 N
+    assert loaded(EXAMPLES / "press_on_table.py").main() < 1.0
     assert (tmp_path / "forces.png").stat().st_size > 10_000
 
 

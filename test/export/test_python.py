@@ -62,7 +62,10 @@ def test_it_runs_without_this_package(tmp_path):
         external=["tip"],
     )
     code.write(tmp_path)
-    check = "import sys, runpy; sys.modules['robot_dynamics_ros'] = None; runpy.run_path('arm.py', run_name='__main__')"
+    check = (
+        "import sys, runpy; sys.modules['robot_dynamics_ros'] = None; runpy.run_path('arm.py', "
+        "run_name='__main__')"
+    )
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, "-c", check],

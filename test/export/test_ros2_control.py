@@ -1,4 +1,6 @@
-"""The controller package: its core beside the Python controller, its ROS layer on stand-ins for ROS."""
+"""The controller package: its core beside the Python controller, its ROS layer on stand-ins for
+ROS.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from robot_dynamics_ros.export.ros2_control.package import leaf_bodies, links_on
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import JointType
 
-pytestmark = pytest.mark.slow  # the package is compiled for all of them
+# the package is compiled for all of them
+pytestmark = pytest.mark.slow
 
 STAND_INS = Path(__file__).parent / "stand_ins"
 MS = 1_000_000
@@ -52,7 +55,8 @@ def compile_core(directory):
 
 def some_friction(model):
     """Friction with a value for everything."""
-    rng, n = np.random.default_rng(17), model.nv
+    rng = np.random.default_rng(17)
+    n = model.nv
     motor = {"coupled_coulomb": 0.8, "coupled_viscous": 0.3, "coupled_width": 0.1}
     return Friction.of(
         model,
@@ -79,21 +83,26 @@ def arm(tmp_path_factory):
     return directory
 
 
-# -- the core beside the Python controller --------------------------------------------------------------------------
+# -- the core beside the Python controller ---------------------------------------------------------
 
 
 class Scenario:
     """A controller with settings drawn at random, driven with calls drawn at random.
 
-    The arm is near its reference most of the time, and now and then somewhere else: near a limit, too fast, or nowhere.
+    The arm is near its reference most of the time, and now and then somewhere else: near a limit,
+    too fast, or nowhere.
     """
 
     def __init__(self, model, friction, kind, rng, *, changes_law=False):
-        self.model, self.rng, n = model, rng, model.nv
-        self.changes_law, self.friction = changes_law, friction  # instead of the payload
+        self.model = model
+        self.rng = rng
+        n = model.nv
+        # instead of the payload
+        self.changes_law = changes_law
+        self.friction = friction
         at = self.friction_at = rng.choice(["none", "reference", "measured"])
-        # the first effort of a blend is the last one: whether a joint at its limit is cut, and winds no further, is then
-        # a matter of rounding
+        # the first effort of a blend is the last one: whether a joint at its limit is cut, and
+        # winds no further, is then a matter of rounding
         self.blend_time = float(rng.choice([0.0, 0.03]))
         options = ControllerOptions(
             joints=None if rng.random() < 0.7 else model.joint_names[1:],
@@ -148,10 +157,14 @@ class Scenario:
         tips = {joint.parent for joint in model.description.joints}
         self.loaded = [name for name in self.carriers if name not in tips]
         self.log = CycleLog(controller, self.loaded)
-        self.controller, self.t, self.newest = controller, 10**12, 0
-        low, high = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
+        self.controller = controller
+        self.t = 10**12
+        self.newest = 0
+        low = np.maximum(model.lower, -1.0)
+        high = np.minimum(model.upper, 1.0)
         self.q, self.v = 0.5 * (low + high), rng.normal(size=n) * 0.1
-        self.low, self.high = low, high
+        self.low = low
+        self.high = high
 
     def draw_law(self, kind):
         extra = {} if self.friction_at == "none" else {"friction": self.friction}
@@ -161,7 +174,8 @@ class Scenario:
         return kind(**self.draw_gains(), **extra)
 
     def draw_gains(self):
-        n, rng = self.model.nv, self.rng
+        n = self.model.nv
+        rng = self.rng
         drawn = {
             "p": rng.uniform(10, 400, n),
             "i": rng.uniform(0, 50, n),
@@ -178,13 +192,15 @@ class Scenario:
             if event < 0.3 and self.t > self.newest:
                 self.call()
             if self.controller.fault and self.rng.random() < 0.5:
-                self.q, self.v = 0.5 * (self.low + self.high), np.zeros(self.model.nv)
+                self.q = 0.5 * (self.low + self.high)
+                self.v = np.zeros(self.model.nv)
                 self.log.activate(self.t, self.q, self.v)
             self.cycle()
         return self.log.text
 
     def cycle(self):
-        rng, n = self.rng, self.model.nv
+        rng = self.rng
+        n = self.model.nv
         measured = self.controller.command + rng.normal(size=n) if rng.random() < 0.3 else None
         self.log.update(self.t, self.q, self.v, measured)
         self.newest = max(self.t, self.newest)
@@ -197,7 +213,8 @@ class Scenario:
         if where < 0.05 and np.isfinite(self.model.upper[i]):
             self.q[i] = rng.choice([self.model.upper[i], self.model.lower[i]]) + rng.normal() * 0.05
             if rng.random() < 0.5:
-                self.t += 30 * MS  # a jump no more
+                # a jump no more
+                self.t += 30 * MS
         elif where < 0.10:
             self.v[i] = rng.normal() * 3.0
         elif where < 0.12:
@@ -205,7 +222,8 @@ class Scenario:
         elif where < 0.13:
             self.q[i] = np.nan
         elif where < 0.14:
-            self.t -= 4 * MS  # late, or the same again
+            # late, or the same again
+            self.t -= 4 * MS
         elif where < 0.145:
             self.t += 50 * MS
         elif where < 0.15:
@@ -214,7 +232,8 @@ class Scenario:
             self.log.watch(self.t + int(rng.choice([5, 40])) * MS)
 
     def points(self, joints, count):
-        rng, k = self.rng, len(joints)
+        rng = self.rng
+        k = len(joints)
         columns = [self.model.joint_names.index(name) for name in joints]
         at = self.controller.reference[0][columns]
         times = np.cumsum(rng.integers(0 if count == 1 else 1, 20, count)) * MS
@@ -225,7 +244,8 @@ class Scenario:
                 at + rng.normal(size=k) * 0.05, self.model.lower[columns], self.model.upper[columns]
             )
             turned = at + 2 * np.pi * rng.integers(-1, 2) * self.endless(columns)
-            v, a = (rng.normal(size=k) * 0.5).tolist(), (rng.normal(size=k) * 2).tolist()
+            v = (rng.normal(size=k) * 0.5).tolist()
+            a = (rng.normal(size=k) * 2).tolist()
             last = t == times[-1]
             rows.append(
                 TrajectoryPoint(
@@ -243,7 +263,9 @@ class Scenario:
         return np.array([self.model.joint(name).type is JointType.CONTINUOUS for name in names])
 
     def call(self):
-        rng, c, t = self.rng, self.controller, self.t
+        rng = self.rng
+        c = self.controller
+        t = self.t
         joints = list(rng.permutation(self.commanded))
         if rng.random() < 0.3:
             joints = joints[: int(rng.integers(1, len(joints) + 1))]
@@ -286,17 +308,22 @@ class Scenario:
 @needs_cpp
 @pytest.mark.parametrize("name", ["three_link", "tree"])
 def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
-    """Efforts, commands, wrenches, external efforts to 1e-9; modes, refusals and outcomes of goals exactly."""
+    """Efforts, commands, wrenches, external efforts to 1e-9; modes, refusals and outcomes of goals
+    exactly.
+    """
     if name == "three_link":
-        model, directory = rd.load_robot("three_link"), request.getfixturevalue("arm")
-    else:  # revolute, continuous and prismatic joints, two arms, a mimic joint
-        model, directory = random_model(5, 5, mimic=0.3), tmp_path
+        model = rd.load_robot("three_link")
+        directory = request.getfixturevalue("arm")
+    else:
+        # revolute, continuous and prismatic joints, two arms, a mimic joint
+        model = random_model(5, 5, mimic=0.3)
+        directory = tmp_path
         emit(model, directory, friction=some_friction(model))
         compile_core(directory)
-    seen, logs = set(), []
-    model = model.with_backend(
-        "interpreted"
-    )  # every payload is another robot: compiling them all takes longer
+    seen = set()
+    logs = []
+    # every payload is another robot: compiling them all takes longer
+    model = model.with_backend("interpreted")
     for k, law in enumerate([*LAW_NAMES] * 3):
         scenario = Scenario(model, some_friction(model), law, np.random.default_rng(100 + k))
         path = tmp_path / f"{k}.txt"
@@ -325,7 +352,8 @@ def rounded_equal(first, second):
     """Two logs: words must be the same, numbers of a line to 1e-9 of their largest or of 1."""
     for one, other in zip(first.splitlines(), second.splitlines(), strict=True):
         if one != other:
-            words, others = one.split(), other.split()
+            words = one.split()
+            others = other.split()
             numbers = [k for k, (a, b) in enumerate(zip(words, others, strict=True)) if a != b]
             x, y = (np.array([float(row[k]) for k in numbers]) for row in (words, others))
             largest = max(1.0, *(abs(float(w)) for w in words if is_number(w) and "." in w))
@@ -341,14 +369,19 @@ def is_number(word):
 
 @needs_cpp
 def test_one_statement_three_executions(arm, tmp_path):
-    """Ten scenarios drawn afresh in each run: as written in Python, as machine code, and as C; the law changes, too."""
+    """Ten scenarios drawn afresh in each run: as written in Python, as machine code, and as C; the
+    law changes, too.
+    """
     seed = int(np.random.SeedSequence().entropy % 2**32)
-    model, seen, logs = rd.load_robot("three_link"), set(), []
+    model = rd.load_robot("three_link")
+    seen = set()
+    logs = []
     kinds = [*LAW_NAMES]
     for k in range(10):
         texts = []
         for backend in ("numpy", "native") if "native" in rd.available_backends() else ("numpy",):
-            robot, rng = model.with_backend(backend), np.random.default_rng([seed, k])
+            robot = model.with_backend(backend)
+            rng = np.random.default_rng([seed, k])
             scenario = Scenario(
                 robot, some_friction(robot), kinds[k % len(kinds)], rng, changes_law=True
             )
@@ -367,7 +400,8 @@ def test_one_statement_three_executions(arm, tmp_path):
 def test_a_wrong_number_is_noticed(arm, tmp_path):
     """The replay fails for an integral that is off by a millionth."""
     text = (arm / "src" / "arm_cycle.c").read_text(encoding="utf-8")
-    right, wrong = "p->error[i] * p->dt[0]", "1.000001 * p->error[i] * p->dt[0]"
+    right = "p->error[i] * p->dt[0]"
+    wrong = "1.000001 * p->error[i] * p->dt[0]"
     assert text.count(right) == 1
     (tmp_path / "wrong.c").write_text(text.replace(right, wrong), encoding="utf-8")
     others = [str(arm / x) for x in [*OBJECTS, "test_recorded_cycles.o"] if x != "arm_cycle.o"]
@@ -376,7 +410,7 @@ def test_a_wrong_number_is_noticed(arm, tmp_path):
         run_program(tmp_path / "replay", str(arm / "test" / "recorded_cycles.txt"))
 
 
-# -- the ROS layer on stand-ins -------------------------------------------------------------------------------------
+# -- the ROS layer on stand-ins --------------------------------------------------------------------
 
 LITERALS = {
     "bool": lambda x: str(x).lower(),
@@ -412,7 +446,9 @@ def parameters_of(directory, joints):
 
 
 def stand_in_headers(directory, where, joints):
-    """A header for every include of the ROS layer that is not the package's own, and one that declares the parameters."""
+    """A header for every include of the ROS layer that is not the package's own, and one that
+    declares the parameters.
+    """
     own = "arm_controller"
     paths = [*(directory / "include" / own).glob("*.hpp"), directory / "src" / "controller.cpp"]
     texts = [path.read_text(encoding="utf-8") for path in paths]
@@ -422,7 +458,10 @@ def stand_in_headers(directory, where, joints):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text('#include "ros_stand_in.hpp"\n', encoding="utf-8")
     declared = [
-        f"    node->declare_parameter({json.dumps(name)}, {LITERALS[row['type']](row['default_value'])});"
+        (
+            f"    node->declare_parameter({json.dumps(name)}, "
+            f"{LITERALS[row['type']](row['default_value'])});"
+        )
         for name, row in parameters_of(directory, joints).items()
     ]
     (where / own).mkdir()
@@ -443,7 +482,9 @@ def stand_in_headers(directory, where, joints):
 
 @needs_cpp
 def test_the_ros_layer_on_stand_ins(arm, tmp_path):
-    """Topics, action, service, parameters, chained references, faults; compiled with every warning an error."""
+    """Topics, action, service, parameters, chained references, faults; compiled with every warning
+    an error.
+    """
     stand_in_headers(arm, tmp_path, rd.load_robot("three_link").joint_names)
     flags = ["-O0", *(f"-I{x}" for x in (arm / "include", arm / "src", tmp_path, STAND_INS))]
     sources = [str(STAND_INS / "ros_layer_test.cpp"), *(str(arm / x) for x in OBJECTS)]
@@ -464,7 +505,9 @@ def test_a_cycle_allocates_nothing(arm, tmp_path):
     not Path("/usr/include/eigen3/Eigen/Core").exists(), reason="Eigen is not installed"
 )
 def test_the_solver_gives_the_robots_dynamics(tmp_path):
-    """The plugin of inverse_dynamics_solver on a stand-in for its interface; a payload, and what it refuses."""
+    """The plugin of inverse_dynamics_solver on a stand-in for its interface; a payload, and what it
+    refuses.
+    """
     model = rd.load_robot("two_link")
     friction = some_friction(model)
     emit(model, tmp_path, friction=friction, inverse_dynamics_solver=True)
@@ -496,7 +539,7 @@ def test_the_solver_gives_the_robots_dynamics(tmp_path):
             )
 
 
-# -- the package ----------------------------------------------------------------------------------------------------
+# -- the package -----------------------------------------------------------------------------------
 
 
 def test_parameters_are_those_of_the_controller_node(tmp_path):
@@ -523,7 +566,8 @@ def test_parameters_are_those_of_the_controller_node(tmp_path):
         param = ours[name]
         kind = f"{types[param.element]}_array" if param.is_array else types[type(param.default)]
         assert row["type"] == kind, name
-        if name != "joints":  # empty stands for all, which are known here
+        # empty stands for all, which are known here
+        if name != "joints":
             assert row["default_value"] == (
                 list(param.default) if param.is_array else param.default
             ), name

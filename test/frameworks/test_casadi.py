@@ -51,7 +51,8 @@ def test_wrenches_come_a_row_a_body():
     made = rd.casadi_function(MODEL, "inverse_dynamics", external=True, base=True)
     q, v, a = random_state(MODEL, 1)
     rng = np.random.default_rng(0)
-    wrenches, base = rng.standard_normal((MODEL.nb, 6)), rng.standard_normal((2, 6))
+    wrenches = rng.standard_normal((MODEL.nb, 6))
+    base = rng.standard_normal((2, 6))
     expected = rd.kernel(MODEL, "inverse_dynamics", external=True, moving_base=True)(
         q, v, a, wrenches, base
     )
@@ -91,5 +92,6 @@ def test_the_swing_with_the_least_effort_is_found_and_followed(capsys):
     planned, left, efforts = example.main()
     model = rd.load_robot("two_link")
     assert (np.abs(planned.tau) <= example.LIMITS + 1e-6).all()
-    assert efforts[0] < 0.8 * rd.gravity_forces(model, np.zeros(2))[0]  # too weak to lift it
+    # too weak to lift it
+    assert efforts[0] < 0.8 * rd.gravity_forces(model, np.zeros(2))[0]
     assert np.abs(left).max() < 2e-3

@@ -1,4 +1,6 @@
-"""A robot's functions in JAX: the same numbers, derivatives, precision, and what is in the graph."""
+"""A robot's functions in JAX: the same numbers, derivatives, precision, and what is in the
+graph.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,8 @@ ON_LINKS_AND_OBSERVERS = {
     "link_inertia",
     "subtree_state",
 }
-FUNCTIONS = sorted(
-    TABLE.keys() - ON_LINKS_AND_OBSERVERS - {"linearization"}
-)  # the last takes XLA long: its other form below
+# the last takes XLA long: its other form below
+FUNCTIONS = sorted(TABLE.keys() - ON_LINKS_AND_OBSERVERS - {"linearization"})
 SMALL = random_model(
     3, 2, types=(JointType.REVOLUTE, JointType.PRISMATIC), armature=True, friction=True
 )
@@ -79,10 +80,15 @@ def test_scans_over_levels_give_the_same(name, seed, options):
 @pytest.mark.parametrize(
     "name",
     [
-        "mass_matrix", "mass_matrix_factors", "mass_matrix_inverse", "mass_matrix_solve", "coriolis_forces",
-        "coriolis_matrix", "linearization",
+        "mass_matrix",
+        "mass_matrix_factors",
+        "mass_matrix_inverse",
+        "mass_matrix_solve",
+        "coriolis_forces",
+        "coriolis_matrix",
+        "linearization",
     ],
-)  # fmt: skip
+)
 def test_derived_forms_give_the_same(name):
     options = options_for(SMALL, name)
     inputs = inputs_for(SMALL, name, options, (2,))
@@ -120,7 +126,8 @@ def test_external_wrenches_and_a_moving_base_are_differentiated_too():
     f = rd.jax_functions(SMALL)
     q, v, tau = random_state(SMALL, 3)
     rng = np.random.default_rng(0)
-    wrench, base = rng.standard_normal((SMALL.nb, 6)), rng.standard_normal((2, 6))
+    wrench = rng.standard_normal((SMALL.nb, 6))
+    base = rng.standard_normal((2, 6))
 
     def power(wrench, base):
         return f.forward_dynamics(q, v, tau, external=wrench, base=base) @ v
@@ -128,9 +135,11 @@ def test_external_wrenches_and_a_moving_base_are_differentiated_too():
     gradients = jax.grad(power, (0, 1))(wrench, base)
     run = rd.kernel(SMALL, "forward_dynamics", external=True, moving_base=True)
     for k, (gradient, at) in enumerate(zip(gradients, (wrench, base), strict=True)):
-        direction, h = rng.standard_normal(at.shape), 1e-6
+        direction = rng.standard_normal(at.shape)
+        h = 1e-6
         ahead, back = ([wrench, base] for _ in range(2))
-        ahead[k], back[k] = at + h * direction, at - h * direction
+        ahead[k] = at + h * direction
+        back[k] = at - h * direction
         slope = (run(q, v, tau, *ahead) - run(q, v, tau, *back)) @ v / (2 * h)
         assert_allclose(np.sum(gradient * direction), slope, rtol=1e-6)
 

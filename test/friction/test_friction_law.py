@@ -1,4 +1,6 @@
-"""One statement of friction on floats, arrays and symbols, against the formula by hand; and what an effect more needs."""
+"""One statement of friction on floats, arrays and symbols, against the formula by hand; and what an
+effect more needs.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,8 @@ from robot_dynamics_ros.friction.law import (
     secant_slope,
 )
 
-F = (0.4, 1.5, 0.7, 0.2, 0.03, -0.1)  # d, F_c, F_s − F_c, v_s, w, offset
+# d, F_c, F_s − F_c, v_s, w, offset
+F = (0.4, 1.5, 0.7, 0.2, 0.03, -0.1)
 SPEEDS = np.array([-3.0, -0.2, -1e-3, 0.0, 0.05, 0.2, 1.0])
 BY_HAND = 0.4 * SPEEDS + (1.5 + 0.7 * np.exp(-((SPEEDS / 0.2) ** 2))) * np.tanh(SPEEDS / 0.03) - 0.1
 
@@ -58,7 +61,8 @@ def test_an_effect_more_is_one_entry(monkeypatch, tmp_path):
 def test_a_second_step_at_rest_does_not_change_friction_while_sliding(tmp_path):
     model = rd.load_robot("two_link")
     (tmp_path / "f.json").write_text(
-        '{"joints": {"elbow": {"coulomb": 2.0, "viscous": 0.0, "smoothing": 0.1, "step_width": 0.01, "effects": {"step": 0.5}}}}'
+        '{"joints": {"elbow": {"coulomb": 2.0, "viscous": 0.0, "smoothing": 0.1, "step_width": '
+        '0.01, "effects": {"step": 0.5}}}}'
     )
     file = FrictionFile.read(tmp_path / "f.json", model)
     v = np.array([[0.0, 3.0], [0.0, 0.01], [0.0, -3.0]])

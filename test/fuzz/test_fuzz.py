@@ -1,10 +1,12 @@
-"""Whatever is written into a file, sent as a message or typed: an answer or an error of ours, and finite efforts.
+"""Whatever is written into a file, sent as a message or typed: an answer or an error of ours, and
+finite efforts.
 
-``FUZZ=N`` tries N inputs of each kind instead of some hundred, other ones each time; ``FUZZ_SEED`` repeats a run.  An input
-that is refused where none was before joins the good ones, so that later inputs get behind the first checks.
+``FUZZ=N`` tries N inputs of each kind instead of some hundred, other ones each time; ``FUZZ_SEED``
+repeats a run.  An input that is refused where none was before joins the good ones, so that later
+inputs get behind the first checks.
 
-Inputs that ever failed lie in ``corpus/<kind>/`` and are tried first.  A new one is cut down to what fails and written to
-``build/fuzz/<kind>/``, to be looked at, mended and moved there.
+Inputs that ever failed lie in ``corpus/<kind>/`` and are tried first.  A new one is cut down to
+what fails and written to ``build/fuzz/<kind>/``, to be looked at, mended and moved there.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ KNOWN = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 
 @pytest.fixture
 def folder():
-    """A folder in memory where there is one: on a disk, writing a file anew takes longer than reading it in."""
+    """A folder in memory where there is one: on a disk, writing a file anew takes longer than
+    reading it in.
+    """
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         yield Path(name)
@@ -73,7 +77,9 @@ def test_the_good_ones_are_taken(kind, folder, monkeypatch):
 
 
 def spoilt(dice: random.Random, good: list[bytes], tokens: tuple[bytes, ...]) -> bytes:
-    """A good input with some pieces replaced, taken away, doubled or put in; or any bytes at all."""
+    """A good input with some pieces replaced, taken away, doubled or put in; or any bytes at
+    all.
+    """
     if dice.randrange(20) == 0:
         return dice.randbytes(dice.randint(0, 300))
     data = dice.choice(good)
@@ -98,7 +104,9 @@ class TookTooLong(Exception):
 
 @contextmanager
 def processor_time(seconds: float) -> Iterator[None]:
-    """Raise :class:`TookTooLong` after that much time of this process's own; other load does not count."""
+    """Raise :class:`TookTooLong` after that much time of this process's own; other load does not
+    count.
+    """
 
     def stop(*_: Any) -> None:
         raise TookTooLong(f"more than {seconds:g} s of processor time")
@@ -125,7 +133,8 @@ def failure(target: Any, data: bytes, folder: Path) -> tuple[str, str] | None:
 
 def shortened(data: bytes, still: Callable[[bytes], bool]) -> bytes:
     """The input with all pieces left out that are not needed."""
-    left, size = SHORTER, max(len(data) // 2, 1)
+    left = SHORTER
+    size = max(len(data) // 2, 1)
     while size and left > 0:
         at = 0
         while at < len(data) and left > 0:
@@ -139,9 +148,8 @@ def shortened(data: bytes, still: Callable[[bytes], bool]) -> bytes:
     return data
 
 
-@pytest.mark.timeout(
-    0 if "FUZZ" in os.environ else 300
-)  # 100 000 inputs take longer than any test may
+# 100 000 inputs take longer than any test may
+@pytest.mark.timeout(0 if "FUZZ" in os.environ else 300)
 @pytest.mark.parametrize("kind", TARGETS)
 def test_anything(kind, folder):
     target = TARGETS[kind]

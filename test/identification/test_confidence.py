@@ -1,4 +1,6 @@
-"""Intervals when the residuals are no white noise: drawn again and again, the truth lies in them as often as they say."""
+"""Intervals when the residuals are no white noise: drawn again and again, the truth lies in them as
+often as they say.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from robot_dynamics_ros.identification.least_squares import (
 )
 from robot_dynamics_ros.identification.samples import Blocks
 
-DRAWS, BLOCKS, STEP = 24, 400, 0.05
+DRAWS = 24
+BLOCKS = 400
+STEP = 0.05
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +25,12 @@ def motion():
     model = rd.load_robot("two_link")
     known = identifiable_parameters(EffortParameters(model))
     t = STEP * np.arange(BLOCKS)
-    w, phase = (
-        np.array([[0.9, 1.7, 3.1], [1.3, 2.3, 4.3]]),
-        np.array([[0.1, 1.0, 2.0], [0.5, 1.5, 0.2]]),
-    )
+    w = np.array([[0.9, 1.7, 3.1], [1.3, 2.3, 4.3]])
+    phase = np.array([[0.1, 1.0, 2.0], [0.5, 1.5, 0.2]])
     angle = t[:, None, None] * w + phase
-    q, v, a = np.sin(angle).sum(-1), (w * np.cos(angle)).sum(-1), -(w**2 * np.sin(angle)).sum(-1)
+    q = np.sin(angle).sum(-1)
+    v = (w * np.cos(angle)).sum(-1)
+    a = -(w**2 * np.sin(angle)).sum(-1)
     return (
         known,
         known.parameters.regressor(q, v, a),
@@ -43,19 +47,20 @@ def motion():
 def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
     known, Y, v, truth = motion
     rng = np.random.default_rng(1)
-    use, part = np.ones(v.shape, dtype=bool), np.zeros(BLOCKS, dtype=np.int64)
+    use = np.ones(v.shape, dtype=bool)
+    part = np.zeros(BLOCKS, dtype=np.int64)
     clean = Y @ known.parameters.values()
     z = []
     for _ in range(DRAWS):
         white = rng.standard_normal((BLOCKS + 100, 2))
-        white = (
-            np.sqrt(1.0 - shared) * white + np.sqrt(shared) * white[:, :1]
-        )  # what shakes both joints
+        # what shakes both joints
+        white = np.sqrt(1.0 - shared) * white + np.sqrt(shared) * white[:, :1]
         noise = lfilter([np.sqrt(1.0 - alike**2)], [1.0, -alike], white, axis=0)[100:]
         found = weighted_least_squares(known, Blocks(Y, clean + 0.3 * noise, use, v, part))
         z.append((found.values - truth) / found.standard_error)
     size = np.sqrt(np.mean(np.square(z), axis=0))
     # a mean of 24 squares of standard deviation 1 lies below 1.5 squared with great certainty
     assert (size < 1.5).all() and np.sqrt(np.mean(size**2)) < 1.2
-    assert np.sqrt(np.mean(size**2)) > (0.8 if alike == 0.0 else 0.4)  # honest, and not boundless
+    # honest, and not boundless
+    assert np.sqrt(np.mean(size**2)) > (0.8 if alike == 0.0 else 0.4)
     assert np.mean(np.abs(z) < 2.0) > 0.9

@@ -1,4 +1,6 @@
-"""Wrists whose last motor turns with the sum of two joints' speeds: its friction and rotor act on both joints."""
+"""Wrists whose last motor turns with the sum of two joints' speeds: its friction and rotor act on
+both joints.
+"""
 
 import json
 
@@ -9,19 +11,17 @@ from support.identification_data import wrong_robot
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.friction.file import FrictionFile
 
-MOTORS = np.array(
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
-)  # their speeds for those of the joints
-COULOMB, VISCOUS, ROTOR = (
-    np.array([1.2, 0.8, 1.5]),
-    np.array([0.3, 0.2, 0.4]),
-    np.array([0.0, 0.0, 0.02]),
-)
+# their speeds for those of the joints
+MOTORS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+COULOMB = np.array([1.2, 0.8, 1.5])
+VISCOUS = np.array([0.3, 0.2, 0.4])
+ROTOR = np.array([0.0, 0.0, 0.02])
 
 
 def motion(t, seed):
     rng = np.random.default_rng(seed)
-    w, phase = rng.uniform(0.5, 3.0, (3, 3)), rng.uniform(0.0, 6.0, (3, 3))
+    w = rng.uniform(0.5, 3.0, (3, 3))
+    phase = rng.uniform(0.0, 6.0, (3, 3))
     angle = t[:, None, None] * w + phase
     return tuple(
         0.5 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
@@ -30,7 +30,8 @@ def motion(t, seed):
 
 def efforts(truth, state, motors):
     """Friction and rotors in motor coordinates, brought to the joints by virtual work."""
-    v, a = state[1] @ motors.T, state[2] @ motors.T
+    v = state[1] @ motors.T
+    a = state[2] @ motors.T
     return (
         rd.inverse_dynamics(truth, *state)
         + (COULOMB * np.tanh(v / 0.02) + VISCOUS * v + ROTOR * a) @ motors
@@ -60,7 +61,8 @@ def coupled():
 
 def test_the_coupling_is_found_with_the_motor_s_friction(coupled):
     _, found = coupled
-    wrist, last = found.effects[1], found.effects[2]
+    wrist = found.effects[1]
+    last = found.effects[2]
     assert wrist.numbers["coupled_after"] == 1.0 and last.numbers["coupled_before"] == 1.0
     for joint in (1, 2):
         assert found.value(joint, "coupled_coulomb") == pytest.approx(COULOMB[2], rel=0.1)
@@ -74,7 +76,8 @@ def test_the_coupling_is_found_with_the_motor_s_friction(coupled):
 def test_unseen_motion_is_predicted_by_the_file_too(coupled, tmp_path):
     truth, found = coupled
     state = motion(np.arange(0.0, 6.0, 0.004), 11)
-    actual, predicted = efforts(truth, state, MOTORS), found.predict(*state)
+    actual = efforts(truth, state, MOTORS)
+    predicted = found.predict(*state)
     assert np.sqrt(np.mean((predicted - actual) ** 2)) < 0.1 * np.sqrt(np.mean((COULOMB[2]) ** 2))
     rd.friction_file(found).write(tmp_path / "friction.json")
     read = FrictionFile.read(tmp_path / "friction.json", found.model)
@@ -89,10 +92,8 @@ def test_controllers_compensate_the_motor_s_friction(coupled, backend, tmp_path)
     """By virtual work: friction in motor coordinates, brought to the joints."""
     _, found = coupled
     model = found.model.with_backend(backend)
-    joint, motor = (
-        {"coulomb": 0.4, "viscous": 0.1, "smoothing": 0.02},
-        {"coupled_coulomb": 1.5, "coupled_viscous": 0.4},
-    )
+    joint = {"coulomb": 0.4, "viscous": 0.1, "smoothing": 0.02}
+    motor = {"coupled_coulomb": 1.5, "coupled_viscous": 0.4}
     rows = [
         joint,
         {
@@ -143,7 +144,8 @@ def test_the_friction_for_control_is_that_of_the_motors(coupled):
     v = np.random.default_rng(3).uniform(-1.5, 1.5, (200, 3))
     u = v @ MOTORS.T
     actual = (COULOMB * np.tanh(u / 0.02) + VISCOUS * u) @ MOTORS
-    own = rd.Friction.of(found.model).effort(v)  # of single joints alone
+    # of single joints alone
+    own = rd.Friction.of(found.model).effort(v)
     error, without = (np.sqrt(np.mean((x - actual) ** 2)) for x in (found.friction.effort(v), own))
     assert error < 0.15 * np.sqrt(np.mean(actual**2)) and error < 0.3 * without
 

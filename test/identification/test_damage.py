@@ -22,7 +22,9 @@ ARMS = ("six_axis", "seven_axis", "ur10_robot.urdf")
 ALL = os.environ.get("DAMAGES") == "all"
 """Every kind of damage, and more healthy recordings: some two minutes."""
 ALIKE = "zero of joint 3 off by -0.1 rad"
-"""On an arm whose second to fourth joints are parallel, other bodies have the same efforts: it cannot be noticed."""
+"""On an arm whose second to fourth joints are parallel, other bodies have the same efforts: it
+cannot be noticed.
+"""
 FIRST_OF_EACH_CAUSE = {damage.cause: damage for damage in reversed(DAMAGES)}.values()
 
 
@@ -41,7 +43,9 @@ def logs():
 
 
 def remarks(*logs):
-    """What is said of logs of one arm before anything is estimated, or the error that refuses them."""
+    """What is said of logs of one arm before anything is estimated, or the error that refuses
+    them.
+    """
     model = logs[0].model
     try:
         recordings = [Recording.of(model, log.t, log.q, None, log.effort) for log in logs]
@@ -106,7 +110,9 @@ def test_two_healthy_recordings_together_are_not_accused(arm, logs):
 
 @pytest.mark.slow
 def test_two_arms_are_not_taken_for_one(logs):
-    """Recordings of two arms of one description: the body that the last link of one has more is named as a load."""
+    """Recordings of two arms of one description: the body that the last link of one has more is
+    named as a load.
+    """
     said = " | ".join(remarks(logs("six_axis", 2), logs("six_axis", 3)))
     assert re.search(r"after 50% .* kg less beyond joint wrist_3_joint", said)
 
@@ -116,9 +122,11 @@ def test_a_load_beyond_a_joint_that_mimics_is_named():
     motion = np.random.default_rng(0).uniform(-1.0, 1.0, (2, model.nv, 3))
     t = np.arange(0.0, 20.0, 0.01)
     angle = t[:, None, None] * np.array([0.7, 1.3, 2.1]) + 3.0 * motion[1]
-    middle, width = 0.5 * (model.lower + model.upper), 0.2 * (model.upper - model.lower)
+    middle = 0.5 * (model.lower + model.upper)
+    width = 0.2 * (model.upper - model.lower)
     q = middle + width * (motion[0] * np.sin(angle)).sum(axis=-1)
-    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    v = np.gradient(q, t, axis=0)
+    a = np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     effort = rd.inverse_dynamics(model, q, v, a)
     mimic = model.joint("panda_finger_joint2")
     loaded = rd.carrying(model, rd.Payload(mimic.child, 1.0, [0.0, 0.0, 0.1]))
@@ -140,7 +148,8 @@ def small():
 
 def test_velocities_as_efforts_are_noticed_beside_gaps(small):
     """A few rows between two gaps have no velocity."""
-    velocity, few = np.gradient(small.q, small.t, axis=0), np.abs(small.t - 3.5) < 0.02
+    velocity = np.gradient(small.q, small.t, axis=0)
+    few = np.abs(small.t - 3.5) < 0.02
     kept = (small.t < 3.0) | few | (small.t > 4.0)
     gap = dataclasses.replace(small, t=small.t[kept], q=small.q[kept], effort=velocity[kept])
     assert re.search("another quantity: .* holds the velocity of", " | ".join(remarks(gap)))
@@ -149,8 +158,10 @@ def test_velocities_as_efforts_are_noticed_beside_gaps(small):
 def test_damage_stands_in_terminal_and_files(small, tmp_path, capsys):
     from robot_dynamics_ros.cli.main import main
 
-    model, effort = small.model, small.effort.copy()
-    a, b = len(effort) // 3, len(effort) // 2
+    model = small.model
+    effort = small.effort.copy()
+    a = len(effort) // 3
+    b = len(effort) // 2
     effort[a:b, 1] = effort[a, 1]
     (tmp_path / "arm.urdf").write_text(model.description.source)
     names = model.joint_names

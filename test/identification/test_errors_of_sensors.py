@@ -1,4 +1,6 @@
-"""Torque sensors that read a share of the moments across their joint's axis, and torque constants that do not fit together."""
+"""Torque sensors that read a share of the moments across their joint's axis, and torque constants
+that do not fit together.
+"""
 
 import warnings
 
@@ -10,12 +12,14 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.friction.effects import joint_loads
 from robot_dynamics_ros.friction.file import FrictionFile
 
-LEAK = np.array([0.03, -0.02, 0.0])  # of the moments about x, y, z of the parent's frame
+# of the moments about x, y, z of the parent's frame
+LEAK = np.array([0.03, -0.02, 0.0])
 
 
 def motion(t, nv, seed):
     rng = np.random.default_rng(seed)
-    w, phase = rng.uniform(0.5, 3.0, (nv, 3)), rng.uniform(0.0, 6.0, (nv, 3))
+    w = rng.uniform(0.5, 3.0, (nv, 3))
+    phase = rng.uniform(0.0, 6.0, (nv, 3))
     angle = t[:, None, None] * w + phase
     return tuple(
         0.6 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
@@ -23,16 +27,17 @@ def motion(t, nv, seed):
 
 
 def efforts(truth, state, leak):
-    """What sensors read of an arm with Stribeck friction: the first joint's axis is z of its parent."""
+    """What sensors read of an arm with Stribeck friction: the first joint's axis is z of its
+    parent.
+    """
     v = state[1]
     out = (
         rd.inverse_dynamics(truth, *state)
         + (2.0 + 1.5 * np.exp(-((v / 0.15) ** 2))) * np.tanh(v / 0.01)
         + 0.5 * v
     )
-    out[:, 0] += (
-        rd.joint_wrenches(truth, *state, expressed_in="world")[:, 0, :3] @ leak
-    )  # its parent is the world
+    # its parent is the world
+    out[:, 0] += rd.joint_wrenches(truth, *state, expressed_in="world")[:, 0, :3] @ leak
     return out
 
 
@@ -72,7 +77,8 @@ def test_friction_that_controllers_compensate_keeps_its_place(leaking):
 
 def test_unseen_motion_is_predicted_and_the_file_holds_the_same(arm, leaking, tmp_path):
     state = motion(np.arange(0.0, 6.0, 0.004), 3, 11)
-    wanted, predicted = efforts(arm[1], state, LEAK), leaking.predict(*state)
+    wanted = efforts(arm[1], state, LEAK)
+    predicted = leaking.predict(*state)
     leak = wanted - efforts(arm[1], state, 0.0 * LEAK)
     assert np.sqrt(np.mean((predicted - wanted)[:, 0] ** 2)) < 0.15 * np.sqrt(
         np.mean(leak[:, 0] ** 2)
@@ -95,15 +101,19 @@ def test_good_sensors_get_no_errors(arm):
 
 
 def test_torque_constants_that_do_not_fit_together(arm, tmp_path):
-    """Shoulder and elbow lift the same forearm: the ratio of their constants shows, their common size does not."""
+    """Shoulder and elbow lift the same forearm: the ratio of their constants shows, their common
+    size does not.
+    """
     scale = np.array([1.0, 1.06, 1.0])
     found = found_with(arm, 0.0 * LEAK, scale)
     gains = [1.0 + found.value(j, "gain") for j in range(3)]
     assert gains[1] / gains[2] == pytest.approx(1.06, abs=5e-3)
     assert any("torque constant does not fit" in note for note in found.notes)
     state = motion(np.arange(0.0, 6.0, 0.004), 3, 11)
-    wanted, predicted = efforts(arm[1], state, 0.0 * LEAK) * scale, found.predict(*state)
-    error, effect = predicted - wanted, wanted[:, 1] * (1.0 - 1.0 / 1.06)
+    wanted = efforts(arm[1], state, 0.0 * LEAK) * scale
+    predicted = found.predict(*state)
+    error = predicted - wanted
+    effect = wanted[:, 1] * (1.0 - 1.0 / 1.06)
     assert np.sqrt(np.mean(error[:, 1:] ** 2)) < 0.15 * np.sqrt(np.mean(effect**2))
     rd.friction_file(found).write(tmp_path / "friction.json")
     again = rd.load_urdf(found.urdf())
@@ -115,7 +125,9 @@ def test_torque_constants_that_do_not_fit_together(arm, tmp_path):
 
 
 def test_moments_across_any_axis():
-    """By their length, and by the moment that is left about the axis, which is the joint's effort."""
+    """By their length, and by the moment that is left about the axis, which is the joint's
+    effort.
+    """
     model = rd.load_robot("seven_axis")
     q, v, a = np.random.default_rng(0).normal(size=(3, 5, model.nv))
     load = joint_loads(model, ("load", "crosstalk"), q, v, a)

@@ -1,4 +1,6 @@
-"""Estimators side by side: noise of positions biases least squares, and not those that look at commanded positions."""
+"""Estimators side by side: noise of positions biases least squares, and not those that look at
+commanded positions.
+"""
 
 import json
 
@@ -9,7 +11,11 @@ from support.identification_data import excitation
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.recordings import Recording
 
-STEP, KP, KD, NOISE, DRAWS = 1e-3, 400.0, 30.0, 2e-3, 6
+STEP = 1e-3
+KP = 400.0
+KD = 30.0
+NOISE = 2e-3
+DRAWS = 6
 
 
 def closed_loop(prior, truth, motion, duration):
@@ -21,7 +27,8 @@ def closed_loop(prior, truth, motion, duration):
         truth, STEP, springs=rd.JointPD(KP, KD), stops=None, limiter=False, q0=q[0], v0=v[0]
     )
     path = plant.run(ahead + KP * q + KD * v)
-    states, speeds = np.concatenate([q[:1], path.q]), np.concatenate([v[:1], path.v])
+    states = np.concatenate([q[:1], path.q])
+    speeds = np.concatenate([v[:1], path.v])
     middle, speed = (0.5 * (x[:-1] + x[1:]) for x in (states, speeds))
     return t, q, states[:-1], ahead + KP * (q - middle) + KD * (v - speed)
 
@@ -52,10 +59,8 @@ def case():
 
 def test_noise_of_positions_biases_least_squares_and_not_estimators_along_the_command(case):
     found, truth, runs = case
-    true, strength = (
-        found.identifiable.base.values(found.parameters.values(truth)),
-        found.identifiable.sensitivity,
-    )
+    true = found.identifiable.base.values(found.parameters.values(truth))
+    strength = found.identifiable.sensitivity
     error = {n: np.stack([r.values[k] for r in runs]) - true for k, n in enumerate(runs[0].names)}
     bias = {n: np.linalg.norm(e.mean(axis=0) * strength) for n, e in error.items()}
     for name in ("least squares", "weighted least squares"):
@@ -71,9 +76,8 @@ def test_noise_of_positions_biases_least_squares_and_not_estimators_along_the_co
         for e, r in zip(error[runs[0].names[k]], runs, strict=True)
     ]
     assert np.mean(inside) > 0.9
-    assert (
-        np.array([r.change[k] for r in runs]) > 2.0
-    ).all()  # the table shows that something is wrong
+    # the table shows that something is wrong
+    assert (np.array([r.change[k] for r in runs]) > 2.0).all()
 
 
 def test_without_noise_all_estimators_agree_and_effects_are_worth_what_they_are(case):
@@ -87,16 +91,16 @@ def test_without_noise_all_estimators_agree_and_effects_are_worth_what_they_are(
         for x, e in ((q, effort), (command, None))
     ]
     estimates = rd.compare_estimators(found, runs[:1], runs[1:], rd.JointPD(KP, KD))
-    true, strength = (
-        found.identifiable.base.values(found.parameters.values(truth)),
-        found.identifiable.sensitivity,
-    )
+    true = found.identifiable.base.values(found.parameters.values(truth))
+    strength = found.identifiable.sensitivity
     for name, values in zip(estimates.names, estimates.values, strict=True):
         assert np.linalg.norm((values - true) * strength) < 0.005, name
     weighted = estimates.error[estimates.names.index("weighted least squares")]
     assert (estimates.without["coulomb"] > 5.0 * weighted).all()
-    assert (estimates.without["offset"] < 2.0 * weighted).all()  # there is none
-    text, table = rd.report_text(found, estimates=estimates), rd.report_text(found)
+    # there is none
+    assert (estimates.without["offset"] < 2.0 * weighted).all()
+    text = rd.report_text(found, estimates=estimates)
+    table = rd.report_text(found)
     assert "## Estimators side by side" in text and "## Estimators side by side" not in table
     for word in (*estimates.names, *estimates.without, *estimates.parameters):
         assert f"| {word} " in text
@@ -106,7 +110,8 @@ def test_without_noise_all_estimators_agree_and_effects_are_worth_what_they_are(
 
 def test_references_must_fit_the_recordings(case):
     found, _, _ = case
-    prior, t = found.prior, STEP * np.arange(6000)
+    prior = found.prior
+    t = STEP * np.arange(6000)
     q = np.column_stack([np.sin(3.0 * t), np.sin(4.0 * t)])
     run = Recording("run", prior.joint_names, t, q, None, q**3, np.arange(len(t)))
     other = Recording("other", prior.joint_names, t + 5.0, q, None, None, np.arange(len(t)))

@@ -23,7 +23,8 @@ def test_all_limits_hold_between_samples_too(name):
     motion = design(model, scale=0.9, acceleration=6.0)
     t = np.linspace(0.0, motion.period, 20001)
     q, v, a = (motion.at(t, k) for k in range(3))
-    middle, half = 0.5 * (model.lower + model.upper), 0.45 * (model.upper - model.lower)
+    middle = 0.5 * (model.lower + model.upper)
+    half = 0.45 * (model.upper - model.lower)
     finite = np.isfinite(half)
     assert (np.abs(q - middle)[:, finite] <= half[finite]).all()
     assert (np.abs(v) <= 0.9 * model.velocity_limit).all()
@@ -36,7 +37,8 @@ def test_all_limits_hold_between_samples_too(name):
 
 def test_velocity_and_acceleration_are_derivatives():
     motion = design(rd.load_robot("three_link"))
-    t, h = np.linspace(0.5, 9.0, 50), 1e-5
+    t = np.linspace(0.5, 9.0, 50)
+    h = 1e-5
     for k in (0, 1):
         np.testing.assert_allclose(
             (motion.at(t + h, k) - motion.at(t - h, k)) / (2 * h), motion.at(t, k + 1), atol=1e-6
@@ -45,7 +47,8 @@ def test_velocity_and_acceleration_are_derivatives():
 
 def test_more_work_makes_better_motions_and_a_seed_repeats_them():
     model = rd.load_robot("six_axis")
-    few, many = design(model, evaluations=10), design(model, evaluations=600)
+    few = design(model, evaluations=10)
+    many = design(model, evaluations=600)
     assert many.condition < few.condition
     again = design(model, evaluations=10)
     np.testing.assert_array_equal(few.sine, again.sine)
@@ -68,8 +71,10 @@ def test_the_condition_number_is_that_of_the_regressor():
 
 def test_narrower_ranges_and_a_floor_are_kept():
     model = rd.load_robot("six_axis")
-    lower, upper = np.full(6, -np.inf), np.full(6, np.inf)
-    lower[1], upper[1] = -2.0, -0.8
+    lower = np.full(6, -np.inf)
+    upper = np.full(6, np.inf)
+    lower[1] = -2.0
+    upper[1] = -0.8
     motion = design(model, lower=lower, upper=upper, floor=0.1, evaluations=200)
     t = np.linspace(0.0, motion.period, 2000)
     q = motion.at(t)
@@ -130,7 +135,9 @@ def test_nonsense_is_refused(settings, match):
 
 
 def test_a_rounded_quarter_turn_adds_no_parameter():
-    """1.5708 in a URDF is 4e-6 rad from a quarter turn; what only this tilt shows is not identifiable."""
+    """1.5708 in a URDF is 4e-6 rad from a quarter turn; what only this tilt shows is not
+    identifiable.
+    """
     names = [
         identifiable_parameters(EffortParameters(_elbow(angle), FrictionTerms(armature=True))).names
         for angle in (math.pi / 2.0, 1.5708)
@@ -139,8 +146,14 @@ def test_a_rounded_quarter_turn_adds_no_parameter():
 
 
 def _elbow(angle: float) -> rd.RobotModel:
-    body = "<link name='{}'><inertial><origin xyz='0.1 0.2 0.3'/><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
-    joint = "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/><origin xyz='0 0 0.2' rpy='{3} 0 0'/><axis xyz='0 0 1'/></joint>"
+    body = (
+        "<link name='{}'><inertial><origin xyz='0.1 0.2 0.3'/><mass value='1'/><inertia ixx='.1' "
+        "iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+    )
+    joint = (
+        "<joint name='{0}' type='continuous'><parent link='{1}'/><child link='{2}'/><origin "
+        "xyz='0 0 0.2' rpy='{3} 0 0'/><axis xyz='0 0 1'/></joint>"
+    )
     links = "".join(body.format(name) for name in "abcd")
     joints = [
         joint.format("i", "a", "b", 0.0),

@@ -16,20 +16,26 @@ LEG = """
   <inertia ixx="0.14" iyy="0.14" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <link name="{0}_shank"><inertial><origin xyz="0 0 -0.2"/><mass value="4"/>
   <inertia ixx="0.06" iyy="0.06" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="{0}_hip" type="revolute"><parent link="trunk"/><child link="{0}_thigh"/><origin xyz="0 {1} -0.3"/>
+<joint name="{0}_hip" type="revolute"><parent link="trunk"/><child link="{0}_thigh"/>
+<origin xyz="0 {1} -0.3"/>
   <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="300" velocity="8"/></joint>
-<joint name="{0}_knee" type="revolute"><parent link="{0}_thigh"/><child link="{0}_shank"/><origin xyz="0 0 -0.42"/>
+<joint name="{0}_knee" type="revolute"><parent link="{0}_thigh"/><child link="{0}_shank"/>
+<origin xyz="0 0 -0.42"/>
   <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="300" velocity="8"/></joint>
 """
-WALKER = f"""<robot name="walker"><link name="trunk"><inertial><origin xyz="0 0 0.1"/><mass value="40"/>
+WALKER = f"""<robot name="walker"><link name="trunk"><inertial><origin xyz="0 0 0.1"/>
+<mass value="40"/>
   <inertia ixx="1.5" iyy="1.3" izz="0.6" ixy="0" ixz="0" iyz="0"/></inertial></link>
   {LEG.format("left", 0.1)}{LEG.format("right", -0.1)}</robot>"""
-PLATE = np.array([0.3, -0.2, 0.0])  # m, of the plate's corner from the world's origin
+# m, of the plate's corner from the world's origin
+PLATE = np.array([0.3, -0.2, 0.0])
 
 
 @pytest.fixture(scope="module")
 def case():
-    """The body as it is known and as it is; a motion of 12 s at 200 Hz and the plate's wrench about its corner."""
+    """The body as it is known and as it is; a motion of 12 s at 200 Hz and the plate's wrench about
+    its corner.
+    """
     prior = rd.load_urdf(WALKER, floating_base=True)
     truth = rd.random_model_error(prior, 3, mass=0.2, com=0.2, inertia=0.2)
     names = dict(
@@ -46,25 +52,27 @@ def case():
     order = [oracle.names[k] for k in range(2, oracle.njoints)]
     assert tuple(order) == prior.joint_names[1:]
     rng = np.random.default_rng(0)
-    w, size, phase = (
-        rng.uniform(2.0, 9.0, (4, 10)),
-        rng.uniform(0.05, 0.2, (4, 10)),
-        rng.uniform(0.0, 6.3, (4, 10)),
-    )
+    w = rng.uniform(2.0, 9.0, (4, 10))
+    size = rng.uniform(0.05, 0.2, (4, 10))
+    phase = rng.uniform(0.0, 6.3, (4, 10))
 
     def q_at(t):
         x = np.sum(size * np.sin(w * t + phase), axis=0)
         turn = pin.Quaternion(pin.rpy.rpyToMatrix(x[3:6])).coeffs()
         return np.concatenate([0.5 * x[:3] + [0.0, 0.0, 1.0], turn, x[6:]])
 
-    t, h, data = np.arange(0.0, 12.0, 5e-3), 1e-3, oracle.createData()
-    rows, plate = [], []
+    t = np.arange(0.0, 12.0, 5e-3)
+    h = 1e-3
+    data = oracle.createData()
+    rows = []
+    plate = []
     for time in t:
         q, (before, now, after) = q_at(time), (q_at(time + d) for d in (-h, 0.0, h))
         v = pin.difference(oracle, before, after) / (2.0 * h)
         a = (pin.difference(oracle, now, after) - pin.difference(oracle, before, now)) / h**2
         tau = pin.rnea(oracle, data, q, v, a)
-        force = data.liMi[1].act(pin.Force(tau[:6]))  # about the world's origin, in its axes
+        # about the world's origin, in its axes
+        force = data.liMi[1].act(pin.Force(tau[:6]))
         rows.append(q)
         plate.append(np.concatenate([force.angular - np.cross(PLATE, force.linear), force.linear]))
     return prior, truth, t, np.array(rows), np.array(plate)
@@ -73,7 +81,8 @@ def case():
 def recorded(case, noise, seed=0):
     prior, _, t, q, plate = case
     rng = np.random.default_rng(seed)
-    q, plate = q.copy(), plate + noise * 2.0 * rng.standard_normal(plate.shape)
+    q = q.copy()
+    plate = plate + noise * 2.0 * rng.standard_normal(plate.shape)
     q[:, 7:] += noise * 2e-4 * rng.standard_normal(q[:, 7:].shape)
     q[:, :3] += noise * 2e-4 * rng.standard_normal((len(q), 3))
     return prior, t, q, [ExternalWrench("left_shank", t, plate, rd.Frame("world", PLATE))]
@@ -117,7 +126,8 @@ def test_the_command_identifies_segments_from_a_table(case, tmp_path, capsys):
     ]
     wrench = [f"plate.{what}.{c}" for what in ("torque", "force") for c in "xyz"]
     head = ["t", *base, *(f"{name}.position" for name in prior.joint_names[1:]), *wrench]
-    table, robot = tmp_path / "motion.csv", tmp_path / "walker.urdf"
+    table = tmp_path / "motion.csv"
+    robot = tmp_path / "walker.urdf"
     np.savetxt(
         table,
         np.column_stack([t, q, plate]),

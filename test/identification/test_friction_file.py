@@ -29,7 +29,8 @@ def test_efforts_of_the_file_are_those_of_the_identification(found, tmp_path):
     read = FrictionFile.read(tmp_path / "friction.json", found.model)
     t = np.linspace(0.0, 6.0, 3000)
     q = np.column_stack([np.sin(1.3 * t), 0.7 * np.sin(2.0 * t)])
-    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    v = np.gradient(q, t, axis=0)
+    a = np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     whole = rd.inverse_dynamics(found.model, q, v, a) + read.efforts(
         found.model, q, v, a, (slice(0, len(t)),)
     )
@@ -42,10 +43,13 @@ def test_efforts_of_the_file_are_those_of_the_identification(found, tmp_path):
 
 @pytest.mark.slow
 def test_a_sigmoid_is_found_and_kept_in_the_file(tmp_path):
-    """Friction that grows with speed up to a limit, not alike in both directions, as published for a real arm."""
+    """Friction that grows with speed up to a limit, not alike in both directions, as published for
+    a real arm.
+    """
     model = rd.load_robot("two_link")
     t = np.arange(0.0, 24.0, 0.004)
-    w, phase = np.array([[1.1, 2.3], [1.7, 0.6]]), np.array([[0.0, 1.0], [2.0, 0.5]])
+    w = np.array([[1.1, 2.3], [1.7, 0.6]])
+    phase = np.array([[0.0, 1.0], [2.0, 0.5]])
     angle = t[:, None, None] * w + phase
     q, v, a = (
         0.8 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))
@@ -135,8 +139,11 @@ def test_wrenches_of_a_recording_take_all_of_the_file_along_the_motion(found, tm
         )
     q, v, a, before, after = (
         np.column_stack([table[f"{joint}.{what}"] for joint in model.joint_names])
-        for table, what in (*((tables[0], x) for x in ("position", "velocity", "acceleration", "effort")), (tables[1], "effort"))
-    )  # fmt: skip
+        for table, what in (
+            *((tables[0], x) for x in ("position", "velocity", "acceleration", "effort")),
+            (tables[1], "effort"),
+        )
+    )
     read = FrictionFile.read(tmp_path / "friction.json", model)
     np.testing.assert_allclose(
         after - before, read.efforts(model, q, v, a, (slice(0, len(q)),)), atol=1e-9

@@ -1,4 +1,6 @@
-"""The share of plain least squares in predictions: never worse than bodies, nor than least squares."""
+"""The share of plain least squares in predictions: never worse than bodies, nor than least
+squares.
+"""
 
 import numpy as np
 from hypothesis import given
@@ -7,7 +9,8 @@ from hypothesis import strategies as st
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, share_of
 
-SMOOTHING = 0.03  # rad/s
+# rad/s
+SMOOTHING = 0.03
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.1, 10.0), st.floats(-1.0, 1.0))
@@ -31,12 +34,11 @@ def test_a_mixture_is_never_worse_than_either(seed, size, alike):
 
 def motion(seed, duration):
     """Positions, velocities and accelerations of two joints at 500 Hz."""
-    rng, t = np.random.default_rng(seed), np.arange(0.0, duration, 2e-3)
-    w, size, phase = (
-        rng.uniform(0.7, 6.0, (5, 2)),
-        rng.uniform(0.1, 0.35, (5, 2)),
-        rng.uniform(0.0, 6.3, (5, 2)),
-    )
+    rng = np.random.default_rng(seed)
+    t = np.arange(0.0, duration, 2e-3)
+    w = rng.uniform(0.7, 6.0, (5, 2))
+    size = rng.uniform(0.1, 0.35, (5, 2))
+    phase = rng.uniform(0.0, 6.3, (5, 2))
     x = t[:, None, None] * w + phase
     return t, *(
         np.sum(size * w**k * f, axis=1) for k, f in enumerate((np.sin(x), np.cos(x), -np.sin(x)))
@@ -44,7 +46,9 @@ def motion(seed, duration):
 
 
 def efforts(model, q, v, a):
-    """With springs, as gears have that wind up: no body is like that, but negative rotor inertias are at one frequency."""
+    """With springs, as gears have that wind up: no body is like that, but negative rotor inertias
+    are at one frequency.
+    """
     return rd.inverse_dynamics(model, q, v, a) + 0.3 * v + 0.5 * np.tanh(v / SMOOTHING) + q
 
 

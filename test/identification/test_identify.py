@@ -11,23 +11,34 @@ from support.identification_data import excitation, record, wrong_robot
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.consistent import is_consistent
 
-pytestmark = pytest.mark.slow  # each robot is identified once, for all of them
+# each robot is identified once, for all of them
+pytestmark = pytest.mark.slow
 
-NOISE = 0.01  # of the effort limits
+# of the effort limits
+NOISE = 0.01
 CASES = {"two_link": 3, "six_axis": 1, "seven_axis": 2}
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))
 def case(request):
-    """Prior, truth, and identifications from 20 s of noisy motion: forms of friction chosen, and as they are."""
-    prior, seed = rd.load_robot(request.param), CASES[request.param]
+    """Prior, truth, and identifications from 20 s of noisy motion: forms of friction chosen, and as
+    they are.
+    """
+    prior = rd.load_robot(request.param)
+    seed = CASES[request.param]
     truth = wrong_robot(prior, seed)
     limit = np.where(np.isfinite(prior.effort_limit), prior.effort_limit, 20.0)
     offset = np.linspace(-1.0, 1.0, prior.nv) * 0.01 * limit
     t, q, effort, _ = record(
-        truth, prior, excitation(prior, seed), offset=offset, effort_noise=NOISE * limit, position_noise=2e-5, seed=seed,
+        truth,
+        prior,
+        excitation(prior, seed),
+        offset=offset,
+        effort_noise=NOISE * limit,
+        position_noise=2e-5,
+        seed=seed,
         dt=2e-3 if prior.nv == 2 else 4e-3,
-    )  # fmt: skip
+    )
     known = rd.identify(prior, t, q, effort, rd.IdentificationSettings(friction="simple"))
     return prior, truth, offset, rd.identify(prior, t, q, effort), limit, known
 
@@ -44,7 +55,8 @@ def test_base_parameters_lie_within_their_stated_confidence(case):
     base = found.base
     error = base.values - true_base(found, truth, offset)
     n = len(error)
-    # 95 % intervals: that fewer than 85 % of some tens cover the truth has a probability below one in a thousand
+    # 95 % intervals: that fewer than 85 % of some tens cover the truth has a probability below one
+    # in a thousand
     assert np.mean(np.abs(error) <= base.half_width) > (0.85 if n > 30 else 0.7)
     z = error / base.standard_error
     assert np.sqrt(np.mean(z**2)) < 1.5
@@ -71,7 +83,8 @@ def test_it_predicts_the_efforts_of_motions_it_has_not_seen(case):
     assert (check.identified < np.maximum(0.5 * NOISE * limit, 0.02 * check.effort)).all()
     assert np.linalg.norm(check.identified / limit) < 0.1 * np.linalg.norm(check.prior / limit)
     k = slice(1000, 1050)
-    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    v = np.gradient(q, t, axis=0)
+    a = np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     moving = (np.abs(v[k]) > 0.1).all(axis=0)
     assert (
         np.abs(found.predict(q[k], v[k], a[k]) - effort[k])[:, moving] < 0.02 * limit[moving]
@@ -79,13 +92,16 @@ def test_it_predicts_the_efforts_of_motions_it_has_not_seen(case):
 
 
 def test_masses_lie_within_what_the_report_says_of_them(case):
-    # masses are not told by efforts alone: the interval holds how far bodies may well be from what was known, too
+    # masses are not told by efforts alone: the interval holds how far bodies may well be from what
+    # was known, too
     _, truth, _, _, _, found = case
-    bodies, error = found.parameters.bodies, found.full.standard_error
+    bodies = found.parameters.bodies
+    error = found.full.standard_error
     wrong = (found.full.values - found.parameters.values(truth))[bodies][::10]
     z = wrong / error[bodies][::10]
     assert (np.abs(z) < 3.5).all() and np.sqrt(np.mean(z**2)) < 1.6, z
-    assert (error[bodies][::10] < found.full.values[bodies][::10]).all()  # and it says something
+    # and it says something
+    assert (error[bodies][::10] < found.full.values[bodies][::10]).all()
     shown = found.base.standard_error < np.inf
     assert shown.all() and (error > 0.0).any()
 
@@ -116,7 +132,8 @@ def test_the_urdf_is_the_robot_found_with_everything_else_as_it_was(case):
 
 def test_the_report_names_everything(case):
     prior, _, _, found, _, _ = case
-    text, data = rd.report_text(found), json.loads(rd.report_json(found))
+    text = rd.report_text(found)
+    data = json.loads(rd.report_json(found))
     for name in (*prior.joint_names, *found.base.names):
         assert name in text
     assert len(data["base_parameters"]) == len(found.base.names)
@@ -137,7 +154,8 @@ def clean():
 
 def test_late_efforts_are_noticed(clean):
     prior, _, _, (t, q, effort, _) = clean
-    late = np.concatenate([np.repeat(effort[:1], 6, axis=0), effort[:-6]])  # of 2 ms
+    # of 2 ms
+    late = np.concatenate([np.repeat(effort[:1], 6, axis=0), effort[:-6]])
     found = rd.identify(prior, t, q, late)
     assert found.delay == pytest.approx(0.012, abs=0.002)
     fixed = rd.identify(prior, t, q, late, rd.IdentificationSettings(delay=0.0))
@@ -159,7 +177,8 @@ def test_the_rise_of_friction_towards_rest_is_found(clean):
         assert found.effects[j].numbers["stribeck_speed"] == pytest.approx(0.15, rel=0.25)
     assert (found.rms < 0.6 * plain.rms).all()
     assert (found.prediction_rms < 0.6 * found.simple_rms).all()
-    v = np.full(2, 0.2)  # well above the speed over which the step at zero is smoothed
+    # well above the speed over which the step at zero is smoothed
+    v = np.full(2, 0.2)
     np.testing.assert_allclose(
         found.friction.effort(v), 0.3 * v + 0.6 + 0.9 * np.exp(-((v / 0.15) ** 2)), rtol=0.05
     )
@@ -248,7 +267,8 @@ def test_nothing_of_an_identification_stays_when_its_result_is_gone(clean):
     rows = slice(0, 4000)
     alive = []
     try:
-        for _ in range(3):  # the first one fills caches (compiled functions)
+        # the first one fills caches (compiled functions)
+        for _ in range(3):
             rd.identify(
                 prior, t[rows], q[rows], effort[rows], rd.IdentificationSettings(friction="simple")
             )

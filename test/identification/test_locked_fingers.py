@@ -20,7 +20,8 @@ def test_locked_fingers_keep_their_mass_meshes_limits_and_mimic(factor):
     parameters = EffortParameters(locked)
     values = parameters.values()
     values[parameters.bodies].reshape(-1, 10)[-1] *= (
-        factor  # at 0.1 less than the hand and the fingers as known
+        # at 0.1 less than the hand and the fingers as known
+        factor
     )
     found = with_parameters(parameters, values)
     source = whole.description.source

@@ -1,4 +1,6 @@
-"""Logs as people have them: a missing cell costs its row, and whole numbers of milliseconds are no seconds."""
+"""Logs as people have them: a missing cell costs its row, and whole numbers of milliseconds are no
+seconds.
+"""
 
 import dataclasses
 
@@ -48,7 +50,8 @@ def test_whole_numbers_are_taken_in_the_unit_that_their_step_shows(tmp_path, uni
 @pytest.mark.parametrize(("unit", "factor"), [("s", 1.0), ("us", 1e-6)])
 def test_a_unit_that_is_given_decides(tmp_path, unit, factor):
     model = rd.load_robot("two_link")
-    rows = [10 * k for k in range(50)]  # 10 s apart: by their step they would be milliseconds
+    # 10 s apart: by their step they would be milliseconds
+    rows = [10 * k for k in range(50)]
     found = read_csv(log(tmp_path / "slow.csv", rows, "3"), model, time_unit=unit)
     np.testing.assert_allclose(found.t, np.array(rows) * factor, rtol=1e-12)
     with pytest.raises(rd.ArgumentError, match="time unit"):
@@ -104,7 +107,9 @@ def test_several_recordings_each_at_its_own_rate():
     def run(rate, duration, w, start):
         t = start + np.arange(0.0, duration, 1.0 / rate)
         x = t[:, None] * np.array(w)
-        q, v, a = np.sin(x), np.array(w) * np.cos(x), -(np.array(w) ** 2) * np.sin(x)
+        q = np.sin(x)
+        v = np.array(w) * np.cos(x)
+        a = -(np.array(w) ** 2) * np.sin(x)
         effort = (
             rd.inverse_dynamics(truth, q, v, a)
             + truth.damping * v

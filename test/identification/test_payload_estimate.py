@@ -1,4 +1,6 @@
-"""A payload learnt on a simulated arm whose friction is not quite known, with noise and late efforts."""
+"""A payload learnt on a simulated arm whose friction is not quite known, with noise and late
+efforts.
+"""
 
 import numpy as np
 import pytest
@@ -41,18 +43,27 @@ def test_a_closed_loop_in_which_joints_stick_shows_the_lightest_load(seed=1):
         return law(q, v, motion.at(t), motion.at(t, 1), motion.at(t, 2)).copy()
 
     run = rd.simulate(
-        truth, control, q0=HOME, duration=2 * motion.period, dt=2e-3, stops=None, integrator="semi_implicit_euler",
+        truth,
+        control,
+        q0=HOME,
+        duration=2 * motion.period,
+        dt=2e-3,
+        stops=None,
+        integrator="semi_implicit_euler",
         friction=rd.JointFriction(viscous=viscous, coulomb=coulomb),
-    )  # fmt: skip
+    )
     n = len(run.t) - 1
     q = run.q[:n] + 1e-5 * rng.standard_normal((n, arm.nv))
     effort = run.tau[:n] + 0.005 * arm.effort_limit * rng.standard_normal((n, arm.nv))
-    late = np.concatenate([effort[:1], 0.5 * (effort[1:] + effort[:-1])])  # 1 ms
+    # 1 ms
+    late = np.concatenate([effort[:1], 0.5 * (effort[1:] + effort[:-1])])
     accurate(rd.estimate_payload(arm, LINK, run.t[:n], q, late), payload)
 
 
 def accurate(found, payload):
-    """As asked for: mass within 2 %, centre within 5 mm, both within what the estimate says of itself."""
+    """As asked for: mass within 2 %, centre within 5 mm, both within what the estimate says of
+    itself.
+    """
     assert found.payload.mass == pytest.approx(payload.mass, rel=0.02)
     np.testing.assert_allclose(found.payload.com, payload.com, atol=5e-3)
     assert abs(found.payload.mass - payload.mass) < 4 * found.mass_error
@@ -75,7 +86,9 @@ def gentle():
     ("mass", "log"), [(1.0, "whole"), (1.0, "holes"), (3.0, "holes"), (5.0, "holes")]
 )
 def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robot, mass, log):
-    """Friction off by 10 %, noise of 0.5 % of the effort limits, 1 ms late; messages lost and stalls in the log."""
+    """Friction off by 10 %, noise of 0.5 % of the effort limits, 1 ms late; messages lost and
+    stalls in the log.
+    """
     arm, payload, truth = loaded(mass, robot)
     rng = np.random.default_rng(int(10 * mass))
     motion = gentle[robot]
@@ -83,10 +96,10 @@ def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robo
     t = np.arange(0.0, 2 * motion.period, 0.004)
     there = np.ones(len(t), dtype=bool)
     if log == "holes":
-        there = rng.random(len(t)) > 0.1  # one message in ten is lost,
-        for start in rng.uniform(
-            1.0, t[-1] - 1.0, 6
-        ):  # and the logger is stopped for up to half a second
+        # one message in ten is lost,
+        there = rng.random(len(t)) > 0.1
+        # and the logger is stopped for up to half a second
+        for start in rng.uniform(1.0, t[-1] - 1.0, 6):
             there &= ~((t > start) & (t < start + rng.uniform(0.05, 0.5)))
     t = t[there]
     viscous, coulomb = other_friction(arm, rng)
@@ -99,13 +112,16 @@ def test_mass_within_two_percent_and_centre_within_five_millimetres(gentle, robo
 
 @pytest.mark.slow
 def test_intervals_hold_as_often_as_they_say():
-    """A slice of the benchmark, on the plant: 32 intervals of 95 %, of which 27 or more hold with a probability of 99.5 %."""
+    """A slice of the benchmark, on the plant: 32 intervals of 95 %, of which 27 or more hold with a
+    probability of 99.5 %.
+    """
     tasks = [("panda", case, seed) for case in ("exact", "3 % off") for seed in range(0, 8, 2)]
     rows = [one(task)[k] for task, k in zip(tasks, [0] * 4 + [1] * 4, strict=True)]
     assert [row[1] for row in rows] == ["0"] * 4 + ["from the data"] * 4
     z = np.abs([z for _, _, z, _ in rows])
     assert z.shape == (8, 4) and (z < 1.96).sum() >= 27
-    assert np.median(z) > 0.3  # and not boundless: 0.67 for a normal distribution
+    # and not boundless: 0.67 for a normal distribution
+    assert np.median(z) > 0.3
 
 
 def test_wrong_masses_of_the_arm_widen_the_interval_and_their_covariance_does(gentle):
@@ -149,12 +165,14 @@ def test_single_samples_between_gaps_do_no_harm(gentle):
 
 def test_the_motion_stays_within_bounds_and_ends_where_it_began():
     arm = rd.load_robot("six_axis")
-    lower, upper = HOME - 0.2, HOME + 0.1
+    lower = HOME - 0.2
+    upper = HOME + 0.1
     motion = rd.payload_motion(
         arm, LINK, HOME, span=0.6, scale=0.2, lower=lower, upper=upper, tries=5
     )
     t = np.linspace(0.0, 2 * motion.period, 5000)
-    q, v = motion.at(t), motion.at(t, 1)
+    q = motion.at(t)
+    v = motion.at(t, 1)
     assert (q >= lower).all() and (q <= upper).all()
     assert (np.abs(v) <= 0.2 * arm.velocity_limit).all()
     np.testing.assert_allclose(q[[0, -1]], [HOME, HOME], atol=1e-9)

@@ -45,7 +45,8 @@ def test_exchanged_columns_that_could_be_degrees():
     """A joint that turns by more than 2π, in the column of one that cannot."""
     prior = rd.load_robot("six_axis")
     t = np.arange(0.0, 8.0, 2e-3)
-    q = np.outer(np.sin(t), [0.5, 0.5, 4.5, 1.0, 0.5, 0.5])  # joint_3's limits are ±π
+    # joint_3's limits are ±π
+    q = np.outer(np.sin(t), [0.5, 0.5, 4.5, 1.0, 0.5, 0.5])
     with pytest.raises(rd.Implausible, match="exchanged"):
         rd.identify(prior, t, q, np.ones_like(q) * np.cos(t)[:, None])
 
@@ -68,10 +69,10 @@ def test_a_joint_moved_one_way_only_is_named(arm):
     prior = rd.load_robot("two_link")
     rng = np.random.default_rng(0)
     t = np.arange(0.0, 8.0, 2e-3)
-    q = np.column_stack(
-        [0.8 * np.sin(2.1 * t), 0.15 * t + 0.08 * np.sin(1.6 * t)]
-    )  # the elbow never comes back
-    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    # the elbow never comes back
+    q = np.column_stack([0.8 * np.sin(2.1 * t), 0.15 * t + 0.08 * np.sin(1.6 * t)])
+    v = np.gradient(q, t, axis=0)
+    a = np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     effort = rd.inverse_dynamics(prior, q, v, a) + prior.friction * np.sign(v) + prior.damping * v
     settings = rd.IdentificationSettings(unseen="keep", friction="simple")
     found = rd.identify(prior, t, q, effort + 0.01 * rng.standard_normal(effort.shape), settings)

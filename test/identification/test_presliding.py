@@ -7,7 +7,8 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.friction.effects import JointEffects, direction
 from robot_dynamics_ros.friction.file import FrictionFile
 
-WAY, RATIO = 0.0032, 16.0
+WAY = 0.0032
+RATIO = 16.0
 
 
 def built_up(gone, ways):
@@ -31,7 +32,8 @@ def found():
     """Of an arm whose elbow alone has two ways, friction integrated with small steps."""
     model = rd.load_robot("two_link")
     t = np.arange(0.0, 24.0, 0.001)
-    w, phase = np.array([[1.1, 2.3], [1.7, 0.6]]), np.array([[0.0, 1.0], [2.0, 0.5]])
+    w = np.array([[1.1, 2.3], [1.7, 0.6]])
+    phase = np.array([[0.0, 1.0], [2.0, 0.5]])
     angle = t[:, None, None] * w + phase
     q, v, a = (
         0.5 * x.sum(axis=-1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle))

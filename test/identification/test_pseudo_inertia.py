@@ -18,7 +18,8 @@ from robot_dynamics_ros.identification.consistent import (
 def cloud(seed, count=6):
     """Inertial parameters of some point masses, by their sums."""
     rng = np.random.default_rng(seed)
-    m, r = rng.uniform(0.1, 2.0, count), rng.normal(0.0, 0.3, (count, 3))
+    m = rng.uniform(0.1, 2.0, count)
+    r = rng.normal(0.0, 0.3, (count, 3))
     inertia = sum(
         mk * (rk @ rk * np.eye(3) - np.outer(rk, rk)) for mk, rk in zip(m, r, strict=True)
     )
@@ -38,7 +39,8 @@ def test_it_is_the_second_moment_of_the_mass(seed):
 @given(st.integers(0, 50), arrays(float, 10, elements=st.floats(-3.0, 3.0)))
 def test_every_value_is_a_body(seed, x):
     p = BodyShape(cloud(seed)[0]).parameters(x)
-    m, c = p[0], p[1:4] / p[0]
+    m = p[0]
+    c = p[1:4] / p[0]
     inertia = np.array([[p[4], p[5], p[6]], [p[5], p[7], p[8]], [p[6], p[8], p[9]]])
     inertia -= m * (c @ c * np.eye(3) - np.outer(c, c))
     low, middle, high = np.linalg.eigvalsh(inertia)
@@ -51,7 +53,8 @@ def test_every_value_is_a_body(seed, x):
 def test_every_body_is_some_value_and_zero_is_the_known_one(seed):
     from scipy.optimize import least_squares
 
-    known, wanted = cloud(seed)[0], cloud(seed + 100)[0]
+    known = cloud(seed)[0]
+    wanted = cloud(seed + 100)[0]
     shape = BodyShape(known)
     np.testing.assert_allclose(shape.parameters(np.zeros(10)), known, rtol=1e-9, atol=1e-12)
     found = least_squares(
@@ -66,7 +69,8 @@ def test_every_body_is_some_value_and_zero_is_the_known_one(seed):
 
 def test_derivative_and_distance_are_what_they_say():
     p = cloud(3)[0]
-    shape, rng = BodyShape(p), np.random.default_rng(0)
+    shape = BodyShape(p)
+    rng = np.random.default_rng(0)
     x = rng.normal(0.0, 0.3, 10)
     h = 1e-6
     difference = np.array(

@@ -16,7 +16,9 @@ matplotlib.use("Agg")
 def run(model, seed, w, noise=0.02):
     t = np.arange(0.0, 6.0, 2e-3)
     x = t[:, None] * np.array(w)
-    q, v, a = np.sin(x), np.array(w) * np.cos(x), -(np.array(w) ** 2) * np.sin(x)
+    q = np.sin(x)
+    v = np.array(w) * np.cos(x)
+    a = -(np.array(w) ** 2) * np.sin(x)
     effort = (
         rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / 0.01)
     )
@@ -44,9 +46,8 @@ def test_a_comparison_holds_the_efforts_of_both_robots(case):
     np.testing.assert_allclose(c.q, np.sin(c.t[:, None] * (1.9, 3.7)), atol=1e-3)
     assert (c.check.identified < 0.1 * c.check.prior).all()
     # what is left is the noise that was added, of the raw rows too
-    left = (
-        np.median(np.abs(c.measured - c.identified), axis=0) / 0.6745
-    )  # but where friction turns round
+    # but where friction turns round
+    left = np.median(np.abs(c.measured - c.identified), axis=0) / 0.6745
     np.testing.assert_allclose(left, 0.02, rtol=0.1)
     friction = truth.damping * c.v + truth.friction * np.sign(c.v)
     fast = np.abs(c.v) > 0.3
@@ -77,7 +78,9 @@ class Page(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.pictures, self.text = [], [], ""
+        self.open = []
+        self.pictures = []
+        self.text = ""
 
     def handle_starttag(self, tag, attributes):
         if tag == "img":
@@ -115,7 +118,8 @@ def test_findings_tell_good_from_bad(case):
     good = rd.findings(found, [rd.compare(found, runs[1])])
     assert good[-1][0] == "good" and "poor" not in dict(good), good
     assert any("run 2" in text and level == "good" for level, text in good)
-    other = run(rd.robot_model_error(truth, mass=1.5), 3, (2.1, 2.9))  # another load
+    # another load
+    other = run(rd.robot_model_error(truth, mass=1.5), 3, (2.1, 2.9))
     bad = rd.findings(found, [rd.compare(found, other)])
     assert any("run 3" in text and level != "good" for level, text in bad)
     assert any("--validate" in text for _, text in rd.findings(found))

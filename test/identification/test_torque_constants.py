@@ -15,11 +15,15 @@ CONSTANTS = np.array([12.0, -7.5, 0.004, 2.0, -1.0, 30.0])
 
 @pytest.fixture(scope="module")
 def recorded():
-    """A six-axis arm that weighs other than its URDF says, along sines, and its currents with noise."""
+    """A six-axis arm that weighs other than its URDF says, along sines, and its currents with
+    noise.
+    """
     prior = rd.load_robot("six_axis")
-    truth, rng = wrong_robot(prior, 5, 0.15), np.random.default_rng(3)
+    truth = wrong_robot(prior, 5, 0.15)
+    rng = np.random.default_rng(3)
     t = np.arange(0.0, 24.0, 0.005)
-    w, phase = rng.uniform(0.8, 3.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
+    w = rng.uniform(0.8, 3.0, (2, 6))
+    phase = rng.uniform(0.0, 6.0, (2, 6))
     size = 0.5 * np.minimum(np.minimum(-prior.lower, prior.upper), 1.5)
     angle = t[:, None, None] * w + phase
     q, v, a = (
@@ -35,7 +39,8 @@ def recorded():
 @pytest.mark.slow
 def test_each_joints_constant_is_found_with_its_sign(recorded):
     prior, _, t, q, effort = recorded
-    wrist = {prior.joint_names[5]: CONSTANTS[5]}  # it weighs nothing, see below
+    # it weighs nothing, see below
+    wrist = {prior.joint_names[5]: CONSTANTS[5]}
     settings = rd.IdentificationSettings(friction="simple", currents=wrist)
     found = rd.identify(prior, t, q, effort / CONSTANTS, settings)
     constants = found.torque_constants
@@ -93,7 +98,8 @@ def test_a_known_load_tells_the_size_of_all_constants(recorded):
     # the prior's masses are 40 % too small: alone, they would make all constants too small
     prior, truth, t, q, effort = recorded
     light = rd.robot_model_error(prior, mass=1 / 1.4)
-    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    v = np.gradient(q, t, axis=0)
+    a = np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     payload = rd.Payload(prior.joint(prior.moving_joint_names[-1]).child, 4.0, (0.02, 0.0, 0.08))
     carried = rd.inverse_dynamics(carrying(truth, payload), q, v, a) - rd.inverse_dynamics(
         truth, q, v, a

@@ -1,4 +1,6 @@
-"""Profiles of arms: complete, typed, and true to the vendors' descriptions where these are at hand."""
+"""Profiles of arms: complete, typed, and true to the vendors' descriptions where these are at
+hand.
+"""
 
 import os
 from dataclasses import replace
@@ -134,7 +136,8 @@ def test_an_arm_that_is_not_there_is_refused_with_those_that_are(tmp_path):
 
 def test_parameters_of_the_nodes_say_what_the_profile_says():
     profile = load_arm_profile("franka_fr3")
-    controller, simulator = controller_parameters(profile), simulator_parameters(profile)
+    controller = controller_parameters(profile)
+    simulator = simulator_parameters(profile)
     assert controller["gravity_compensated_by"] == "robot"
     assert controller["safe_command"] == "zero"
     assert controller["robot_delay"] == simulator["sensors"]["delay"] == 0.001
@@ -159,9 +162,8 @@ def test_who_compensates_and_what_silence_does_become_parameters():
     flexiv = simulator_parameters(load_arm_profile("flexiv_rizon4"))
     assert flexiv["driver"] == {"compensates": "gravity_and_coriolis"}
     assert flexiv["command_timeout"] >= 3600.0
-    assert (
-        controller_parameters(load_arm_profile("ur_ur5e"))["measured_effort"] == "none"
-    )  # no torque constants
+    # no torque constants
+    assert controller_parameters(load_arm_profile("ur_ur5e"))["measured_effort"] == "none"
 
 
 def test_parameter_files_can_be_read_back_and_friction_goes_beside_them(tmp_path):
@@ -170,9 +172,8 @@ def test_parameter_files_can_be_read_back_and_friction_goes_beside_them(tmp_path
         table = yaml.safe_load(files[node].read_text("utf-8"))["/**"]["ros__parameters"]
         friction = yaml.safe_load(Path(table["friction_file"]).read_text("utf-8"))["joints"]
         assert friction["lbr_A1"] == {"coulomb": 0.0, "viscous": 0.0}
-        assert not [
-            name for name, value in table.items() if value == []
-        ]  # rclpy cannot tell their type
+        # rclpy cannot tell their type
+        assert not [name for name, value in table.items() if value == []]
     with pytest.raises(ArgumentError, match=r"takes no efforts.*joint_trajectory_controller"):
         write_parameter_files(load_arm_profile("abb_irb1200"), tmp_path, simulated=True)
 
@@ -219,7 +220,8 @@ def test_the_vendors_own_description_is_the_one_of_the_profile(name, monkeypatch
     """The folder named by ROBOT_DESCRIPTIONS holds checkouts of the vendors' repositories."""
     if not CHECKOUTS:
         pytest.skip(
-            "the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' repositories"
+            "the environment variable ROBOT_DESCRIPTIONS names no folder with the vendors' "
+            "repositories"
         )
     pytest.importorskip("xacro")
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)

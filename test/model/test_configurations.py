@@ -25,7 +25,8 @@ SRDF = """<robot name="two_link">
   <virtual_joint name="world_joint" type="fixed" parent_frame="world" child_link="base"/>
   <group_state name="home" group="upper"><joint name="shoulder" value="0.3"/></group_state>
   <group_state name="home" group="lower"><joint name="elbow" value="-0.4"/></group_state>
-  <group_state name="folded" group="lower"><joint name="elbow" value="1.2"/><joint name="world_joint" value="0"/></group_state>
+  <group_state name="folded" group="lower"><joint name="elbow" value="1.2"/>
+  <joint name="world_joint" value="0"/></group_state>
 </robot>"""
 
 
@@ -43,7 +44,8 @@ def test_an_srdf_is_read_as_pinocchio_reads_it(name):
     assert names
     assert set(names) == {entry.key() for entry in other.referenceConfigurations}
     for name in names:
-        theirs, ours = other.referenceConfigurations[name], model.configuration(name)
+        theirs = other.referenceConfigurations[name]
+        ours = model.configuration(name)
         stated = model.description.configurations[name]
         for joint in set(model.joint_names) & set(stated):
             i = other.joints[other.getJointId(joint)]
@@ -70,7 +72,8 @@ def test_a_name_is_taken_wherever_a_configuration_is():
     model = rd.load_robot("two_link").with_configurations(
         {"home": {"elbow": 0.5}, "away": [0.1, 0.2]}
     )
-    home, zero = model.configuration("home"), np.zeros(2)
+    home = model.configuration("home")
+    zero = np.zeros(2)
     assert_allclose(home, [0.0, 0.5])
     for backend in ("native", "numpy", "interpreted"):
         robot = model.with_backend(backend)
@@ -80,8 +83,10 @@ def test_a_name_is_taken_wherever_a_configuration_is():
             atol=1e-12,
         )
     assert_allclose(rd.difference(model, "zero", "away"), [0.1, 0.2])
-    assert_allclose(rd.inverse_dynamics(model, "home", zero, zero, external={"tip": np.ones(6)}),
-                    rd.inverse_dynamics(model, home, zero, zero, external={"tip": np.ones(6)}))  # fmt: skip
+    assert_allclose(
+        rd.inverse_dynamics(model, "home", zero, zero, external={"tip": np.ones(6)}),
+        rd.inverse_dynamics(model, home, zero, zero, external={"tip": np.ones(6)}),
+    )
     assert_allclose(rd.simulate(model, q0="home", duration=0.01).q[0], home)
     assert_allclose(rd.Plant(model, 1e-3, q0="away").q, [0.1, 0.2])
     assert rd.inverse_kinematics(
@@ -113,9 +118,11 @@ def test_what_is_wrong_with_a_configuration_is_said():
 def test_keyframes_of_mjcf_are_configurations():
     mujoco = pytest.importorskip("mujoco")
     text = """<mujoco><worldbody><body name="base"><freejoint name="free"/><geom size="0.1"/>
-      <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/></body></body></worldbody>
+      <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0"/><geom size="0.1" pos="1 0 0"/>
+      </body></body></worldbody>
       <keyframe><key name="stand" qpos="1 2 3 0.6 0.8 0 0 0.4"/></keyframe></mujoco>"""
-    model, m = rd.load_urdf(text), mujoco.MjModel.from_xml_string(text)
+    model = rd.load_urdf(text)
+    m = mujoco.MjModel.from_xml_string(text)
     d = mujoco.MjData(m)
     mujoco.mj_resetDataKeyframe(m, d, 0)
     mujoco.mj_kinematics(m, d)
@@ -126,7 +133,8 @@ def test_keyframes_of_mjcf_are_configurations():
 
 
 def test_a_frame_is_a_link_without_mass():
-    model, pose = rd.load_robot("six_axis"), rd.Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+    model = rd.load_robot("six_axis")
+    pose = rd.Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
     text = model.description.source.replace(
         "</robot>", '<frame name="tcp" link="tool0" xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/></robot>'
     )
@@ -162,8 +170,11 @@ def test_every_public_function_says_how_to_load_a_model(wrong):
         models = [p for p in parameters if "RobotModel" in str(p.annotation)]
         if not models:
             continue
-        options = {p.name: {} if p.name == "external" else [0.0] * 6 for p in parameters
-                   if p.default is p.empty and p.kind is not p.VAR_POSITIONAL}  # fmt: skip
+        options = {
+            p.name: {} if p.name == "external" else [0.0] * 6
+            for p in parameters
+            if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+        }
         if name in ("body_wrenches", "link_wrenches", "external_efforts"):
             options["external"] = {"tool0": np.ones(6)}
         options[models[0].name] = wrong

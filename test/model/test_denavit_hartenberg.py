@@ -25,7 +25,10 @@ def by_table(rows, q, modified=False):
     """Written out, independent of the package."""
     T = np.eye(4)
     for (theta, d, a, alpha), x in zip(rows, q, strict=True):
-        c, s, ca, sa = np.cos(theta + x), np.sin(theta + x), np.cos(alpha), np.sin(alpha)
+        c = np.cos(theta + x)
+        s = np.sin(theta + x)
+        ca = np.cos(alpha)
+        sa = np.sin(alpha)
         if modified:
             A = [
                 [c, -s, 0, a],
@@ -67,8 +70,13 @@ def test_inertias_are_given_in_the_frames_of_the_table():
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 @pytest.mark.parametrize("seed", range(6))
 def test_any_chain_there_and_back(convention, seed):
-    model = random_model(seed, 6, types=(JointType.REVOLUTE, JointType.PRISMATIC), branching=0.0,
-                         axis_aligned=0.5 if seed % 2 else 0.0)  # fmt: skip
+    model = random_model(
+        seed,
+        6,
+        types=(JointType.REVOLUTE, JointType.PRISMATIC),
+        branching=0.0,
+        axis_aligned=0.5 if seed % 2 else 0.0,
+    )
     tip = model.link_names[-1]
     table = rd.denavit_hartenberg(model, tip, convention=convention)
     again = rd.from_denavit_hartenberg(table)

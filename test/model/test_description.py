@@ -50,7 +50,8 @@ def test_inertias_add_and_move_as_clouds_of_points_do():
 
 def test_poses_multiply_like_matrices():
     rng = np.random.default_rng(1)
-    a, b = random_pose(rng), random_pose(rng)
+    a = random_pose(rng)
+    b = random_pose(rng)
     np.testing.assert_allclose((a @ b).matrix(), a.matrix() @ b.matrix(), atol=1e-15)
     np.testing.assert_allclose((a @ a.inverse()).matrix(), np.eye(4), atol=1e-15)
     np.testing.assert_array_equal(rd.Pose.of(a.matrix()).matrix(), a.matrix())
@@ -147,7 +148,8 @@ def test_coordinates_of_joints():
     model = random_model(
         5, 6, types=(rd.JointType.FLOATING, rd.JointType.PLANAR, rd.JointType.REVOLUTE)
     )
-    q, v = np.arange(model.nq), np.arange(model.nv)
+    q = np.arange(model.nq)
+    v = np.arange(model.nv)
     assert (
         np.concatenate([q[model.q_slice(name)] for name in model.joint_names]).tolist()
         == q.tolist()

@@ -35,7 +35,7 @@ def coordinates(model, names, which):
     )
 
 
-# -- lock --------------------------------------------------------------------------------------------------------
+# -- lock ------------------------------------------------------------------------------------------
 
 
 @QUIET
@@ -48,7 +48,8 @@ def test_locked_robot_is_the_full_one_with_some_joints_at_rest(seed):
     locked = model.lock(names, at=q)
     left = [name for name in model.joint_names if name not in names]
     assert locked.joint_names == tuple(left) and locked.link_names == model.link_names
-    iq, iv = coordinates(model, left, "q"), coordinates(model, left, "v")
+    iq = coordinates(model, left, "q")
+    iv = coordinates(model, left, "v")
     rest = np.isin(np.arange(model.nv), iv)
     if not left:
         assert locked.nq == 0 and locked.total_mass == pytest.approx(model.total_mass)
@@ -112,7 +113,7 @@ def test_bad_locks():
         free.lock("root_joint", at={"root_joint": np.zeros(7)})
 
 
-# -- subtree -----------------------------------------------------------------------------------------------------
+# -- subtree ---------------------------------------------------------------------------------------
 
 
 @QUIET
@@ -126,7 +127,8 @@ def test_subtree_needs_the_efforts_it_needs_on_the_robot_at_rest(seed):
     assert part.root_link == link and set(part.joint_names) <= set(model.joint_names)
     if not part.joint_names:
         return
-    iq, iv = coordinates(model, part.joint_names, "q"), coordinates(model, part.joint_names, "v")
+    iq = coordinates(model, part.joint_names, "q")
+    iv = coordinates(model, part.joint_names, "v")
     inside = np.isin(np.arange(model.nv), iv)
     full = rd.inverse_dynamics(model, q, v * inside, a * inside)
     close(rd.inverse_dynamics(part, q[iq], v[iv], a[iv]), full[iv])
@@ -156,7 +158,7 @@ def test_subtree_with_a_foreign_master():
             model.subtree(follower.parent)
 
 
-# -- attach ------------------------------------------------------------------------------------------------------
+# -- attach ----------------------------------------------------------------------------------------
 
 
 def test_attached_payload_is_the_urdf_with_the_payload_written_in():
@@ -176,8 +178,10 @@ def test_attached_payload_is_the_urdf_with_the_payload_written_in():
             "</robot>",
             """
       <link name="box"><inertial><origin xyz="0.01 -0.02 0.06"/><mass value="2.5"/>
-      <inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial></link>
-      <joint name="box_joint" type="fixed"><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><parent link="tool0"/>
+      <inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial>
+      </link>
+      <joint name="box_joint" type="fixed"><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>
+      <parent link="tool0"/>
       <child link="box"/></joint></robot>""",
         )
     )
@@ -194,13 +198,17 @@ def test_payload_adds_its_own_kinetic_and_potential_energy(seed):
     rng = np.random.default_rng(seed)
     model = random_model(seed, 6, types=ALL_TYPES, mimic=0.2)
     q, v, _ = random_state(model, rng)
-    link, pose, body = str(rng.choice(model.link_names)), random_pose(rng), random_inertia(rng)
+    link = str(rng.choice(model.link_names))
+    pose = random_pose(rng)
+    body = random_inertia(rng)
     loaded = model.attach(link, body, pose)
     if model.nv == 0:
         return
     at = rd.link_pose(model, q, link) @ pose.matrix()
-    twist = rd.jacobian(model, q, link) @ v  # of the link's origin, world axes
-    R, c = at[:3, :3], at[:3, :3] @ body.com + at[:3, 3]
+    # of the link's origin, world axes
+    twist = rd.jacobian(model, q, link) @ v
+    R = at[:3, :3]
+    c = at[:3, :3] @ body.com + at[:3, 3]
     omega = twist[:3]
     velocity = twist[3:] + np.cross(omega, c - rd.link_pose(model, q, link)[:3, 3])
     kinetic = (
@@ -228,7 +236,8 @@ def test_attached_robot_and_its_carrier_can_be_cut_apart_again(seed):
     rng = np.random.default_rng(seed)
     arm = random_model(seed, 4, types=ALL_TYPES)
     tool = random_model(seed + 1, 3, mimic=0.3, armature=True)
-    link, pose = str(rng.choice(arm.link_names)), random_pose(rng)
+    link = str(rng.choice(arm.link_names))
+    pose = random_pose(rng)
     both = arm.attach(link, tool, pose, prefix="tool_")
     assert set(both.joint_names) == set(arm.joint_names) | {
         "tool_" + name for name in tool.joint_names

@@ -1,4 +1,6 @@
-"""Every robot of example-robot-data: it loads, and its structure is what Pinocchio reads from the same file."""
+"""Every robot of example-robot-data: it loads, and its structure is what Pinocchio reads from the
+same file.
+"""
 
 import re
 import warnings
@@ -25,7 +27,10 @@ if not example_urdfs():
 
 # Robots that nothing can be computed with as they are: one of the things wrong with them.
 ON_REQUEST = {
-    "romeo": r"joint 'RHand': nothing that it moves has any inertia about its axis(?s:.*)\n  joint 'LHand'",
+    "romeo": (
+        r"joint 'RHand': nothing that it moves has any inertia about its axis(?s:.*)\n  joint "
+        r"'LHand'"
+    ),
     "romeo_laas_small": r"link 'LHipPitch_link' .*not positive(?s:.*)\n  link 'RHipPitch_link'|link 'body'",
 }
 # Robots with links that no rigid body is like, and one of those.
@@ -150,16 +155,22 @@ def test_structure_is_pinocchios(path, floating_base):
             np.testing.assert_allclose(model.body_inertia[i], body.inertia, atol=1e-12 * scale)
         if followers[i]:
             continue
-        kind, v, q = model.joint_type[i], model.v_index[i], model.q_index[i]
-        row, column = bridge.joints[i].idx_v, bridge.joints[i].idx_q
+        kind = model.joint_type[i]
+        v = model.v_index[i]
+        q = model.q_index[i]
+        row = bridge.joints[i].idx_v
+        column = bridge.joints[i].idx_q
         if kind in (rd.JointType.REVOLUTE, rd.JointType.PRISMATIC):
-            lower, upper = theirs.lowerPositionLimit[column], theirs.upperPositionLimit[column]
+            lower = theirs.lowerPositionLimit[column]
+            upper = theirs.upperPositionLimit[column]
             effort = field_of(theirs, "upperEffortLimit", "effortLimit")[row]
             velocity = field_of(theirs, "upperVelocityLimit", "velocityLimit")[row]
-            if effort == velocity == 0.0:  # limits that nobody knew
+            # limits that nobody knew
+            if effort == velocity == 0.0:
                 effort = velocity = np.inf
                 if lower == upper == 0.0:
-                    lower, upper = -np.inf, np.inf
+                    lower = -np.inf
+                    upper = np.inf
             assert (model.lower[q], model.upper[q]) == (lower, upper)
             assert (model.effort_limit[v], model.velocity_limit[v]) == (effort, velocity)
             if not followers.any():

@@ -9,7 +9,8 @@ from robot_dynamics_ros.model.checks import inertia_fault
 
 
 def test_limb_as_in_the_textbook():
-    lengths, masses = [0.8, 0.6, 0.4], [0.7, 0.5, 0.3]
+    lengths = [0.8, 0.6, 0.4]
+    masses = [0.7, 0.5, 0.3]
     model = rd.limb(3, lengths=lengths, masses=masses, inertia="point")
     assert model.joint_names == ("joint1", "joint2", "joint3") and model.nq == 3
     assert model.link_names == ("base", "segment1", "segment2", "segment3", "tip")
@@ -23,7 +24,8 @@ def test_limb_as_in_the_textbook():
 
 def test_rods_have_the_inertia_of_cylinders():
     model = rd.limb(2, lengths=0.5, masses=3.0, radius=0.1)
-    across, along = 3.0 * (3 * 0.01 + 0.25) / 12, 3.0 * 0.01 / 2
+    across = 3.0 * (3 * 0.01 + 0.25) / 12
+    along = 3.0 * 0.01 / 2
     np.testing.assert_allclose(model.body_inertia[1], np.diag([across, along, across]), atol=1e-16)
 
 
@@ -40,7 +42,9 @@ def test_any_number_of_segments(n):
 
 
 def test_chain_hides_nothing_and_repeats_itself():
-    model, same, other = rd.chain(6), rd.chain(6), rd.chain(6, seed=1)
+    model = rd.chain(6)
+    same = rd.chain(6)
+    other = rd.chain(6, seed=1)
     np.testing.assert_array_equal(model.body_inertia, same.body_inertia)
     assert np.abs(model.body_inertia - other.body_inertia).max() > 1e-3
     for i, link in enumerate(model.description.links[1:]):

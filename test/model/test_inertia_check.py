@@ -1,4 +1,6 @@
-"""Which robots are refused for their inertias: the merged body is judged, the link is only remarked on."""
+"""Which robots are refused for their inertias: the merged body is judged, the link is only remarked
+on.
+"""
 
 import warnings
 
@@ -22,7 +24,9 @@ def ball(moment):
 
 
 def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOLID):
-    """A base, an arm on a hinge, and a camera fixed to either; each on its own line, from line 2 on."""
+    """A base, an arm on a hinge, and a camera fixed to either; each on its own line, from line 2
+    on.
+    """
 
     def link(name, mass, inertia):
         return f'<link name="{name}"><inertial><mass value="{mass}"/>{inertia}</inertial></link>\n'
@@ -43,11 +47,13 @@ def robot(arm, camera=None, *, arm_mass=1.0, camera_mass=0.1, on="arm", base=SOL
     [
         (
             robot(THIN),
-            r"link 'arm' <inertial> \(line 3\): .*triangle inequality \(principal moments 0.001, 0.001, 0.01 kg",
+            r"link 'arm' <inertial> \(line 3\): .*triangle inequality \(principal moments 0.001, "
+            r"0.001, 0.01 kg",
         ),
         (
             robot(INDEFINITE),
-            r"link 'arm' <inertial> \(line 3\): .*not positive \(principal moments -0.001, 0.001, 0.003 kg",
+            r"link 'arm' <inertial> \(line 3\): .*not positive \(principal moments -0.001, "
+            r"0.001, 0.003 kg",
         ),
         (robot(ball(-0.1)), r"link 'arm' <inertial> \(line 3\): .*not positive"),
         (
@@ -119,7 +125,8 @@ def test_what_could_make_the_mass_matrix_indefinite_is_an_error_by_default(
     with pytest.raises(UrdfError, match=f"(?s){message}") as caught:
         rd.load_urdf(text, floating_base=floating_base)
     assert caught.value.setting == ("inertia_check", "repair")
-    with pytest.raises(UrdfError, match=f"(?s){message}"):  # a rotor that hides it changes nothing
+    # a rotor that hides it changes nothing
+    with pytest.raises(UrdfError, match=f"(?s){message}"):
         rd.load_urdf(text, floating_base=floating_base, armature={"hinge": 10.0})
 
 
@@ -178,7 +185,8 @@ def test_repair_takes_what_exists_and_says_so(text, floating_base):
         assert np.linalg.eigvalsh(rd.mass_matrix(model, q)).min() > 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rd.load_urdf(rd.to_urdf(model), inertia_check="error")  # a sound robot in every respect
+        # a sound robot in every respect
+        rd.load_urdf(rd.to_urdf(model), inertia_check="error")
 
 
 @settings(deadline=None, max_examples=100)
@@ -273,14 +281,16 @@ def test_sums_beyond_floating_point_are_an_error_in_any_case():
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-6, 1.0, 1e6])
 def test_round_off_is_zero(scale):
-    # A rod of no thickness has two equal moments and a zero; turned in space the zero comes out as ±1e-17 or so.
+    # A rod of no thickness has two equal moments and a zero; turned in space the zero comes out as
+    # ±1e-17 or so.
     rng = np.random.default_rng(0)
     for _ in range(50):
         axis = rng.standard_normal(3)
         axis /= np.linalg.norm(axis)
         rod = scale * (np.eye(3) - np.outer(axis, axis))
         assert inertia_fault(rd.Inertia(scale, rotational=rod)) is None
-    # All nine entries alike, as placeholder links have it: one moment, and two zeros that are not shown as noise.
+    # All nine entries alike, as placeholder links have it: one moment, and two zeros that are not
+    # shown as noise.
     fault = inertia_fault(rd.Inertia(scale, rotational=scale * np.ones((3, 3))))
     assert (
         fault is not None
@@ -297,7 +307,9 @@ def test_inertia_without_mass_is_odd_but_possible():
 
 
 def density_is_possible(matrix):
-    """How far from impossible: least eigenvalue of the second moments of mass, tr(I)/2 - I, over the largest moment."""
+    """How far from impossible: least eigenvalue of the second moments of mass, tr(I)/2 - I, over
+    the largest moment.
+    """
     return (
         np.linalg.eigvalsh(0.5 * np.trace(matrix) * np.eye(3) - matrix)[0]
         / np.abs(np.linalg.eigvalsh(matrix)).max()
@@ -307,7 +319,8 @@ def density_is_possible(matrix):
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 3.0))
 def test_the_verdict_is_that_on_the_second_moments_of_mass_of_the_whole(seed, weight):
-    # A positive semidefinite matrix of second moments of mass is what makes an inertia possible: another road to the verdict.
+    # A positive semidefinite matrix of second moments of mass is what makes an inertia possible:
+    # another road to the verdict.
     rng = np.random.default_rng(seed)
     squares = rng.uniform(0.0, 1.0, (3, 3))
     solid = np.trace(squares @ squares.T) * np.eye(3) - squares @ squares.T

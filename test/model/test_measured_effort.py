@@ -1,4 +1,6 @@
-"""The meaning of measured efforts: there and back, what is refused, and what efforts at rest say."""
+"""The meaning of measured efforts: there and back, what is refused, and what efforts at rest
+say.
+"""
 
 import numpy as np
 import pytest
@@ -99,10 +101,11 @@ FACTORS = np.linspace(0.4, 0.6, 6)
 def test_efforts_at_rest_do_not_contradict_the_meaning_that_is_right(poses, meaning):
     gravity, held = poses
     kind = MeasuredEffort(meaning, FACTORS if meaning == "current" else None)
+    # the controller supplies gravity, or the robot does
     for command in (
         gravity,
         np.zeros_like(gravity),
-    ):  # the controller supplies gravity, or the robot does
+    ):
         published = as_measured(kind, held, command=command, gravity=gravity)
         assert meaning_at_rest(kind, published, gravity, command) == ""
 
@@ -127,7 +130,8 @@ def test_efforts_at_rest_do_not_contradict_the_meaning_that_is_right(poses, mean
 )
 def test_efforts_at_rest_name_a_meaning_that_is_wrong(poses, setting, truth, factors, evidence):
     gravity, held = poses
-    command = 0.01 * (held - gravity)  # the robot holds itself
+    # the robot holds itself
+    command = 0.01 * (held - gravity)
     published = as_measured(MeasuredEffort(truth, factors), held, command=command, gravity=gravity)
     kind = MeasuredEffort(setting, 4.0 * FACTORS if setting == "current" else None)
     sentence = meaning_at_rest(kind, published, gravity, command)

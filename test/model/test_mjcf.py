@@ -15,10 +15,13 @@ ARM = """<mujoco model="arm"><compiler angle="radian"/><option gravity="0 0 -9.8
   <joint name="yaw" type="hinge" axis="0 0 1" pos="0.05 0.02 0" range="-1 2"/>
   <joint name="pitch" type="hinge" axis="0 1 0.2" pos="0 0.03 0.1" ref="0.4" range="-2 2" frictionloss="0.1"/>
   <geom type="capsule" fromto="0 0 0 0.3 0.1 0" size="0.05" density="900"/>
-  <body name="slider" pos="0.3 0.1 0"><joint name="slide" type="slide" axis="1 0.5 0" ref="0.1" range="0 0.5"/>
+  <body name="slider" pos="0.3 0.1 0">
+  <joint name="slide" type="slide" axis="1 0.5 0" ref="0.1" range="0 0.5"/>
    <inertial pos="0.02 0.01 0" mass="0.8" fullinertia="0.01 0.012 0.009 0.001 0 0.0005"/>
-   <body name="finger" pos="0 0 0.1"><joint name="left" axis="1 0 0" pos="0 0.01 0"/><geom type="sphere" size="0.03" mass="0.2" pos="0 0 0.05"/></body>
-   <body name="tool" pos="0.1 0 0"><geom type="sphere" size="0.02" mass="0.1" pos="0 0 0.05"/></body>
+   <body name="finger" pos="0 0 0.1"><joint name="left" axis="1 0 0" pos="0 0.01 0"/>
+   <geom type="sphere" size="0.03" mass="0.2" pos="0 0 0.05"/></body>
+   <body name="tool" pos="0.1 0 0"><geom type="sphere" size="0.02" mass="0.1" pos="0 0 0.05"/>
+   </body>
   </body></body></body></worldbody>
 <actuator><motor joint="yaw" gear="50" ctrllimited="true" ctrlrange="-2 2"/></actuator></mujoco>"""
 
@@ -46,17 +49,27 @@ def test_the_equations_of_motion_are_mujocos(tmp_path, free):
     rng = np.random.default_rng(3)
     for _ in range(5):
         q = rd.integrate(model, model.neutral(), rng.uniform(-1, 1, model.nv))
-        v, a = rng.standard_normal(model.nv), rng.standard_normal(model.nv)
-        theirs_q, theirs_v, theirs_a, back = q.copy(), v.copy(), a.copy(), np.eye(model.nv)
-        if free:  # MuJoCo: quaternion w first; linear velocity in world axes first, angular in body axes after
+        v = rng.standard_normal(model.nv)
+        a = rng.standard_normal(model.nv)
+        theirs_q = q.copy()
+        theirs_v = v.copy()
+        theirs_a = a.copy()
+        back = np.eye(model.nv)
+        # MuJoCo: quaternion w first; linear velocity in world axes first, angular in body axes
+        # after
+        if free:
             T = rd.link_pose(model, q, "base")
-            R, w = T[:3, :3], v[:3]
+            R = T[:3, :3]
+            w = v[:3]
             theirs_q[3:7] = q[[6, 3, 4, 5]]
             theirs_v[:6] = [*(R @ v[3:6]), *w]
             theirs_a[:6] = [*(R @ (a[3:6] + np.cross(w, v[3:6]))), *a[:3]]
             back[:6, :6] = 0.0
-            back[:3, 3:6], back[3:6, :3] = np.eye(3), R.T
-        d.qpos, d.qvel, d.qacc = theirs_q, theirs_v, theirs_a
+            back[:3, 3:6] = np.eye(3)
+            back[3:6, :3] = R.T
+        d.qpos = theirs_q
+        d.qvel = theirs_v
+        d.qacc = theirs_a
         m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT) | int(
             mujoco.mjtDisableBit.mjDSBL_CONTACT
         )
@@ -76,7 +89,10 @@ def test_the_equations_of_motion_are_mujocos(tmp_path, free):
 
 
 def test_coupled_joints_are_mimics_and_the_rest_is_said():
-    more = '<equality><joint joint1="left" joint2="slide" polycoef="0.1 2 0 0 0"/><connect body1="tool" body2="base" anchor="0 0 0"/></equality></mujoco>'
+    more = (
+        '<equality><joint joint1="left" joint2="slide" polycoef="0.1 2 0 0 0"/><connect '
+        'body1="tool" body2="base" anchor="0 0 0"/></equality></mujoco>'
+    )
     with pytest.warns(ModelWarning, match="'equality1' is no part of the model"):
         model = rd.load_urdf(ARM.replace("</mujoco>", more))
     mimic = model.joint("left").mimic

@@ -1,4 +1,6 @@
-"""The robots in urdf/: found wherever they were installed, with figures a body can have, read alike by Pinocchio."""
+"""The robots in urdf/: found wherever they were installed, with figures a body can have, read alike
+by Pinocchio.
+"""
 
 import math
 import shutil
@@ -77,9 +79,11 @@ def test_published_figures():
     assert list(ur.effort_limit) == [150, 150, 150, 28, 28, 28] and ur.velocity_limit[0] == math.pi
     # the reach at zero: a2 + a3 and d4 + d6 of the Denavit-Hartenberg table
     into = {joint.child: joint for joint in ur.description.joints}
-    pose, link = rd.Pose(), "tool0"
+    pose = rd.Pose()
+    link = "tool0"
     while link in into:
-        pose, link = into[link].origin @ pose, into[link].parent
+        pose = into[link].origin @ pose
+        link = into[link].parent
     np.testing.assert_allclose(
         pose.position, [-0.425 - 0.3922, -0.1333 - 0.0996, 0.1625 - 0.0997], atol=1e-12
     )
@@ -97,7 +101,8 @@ def test_two_arms_mirror_each_other():
         left, right = (model.link(f"{side}_{part}").inertia for side in ("left", "right"))
         np.testing.assert_allclose(mirror @ left.com, right.com, atol=1e-15)
         np.testing.assert_allclose(mirror @ left.rotational @ mirror, right.rotational, atol=1e-15)
-    assert model.parent.tolist().count(0) == 3  # head and two arms branch off the torso
+    # head and two arms branch off the torso
+    assert model.parent.tolist().count(0) == 3
 
 
 def test_unknown_robot_is_told_the_known_ones():

@@ -1,4 +1,6 @@
-"""Robots whose mass matrix is singular are errors that name the joint; all others have one that can be inverted."""
+"""Robots whose mass matrix is singular are errors that name the joint; all others have one that can
+be inverted.
+"""
 
 import dataclasses
 import warnings
@@ -31,15 +33,20 @@ NOTHING = Inertia()
 
 def chain(*parts, root=NOTHING):
     """Links l1, l2, … on joints j1, j2, …; each part is (type, axis, inertia)."""
-    links, joints = [Link("l0", root)], []
+    links = [Link("l0", root)]
+    joints = []
     for k, (kind, axis, inertia) in enumerate(parts, 1):
         links.append(Link(f"l{k}", inertia))
         joints.append(Joint(f"j{k}", kind, f"l{k - 1}", f"l{k}", axis=axis))
     return RobotDescription("r", tuple(links), tuple(joints))
 
 
-R, P, F = JointType.CONTINUOUS, JointType.PRISMATIC, JointType.FLOATING
-X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+R = JointType.CONTINUOUS
+P = JointType.PRISMATIC
+F = JointType.FLOATING
+X = (1, 0, 0)
+Y = (0, 1, 0)
+Z = (0, 0, 1)
 
 SINGULAR = {
     "massless end": (chain((R, Z, SOLID), (R, X, NOTHING)), "j2", "'l2'"),
@@ -72,10 +79,15 @@ REGULAR = {
     "rod across": chain((R, Z, SOLID), (R, X, ROD)),
     "planar mount": chain((P, X, NOTHING), (P, Y, NOTHING), (R, Z, SOLID)),
     "floating on two arms": RobotDescription(
-        "r", (Link("w"), Link("b"), Link("l", SOLID), Link("k", SOLID)),
-        (Joint("f", F, "w", "b"), Joint("j", R, "b", "l", axis=X), Joint("i", R, "b", "k", Pose.from_rpy((0, 0, 1)), axis=Z)),
+        "r",
+        (Link("w"), Link("b"), Link("l", SOLID), Link("k", SOLID)),
+        (
+            Joint("f", F, "w", "b"),
+            Joint("j", R, "b", "l", axis=X),
+            Joint("i", R, "b", "k", Pose.from_rpy((0, 0, 1)), axis=Z),
+        ),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SINGULAR)
@@ -130,7 +142,8 @@ def consistent(model, seed=3):
     worst = 0.0
     for _ in range(3):
         q = rd.integrate(model, model.neutral(), rng.uniform(-1.0, 1.0, model.nv))
-        v, a = rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+        v = rng.standard_normal(model.nv)
+        a = rng.standard_normal(model.nv)
         back = rd.forward_dynamics(model, q, v, rd.inverse_dynamics(model, q, v, a))
         worst = max(worst, float(np.abs(back - a).max()))
     return worst
@@ -139,10 +152,13 @@ def consistent(model, seed=3):
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 2**32 - 1))
 def test_what_loads_has_the_rank_that_pinocchio_finds(seed):
-    """Trees at random with many massless, thin and coaxial parts: refused exactly if Pinocchio's M has no full rank."""
+    """Trees at random with many massless, thin and coaxial parts: refused exactly if Pinocchio's M
+    has no full rank.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
-    links, joints = [Link("l0")], []
+    links = [Link("l0")]
+    joints = []
     for k in range(1, n + 1):
         axis = np.eye(3)[rng.integers(3)]
         kind = (R, R, P)[rng.integers(3)]
@@ -218,7 +234,8 @@ def test_a_mutated_robot_is_refused_by_name_or_can_be_computed_with(seed):
             assert error.where and error.remedy and len(str(error).splitlines()) <= 11
             return
     q = rd.integrate(model, model.neutral(), rng.uniform(-1.0, 1.0, model.nv))
-    v, a = rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+    v = rng.standard_normal(model.nv)
+    a = rng.standard_normal(model.nv)
     M = rd.mass_matrix(model, q)
     tau = rd.inverse_dynamics(model, q, v, a)
     assert np.isfinite(tau).all() and (np.diag(M) > 0.0).all()

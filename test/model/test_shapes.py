@@ -1,4 +1,6 @@
-"""Inertia from shape and density: integrals, meshes, sums and holes, and links without <inertial>."""
+"""Inertia from shape and density: integrals, meshes, sums and holes, and links without
+<inertial>.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,31 @@ from robot_dynamics_ros.errors import ArgumentError, ModelWarning
 
 RHO = 1234.0
 SHAPES = {
-    "cuboid": (rd.inertia_of_cuboid((0.3, 0.5, 0.2), density=RHO), lambda x, y, z: (abs(x) < 0.15) & (abs(y) < 0.25) & (abs(z) < 0.1)),
-    "cylinder": (rd.inertia_of_cylinder(0.2, 0.5, density=RHO), lambda x, y, z: (x * x + y * y < 0.04) & (abs(z) < 0.25)),
-    "sphere": (rd.inertia_of_sphere(0.25, density=RHO), lambda x, y, z: x * x + y * y + z * z < 0.0625),
-    "ellipsoid": (rd.inertia_of_ellipsoid((0.1, 0.2, 0.25), density=RHO), lambda x, y, z: (x / 0.1) ** 2 + (y / 0.2) ** 2 + (z / 0.25) ** 2 < 1),
-    "capsule": (rd.inertia_of_capsule(0.1, 0.3, density=RHO), lambda x, y, z: x * x + y * y + np.maximum(abs(z) - 0.15, 0) ** 2 < 0.01),
-    "cone": (rd.inertia_of_cone(0.2, 0.25, density=RHO), lambda x, y, z: (z > 0) & (x * x + y * y < (0.2 * (1 - z / 0.25)) ** 2) & (z < 0.25)),
-}  # fmt: skip
+    "cuboid": (
+        rd.inertia_of_cuboid((0.3, 0.5, 0.2), density=RHO),
+        lambda x, y, z: (abs(x) < 0.15) & (abs(y) < 0.25) & (abs(z) < 0.1),
+    ),
+    "cylinder": (
+        rd.inertia_of_cylinder(0.2, 0.5, density=RHO),
+        lambda x, y, z: (x * x + y * y < 0.04) & (abs(z) < 0.25),
+    ),
+    "sphere": (
+        rd.inertia_of_sphere(0.25, density=RHO),
+        lambda x, y, z: x * x + y * y + z * z < 0.0625,
+    ),
+    "ellipsoid": (
+        rd.inertia_of_ellipsoid((0.1, 0.2, 0.25), density=RHO),
+        lambda x, y, z: (x / 0.1) ** 2 + (y / 0.2) ** 2 + (z / 0.25) ** 2 < 1,
+    ),
+    "capsule": (
+        rd.inertia_of_capsule(0.1, 0.3, density=RHO),
+        lambda x, y, z: x * x + y * y + np.maximum(abs(z) - 0.15, 0) ** 2 < 0.01,
+    ),
+    "cone": (
+        rd.inertia_of_cone(0.2, 0.25, density=RHO),
+        lambda x, y, z: (z > 0) & (x * x + y * y < (0.2 * (1 - z / 0.25)) ** 2) & (z < 0.25),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -76,17 +96,20 @@ def cube_mesh(size, at=(0.0, 0.0, 0.0)):
 
 
 def test_meshes():
-    size, at = np.array([0.3, 0.5, 0.2]), np.array([1.0, -2.0, 3.0])
+    size = np.array([0.3, 0.5, 0.2])
+    at = np.array([1.0, -2.0, 3.0])
     vertices, triangles = cube_mesh(size, at)
-    mesh, exact = rd.inertia_of_mesh(vertices, triangles, density=RHO), SHAPES["cuboid"][0]
+    mesh = rd.inertia_of_mesh(vertices, triangles, density=RHO)
+    exact = SHAPES["cuboid"][0]
     assert_allclose(mesh.mass, exact.mass, rtol=1e-12)
     assert_allclose(mesh.com, at + size / 2, rtol=1e-12)
     assert_allclose(mesh.rotational, exact.rotational, rtol=1e-9, atol=1e-9)
     turned = rd.inertia_of_mesh(vertices, [t[::-1] for t in triangles], mass=exact.mass)
     assert_allclose(turned.rotational, exact.rotational, rtol=1e-9, atol=1e-9)
+    # as STL has it
     soup = rd.inertia_of_mesh(
         vertices[np.ravel(triangles)], np.arange(36).reshape(12, 3), density=RHO
-    )  # as STL has it
+    )
     assert_allclose(soup.mass, exact.mass, rtol=1e-12)
     with pytest.raises(ArgumentError, match="not closed"):
         rd.inertia_of_mesh(vertices, triangles[:-1], density=RHO)
@@ -141,15 +164,20 @@ def test_densities_that_are_none(arguments):
 
 
 URDF = """<robot name="r"><link name="base"/>
-<link name="arm"><collision><origin xyz="0.5 0 0"/><geometry><box size="1 0.1 0.1"/></geometry></collision>
+<link name="arm"><collision><origin xyz="0.5 0 0"/><geometry><box size="1 0.1 0.1"/></geometry>
+</collision>
   <visual><geometry><sphere radius="9"/></geometry></visual></link>
 <link name="ball"><visual><geometry><sphere radius="0.1"/></geometry></visual></link>
-<link name="given"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<link name="given"><inertial><mass value="2"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
   <visual><geometry><sphere radius="0.1"/></geometry></visual></link>
 <link name="lost"><visual><geometry><mesh filename="nowhere.stl"/></geometry></visual></link>
-<joint name="j1" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
-<joint name="j2" type="continuous"><parent link="arm"/><child link="ball"/><axis xyz="0 0 1"/></joint>
-<joint name="j3" type="continuous"><parent link="ball"/><child link="given"/><axis xyz="0 0 1"/></joint>
+<joint name="j1" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+</joint>
+<joint name="j2" type="continuous"><parent link="arm"/><child link="ball"/><axis xyz="0 0 1"/>
+</joint>
+<joint name="j3" type="continuous"><parent link="ball"/><child link="given"/><axis xyz="0 0 1"/>
+</joint>
 <joint name="j4" type="fixed"><parent link="given"/><child link="lost"/></joint></robot>"""
 
 

@@ -1,4 +1,6 @@
-"""URDFs that are not quite right and load all the same, with one warning: what other parsers take, and as they take it."""
+"""URDFs that are not quite right and load all the same, with one warning: what other parsers take,
+and as they take it.
+"""
 
 import warnings
 
@@ -13,10 +15,12 @@ pin = pytest.importorskip("pinocchio")
 INERTIA = '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/>'
 INERTIAL = f'<inertial><origin xyz="0.1 0.2 0"/><mass value="2"/>{INERTIA}</inertial>'
 LIMIT = '<limit lower="-1" upper="2" effort="30" velocity="4"/>'
-ORIGIN, AXIS = '<origin xyz="0 0 1" rpy="0 0.5 0"/>', '<axis xyz="0 0 1"/>'
+ORIGIN = '<origin xyz="0 0 1" rpy="0 0.5 0"/>'
+AXIS = '<axis xyz="0 0 1"/>'
 GOOD = f"""<?xml version="1.0"?>
 <robot name="r"><link name="base"/><link name="arm">{INERTIAL}</link>
-<joint name="j" type="revolute">{ORIGIN}<parent link="base"/><child link="arm"/>{AXIS}{LIMIT}</joint></robot>"""
+<joint name="j" type="revolute">{ORIGIN}<parent link="base"/>
+<child link="arm"/>{AXIS}{LIMIT}</joint></robot>"""
 
 
 def changed(old: str, new: str) -> str:
@@ -26,21 +30,54 @@ def changed(old: str, new: str) -> str:
 
 # what is odd → (text, what the warning says)
 AS_OTHERS = {
-    "second axis": (changed(AXIS, AXIS + '<axis xyz="1 0 0"/>'), r"'j' <axis> \(line 3\): a second <axis> is ignored"),
-    "second inertial": (changed(INERTIAL, INERTIAL + INERTIAL.replace('"2"', '"3"')), "second <inertial> is ignored"),
-    "second origin": (changed(ORIGIN, ORIGIN + '<origin xyz="5 5 5"/>'), "second <origin> is ignored"),
-    "second limit": (changed(LIMIT, LIMIT + LIMIT.replace("30", "60")), "second <limit> is ignored"),
-    "second mass": (changed('<mass value="2"/>', '<mass value="2"/><mass value="7"/>'), "second <mass> is ignored"),
-    "second parent": (changed('<parent link="base"/>', '<parent link="base"/><parent link="none"/>'), "second <parent>"),
+    "second axis": (
+        changed(AXIS, AXIS + '<axis xyz="1 0 0"/>'),
+        r"'j' <axis> \(line 3\): a second <axis> is ignored",
+    ),
+    "second inertial": (
+        changed(INERTIAL, INERTIAL + INERTIAL.replace('"2"', '"3"')),
+        "second <inertial> is ignored",
+    ),
+    "second origin": (
+        changed(ORIGIN, ORIGIN + '<origin xyz="5 5 5"/>'),
+        "second <origin> is ignored",
+    ),
+    "second limit": (
+        changed(LIMIT, LIMIT + LIMIT.replace("30", "60")),
+        "second <limit> is ignored",
+    ),
+    "second mass": (
+        changed('<mass value="2"/>', '<mass value="2"/><mass value="7"/>'),
+        "second <mass> is ignored",
+    ),
+    "second parent": (
+        changed('<parent link="base"/>', '<parent link="base"/><parent link="none"/>'),
+        "second <parent>",
+    ),
     "blanks first": ("\n\t " + GOOD, "blanks before the XML declaration"),
     "empty name": (changed('name="r"', 'name=""'), "the robot has no name"),
-    "long axis": (changed(AXIS, '<axis xyz="0 3 4"/>'), r"<axis>: it has length 5; it is divided by that"),
+    "long axis": (
+        changed(AXIS, '<axis xyz="0 3 4"/>'),
+        r"<axis>: it has length 5; it is divided by that",
+    ),
     "unknown element": (changed(AXIS, AXIS + "<colour/>"), "<colour> is unknown and ignored"),
-    "exchanged limits": (changed('lower="-1" upper="2"', 'lower="2" upper="-1"'), "exceeds upper = -1; they are exchanged"),
-    "limits in degrees": (changed('lower="-1" upper="2"', 'lower="-170" upper="90"'), "-170 to 90 rad are many turns; are they degrees"),
-    "mimic of nobody": (changed(LIMIT, LIMIT + '<mimic joint="k"/>'), "joint 'k' does not exist; .* its own"),
-    "triangle": (changed('izz="0.025"', 'izz="0.0525"'), r"triangle inequality.*by 5.0 %\); the nearest possible ones are"),
-}  # fmt: skip
+    "exchanged limits": (
+        changed('lower="-1" upper="2"', 'lower="2" upper="-1"'),
+        "exceeds upper = -1; they are exchanged",
+    ),
+    "limits in degrees": (
+        changed('lower="-1" upper="2"', 'lower="-170" upper="90"'),
+        "-170 to 90 rad are many turns; are they degrees",
+    ),
+    "mimic of nobody": (
+        changed(LIMIT, LIMIT + '<mimic joint="k"/>'),
+        "joint 'k' does not exist; .* its own",
+    ),
+    "triangle": (
+        changed('izz="0.025"', 'izz="0.0525"'),
+        r"triangle inequality.*by 5.0 %\); the nearest possible ones are",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", AS_OTHERS)
@@ -52,7 +89,9 @@ def test_loads_with_one_warning_and_as_in_pinocchio(case, as_bytes):
     assert len(record) == 1 and len(record[0].message.findings) == 1
     theirs = pin.buildModelFromXML(text)
     data = theirs.createData()
-    q, v, a = np.array([0.4]), np.array([-1.2]), np.array([2.5])
+    q = np.array([0.4])
+    v = np.array([-1.2])
+    a = np.array([2.5])
     assert rd.inverse_dynamics(model, q, v, a) == pytest.approx(
         pin.rnea(theirs, data, q, v, a), rel=1e-12
     )
@@ -62,25 +101,50 @@ def test_loads_with_one_warning_and_as_in_pinocchio(case, as_bytes):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if case in ("triangle", "limits in degrees") else "error")
-        assert (
-            rd.load_urdf(rd.to_urdf(model)).upper == model.upper
-        )  # to_urdf writes a robot with nothing odd about it
+        # to_urdf writes a robot with nothing odd about it
+        assert rd.load_urdf(rd.to_urdf(model)).upper == model.upper
 
 
 # what urdfdom refuses, and what is taken for it
 BEYOND = {
-    "no limit": (changed(LIMIT, ""), "<limit> is missing; no limits", (-np.inf, np.inf, np.inf, np.inf)),
-    "no effort": (changed('effort="30" ', ""), "'effort' is missing; no effort limit", (-1, 2, 4, np.inf)),
+    "no limit": (
+        changed(LIMIT, ""),
+        "<limit> is missing; no limits",
+        (-np.inf, np.inf, np.inf, np.inf),
+    ),
+    "no effort": (
+        changed('effort="30" ', ""),
+        "'effort' is missing; no effort limit",
+        (-1, 2, 4, np.inf),
+    ),
     "no velocity": (changed('velocity="4"', ""), "'velocity' is missing", (-1, 2, np.inf, 30)),
-    "zero effort and velocity": (changed('effort="30" velocity="4"', 'effort="0" velocity="0"'),
-                                 "effort and velocity are 0, as if not known", (-1, 2, np.inf, np.inf)),
-    "zeros only": (changed(LIMIT, '<limit lower="0" upper="0" effort="0" velocity="0"/>'), "all limits are 0",
-                   (-np.inf, np.inf, np.inf, np.inf)),
-    "a joint that nobody drives": (changed('effort="30"', 'effort="0"'), "cannot be driven", (-1, 2, 4, 0)),
+    "zero effort and velocity": (
+        changed('effort="30" velocity="4"', 'effort="0" velocity="0"'),
+        "effort and velocity are 0, as if not known",
+        (-1, 2, np.inf, np.inf),
+    ),
+    "zeros only": (
+        changed(LIMIT, '<limit lower="0" upper="0" effort="0" velocity="0"/>'),
+        "all limits are 0",
+        (-np.inf, np.inf, np.inf, np.inf),
+    ),
+    "a joint that nobody drives": (
+        changed('effort="30"', 'effort="0"'),
+        "cannot be driven",
+        (-1, 2, 4, 0),
+    ),
     "no name": (changed(' name="r"', ""), "the robot has no name", (-1, 2, 4, 30)),
-    "products missing": (changed('ixy="0" ixz="0" ', ""), "'ixy' is missing; it counts as zero", (-1, 2, 4, 30)),
-    "no inertia": (changed(INERTIA, ""), "<inertia> is missing; the mass counts as a point", (-1, 2, 4, 30)),
-}  # fmt: skip
+    "products missing": (
+        changed('ixy="0" ixz="0" ', ""),
+        "'ixy' is missing; it counts as zero",
+        (-1, 2, 4, 30),
+    ),
+    "no inertia": (
+        changed(INERTIA, ""),
+        "<inertia> is missing; the mass counts as a point",
+        (-1, 2, 4, 30),
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BEYOND)
@@ -129,7 +193,8 @@ def test_limits_of_a_mimic_joint_that_would_hold_its_master_are_ignored():
 
 def test_a_warning_has_at_most_some_ten_lines():
     many = "".join(
-        f'<link name="l{i}">{INERTIAL.replace("0.025", "0.9")}</link><joint name="j{i}" type="continuous">'
+        f'<link name="l{i}">{INERTIAL.replace("0.025", "0.9")}</link><joint name="j{i}" '
+        'type="continuous">'
         f'<parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>{AXIS}</joint>'
         for i in range(30)
     )

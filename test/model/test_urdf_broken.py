@@ -1,4 +1,6 @@
-"""Whatever is wrong with a URDF, the error is ours and names the element, the value and the way out."""
+"""Whatever is wrong with a URDF, the error is ours and names the element, the value and the way
+out.
+"""
 
 import os
 import random
@@ -19,7 +21,8 @@ INERTIA = '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/>'
 INERTIAL = f'<inertial><origin xyz="0 0 0"/><mass value="2"/>{INERTIA}</inertial>'
 LIMIT = '<limit lower="-1" upper="2" effort="30" velocity="4"/>'
 ARM = f'<link name="arm">{INERTIAL}</link>'
-JOINT = f"""<joint name="elbow" type="revolute"><origin xyz="0 0 1" rpy="0 0 0"/><parent link="base"/><child link="arm"/>
+JOINT = f"""<joint name="elbow" type="revolute"><origin xyz="0 0 1" rpy="0 0 0"/>
+<parent link="base"/><child link="arm"/>
   <axis xyz="0 0 1"/>{LIMIT}</joint>"""
 GOOD = f"""<robot name="r">
 <link name="base"/>
@@ -35,7 +38,10 @@ def changed(old: str, new: str) -> str:
 
 BOMB = """<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><robot name="&b;"/>"""
-EXTERNAL = '<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r"><link name="&x;"/></robot>'
+EXTERNAL = (
+    '<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r"><link '
+    'name="&x;"/></robot>'
+)
 REMOTE = (
     '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot name="r"><link name="a"/></robot>'
 )
@@ -141,7 +147,8 @@ CASES = {
     "mass of zero at a moving leaf": (
         changed(
             INERTIAL,
-            '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>',
+            '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" '
+            'izz="0"/></inertial>',
         ),
         "joint 'elbow': nothing that it moves has any inertia.*link 'arm'",
     ),
@@ -287,7 +294,7 @@ def test_ten_megabytes_of_junk(tmp_path):
         rd.load_urdf(file)
 
 
-# -- whatever comes in, only our errors come out -----------------------------------------------------------------
+# -- whatever comes in, only our errors come out ---------------------------------------------------
 
 PIECES = st.sampled_from(
     [
@@ -402,7 +409,9 @@ def test_any_values(values):
 
 @pytest.mark.timeout(60)
 def test_many_comments_before_what_is_no_element_are_no_burden():
-    """Found by mutation: the search for the root element took time that doubled with each comment."""
+    """Found by mutation: the search for the root element took time that doubled with each
+    comment.
+    """
     comments = "".join(f"<!-- line {k} of a licence -->\n" for k in range(2000))
     for text in (comments + "\x07<robot/>", comments + "<!-- not closed", "<?xml " * 5000):
         with pytest.raises(rd.UrdfError):
@@ -427,7 +436,8 @@ def test_any_number_may_be_absurd(name, value):
             except ModelError:
                 continue
         taken += 1
-        q, v = np.zeros(model.nq), np.ones(model.nv)
+        q = np.zeros(model.nq)
+        v = np.ones(model.nv)
         assert np.isfinite(rd.inverse_dynamics(model, q, v, v)).all()
         assert np.isfinite(rd.forward_dynamics(model, q, v, v)).all()
     assert taken

@@ -11,7 +11,10 @@ from scipy.spatial.transform import Rotation
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.geometry import read_looks
 
-INERTIA = '<mass value="2"/><inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.025"/>'
+INERTIA = (
+    '<mass value="2"/><inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" '
+    'izz="0.025"/>'
+)
 
 
 def arm(turn: str, version: str = 'version="1.1"', shape: str = '<box size="0.1 0.2 0.3"/>') -> str:
@@ -20,8 +23,10 @@ def arm(turn: str, version: str = 'version="1.1"', shape: str = '<box size="0.1 
     return f"""<robot name="arm" {version}><link name="base"/>
       <link name="upper"><inertial><origin xyz="0.1 0.2 0.3" {turn}/>{INERTIA}</inertial>
         <visual>{piece}</visual><collision>{piece}</collision></link>
-      <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="1 2 3" {turn}/>
-        <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="9" velocity="2" acceleration="8" deceleration="5"
+      <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+      <origin xyz="1 2 3" {turn}/>
+        <axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" effort="9" velocity="2" acceleration="8" deceleration="5"
         jerk="50"/></joint></robot>"""
 
 
@@ -92,7 +97,8 @@ def test_capsules_give_looks_and_mass():
     assert [(s.kind, s.size) for s in looks.collisions] == [
         ("capsule", (0.1, 0.5))
     ] and not looks.findings
-    start, end = text.index("<inertial>"), text.index("</inertial>") + len("</inertial>")
+    start = text.index("<inertial>")
+    end = text.index("</inertial>") + len("</inertial>")
     with pytest.warns(rd.ModelWarning, match="has no <inertial>"):
         model = rd.load_urdf(
             text[:start] + text[end:], missing_inertia="from_geometry", density=1000.0
@@ -100,7 +106,6 @@ def test_capsules_give_looks_and_mass():
     volume = np.pi * 0.1**2 * 0.5 + 4 / 3 * np.pi * 0.1**3
     assert model.total_mass == pytest.approx(1000 * volume)
     np.testing.assert_allclose(model.body_com[0], [0, 0.1, 0], atol=1e-12)
-    ix, iy, iz = np.diag(
-        model.body_inertia[0]
-    )  # about the centre of mass; the capsule's axis is the link's x
+    # about the centre of mass; the capsule's axis is the link's x
+    ix, iy, iz = np.diag(model.body_inertia[0])
     assert ix < iy == pytest.approx(iz)

@@ -28,7 +28,8 @@ LIMIT = '<limit lower="-1" upper="2" effort="30" velocity="4"/>'
 
 def one_joint(joint: str, kind: str = "revolute", extra: str = "", name: str = "r") -> str:
     return f"""<robot name="{name}"><link name="base"/><link name="arm">{INERTIAL}</link>
-      <joint name="j" type="{kind}"><parent link="base"/><child link="arm"/>{joint}</joint>{extra}</robot>"""
+      <joint name="j" type="{kind}"><parent link="base"/>
+      <child link="arm"/>{joint}</joint>{extra}</robot>"""
 
 
 def test_every_number_of_a_joint_arrives():
@@ -114,8 +115,10 @@ def test_fixed_links_are_merged_and_keep_their_place_and_root_inertia_is_kept():
     text = f"""<robot name="m"><link name="base">{INERTIAL}</link><link name="arm">{INERTIAL}</link>
       <link name="tool">{INERTIAL}</link><link name="tip"/>
       <joint name="j" type="revolute"><parent link="base"/><child link="arm"/>{LIMIT}</joint>
-      <joint name="f" type="fixed"><parent link="arm"/><child link="tool"/><origin xyz="0 0 1" rpy="0 1.5 0"/></joint>
-      <joint name="g" type="fixed"><parent link="tool"/><child link="tip"/><origin xyz="0.5 0 0"/></joint></robot>"""
+      <joint name="f" type="fixed"><parent link="arm"/><child link="tool"/>
+      <origin xyz="0 0 1" rpy="0 1.5 0"/></joint>
+      <joint name="g" type="fixed"><parent link="tool"/><child link="tip"/><origin xyz="0.5 0 0"/>
+      </joint></robot>"""
     model = rd.load_urdf(text)
     assert (
         model.nb == 1
@@ -140,7 +143,8 @@ def test_fixed_links_are_merged_and_keep_their_place_and_root_inertia_is_kept():
 
 def test_mimic_joints_own_no_coordinate_and_weigh_on_their_master():
     def joint(name, parent, child, extra=""):
-        return f"""<link name="{child}">{INERTIAL}</link><joint name="{name}" type="revolute"><parent link="{parent}"/>
+        return f"""<link name="{child}">{INERTIAL}</link><joint name="{name}" type="revolute">
+        <parent link="{parent}"/>
           <child link="{child}"/>{LIMIT}<dynamics damping="1" friction="1"/>{extra}</joint>"""
 
     model = rd.load_urdf(f"""<robot name="m"><link name="base"/>{joint("a", "base", "la")}
@@ -160,7 +164,8 @@ def test_mimic_joints_own_no_coordinate_and_weigh_on_their_master():
 
 def test_armature_from_transmission_and_argument():
     extra = """<transmission name="t"><type>any</type><joint name="j"/><actuator name="m">
-      <drake:rotor_inertia value="0.0002"/><drake:gear_ratio value="100"/></actuator></transmission>"""
+      <drake:rotor_inertia value="0.0002"/><drake:gear_ratio value="100"/></actuator>
+      </transmission>"""
     assert rd.load_urdf(one_joint(LIMIT, extra=extra)).armature[0] == pytest.approx(2.0)
     assert rd.load_urdf(one_joint(LIMIT, extra=extra), armature={"j": 0.5}).armature[0] == 0.5
     with pytest.raises(UnknownNameError, match=r"Valid moving joint names: j"):
@@ -171,9 +176,12 @@ def test_armature_from_transmission_and_argument():
 
 
 def test_initial_positions_from_ros2_control():
-    extra = """<ros2_control name="c" type="system"><hardware><plugin>p</plugin></hardware><joint name="j">
-      <command_interface name="effort"/><state_interface name="position"><param name="initial_value"> 0.25 </param>
-      </state_interface><state_interface name="velocity"><param name="initial_value">9</param></state_interface>
+    extra = """<ros2_control name="c" type="system"><hardware><plugin>p</plugin></hardware>
+    <joint name="j">
+      <command_interface name="effort"/><state_interface name="position">
+      <param name="initial_value"> 0.25 </param>
+      </state_interface><state_interface name="velocity"><param name="initial_value">9</param>
+      </state_interface>
       </joint></ros2_control>"""
     assert rd.load_urdf(one_joint(LIMIT, extra=extra)).initial_configuration().tolist() == [0.25]
 
@@ -296,7 +304,8 @@ def test_xacro_file_without_xacro_says_what_to_do(tmp_path, monkeypatch):
 
 def test_what_dynamics_does_not_need_is_left_out_in_silence():
     clutter = """<material name="m"><texture/></material><gazebo reference="arm"><sensor/></gazebo>
-      <transmission name="t"><nonsense/></transmission><sensor name="s"/><!-- comment --><?processing instruction?>"""
+      <transmission name="t"><nonsense/></transmission><sensor name="s"/><!-- comment -->
+      <?processing instruction?>"""
     text = one_joint(
         LIMIT + '<safety_controller/><calibration rising="x"/>', extra=clutter
     ).replace(
@@ -304,7 +313,8 @@ def test_what_dynamics_does_not_need_is_left_out_in_silence():
         '<visual><geometry><box size="nan"/><sphere/></geometry></visual><collision/></link>',
         1,
     )
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
         warnings.simplefilter("error")
         model = rd.load_urdf(text)
@@ -377,7 +387,8 @@ def test_models_are_read_only_and_pickle():
 def test_importing_the_package_brings_in_no_parser():
     code = (
         "import sys, robot_dynamics_ros as rd; rd.load_urdf; "
-        "print(*[m for m in ('urdf_parser_py', 'lxml', 'xacro', 'matplotlib', 'rclpy') if m in sys.modules])"
+        "print(*[m for m in ('urdf_parser_py', 'lxml', 'xacro', 'matplotlib', 'rclpy') if m in "
+        "sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,6 @@
-"""External wrenches recorded beside joint states, in any frame; observers and points from the command line; errors."""
+"""External wrenches recorded beside joint states, in any frame; observers and points from the
+command line; errors.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z
 
 
 def motion_at(t):
-    A, w = np.array([0.5, 0.4, 0.7]), np.array([1.1, 1.7, 0.6])
+    A = np.array([0.5, 0.4, 0.7])
+    w = np.array([1.1, 1.7, 0.6])
     x = w * np.asarray(t)[:, None]
     return A * np.sin(x), A * w * np.cos(x), -A * w * w * np.sin(x)
 
@@ -64,9 +67,14 @@ def test_any_frame_gives_the_wrench_of_the_same_push(name):
         MODEL, recording([ExternalWrench(TIP, T, load_at(T), frame)]), Settings(window=0.15)
     )
     for k in (0, 77, len(history.t) - 1):
-        q, v, a, t = history.q[k], history.v[k], history.a[k], history.t[k]
-        pose, tip = placed(q), rd.link_pose(MODEL, q, TIP)
-        m, f = pose[:3, :3] @ load_at([t])[0, :3], pose[:3, :3] @ load_at([t])[0, 3:]
+        q = history.q[k]
+        v = history.v[k]
+        a = history.a[k]
+        t = history.t[k]
+        pose = placed(q)
+        tip = rd.link_pose(MODEL, q, TIP)
+        m = pose[:3, :3] @ load_at([t])[0, :3]
+        f = pose[:3, :3] @ load_at([t])[0, 3:]
         # the same push as a Wrench about the world's origin, turned by the wrench's own methods
         push = rd.Wrench(f, m + np.cross(pose[:3, 3], f), (0.0, 0.0, 0.0), "world")
         external = {TIP: push}
@@ -129,7 +137,8 @@ def test_from_the_command_line(tmp_path, kind):
             tmp_path / "plate.csv", {"time": T} | dict(zip(short, measured.T, strict=True))
         )
     if kind == "bag":
-        source, given = ["--bag", bag(tmp_path / "bag", measured)], "/ft/wrench"
+        source = ["--bag", bag(tmp_path / "bag", measured)]
+        given = "/ft/wrench"
     out = tmp_path / "out"
     command = [
         "wrenches",
@@ -142,7 +151,8 @@ def test_from_the_command_line(tmp_path, kind):
         "--window",
         "0.15",
     ]
-    # the sensor measures what the robot pushes with, in the axes of another link, 0.1 m from its origin
+    # the sensor measures what the robot pushes with, in the axes of another link, 0.1 m from its
+    # origin
     command += [
         "--external",
         f"{TIP}=-{given}@{MODEL.link_names[1]}:0,0,0.1,0,0,1.5",
@@ -292,7 +302,8 @@ def test_a_plate_that_measures_one_force(tmp_path):
 def test_standard_errors_are_those_of_repeated_recordings(velocities):
     rng = np.random.default_rng(0)
     q, v, _ = motion_at(T)
-    runs, last = [], None
+    runs = []
+    last = None
     for _ in range(60):
         noisy_q = q + (1e-5 if not velocities else 1e-2) * rng.standard_normal(q.shape)
         noisy_v = v + 1e-3 * rng.standard_normal(q.shape) if velocities else None

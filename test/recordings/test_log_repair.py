@@ -21,7 +21,8 @@ STEP = 2e-3
 
 def motion_at(t):
     """Known position, velocity and acceleration."""
-    A, w = np.array([0.8, 0.6]), np.array([2.1, 3.3])
+    A = np.array([0.8, 0.6])
+    w = np.array([2.1, 3.3])
     x = np.asarray(t)[:, None] * w
     return A * np.sin(x), A * w * np.cos(x), -A * w * w * np.sin(x)
 
@@ -88,13 +89,13 @@ def test_a_logger_with_a_rate_of_its_own_repeats_some_states_and_misses_others()
 
 def test_times_that_are_right_stay():
     rng = np.random.default_rng(3)
-    uneven = (
-        1.0 + np.cumsum(rng.uniform(0.5, 1.5, 3000)) * STEP
-    )  # a robot that is really sampled so
+    # a robot that is really sampled so
+    uneven = 1.0 + np.cumsum(rng.uniform(0.5, 1.5, 3000)) * STEP
     assert repair_times(uneven, positions(uneven)).t is uneven
     even = sampled(3000)[0]
     np.testing.assert_array_equal(repair_times(even, positions(even)).t, even)
-    assert not repair_times(late(even, rng), np.ones((3000, 2))).steady  # it stands: nothing tells
+    # it stands: nothing tells
+    assert not repair_times(late(even, rng), np.ones((3000, 2))).steady
     assert not frozen_rows(even, np.ones((3000, 2))).any()
     few = np.array([0.0, 0.1, 0.25])
     np.testing.assert_array_equal(repair_times(few, np.zeros((3, 2))).t, few)
@@ -102,9 +103,8 @@ def test_times_that_are_right_stay():
 
 def test_a_robot_that_stops_and_goes_on_repeats_nothing():
     t = STEP * np.arange(4000)
-    way = np.where(
-        t < 2.0, np.minimum(t, 2.0), np.maximum(t - 1.0, 2.0)
-    )  # it stands from 2 s to 3 s
+    # it stands from 2 s to 3 s
+    way = np.where(t < 2.0, np.minimum(t, 2.0), np.maximum(t - 1.0, 2.0))
     q = motion_at(way)[0]
     assert not frozen_rows(t, q).any()
 
@@ -131,7 +131,8 @@ def test_angles_that_are_wrapped_are_taken_as_one_motion():
 def test_an_encoder_that_flickers_at_rest_has_no_spikes():
     t, rng = sampled(3000)
     q = positions(t)
-    q[:, 1] = 0.7 + 1e-4 * (rng.random(3000) < 0.03)  # one level
+    # one level
+    q[:, 1] = 0.7 + 1e-4 * (rng.random(3000) < 0.03)
     recording = Recording.of(MODEL, t, q)
     assert not recording.notes and (recording.q == q).all()
 
@@ -145,7 +146,8 @@ def test_channels_at_a_lower_rate_are_interpolated():
         assert "lower rate" in recording.notes[0] and recording.effort is not None
         error, before = (np.sqrt(np.mean((x - effort) ** 2)) for x in (recording.effort, held))
         assert error < 0.5 * before
-    coarse = np.round(effort / 0.05) * 0.05  # it changes by single levels
+    # it changes by single levels
+    coarse = np.round(effort / 0.05) * 0.05
     recording = Recording.of(MODEL, t, positions(t), None, coarse)
     assert not recording.notes and (recording.effort == coarse).all()
 
@@ -154,7 +156,8 @@ def test_short_gaps_are_bridged_and_edges_of_long_ones_are_not_used():
     t = 1e-3 * np.arange(6000)
     keep = np.ones(6000, dtype=bool)
     for start in range(500, 3000, 250):
-        keep[start : start + 8] = False  # 9 ms
+        # 9 ms
+        keep[start : start + 8] = False
     keep[4000:4400] = False
     t = t[keep]
     rng = np.random.default_rng(4)
@@ -165,7 +168,8 @@ def test_short_gaps_are_bridged_and_edges_of_long_ones_are_not_used():
     usual = np.quantile(error[found.good], 0.99)
     near = np.abs(t[:, None] - 1e-3 * np.arange(500, 3000, 250)).min(axis=1) < 0.02
     assert found.good[near].all() and error[near].max() < 2.0 * usual
-    assert error[~found.good].max() > 3.0 * usual  # those would have been used
+    # those would have been used
+    assert error[~found.good].max() > 3.0 * usual
     assert (~found.good).sum() == 4 * (found.samples // 4)
 
 
@@ -193,7 +197,8 @@ def test_recorded_velocities_that_are_worse_are_not_used(change, words):
 def test_recorded_velocities_that_are_better_are_used():
     t = sampled(2000)[0]
     q, v, a = motion_at(t)
-    rough = np.round(q / 1e-3) * 1e-3  # a coarse encoder, and a tachometer
+    # a coarse encoder, and a tachometer
+    rough = np.round(q / 1e-3) * 1e-3
     found = smooth_motion(MODEL, t, rough, v, window=0.1)
     other = smooth_motion(MODEL, t, rough, window=0.1)
     assert found.velocity == "recorded"
@@ -204,8 +209,10 @@ def test_recorded_velocities_that_are_better_are_used():
 def test_recorded_velocities_that_are_late_as_after_a_filter_are_taken_earlier():
     t = sampled(2000)[0]
     q, v, a = motion_at(t)
-    rates = np.array([2.1, 3.3])  # rad/s; 8 ms of a filter of first order, in closed form
-    lag, rough = np.arctan(0.008 * rates), np.round(q / 1e-3) * 1e-3
+    # rad/s; 8 ms of a filter of first order, in closed form
+    rates = np.array([2.1, 3.3])
+    lag = np.arctan(0.008 * rates)
+    rough = np.round(q / 1e-3) * 1e-3
     filtered = np.array([0.8, 0.6]) * rates * np.cos(t[:, None] * rates - lag) * np.cos(lag)
     found = smooth_motion(MODEL, t, rough, filtered, window=0.1)
     positions_alone = smooth_motion(MODEL, t, rough, window=0.1)
@@ -228,7 +235,8 @@ def test_the_window_is_chosen_from_the_data_and_given_in_seconds():
 
 
 def table(path, t, q, v=None, effort=None):
-    names, columns = ["t"], [t[:, None]]
+    names = ["t"]
+    columns = [t[:, None]]
     for word, x in (("position", q), ("velocity", v), ("effort", effort)):
         if x is not None:
             names += [f"{n}.{word}" for n in MODEL.joint_names]

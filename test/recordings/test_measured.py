@@ -24,7 +24,9 @@ def model():
 
 
 def record(model, kind):
-    """A swing of all joints, as a driver that compensates gravity publishes it, and the true accelerations."""
+    """A swing of all joints, as a driver that compensates gravity publishes it, and the true
+    accelerations.
+    """
     plant = Plant(model, DT, q0=HOME)
     driver = Driver(plant, compensates="gravity", measured=kind)
     rows = []
@@ -40,11 +42,11 @@ def record(model, kind):
 def test_efforts_fit_the_robot_that_they_move(model, meaning):
     kind = MeasuredEffort(meaning, np.linspace(0.5, 2.0, 7) if meaning == "current" else None)
     recording, a = record(model, kind)
-    moved, told = robot_of_efforts(model, kind), with_motor_efforts(recording, model, kind)
+    moved = robot_of_efforts(model, kind)
+    told = with_motor_efforts(recording, model, kind)
     expected = rd.inverse_dynamics(moved, told.q, told.v, a) + moved.damping * told.v
-    np.testing.assert_allclose(
-        told.effort, expected, atol=0.05
-    )  # a is the mean of a period of 1 ms
+    # a is the mean of a period of 1 ms
+    np.testing.assert_allclose(told.effort, expected, atol=0.05)
     assert np.abs(expected).max() > 30.0
     assert bool(told.notes) == (meaning in ("link_torque", "torque_without_gravity"))
 
@@ -58,7 +60,9 @@ def test_efforts_that_were_not_measured_are_not_used(model, meaning):
 
 
 def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys):
-    """The wrenches of a swing, computed from the efforts at the links, are those from the motion."""
+    """The wrenches of a swing, computed from the efforts at the links, are those from the
+    motion.
+    """
     recording, _ = record(model, MeasuredEffort("link_torque"))
     table = tmp_path / "swing.csv"
     head = [
@@ -85,9 +89,8 @@ def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys
     assert any("rotors and friction are left out" in note for note in by_efforts["notes"])
     largest = "largest_force_n"
     forces = [[row[largest] for row in data["rows"]] for data in (by_efforts, by_motion)]
-    np.testing.assert_allclose(
-        *forces, rtol=0.1
-    )  # the motion is smoothed over 0.1 s, the efforts are not
+    # the motion is smoothed over 0.1 s, the efforts are not
+    np.testing.assert_allclose(*forces, rtol=0.1)
     misread = wrenches("--acceleration", "model", "--measured-effort", "torque_without_gravity")
     assert misread["rows"][0][largest] > 1.2 * forces[0][0]
     assert (

@@ -23,7 +23,9 @@ NAMES = MODEL.joint_names
 
 def motion_at(t):
     """Known position, velocity and acceleration."""
-    A, w, phase = np.array([0.5, 0.4, 0.7]), np.array([1.1, 1.7, 0.6]), np.array([0.1, 0.5, 0.9])
+    A = np.array([0.5, 0.4, 0.7])
+    w = np.array([1.1, 1.7, 0.6])
+    phase = np.array([0.1, 0.5, 0.9])
     x = w * np.asarray(t)[:, None] + phase
     return A * np.sin(x), A * w * np.cos(x), -A * w * w * np.sin(x)
 
@@ -43,13 +45,14 @@ def write_rows(path, t, *fields, head=None, edit=lambda k, row: row):
     return path
 
 
-# -- derivatives -------------------------------------------------------------------------------------------------
+# -- derivatives -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("window, order", [(5, 2), (11, 3), (21, 4)])
 def test_on_even_times_it_is_savitzky_golay(window, order):
     rng = np.random.default_rng(1)
-    t, x = np.arange(200) * 0.02, rng.normal(size=(200, 3))
+    t = np.arange(200) * 0.02
+    x = rng.normal(size=(200, 3))
     found = derivatives(t, x, window=window, order=order)
     for k in range(3):
         expected = savgol_filter(x, window, order, deriv=k, delta=0.02, axis=0, mode="interp")
@@ -96,7 +99,7 @@ def test_time_that_does_not_go_on(t):
         derivatives(np.array(t, dtype=float), np.zeros((4, 1)), window=3, order=2)
 
 
-# -- reading -----------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def test_bad_rows_are_known_by_number(tmp_path):
@@ -195,7 +198,7 @@ def test_bags_that_cannot_be_read(tmp_path):
         read_bag(broken, MODEL)
 
 
-# -- computing ---------------------------------------------------------------------------------------------------
+# -- computing -------------------------------------------------------------------------------------
 
 
 def recorded(t, velocities=True, effort=None):
@@ -209,9 +212,8 @@ def test_wrenches_of_a_known_motion(velocities, tolerance):
     q, v, a = motion_at(t)
     history = compute(MODEL, recorded(t, velocities), Settings(joints="all", window=0.15))
     rows = history.rows - 1
-    np.testing.assert_array_equal(
-        rows, np.arange(3, 397)
-    )  # not those whose acceleration comes from an edge
+    # not those whose acceleration comes from an edge
+    np.testing.assert_array_equal(rows, np.arange(3, 397))
     expected = rd.joint_wrenches(MODEL, q, v, a, joints="all")[rows]
     np.testing.assert_allclose(history.wrenches, expected, atol=tolerance * np.abs(expected).max())
     tau = rd.inverse_dynamics(MODEL, q, v, a)[rows]
@@ -256,7 +258,7 @@ def test_unknown_names(settings):
         compute(MODEL, recorded(times(50)), Settings(**settings))
 
 
-# -- the subcommand ----------------------------------------------------------------------------------------------
+# -- the subcommand --------------------------------------------------------------------------------
 
 
 def read_table(path):
@@ -326,14 +328,16 @@ def test_csv_in_everything_out(tmp_path, capsys):
             message = reader.deserialize(raw, connection.msgtype)
             assert message.header.frame_id == MODEL.joint(joints[1]).child
             assert stamp == round(t[keep[k]] * 1e9)
-            f, m = message.wrench.force, message.wrench.torque
+            f = message.wrench.force
+            m = message.wrench.torque
             np.testing.assert_array_equal([f.x, f.y, f.z, m.x, m.y, m.z], wrenches[k, 1])
     for path in (out / "wrenches_bag", next((out / "wrenches_bag").glob("*.mcap"))):
         again = read_bag(path, MODEL)
         np.testing.assert_array_equal(again.q, q[keep])
         assert again.effort is not None
 
-    # a second run does not write over the first, unless told so; and not before it is sure to have something
+    # a second run does not write over the first, unless told so; and not before it is sure to have
+    # something
     command = [
         "wrenches",
         "three_link",
@@ -352,7 +356,9 @@ def test_csv_in_everything_out(tmp_path, capsys):
 
 
 def test_bag_in_with_messages_of_all_kinds(tmp_path, capsys):
-    """Joint order changes, another robot's joints come between, stamps are missing, rows are bad."""
+    """Joint order changes, another robot's joints come between, stamps are missing, rows are
+    bad.
+    """
     pytest.importorskip("rosbags")
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
@@ -460,7 +466,8 @@ def test_a_simulated_run_is_written_and_drawn_as_a_recording_is(tmp_path):
     recordings.write_bag(tmp_path / "bag", history)
     again = recordings.read_bag(tmp_path / "bag", arm, topic="/joint_efforts")
     np.testing.assert_allclose(again.q, run.q, atol=1e-12)
-    tip = max(history.paths)  # a path is a point's way through the world, with its speed
+    # a path is a point's way through the world, with its speed
+    tip = max(history.paths)
     way = np.linalg.norm(np.diff(history.paths[tip], axis=0), axis=1)
     np.testing.assert_allclose(
         way, 1e-3 * 0.5 * (history.speeds[tip][1:] + history.speeds[tip][:-1]), atol=2e-6

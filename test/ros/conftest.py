@@ -1,4 +1,6 @@
-"""Fixtures of the tests that run nodes over the real middleware; ``HALTS=SEED`` halts those nodes at random."""
+"""Fixtures of the tests that run nodes over the real middleware; ``HALTS=SEED`` halts those nodes
+at random.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,12 @@ def peer(domain: int) -> Iterator[object]:
 
 @pytest.fixture
 def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
-    """``start("simulator", parameter=value, …)``: a node in a process of its own, ended after the test.
+    """``start("simulator", parameter=value, …)``: a node in a process of its own, ended after the
+    test.
 
-    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.  A controller waits a minute for
-    joint states if nothing else is given: a machine that stops this process for a moment must not bring the safe command.
+    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.  A
+    controller waits a minute for joint states if nothing else is given: a machine that stops this
+    process for a moment must not bring the safe command.
     """
     running: list[NodeProcess] = []
 

@@ -1,4 +1,5 @@
-"""``~/follow_joint_trajectory`` as its clients meet it: the real action, over the middleware, between processes.
+"""``~/follow_joint_trajectory`` as its clients meet it: the real action, over the middleware,
+between processes.
 
 Needs control_msgs, which a ROS distribution has and its wheels have not.
 """
@@ -37,7 +38,8 @@ class Client:
     """Sends goals to a controller in another process."""
 
     def __init__(self, stack) -> None:
-        self.stack, self.peer = stack, stack.peer
+        self.stack = stack
+        self.peer = stack.peer
         self._client = ActionClient(
             stack.peer.node, FollowJointTrajectory, f"{CONTROLLER}/follow_joint_trajectory"
         )
@@ -101,13 +103,15 @@ def test_of_thirty_goals_at_once_each_is_answered_and_the_last_one_followed(clie
 
 
 def test_a_long_goal_is_read_beside_the_cycle_and_has_tolerances_feedback_and_cancellation(client):
-    """3000 points: the request stays serialized, and what comes after the trajectory in it counts all the same."""
-    n, told = 3000, []
+    """3000 points: the request stays serialized, and what comes after the trajectory in it counts
+    all the same.
+    """
+    n = 3000
+    told = []
     points = [point(Q + np.array([0.0, 0.3 * k / n]), 30.0 * k / n) for k in range(1, n + 1)]
     tight = JointTolerance(name=client.stack.joints[1], position=1e-9)
-    for (
-        joint
-    ) in client.stack.joints:  # the length of a name moves what follows by four bytes or not
+    # the length of a name moves what follows by four bytes or not
+    for joint in client.stack.joints:
         ((status, code, text),) = client.results(
             client.send(*points, path_tolerance=[JointTolerance(name=joint, position=0.5), tight])
         )
@@ -145,7 +149,8 @@ def test_a_trajectory_can_be_asked_where_it_will_be(client):
     assert not ask(0.0).success
     (handle,) = client.send(point(Q + np.array([0.0, 0.4]), 20.0, [0.0, 0.0]))
     stack.peer.wait(lambda: ask(1.0).success, "the trajectory to be followed")
-    soon, late = ask(1.0), ask(10.0)
+    soon = ask(1.0)
+    late = ask(10.0)
     assert list(soon.name) == stack.joints and soon.success and late.success
     assert Q[1] < soon.position[1] < late.position[1] < Q[1] + 0.4
     assert len(soon.velocity) == len(soon.acceleration) == 2
@@ -157,8 +162,11 @@ def test_a_trajectory_can_be_asked_where_it_will_be(client):
 
 @pytest.mark.parametrize("problem", [RuntimeError("no reading"), UnicodeError("no text")])
 def test_a_request_that_cannot_be_read(peer, problem):
-    """It is an error of the executor, and the server goes on; one in no UTF-8 is read as rclpy reads it, with other signs."""
-    readings, goals = [], []
+    """It is an error of the executor, and the server goes on; one in no UTF-8 is read as rclpy
+    reads it, with other signs.
+    """
+    readings = []
+    goals = []
 
     def read(kind, raw):
         readings.append(raw)
@@ -195,7 +203,8 @@ def test_a_request_that_cannot_be_read(peer, problem):
         )
     finally:
         server.destroy()
-        server.destroy()  # a second time does no harm
+        # a second time does no harm
+        server.destroy()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -204,7 +213,8 @@ def test_a_goal_under_way_gets_a_result_when_the_controller_is_stopped(client, n
     handles = Client(client.stack).send(point(Q, 30.0))
     assert handles[0].accepted
     waiting = handles[0].get_result_async()
-    for _ in range(2):  # the request for the result comes before these
+    # the request for the result comes before these
+    for _ in range(2):
         client.peer.call(GetState, f"{CONTROLLER}/get_state", GetState.Request())
     client.stack.signal(number)
     client.peer.wait(waiting.done, "the result")

@@ -1,4 +1,6 @@
-"""Messages taken by a thread of their own, through the middleware's C function and through rclpy's."""
+"""Messages taken by a thread of their own, through the middleware's C function and through
+rclpy's.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,12 @@ def test_large_messages_arrive_whole_in_order_and_in_another_thread(peer, monkey
     assert {thread for _, thread in arrived}.isdisjoint({threading.main_thread()})
 
     subscription.destroy()
-    subscription.destroy()  # a second time does no harm
+    # a second time does no harm
+    subscription.destroy()
     assert not any(thread.is_alive() for _, thread in arrived)
     assert peer.node.count_subscribers("large") == 0 or not list(peer.node.subscriptions)
-    assert [bytes(raw)[:2] for raw, _ in arrived]  # their memory outlives the subscription
+    # their memory outlives the subscription
+    assert [bytes(raw)[:2] for raw, _ in arrived]
 
 
 def test_a_message_of_python_is_serialized_in_c():
@@ -57,7 +61,9 @@ def test_a_message_of_python_is_serialized_in_c():
     if library is None:
         pytest.skip("the client library is not found by its name here")
     check_for_type_support(UInt8MultiArray)
-    kind, sent = MessageType(UInt8MultiArray), UInt8MultiArray(data=bytes(range(200)))
+    kind = MessageType(UInt8MultiArray)
+    sent = UInt8MultiArray(data=bytes(range(200)))
     with kind.message(sent) as message:
         raw = library.serialize(kind, message)
-    assert deserialize_message(bytes(raw), UInt8MultiArray) == sent  # outlives the C message
+    # outlives the C message
+    assert deserialize_message(bytes(raw), UInt8MultiArray) == sent

@@ -1,8 +1,10 @@
-"""Every arm's driver as a stand-in: the controller moves it, it arrives, and nothing pushes it at rest.
+"""Every arm's driver as a stand-in: the controller moves it, it arrives, and nothing pushes it at
+rest.
 
-The stand-in is a robot of this package with the driver's habits: who compensates gravity, what effort means, rate, delay,
-limits of the rate.  Joints beyond the arm's are locked, as grippers are.  In lockstep, so that numbers do not depend on how
-busy the machine is.
+The stand-in is a robot of this package with the driver's habits: who compensates gravity, what
+effort means, rate, delay,
+limits of the rate.  Joints beyond the arm's are locked, as grippers are.  In lockstep, so that
+numbers do not depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ pytestmark = pytest.mark.middleware
 
 ARMS = [name for name in arm_names() if load_arm_profile(name).commands_efforts]
 BY_DEFAULT = ("franka_fr3", "kinova_gen3", "unitree_z1")
-"""One whose robot compensates gravity, one whose sensors count the other way, one that does nothing by itself; ARMS=all for all."""
+"""One whose robot compensates gravity, one whose sensors count the other way, one that does nothing
+by itself; ARMS=all for all.
+"""
 
 
 def stand_in(profile: ArmProfile) -> tuple[str, ArmProfile]:
@@ -88,7 +92,8 @@ def test_the_arm_arrives_and_nothing_pushes_it_at_rest(peer, start, tmp_path, ar
     motion = plan_motion(model, values(states[-1], "position", names), waypoints=2, duration=2.0)
     goal = motion.waypoints[-1]
     rows = motion.waypoints, motion.at(motion.times, 1), motion.at(motion.times, 2)
-    # at once: simulated time runs as fast as it can, and a start that is over when the message arrives makes it hurry
+    # at once: simulated time runs as fast as it can, and a start that is over when the message
+    # arrives makes it hurry
     trajectories.publish(trajectory_message(motion.joint_names, motion.times, *rows, 0))
 
     def away() -> float:
@@ -105,6 +110,5 @@ def test_the_arm_arrives_and_nothing_pushes_it_at_rest(peer, start, tmp_path, ar
     efforts = values(states[-1], "effort", names)
     gravity = rd.gravity_forces(model, goal)
     factors = np.array([facts.measured_factor or 1.0 for facts in profile.joints])
-    np.testing.assert_allclose(
-        factors * efforts, gravity, atol=0.2
-    )  # none of these drivers takes gravity off
+    # none of these drivers takes gravity off
+    np.testing.assert_allclose(factors * efforts, gravity, atol=0.2)

@@ -1,4 +1,6 @@
-"""Serialized messages read and written in place, held to what the middleware's own conversion says."""
+"""Serialized messages read and written in place, held to what the middleware's own conversion
+says.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def test_every_joint_lands_in_its_place_whatever_the_order(joints, frame, data):
     values = rng.standard_normal((3, len(published)))
     raw = serialize_message(joint_state(published, *values, frame=frame, stamp=(-3, 999_999_999)))
     reader = JointStateReader(wanted)
-    for _ in range(2):  # the second time from the layout remembered
+    # the second time from the layout remembered
+    for _ in range(2):
         reader.read(raw)
         where = [published.index(name) for name in wanted]
         assert reader.position.tolist() == values[0][where].tolist()
@@ -238,7 +241,8 @@ def test_a_stamp_of_any_second_is_written(seconds):
 
 
 def test_templates_write_what_the_middleware_reads():
-    message, numbers = WrenchStamped(), marks(6)
+    message = WrenchStamped()
+    numbers = marks(6)
     message.header.frame_id = "a link"
     for vector, first in ((message.wrench.force, 0), (message.wrench.torque, 3)):
         vector.x, vector.y, vector.z = numbers[first : first + 3]
@@ -246,7 +250,8 @@ def test_templates_write_what_the_middleware_reads():
     template.blocks[0][:] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     template.stamp(12_000_000_034)
     read = deserialize_message(template.bytes(), WrenchStamped)
-    force, torque = read.wrench.force, read.wrench.torque
+    force = read.wrench.force
+    torque = read.wrench.torque
     assert [force.x, force.y, force.z, torque.x, torque.y, torque.z] == [
         1.0,
         2.0,

@@ -1,7 +1,7 @@
 """The whole stack in separate processes: simulator, controller, and this process as the third.
 
-The runs are in lockstep, one simulated period for each command, so that their numbers do not depend on how busy the
-machine is.
+The runs are in lockstep, one simulated period for each command, so that their numbers do not depend
+on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def in_model_order(model, message: JointState, field: str) -> np.ndarray:
 
 
 class Relay:
-    """Hands every joint state on to the controller, so that time goes on only as fast as this process listens.
+    """Hands every joint state on to the controller, so that time goes on only as fast as this
+    process listens.
 
     Args:
         peer: this process.
@@ -101,7 +102,9 @@ class Relay:
 
 
 def begin(start, model, *, joints=None, robot=None, controller=None):
-    """Both nodes, in lockstep; the wrist of the robot has the inertia of its gears, or it would weigh nothing."""
+    """Both nodes, in lockstep; the wrist of the robot has the inertia of its gears, or it would
+    weigh nothing.
+    """
     armature = {f"armature__{name}": 0.1 for name in model.joint_names}
     gains = {
         f"gains__{name}__{gain}": value
@@ -125,7 +128,9 @@ def begin(start, model, *, joints=None, robot=None, controller=None):
 
 
 def to_controller(peer):
-    """A publisher of trajectories that the controller listens to; time goes on while the two find each other."""
+    """A publisher of trajectories that the controller listens to; time goes on while the two find
+    each other.
+    """
     trajectories = peer.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
     peer.subscribed(trajectories)
     return trajectories
@@ -139,7 +144,8 @@ def follow(peer, model, relay, duration=3.0):
     motion = plan_motion(
         model, in_model_order(model, relay.states[-1], "position"), waypoints=2, duration=duration
     )
-    start, times = relay.now + second, motion.times
+    start = relay.now + second
+    times = motion.times
     trajectories.publish(
         trajectory_message(
             motion.joint_names,
@@ -163,9 +169,8 @@ def errors(model, motion, start, states) -> np.ndarray:
 def test_a_robot_with_joints_in_another_order_follows_and_both_nodes_end_cleanly(
     peer, start, model
 ):
-    simulator, controller = begin(
-        start, model, joints=SHUFFLED
-    )  # the controller's description comes by topic
+    # the controller's description comes by topic
+    simulator, controller = begin(start, model, joints=SHUFFLED)
     relay = Relay(peer)
     descriptions = peer.listen(String, "robot_description", LATCHED)
     motion, begun = follow(peer, model, relay)
@@ -175,7 +180,8 @@ def test_a_robot_with_joints_in_another_order_follows_and_both_nodes_end_cleanly
     peer.wait(lambda: descriptions, "the description")
     assert descriptions[0].data == robot_path(ROBOT).read_text()
     error = errors(model, motion, begun, relay.states)
-    # the model is exact, friction included: what remains is the delay of one period and the breakaway from rest
+    # the model is exact, friction included: what remains is the delay of one period and the
+    # breakaway from rest
     assert np.abs(error).max() < 5e-3
     assert np.abs(error[-1]).max() < 2e-3
 
@@ -230,15 +236,18 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
     effort_at = {stamp: effort for stamp, (_, _, effort) in states.items()}
     for messages_of, efforts in ((wrenches, command_at), (true_wrenches, effort_at)):
         for i, name in enumerate(model.joint_names):
-            joint, compared = model.joint(name), 0
+            joint = model.joint(name)
+            compared = 0
             for message in messages_of[name][::7]:
                 assert message.header.frame_id == joint.child
                 stamp = stamp_of(message)
                 if stamp < begun or stamp not in efforts or stamp not in states:
-                    continue  # the brakes were on, or the newest message is ahead of the others
+                    # the brakes were on, or the newest message is ahead of the others
+                    continue
                 q, v, _ = states[stamp]
                 a = rd.forward_dynamics(robot, q, v, efforts[stamp])
-                t, f = message.wrench.torque, message.wrench.force
+                t = message.wrench.torque
+                f = message.wrench.force
                 # what accelerates the rotors does not pass through the links
                 along_axis = efforts[stamp][i] - robot.armature[i] * a[i]
                 assert np.dot(joint.axis, (t.x, t.y, t.z)) == pytest.approx(along_axis, abs=1e-7)
@@ -289,7 +298,8 @@ def test_a_push_is_seen_in_the_external_efforts(peer, start, model):
     message = WrenchStamped()
     message.header.frame_id = link = model.joint("wrist_1_joint").child
     message.wrench.force.z = 4.0
-    for _ in range(20):  # one may be lost
+    # one may be lost
+    for _ in range(20):
         pushes.publish(message)
         relay.until(relay.now + 10**8, "the estimate to settle")
     seen = stamp_of(estimates[-1])

@@ -35,13 +35,16 @@ def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_p
         holding_brakes=True,
         **home,
     )
-    states, told = (
-        peer.listen(JointState, "joint_states"),
-        peer.listen(DiagnosticArray, "/diagnostics"),
-    )
+    states = peer.listen(JointState, "joint_states")
+    told = peer.listen(DiagnosticArray, "/diagnostics")
     peer.wait(lambda: len(states) > 50, "joint states")
-    start(NODE, robot_description_file="two_link", output=tmp_path / "out", measured_effort="torque_without_gravity",
-          state_timeout=5.0)  # fmt: skip
+    start(
+        NODE,
+        robot_description_file="two_link",
+        output=tmp_path / "out",
+        measured_effort="torque_without_gravity",
+        state_timeout=5.0,
+    )
     model = rd.load_robot("two_link")
     values = {"controller": CONTROLLER, "simulator": SIMULATOR, "wrenches": "none"}
     viewer = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
@@ -52,14 +55,11 @@ def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_p
     assert not refused.success and "Do twitch first" in refused.message
     weigh = peer.node.create_client(Trigger, f"{NODE}/weigh")
     peer.wait(weigh.service_is_ready, "the service")
-    weighing, hand = (
-        weigh.call_async(Trigger.Request()),
-        peer.publisher(JointState, f"{SIMULATOR}/set_joint_state"),
-    )
+    weighing = weigh.call_async(Trigger.Request())
+    hand = peer.publisher(JointState, f"{SIMULATOR}/set_joint_state")
     shown = set()
-    for pose in itertools.cycle(
-        rd.commissioning.weighing_poses(model, 12)
-    ):  # one that was not noticed comes again
+    # one that was not noticed comes again
+    for pose in itertools.cycle(rd.commissioning.weighing_poses(model, 12)):
         if weighing.done():
             break
         hand.publish(JointState(name=list(model.joint_names), position=list(map(float, pose))))
@@ -79,16 +79,14 @@ def test_steps_are_done_shown_and_stopped_over_the_middleware(peer, start, tmp_p
     )
     client = peer.node.create_client(Trigger, f"{NODE}/float")
     peer.wait(client.service_is_ready, "the service")
-    floating = client.call_async(
-        Trigger.Request()
-    )  # once: a second request would find the step under way
+    # once: a second request would find the step under way
+    floating = client.call_async(Trigger.Request())
     peer.wait(floating.done, "the end of the step", timeout=180.0)
     written = json.loads((tmp_path / "out" / "commissioning.json").read_text())
     assert [step["step"] for step in written["steps"]] == ["weigh", "float"]
     mistakes = [finding["kind"] for step in written["steps"] for finding in step["findings"]]
-    assert set(mistakes) <= {"delay"}, (
-        floating.result().message
-    )  # on a busy machine commands are late
+    # on a busy machine commands are late
+    assert set(mistakes) <= {"delay"}, floating.result().message
     assert (tmp_path / "out" / "controller.yaml").is_file() and (
         tmp_path / "out" / "commissioning.html"
     ).is_file()
@@ -126,7 +124,9 @@ def test_a_report_that_cannot_be_written_is_said_in_the_answer(peer, start):
 
 
 def test_an_arm_that_another_node_commands_gets_no_command_and_no_publisher(peer, domain):
-    """A second publisher, even a silent one, makes a gate stop the arm, and a controller let go of it."""
+    """A second publisher, even a silent one, makes a gate stop the arm, and a controller let go of
+    it.
+    """
     arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array")
     with Peer(domain) as controller:
         controller.publisher(Float64MultiArray, "effort_controller/commands")

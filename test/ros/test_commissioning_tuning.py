@@ -1,4 +1,5 @@
-"""From the first push to the tour over the middleware: the node in a process of its own, the arm of one joint in this one.
+"""From the first push to the tour over the middleware: the node in a process of its own, the arm of
+one joint in this one.
 
 Simulated time goes on as commands come: a loaded machine makes the test slow, and nothing else.
 """
@@ -22,10 +23,11 @@ from robot_dynamics_ros.commissioning.release import with_rotors
 pytestmark = pytest.mark.middleware
 
 STEPS = ("weigh", "float", "twitch", "tune", "move")
+# s without a command after which none comes, if the state before was answered, and if not
 PATIENCE = {
     True: 0.3,
     False: 0.01,
-}  # s without a command after which none comes, if the state before was answered, and if not
+}
 
 
 class Served:
@@ -38,7 +40,8 @@ class Served:
             list(model.joint_names),
         )
         self.commands = peer.listen(Float64MultiArray, "effort_controller/commands")
-        self.states, self.answered = peer.publisher(JointState, "joint_states"), False
+        self.states = peer.publisher(JointState, "joint_states")
+        self.answered = False
 
     def period(self):
         """One joint state, and the command that answers it, if one does; the state."""
@@ -57,10 +60,8 @@ class Served:
 
     def step(self, name):
         """Let the node do a step."""
-        client, deadline = (
-            self.peer.node.create_client(Trigger, f"commissioning/{name}"),
-            time.monotonic() + 180.0,
-        )
+        client = self.peer.node.create_client(Trigger, f"commissioning/{name}")
+        deadline = time.monotonic() + 180.0
         self.peer.wait(client.service_is_ready, name)
         future = client.call_async(Trigger.Request())
         while not future.done():
@@ -78,8 +79,13 @@ def test_an_arm_without_measured_efforts_is_tuned_and_makes_a_tour(
     calm = rd.commissioning.calm_pose(model, [1.5])
     served = Served(peer, model)
     served.arm.plant.reset(calm)
-    start("commissioning", robot_description_file=tmp_path / "arm.urdf", output=tmp_path / "out", measured_effort="none",
-          state_timeout=10.0)  # fmt: skip
+    start(
+        "commissioning",
+        robot_description_file=tmp_path / "arm.urdf",
+        output=tmp_path / "out",
+        measured_effort="none",
+        state_timeout=10.0,
+    )
     for name in STEPS:
         answer = served.step(name)
         assert answer.success, (name, answer.message)

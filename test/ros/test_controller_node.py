@@ -111,7 +111,8 @@ def test_the_last_message_of_a_process_that_ends_is_the_safe_command(robot, star
 def test_a_terminal_that_closes_leaves_no_effort(robot, domain):
     """Its processes get SIGHUP, and nothing they write arrives any more."""
     ours, theirs = pty.openpty()
-    controller = subprocess.Popen(  # a session that opens a terminal has it as its own
+    # a session that opens a terminal has it as its own
+    controller = subprocess.Popen(
         [
             *("sh", "-c", f'exec "$@" <>{os.ttyname(theirs)} >&0 2>&0', "sh"),
             *(sys.executable, "-m", "robot_dynamics_ros.ros.main", "controller", "--ros-args"),
@@ -155,9 +156,8 @@ def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number
 def test_lifecycle_by_hand(robot, start, model):
     controller = start("controller", autostart=False)
     assert state(robot.peer) == State.PRIMARY_STATE_UNCONFIGURED
-    assert not change(
-        robot.peer, Transition.TRANSITION_CONFIGURE
-    )  # nobody has told it the robot yet
+    # nobody has told it the robot yet
+    assert not change(robot.peer, Transition.TRANSITION_CONFIGURE)
     assert controller.wait_for_output("no robot_description has arrived", 30.0)
     latched = robot.peer.publisher(String, "robot_description", LATCHED)
     latched.publish(String(data=robot_path(ROBOT).read_text()))
@@ -184,7 +184,9 @@ def test_lifecycle_by_hand(robot, start, model):
 
 
 def test_after_a_cleanup_no_description_starts_the_arm_again(robot, start, model):
-    """Somebody has taken the controller down: a robot_state_publisher that starts anew must not activate it."""
+    """Somebody has taken the controller down: a robot_state_publisher that starts anew must not
+    activate it.
+    """
     controller = start("controller")
     latched = robot.peer.publisher(String, "robot_description", LATCHED)
     text = robot_path(ROBOT).read_text()
@@ -344,7 +346,9 @@ def test_an_external_wrench_is_fed_forward_and_forgotten_after_its_timeout(robot
     robot.peer.subscribed(wrenches)
     message = WrenchStamped()
     message.header.frame_id = link = model.link_names[-1]
-    message.wrench.force.x, message.wrench.force.y, message.wrench.torque.z = 3.0, -2.0, 0.5
+    message.wrench.force.x = 3.0
+    message.wrench.force.y = -2.0
+    message.wrench.torque.z = 0.5
     external = {link: np.array([0.0, 0.0, 0.5, 3.0, -2.0, 0.0])}
     expected = rd.inverse_dynamics(model, Q, np.zeros(2), np.zeros(2), external=external)
     assert np.abs(expected - holding).max() > 0.1
@@ -374,9 +378,8 @@ def test_an_impedance_at_a_link_yields_in_the_world_and_is_changed_to_while_runn
     gravity = robot.effort()
     (result,) = set_parameters(robot.peer, law="cartesian_impedance")
     assert result.successful, result.reason
-    np.testing.assert_allclose(
-        robot.effort(), gravity, atol=1e-6
-    )  # at rest, where it is: nothing but gravity
+    # at rest, where it is: nothing but gravity
+    np.testing.assert_allclose(robot.effort(), gravity, atol=1e-6)
     (result,) = set_parameters(robot.peer, cartesian__link="nobody")
     assert not result.successful and "nobody" in result.reason
     (result,) = set_parameters(robot.peer, cartesian__link="")
@@ -517,9 +520,8 @@ def test_every_parameter_can_be_read_and_what_was_read_starts_the_same_node(robo
         values = robot.peer.call(
             GetParameters, f"{CONTROLLER}/get_parameters", GetParameters.Request(names=names)
         )
-        assert not any(
-            v.type == ParameterType.PARAMETER_BYTE_ARRAY for v in values.values
-        )  # rclpy's idea of []
+        # rclpy's idea of []
+        assert not any(v.type == ParameterType.PARAMETER_BYTE_ARRAY for v in values.values)
         found = {n: parameter_value_to_python(v) for n, v in zip(names, values.values, strict=True)}
         return {
             n: list(v) if not isinstance(v, (str, int, float, bool, type(None))) else v
@@ -544,14 +546,16 @@ def test_every_parameter_can_be_read_and_what_was_read_starts_the_same_node(robo
 def test_unknown_parameters_are_named_with_the_nearest_known_one(robot, start, tmp_path):
     file = tmp_path / "given.yaml"
     file.write_text(
-        f"{CONTROLLER}:\n  ros__parameters:\n    gains.sholder.p: 5.0\n    stat_timeout: 0.2\n    update_rate: 500\n"
+        f"{CONTROLLER}:\n  ros__parameters:\n    gains.sholder.p: 5.0\n    stat_timeout: 0.2\n   "
+        " update_rate: 500\n"
     )
     controller = start("controller", robot_description_file=ROBOT, params_file=file)
     robot.effort()
     expected = "unknown parameter 'gains.sholder.p' is ignored; did you mean 'gains.shoulder.p'?"
     assert controller.wait_for_output(expected, 30.0)
     assert controller.wait_for_output("did you mean 'state_timeout'?", 30.0)
-    assert "update_rate" not in controller.output()  # the simulator's, from a file for both
+    # the simulator's, from a file for both
+    assert "update_rate" not in controller.output()
 
 
 def test_a_broken_parameter_file_gives_its_line(start, tmp_path):
@@ -581,7 +585,8 @@ def test_numbers_that_cannot_be_meant_are_refused_on_entry(robot, start, model):
         "the refusal of a velocity",
     )
     message = WrenchStamped()
-    message.header.frame_id, message.wrench.force.x = model.link_names[-1], 1e300
+    message.header.frame_id = model.link_names[-1]
+    message.wrench.force.x = 1e300
     robot.peer.insist(
         wrenches,
         message,

@@ -1,4 +1,6 @@
-"""The effort gate between processes: what passes, what does not, and that nothing outlives its sender."""
+"""The effort gate between processes: what passes, what does not, and that nothing outlives its
+sender.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,17 @@ import robot_dynamics_ros as rd
 
 pytestmark = pytest.mark.middleware
 
-COMMANDS, OUT = "effort_gate/commands", "effort_controller/commands"
+COMMANDS = "effort_gate/commands"
+OUT = "effort_controller/commands"
 
 
 @pytest.fixture
 def gate(start, peer):
-    """A gate for six_axis with this process as controller and driver: (process, publisher, what the driver hears)."""
-    heard = peer.listen(Float64MultiArray, OUT, 100)  # reliable, as a driver's: nothing is lost
+    """A gate for six_axis with this process as controller and driver: (process, publisher, what the
+    driver hears).
+    """
+    # reliable, as a driver's: nothing is lost
+    heard = peer.listen(Float64MultiArray, OUT, 100)
     process = start(
         "effort_gate",
         robot_description_file="six_axis",
@@ -110,9 +116,8 @@ def test_a_joint_that_runs_away_stops_it_until_reset(gate, peer):
     peer.insist(
         states, runaway, lambda: "stopped until ~/reset" in process.output(), "a stopped gate"
     )
-    peer.call(
-        GetParameters, "effort_gate/get_parameters", GetParameters.Request()
-    )  # what was sent before is here
+    # what was sent before is here
+    peer.call(GetParameters, "effort_gate/get_parameters", GetParameters.Request())
     peer.drain()
     heard.clear()
     keep_sending(peer, publisher, [1.0] * 6, lambda: len(heard) > 20, "a gate that stays stopped")
@@ -211,7 +216,9 @@ def test_it_ends_with_zero_effort_and_exit_code_zero(gate, peer):
 
 
 def test_a_controller_killed_under_way_leaves_the_arm_without_effort(start, peer):
-    """The simulator here is a driver of the bad kind: it holds the last effort for ever (almost)."""
+    """The simulator here is a driver of the bad kind: it holds the last effort for ever
+    (almost).
+    """
     start("simulator", robot_description_file="six_axis", command_timeout=60.0)
     heard = peer.listen(Float64MultiArray, OUT)
     start("effort_gate", robot_description_file="six_axis")

@@ -1,4 +1,6 @@
-"""The controller notices efforts that are not what they are said to be, from how they change with the pose at rest."""
+"""The controller notices efforts that are not what they are said to be, from how they change with
+the pose at rest.
+"""
 
 import numpy as np
 import pytest
@@ -37,7 +39,8 @@ def test_efforts_that_hold_gravity_are_no_residuals(model, poses):
     said = visit(
         watch_of(model, "torque_without_gravity"), poses, lambda q: rd.gravity_forces(model, q)
     )
-    assert said[:5] == [""] * 5  # two poses tell nothing
+    # two poses tell nothing
+    assert said[:5] == [""] * 5
     assert "rather torque or link_torque" in said[5]
     assert not any(
         visit(watch_of(model, "link_torque"), poses, lambda q: rd.gravity_forces(model, q))

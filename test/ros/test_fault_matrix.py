@@ -1,9 +1,10 @@
 """The fault matrix: what is done to the nodes, and what must come of it.
 
-After every fault the same holds: the process lives (or its successor works), every message it sent was finite, complete
-and within bounds, the fault was counted under the cause named, and everything works as before, after a time that the report
-tells.
-``FAULTS=all`` runs all of them, otherwise every fifth; ``FAULT_REPORT=FILE`` writes the table of the documentation.
+After every fault the same holds: the process lives (or its successor works), every message it sent
+    was finite, complete
+and within bounds, the fault was counted under the cause named, and everything works as before,
+after a time that the report tells. ``FAULTS=all`` runs all of them, otherwise every fifth;
+``FAULT_REPORT=FILE`` writes the table of the documentation.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from support.fault_stack import ControllerStack, GateStack, Q, SimulatorStack, S
 from support.peer import SIMULATOR
 
 pytestmark = pytest.mark.middleware
-NAN, INF = math.nan, math.inf
+NAN = math.nan
+INF = math.inf
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Fault:
         name: what happens.
         inject: does it.
         reaction: what the node does.
-        cause: under which it is counted in /diagnostics; empty: it is answered or corrected without being counted.
+        cause: under which it is counted in /diagnostics; empty: it is answered or corrected without
+            being counted.
         recovery: who or what ends it.
     """
 
@@ -458,8 +461,21 @@ CONTROLLER_FAULTS = (
 )
 
 BOTH_WAYS = {"name": ["elbow", "shoulder"], "position": Q[::-1]}
-CATCHABLE = ("SIGHUP", "SIGQUIT", "SIGABRT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGTSTP", "SIGXCPU",
-             "SIGPWR", "SIGIO", "SIGRTMIN")  # fmt: skip
+CATCHABLE = (
+    "SIGHUP",
+    "SIGQUIT",
+    "SIGABRT",
+    "SIGUSR1",
+    "SIGUSR2",
+    "SIGALRM",
+    "SIGVTALRM",
+    "SIGPROF",
+    "SIGTSTP",
+    "SIGXCPU",
+    "SIGPWR",
+    "SIGIO",
+    "SIGRTMIN",
+)
 
 MORE_CONTROLLER_FAULTS = (
     *(
@@ -1142,7 +1158,8 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
     pid = stack.process.pid
     fault.inject(stack)
     begin = time.monotonic()
-    stack.peer.spin_for(0.1)  # what was on its way
+    # what was on its way
+    stack.peer.spin_for(0.1)
     heard = len(stack.heard)
     stack.peer.wait(lambda: len(stack.heard) > heard and stack.good(), "recovery")
     recovery = time.monotonic() - begin
@@ -1153,7 +1170,8 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
         def noticed() -> bool:
             return stack.counts()[fault.cause] > before[fault.cause]
 
-        for _ in range(4):  # a best-effort topic may lose what is published once
+        # a best-effort topic may lose what is published once
+        for _ in range(4):
             with contextlib.suppress(AssertionError):
                 stack.peer.wait(noticed, "", 2.5)
                 break
@@ -1167,7 +1185,8 @@ def examine(stack: Any, fault: Fault, part: str) -> None:
     if report := os.environ.get("FAULT_REPORT"):
         with open(report, "a", encoding="utf-8") as file:
             file.write(
-                f"| {part} | {fault.name} | {fault.reaction} | {', '.join(f'`{c}`' for c in grown) or '–'} | "
+                f"| {part} | {fault.name} | {fault.reaction} | "
+                f"{', '.join(f'`{c}`' for c in grown) or '–'} | "
                 f"{fault.recovery} | {recovery:.2f} |\n"
             )
 

@@ -29,17 +29,35 @@ def file(model, tmp_path):
     """A file of the form that identification writes, with figures far from the URDF's."""
     first, second = model.joint_names
     rows = {
-        first: {"viscous": 0.9, "coulomb": 2.0, "breakaway": 3.0, "stribeck_speed": 0.2, "smoothing": 0.05, "offset": -0.7},
-        second: {"viscous": 0.4, "coulomb": 0.6, "presliding": 0.002, "effects": {"asymmetry": 0.1}},
-    }  # fmt: skip
+        first: {
+            "viscous": 0.9,
+            "coulomb": 2.0,
+            "breakaway": 3.0,
+            "stribeck_speed": 0.2,
+            "smoothing": 0.05,
+            "offset": -0.7,
+        },
+        second: {
+            "viscous": 0.4,
+            "coulomb": 0.6,
+            "presliding": 0.002,
+            "effects": {"asymmetry": 0.1},
+        },
+    }
     (tmp_path / "friction.json").write_text(json.dumps({"joints": rows}))
     return tmp_path / "friction.json"
 
 
 def test_the_simulator_has_the_friction_of_the_file(peer, start, model, file):
     efforts = np.random.default_rng(1).uniform(-9.0, 9.0, (60, 2))
-    node = start("simulator", robot_description_file=ROBOT, friction_file=file, time_mode="lockstep", update_rate=200.0,
-                 substeps=1)  # fmt: skip
+    node = start(
+        "simulator",
+        robot_description_file=ROBOT,
+        friction_file=file,
+        time_mode="lockstep",
+        update_rate=200.0,
+        substeps=1,
+    )
     bench = Bench(peer)
     bench.ready()
     answers = bench.lockstep(efforts)[1:]
@@ -51,9 +69,8 @@ def test_the_simulator_has_the_friction_of_the_file(peer, start, model, file):
         for plant in plants:
             plant.step(effort)
         np.testing.assert_allclose(message.position, plants[0].q, atol=1e-12)
-    assert (
-        np.abs(plants[0].q - plants[1].q).max() > 1e-3
-    )  # by the URDF's friction it would be elsewhere
+    # by the URDF's friction it would be elsewhere
+    assert np.abs(plants[0].q - plants[1].q).max() > 1e-3
 
 
 def test_the_controller_compensates_the_friction_of_the_file(peer, start, model, file):
@@ -61,8 +78,15 @@ def test_the_controller_compensates_the_friction_of_the_file(peer, start, model,
     robot.quiet()
     v = np.array([0.15, -0.8])
     gains = {f"gains__{name}__{g}": 0.0 for name in model.joint_names for g in "pd"}
-    node = start("controller", robot_description_file=ROBOT, friction_file=file, law="pd_gravity",
-                 friction_compensation="measured", state_timeout=30.0, **gains)  # fmt: skip
+    node = start(
+        "controller",
+        robot_description_file=ROBOT,
+        friction_file=file,
+        law="pd_gravity",
+        friction_compensation="measured",
+        state_timeout=30.0,
+        **gains,
+    )
     expected = rd.gravity_forces(model, Q) + FrictionFile.read(file, model).friction(model).effort(
         v
     )

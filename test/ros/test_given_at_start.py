@@ -1,4 +1,6 @@
-"""What is given to the nodes at the start and cannot be meant: each is named, with what was meant."""
+"""What is given to the nodes at the start and cannot be meant: each is named, with what was
+meant.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def test_an_unknown_parameter_is_named_and_those_of_other_nodes_are_not(start, t
         },
     }
     if node == "simulator":
-        del of_all_nodes["mujoco.box.size"]  # it has no such shape, and says so
+        # it has no such shape, and says so
+        del of_all_nodes["mujoco.box.size"]
     known, misspelt = MISSPELT[node]
     file = written(tmp_path, {**of_all_nodes, misspelt: 1.0 if "." in misspelt else 1})
     process = start(node, robot_description_file=ROBOT, params_file=file)
@@ -115,9 +118,8 @@ def test_a_compiler_that_cannot_be_loaded_is_named_and_done_without(
 
 @pytest.mark.middleware
 def test_a_parameter_file_for_another_node_is_named(start, tmp_path):
-    file = written(
-        tmp_path, {"update_rate": 100.0}, "simulator"
-    )  # the executable's name, not the node's
+    # the executable's name, not the node's
+    file = written(tmp_path, {"update_rate": 100.0}, "simulator")
     process = start("simulator", robot_description_file=ROBOT, params_file=file)
     assert process.wait_for_output(
         f"{file} has nothing for /robot_simulator, only for /simulator", 60.0
@@ -127,9 +129,8 @@ def test_a_parameter_file_for_another_node_is_named(start, tmp_path):
 @pytest.mark.middleware
 def test_a_string_that_looks_like_a_date_ends_no_node(start, tmp_path):
     file = tmp_path / "given.yaml"
-    file.write_text(
-        "/**:\n  ros__parameters:\n    made: 2024-13-45\n"
-    )  # no date; PyYAML would make one of it
+    # no date; PyYAML would make one of it
+    file.write_text("/**:\n  ros__parameters:\n    made: 2024-13-45\n")
     process = start("effort_gate", robot_description_file=ROBOT, params_file=file)
     assert process.wait_for_output("waiting for commands", 60.0), process.output()
 

@@ -139,7 +139,8 @@ def test_slow_cycles_are_counted(robot, start):
     robot.peer.wait(lambda: robot.reported("overrun") > 60, "overruns")
     assert controller.wait_for_output("for it [overrun", 30.0)
     lines = controller.output().count("for it [overrun")
-    assert lines <= 1 + (time.monotonic() - begin) / 5.0  # one at once, then one in five seconds
+    # one at once, then one in five seconds
+    assert lines <= 1 + (time.monotonic() - begin) / 5.0
 
 
 def test_efforts_are_cut_at_the_derated_limit(robot, start, model):
@@ -196,7 +197,8 @@ def test_a_joint_too_fast_or_too_near_its_limit_is_braked(
     joint = int(np.argmax(np.abs(velocity)))
     bias = rd.bias_forces(model, np.array(position), np.array(velocity))
 
-    last_digits = itertools.count(1e-7, 1e-7)  # an encoder that is alive
+    # an encoder that is alive
+    last_digits = itertools.count(1e-7, 1e-7)
 
     def reported() -> bool:
         digits = next(last_digits)
@@ -210,10 +212,13 @@ def test_a_joint_too_fast_or_too_near_its_limit_is_braked(
 
 
 def every_thread(pid, ask):
-    """What the system says of the threads of a process, each answer once; those of the middleware are among them."""
+    """What the system says of the threads of a process, each answer once; those of the middleware
+    are among them.
+    """
     answers = []
     for name in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(ProcessLookupError):  # ended meanwhile
+        # ended meanwhile
+        with contextlib.suppress(ProcessLookupError):
             answer = ask(int(name))
             if answer not in answers:
                 answers.append(answer)
@@ -297,7 +302,8 @@ def test_short_slices_leave_policy_and_niceness_as_they_are():
         "thread = threading.Thread(target=go.wait, daemon=True)\n"
         "thread.start()\n"
         "threads = [int(name) for name in os.listdir('/proc/self/task')]\n"
-        "before = {t: (os.sched_getscheduler(t), os.getpriority(os.PRIO_PROCESS, t)) for t in threads}\n"
+        "before = {t: (os.sched_getscheduler(t), os.getpriority(os.PRIO_PROCESS, t)) for t in "
+        "threads}\n"
         "realtime.wake_sooner()\n"
         "for t in threads:\n"
         "    number = {'x86_64': 315, 'aarch64': 275}[os.uname().machine]\n"

@@ -1,4 +1,6 @@
-"""What is refused before nodes start: a ROS 2 that is missing, broken or mixed from two installations."""
+"""What is refused before nodes start: a ROS 2 that is missing, broken or mixed from two
+installations.
+"""
 
 from __future__ import annotations
 

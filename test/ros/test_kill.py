@@ -24,7 +24,8 @@ RATE = 250
 MODEL = rd.load_robot(ROBOT)
 GIVEN = {
     "simulator": {"update_rate": float(RATE), "holding_brakes": True, "command_timeout": 0.2},
-    # longer than a busy machine stops a process: a safe command in between would be right, and is not the subject
+    # longer than a busy machine stops a process: a safe command in between would be right, and is
+    # not the subject
     "controller": {"state_timeout": 2.0},
 }
 
@@ -104,8 +105,10 @@ def test_the_other_one_goes_on_when_it_is_back(peer, start, victim):
     weight = rd.gravity_forces(MODEL, np.array(watch.states[-1].position))
     first = next(i for i, m in enumerate(watch.commands) if np.any(m.data))
     off = np.abs(np.array([m.data for m in watch.commands[first:]]) - weight).max(axis=1)
-    # counted in cycles, so that a slow machine changes nothing: within a second of them its weight is carried, no more
+    # counted in cycles, so that a slow machine changes nothing: within a second of them its weight
+    # is carried, no more
     assert (off[RATE:] < 0.5).all()
-    if victim == "controller":  # an arm that the brakes have held is taken over without a jerk
+    # an arm that the brakes have held is taken over without a jerk
+    if victim == "controller":
         assert off.max() < 0.5
     assert other.exit_code is None

@@ -135,7 +135,8 @@ def test_the_browser_viewer_is_a_process_of_its_own():
 def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_not(installed):
     nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
     assert executables(nodes) == ["simulator", "controller"]
-    assert len(messages) == 2  # no bridge, and no robot_state_publisher to go with it
+    # no bridge, and no robot_state_publisher to go with it
+    assert len(messages) == 2
     installed("foxglove_bridge", "robot_state_publisher", "rviz2")
     nodes, messages = decide(robot="sim", viewer="foxglove_bridge")
     assert executables(nodes) == [
@@ -147,7 +148,8 @@ def test_a_viewer_is_started_where_it_is_installed_and_politely_refused_where_no
     nodes, messages = decide(robot="sim", viewer="rviz", description="seven_axis")
     (config,) = [word for word in map(plain, nodes[1].cmd) if word.endswith(".rviz")]
     displays = yaml.safe_load(Path(config).read_text())["Visualization Manager"]["Displays"]
-    assert len([d for d in displays if d["Class"].endswith("/Wrench")]) == 7  # one for every joint
+    # one for every joint
+    assert len([d for d in displays if d["Class"].endswith("/Wrench")]) == 7
     assert executables(nodes) == ["robot_state_publisher", "rviz2", "simulator", "controller"]
     assert not messages
 
@@ -182,7 +184,9 @@ def test_ros2_control_needs_its_packages_and_its_element(installed, tmp_path):
 
 
 def vendors_package(prefix: Path, arm: str) -> None:
-    """The vendor's packages: a robot whose joints have the arm's names, and the same with hardware."""
+    """The vendor's packages: a robot whose joints have the arm's names, and the same with
+    hardware.
+    """
     profile = load_arm_profile(arm)
     vendor = profile.description
     bare = robot_path("seven_axis").read_text()
@@ -269,7 +273,8 @@ def test_a_misspelt_argument_is_refused_with_the_nearest(installed, monkeypatch)
     with pytest.raises(RobotDynamicsError, match=r"gaet.*'gate'"):
         decide(robot="none")
     monkeypatch.setattr("sys.argv", ["ros2", "launch", "mine", "mine.launch.py", "gaet:=true"])
-    assert decide(robot="none")  # an argument of the file that includes this one
+    # an argument of the file that includes this one
+    assert decide(robot="none")
 
 
 @pytest.mark.middleware
@@ -281,9 +286,8 @@ def test_a_real_launch_holds_the_arm_and_ends_cleanly(peer, tmp_path, monkeypatc
         states = peer.listen(JointState, "joint_states")
         commands = peer.listen(Float64MultiArray, "effort_controller/commands")
         peer.wait(lambda: states and commands, "joint states and commands", 120.0)
-        assert all(
-            not path.stat().st_mode & 0o077 for path in temporary.iterdir()
-        )  # nothing for others to read
+        # nothing for others to read
+        assert all(not path.stat().st_mode & 0o077 for path in temporary.iterdir())
         press_ctrl_c(process)
         peer.wait(lambda: process.poll() is not None, "the end of the launch", 120.0)
         text = log.read_text()

@@ -1,4 +1,6 @@
-"""The simulator node with MuJoCo as its engine, in a process of its own; this process plays the controller."""
+"""The simulator node with MuJoCo as its engine, in a process of its own; this process plays the
+controller.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ def parameters(model, shapes):
     for shape in shapes:
         for word in ("kind", "position", "mass", "link"):
             value = getattr(shape, word)
-            if value:  # rcl cannot parse an empty string on the command line
+            # rcl cannot parse an empty string on the command line
+            if value:
                 given[f"mujoco__{shape.name}__{word}"] = (
                     list(value) if isinstance(value, tuple) else value
                 )
@@ -67,7 +70,8 @@ def test_lockstep_with_contact_repeats_bit_for_bit_and_is_the_plant(peer, start)
     runs = []
     for k in range(2):
         simulator = start("simulator", **parameters(model, shapes))
-        if k:  # whoever listens changes nothing
+        # whoever listens changes nothing
+        if k:
             wrenches = peer.listen(WrenchStamped, f"{SIMULATOR}/contact_wrenches/tool0", 1000)
             poses = peer.listen(PoseStamped, f"{SIMULATOR}/object_poses/ball", 1000)
         bench = Bench(peer)
@@ -80,16 +84,19 @@ def test_lockstep_with_contact_repeats_bit_for_bit_and_is_the_plant(peer, start)
     assert bits(runs[0]) == bits(runs[1])
 
     plant = rd.MujocoPlant(model, 1.0 / RATE, shapes=shapes, q0=Q0)
-    felt, ball = {}, {}
+    felt = {}
+    ball = {}
     for effort, message in zip(efforts, runs[1][1:], strict=True):
         plant.step(effort)
         np.testing.assert_allclose(message.position, plant.q, atol=1e-12)
         stamp = to_nanoseconds(message.header.stamp)
-        felt[stamp], ball[stamp] = plant.contact_wrenches()["tool0"], plant.object_pose("ball")
+        felt[stamp] = plant.contact_wrenches()["tool0"]
+        ball[stamp] = plant.object_pose("ball")
     compared = [m for m in wrenches if to_nanoseconds(m.header.stamp) in felt]
     assert compared
     for message in compared:
-        force, torque = message.wrench.force, message.wrench.torque
+        force = message.wrench.force
+        torque = message.wrench.torque
         found = [torque.x, torque.y, torque.z, force.x, force.y, force.z]
         np.testing.assert_allclose(found, felt[to_nanoseconds(message.header.stamp)], atol=1e-9)
         assert message.header.frame_id == "tool0"
@@ -97,7 +104,8 @@ def test_lockstep_with_contact_repeats_bit_for_bit_and_is_the_plant(peer, start)
         if (stamp := to_nanoseconds(message.header.stamp)) in ball:
             at = message.pose.position
             np.testing.assert_allclose([at.x, at.y, at.z], ball[stamp][:3, 3], atol=1e-12)
-    assert any(np.linalg.norm(w) > 1.0 for w in felt.values())  # the tip has met the table
+    # the tip has met the table
+    assert any(np.linalg.norm(w) > 1.0 for w in felt.values())
 
 
 def test_divergence_stops_the_robot_at_its_last_good_state_until_a_reset(peer, start):
@@ -111,7 +119,8 @@ def test_divergence_stops_the_robot_at_its_last_good_state_until_a_reset(peer, s
     )
     bench = Bench(peer)
     bench.ready()
-    efforts, answers = 1e8 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]), [bench.states[-1]]
+    efforts = 1e8 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    answers = [bench.states[-1]]
     bench.commands.publish(_message(efforts))
     due = 0
 

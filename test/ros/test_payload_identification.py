@@ -1,4 +1,6 @@
-"""The payload of a simulated arm, learnt over the middleware beside the running controller, and set there."""
+"""The payload of a simulated arm, learnt over the middleware beside the running controller, and set
+there.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,8 @@ from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 pytestmark = pytest.mark.middleware
 
-ROBOT, NODE = "six_axis", "payload_identification"
+ROBOT = "six_axis"
+NODE = "payload_identification"
 
 
 def test_another_description_is_not_mixed_with_the_one_in_use(peer, start):
@@ -29,7 +32,8 @@ def test_another_description_is_not_mixed_with_the_one_in_use(peer, start):
 
     def known():
         values = peer.call(GetParameters, f"{NODE}/get_parameters", request).values
-        return values and all(v.type for v in values)  # none at all: not declared yet
+        # none at all: not declared yet
+        return values and all(v.type for v in values)
 
     peer.wait(known, "the first description to be used")
     other = String(data=robot_path("three_link").read_text())
@@ -52,8 +56,15 @@ def test_a_payload_is_found_and_set_at_the_controller(peer, start, tmp_path, met
         f"initial_positions__{n}": x
         for n, x in zip(arm.joint_names, (0.2, -1.2, 1.4, -0.6, 0.9, 0.3), strict=True)
     }
-    start("simulator", robot_description_file=tmp_path / "loaded.urdf", time_mode="lockstep", update_rate=250.0,
-          holding_brakes=True, **armature, **home)  # fmt: skip
+    start(
+        "simulator",
+        robot_description_file=tmp_path / "loaded.urdf",
+        time_mode="lockstep",
+        update_rate=250.0,
+        holding_brakes=True,
+        **armature,
+        **home,
+    )
     start("controller", robot_description_file=ROBOT, state_timeout=60.0, **armature, **gains)
     commands = peer.listen(Float64MultiArray, "effort_controller/commands")
     peer.wait(lambda: len(commands) > 10, "the controller to hold the arm")
@@ -68,13 +79,15 @@ def test_a_payload_is_found_and_set_at_the_controller(peer, start, tmp_path, met
     )
 
     def answer():
-        # a second request meanwhile would be refused: the arm moves for twelve seconds of its own time
+        # a second request meanwhile would be refused: the arm moves for twelve seconds of its own
+        # time
         return peer.call(
             Trigger, f"{NODE}/identify_payload", Trigger.Request(), timeout=200.0, patience=90.0
         )
 
     found = answer()
-    for _ in range(20):  # until the three have found each other
+    # until the three have found each other
+    for _ in range(20):
         if found.success or not (
             "joint states" in found.message or "nobody listens" in found.message
         ):
@@ -92,5 +105,6 @@ def test_a_payload_is_found_and_set_at_the_controller(peer, start, tmp_path, met
     if method == "motion":
         assert values[1].double_value == pytest.approx(3.0, rel=0.02)
         np.testing.assert_allclose(values[2].double_array_value, payload.com, atol=5e-3)
-    else:  # one pose, held by friction
+    else:
+        # one pose, held by friction
         assert values[1].double_value == pytest.approx(3.0, rel=0.3)

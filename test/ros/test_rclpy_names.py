@@ -1,4 +1,6 @@
-"""rclpy's classes have many private names, and each release adds some: none of ours may be one of them."""
+"""rclpy's classes have many private names, and each release adds some: none of ours may be one of
+them.
+"""
 
 from __future__ import annotations
 
@@ -57,11 +59,13 @@ def names(cls: type) -> set[str]:
 @pytest.mark.parametrize("name", CLASSES)
 def test_no_name_of_ours_hides_one_of_rclpy(name):
     cls = getattr(importlib.import_module(CLASSES[name]), name)
-    ours, theirs = set(), set()
+    ours = set()
+    theirs = set()
     for parent in cls.__mro__:
         if parent.__module__.startswith("robot_dynamics_ros."):
             ours |= names(parent)
         elif parent.__module__.startswith("rclpy."):
             theirs |= names(parent)
-    assert len(theirs) > 20  # the sources of rclpy were found
+    # the sources of rclpy were found
+    assert len(theirs) > 20
     assert ours & theirs <= HOOKS

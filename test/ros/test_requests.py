@@ -1,4 +1,6 @@
-"""Requests that nobody could have meant, to every service of every node: each is answered, and no node ends."""
+"""Requests that nobody could have meant, to every service of every node: each is answered, and no
+node ends.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def some(kind: str, dice: random.Random) -> list:
 
 
 def class_of(kind: str) -> type:
-    """The class of a service, also of one that an action is made of: ``package/action/Name_SendGoal``."""
+    """The class of a service, also of one that an action is made of:
+    ``package/action/Name_SendGoal``.
+    """
     package, folder, name = kind.split("/")
     module = importlib.import_module(f"{package}.{folder}")
     if folder == "srv":
@@ -99,7 +103,8 @@ def test_every_request_is_answered(peer, start):
         requests = [service.Request() for _ in range(REQUESTS)]
         for request in requests:
             fill(request, dice)
-        peer.call_again(service, name, requests)  # fails without an answer
+        # fails without an answer
+        peer.call_again(service, name, requests)
         assert [node.exit_code for node in nodes.values()] == [None] * len(nodes), (name, requests)
     assert not any("Traceback" in node.output() for node in nodes.values())
 
@@ -113,7 +118,8 @@ def test_a_thousand_requests_at_once_are_all_answered(peer, start, node, service
     client = peer.node.create_client(Trigger, service, qos_profile=MANY_REQUESTS)
     peer.wait(client.service_is_ready, service)
     first = client.call_async(Trigger.Request())
-    peer.wait(first.done, "a first answer")  # the way back is there too
+    # the way back is there too
+    peer.wait(first.done, "a first answer")
     asked = [client.call_async(Trigger.Request()) for _ in range(1000)]
     peer.wait(lambda: all(future.done() for future in asked), "all answers", 120.0)
     assert all(future.result().message for future in asked)

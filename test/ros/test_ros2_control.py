@@ -46,7 +46,9 @@ pytestmark = [
 
 
 def test_mock_hardware_is_brought_up_and_a_goal_to_stay_succeeds(peer, tmp_path):
-    """Mock hardware does not move under efforts, so the one goal it can reach is the place where it is."""
+    """Mock hardware does not move under efforts, so the one goal it can reach is the place where it
+    is.
+    """
     from control_msgs.action import FollowJointTrajectory
 
     with launched(tmp_path, robot="ros2_control", description="six_axis") as (process, log):

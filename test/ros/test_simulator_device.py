@@ -1,4 +1,6 @@
-"""The simulator node as a device: what its sensors, brakes and switches do, and how its state is set."""
+"""The simulator node as a device: what its sensors, brakes and switches do, and how its state is
+set.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def model():
 
 
 def test_sensors_err_as_asked_and_alike_in_every_run(peer, start, model):
-    """Quantised, noisy, late by three periods, one in ten lost: as the sensors alone tell it, bit for bit."""
+    """Quantised, noisy, late by three periods, one in ten lost: as the sensors alone tell it, bit
+    for bit.
+    """
     settings = {
         "position_resolution": 1e-3,
         "velocity_noise": 0.05,
@@ -55,7 +59,8 @@ def test_sensors_err_as_asked_and_alike_in_every_run(peer, start, model):
     assert bits(runs[0]) == bits(runs[1])
 
     # offline: the plant under each command until the next reading arrives
-    plant, sensors = rd.Plant(model, STEP), Sensors(model, SensorSettings(**settings))
+    plant = rd.Plant(model, STEP)
+    sensors = Sensors(model, SensorSettings(**settings))
     ticks = 1
     sensors.sample(ticks * STEP, plant.q, plant.v, plant.tau)
 
@@ -74,9 +79,8 @@ def test_sensors_err_as_asked_and_alike_in_every_run(peer, start, model):
         np.testing.assert_allclose(message.velocity, reading.v, atol=1e-12)
         np.testing.assert_allclose(message.effort, reading.tau, atol=1e-12)
         assert stamp(message) == round(reading.t * 1e9)
-    assert (
-        len({stamp(b) - stamp(a) for a, b in zip(runs[0], runs[0][1:], strict=False)}) > 1
-    )  # some were lost
+    # some were lost
+    assert len({stamp(b) - stamp(a) for a, b in zip(runs[0], runs[0][1:], strict=False)}) > 1
 
 
 def test_duplicates_arrive_twice(peer, start):
@@ -104,7 +108,8 @@ def test_the_robot_errs_and_the_description_does_not(peer, start, model):
     answers = bench.lockstep(efforts)
     spread = dict.fromkeys(("mass", "com", "inertia", "damping", "friction", "armature"), 0.1)
     true = rd.random_model_error(rd.robot_model_error(model, mass=1.5, friction=0.5), 3, **spread)
-    plant, drawn = rd.Plant(true, STEP), rd.Plant(model, STEP)
+    plant = rd.Plant(true, STEP)
+    drawn = rd.Plant(model, STEP)
     for effort in efforts:
         plant.step(effort)
         drawn.step(effort)
@@ -268,11 +273,11 @@ def test_a_push_on_any_link_acts_as_in_the_plant_and_ends_with_its_timeout(peer,
     for link in (model.link_names[-1], model.link_names[1]):
         message = WrenchStamped()
         message.header.frame_id = link
-        t, f = message.wrench.torque, message.wrench.force
+        t = message.wrench.torque
+        f = message.wrench.force
         t.x, t.y, t.z, f.x, f.y, f.z = wrench
-        for _ in range(
-            200
-        ):  # the push and the command travel on different topics: until it is felt
+        # the push and the command travel on different topics: until it is felt
+        for _ in range(200):
             pushes.publish(message)
             if pushed(link):
                 break
@@ -281,4 +286,5 @@ def test_a_push_on_any_link_acts_as_in_the_plant_and_ends_with_its_timeout(peer,
         count = 1
         while pushed(link):
             count += 1
-        assert 11 <= count <= 15  # a message still under way may have renewed it
+        # a message still under way may have renewed it
+        assert 11 <= count <= 15

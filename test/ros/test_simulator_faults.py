@@ -1,4 +1,6 @@
-"""Faults and jumps: clocks, halts, garbage, laws that are too stiff, descriptions of what cannot be."""
+"""Faults and jumps: clocks, halts, garbage, laws that are too stiff, descriptions of what cannot
+be.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def test_pause_in_lockstep_changes_nothing_in_the_end(peer, start):
     before = stamp(answers[-1])
     bench.commands.publish(Float64MultiArray(data=efforts[20].tolist()))
     peer.spin_for(0.3)
-    assert stamp(bench.states[-1]) == before  # taken, not done
+    # taken, not done
+    assert stamp(bench.states[-1]) == before
     assert peer.call(Trigger, f"{SIMULATOR}/step", Trigger.Request()).success
     peer.wait(lambda: stamp(bench.states[-1]) == before + 1_000_000, "the single step")
     answers.append(bench.states[-1])
@@ -70,7 +73,8 @@ def test_a_clock_that_jumps_moves_the_stamps_and_not_the_robot(peer, start):
 
     def tell(seconds: float) -> None:
         message = Clock()
-        message.clock.sec, message.clock.nanosec = int(seconds), int(seconds % 1.0 * 1e9)
+        message.clock.sec = int(seconds)
+        message.clock.nanosec = int(seconds % 1.0 * 1e9)
         clock.publish(message)
 
     def near(target: float) -> bool:
@@ -89,7 +93,9 @@ def test_a_clock_that_jumps_moves_the_stamps_and_not_the_robot(peer, start):
 
 
 def test_without_the_clock_that_it_is_to_have_its_stamps_go_on(peer, start):
-    """use_sim_time on this node only: stamps that begin again every 50 ms would be states that are too late."""
+    """use_sim_time on this node only: stamps that begin again every 50 ms would be states that are
+    too late.
+    """
     simulator = start("simulator", robot_description_file=ROBOT, use_sim_time=True)
     states = peer.listen(JointState, "joint_states", 1000)
     peer.wait(lambda: len(states) > 300, "joint states")
@@ -115,7 +121,9 @@ def test_a_halted_simulator_gives_up_the_lost_time_and_goes_on(peer, start):
 
 
 def test_garbage_of_every_kind_does_no_harm(peer, start, domain):
-    """Wrong types on the topics' names do not match; wrong contents are refused; the node lives and the robot stands."""
+    """Wrong types on the topics' names do not match; wrong contents are refused; the node lives and
+    the robot stands.
+    """
     simulator = start("simulator", robot_description_file=ROBOT, holding_brakes=True)
     bench = Bench(peer)
     bench.ready()
@@ -133,7 +141,8 @@ def test_garbage_of_every_kind_does_no_harm(peer, start, domain):
     assert simulator.exit_code is None
     assert list(state.velocity) == [0.0, 0.0]
     bench.send_until_reported(Float64MultiArray(data=[1e308, -1e308]), "command_absurd")
-    bench.apply(Float64MultiArray(data=[1e8, -1e8]), [60.0, -25.0])  # the drives saturate
+    # the drives saturate
+    bench.apply(Float64MultiArray(data=[1e8, -1e8]), [60.0, -25.0])
     assert np.isfinite(bench.next_state().position).all()
 
 
@@ -182,10 +191,10 @@ def test_reset_while_moving(peer, start):
     before = stamp(first[-1])
     assert peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()).success
     peer.wait(lambda: list(bench.states[-1].velocity) == [0.0, 0.0], "the start")
-    assert stamp(bench.states[-1]) > before  # time goes on, and no stamp is told twice
-    told = set(
-        zip((stamp(state) for state in bench.states), bits(bench.states), strict=True)
-    )  # repeats count once
+    # time goes on, and no stamp is told twice
+    assert stamp(bench.states[-1]) > before
+    # repeats count once
+    told = set(zip((stamp(state) for state in bench.states), bits(bench.states), strict=True))
     assert len({when for when, _ in told}) == len(told)
     again = bench.lockstep(efforts)
     np.testing.assert_array_equal(again[-1].position, first[-1].position)

@@ -69,7 +69,8 @@ def test_it_tells_its_description_its_initial_state_and_the_time(peer, start, mo
         holding_brakes=True,
         **{f"initial_positions__{first}": 0.5, f"initial_positions__{second}": -0.25},
     )
-    bench, clock = Bench(peer), peer.listen(Clock, "/clock", 1000)
+    bench = Bench(peer)
+    clock = peer.listen(Clock, "/clock", 1000)
     descriptions = peer.listen(String, "robot_description", LATCHED)
     bench.ready()
     state = bench.next_state()
@@ -88,7 +89,8 @@ def test_bad_arrays_are_refused_and_reported(peer, start):
     bench = Bench(peer)
     bench.ready()
     bench.apply(Float64MultiArray(data=[0.5, 0.25]), [0.5, 0.25])
-    for cause, data in (  # by turns, so that a count that grows is that of the last message
+    # by turns, so that a count that grows is that of the last message
+    for cause, data in (
         ("wrong_length", [1.0]),
         ("not_finite", [1.0, math.nan]),
         ("wrong_length", [1.0, 2.0, 3.0]),
@@ -137,7 +139,8 @@ def test_without_commands_the_effort_goes_to_zero(peer, start):
 
 
 def test_pause_and_reset(peer, start):
-    start("simulator", robot_description_file=ROBOT, **LIMP)  # nobody holds it: it falls
+    # nobody holds it: it falls
+    start("simulator", robot_description_file=ROBOT, **LIMP)
     bench = Bench(peer)
     bench.ready()
     home = np.zeros(2)
@@ -249,7 +252,8 @@ def test_closed_loops_from_a_file_with_their_wrenches(peer, start, tmp_path):
     peer.wait(lambda: on_a and on_b, "the wrenches of the loop")
     efforts = np.tile([0.5, 0.0, 0.0], (60, 1))
     answers = bench.lockstep(efforts)
-    model = rd.load_urdf(rd.to_urdf(loops.model))  # with the gravity of a URDF, along -z
+    # with the gravity of a URDF, along -z
+    model = rd.load_urdf(rd.to_urdf(loops.model))
     again = rd.Constraints(model, loops.constraints)
     plant = rd.ConstrainedPlant(again, 1 / 500, q0=q)
     wrenches = {}

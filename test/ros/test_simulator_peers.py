@@ -1,4 +1,6 @@
-"""The simulator behind what ros2_control documents, beside another of its kind, and coming back under a controller."""
+"""The simulator behind what ros2_control documents, beside another of its kind, and coming back
+under a controller.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def model():
 
 
 def test_behind_topic_based_hardware(peer, start, model):
-    """NaN until a controller takes over; then gravity is held by name, in the hardware's own order, on topics of its own."""
+    """NaN until a controller takes over; then gravity is held by name, in the hardware's own order,
+    on topics of its own.
+    """
     start(
         "simulator",
         remap={"joint_states": "/arm/states", "robot_joint_commands": "/arm/commands"},
@@ -42,7 +46,8 @@ def test_behind_topic_based_hardware(peer, start, model):
         command_timeout=5.0,
     )
     hardware = TopicSystem(peer, ["elbow", "shoulder"], "/arm/commands", "/arm/states")
-    bench = Bench(peer)  # for the diagnostics
+    # for the diagnostics
+    bench = Bench(peer)
     peer.wait(lambda: hardware.states, "joint states")
     peer.subscribed(hardware.publisher)
 
@@ -52,7 +57,8 @@ def test_behind_topic_based_hardware(peer, start, model):
         return bench.reported("command_not_finite") > 0
 
     peer.wait(nan_refused, "the refusal of commands that are NaN")
-    assert hardware.position == [0.0, -1.0]  # on its brakes all the while
+    # on its brakes all the while
+    assert hardware.position == [0.0, -1.0]
     assert all(map(math.isfinite, hardware.velocity + hardware.effort))
 
     def cycle() -> None:
@@ -70,7 +76,9 @@ def test_behind_topic_based_hardware(peer, start, model):
 
 
 def test_our_controller_drives_a_forward_command_controller(peer, start, model):
-    """What the controller sends on the array topic is what forward_command_controller accepts, one value a joint."""
+    """What the controller sends on the array topic is what forward_command_controller accepts, one
+    value a joint.
+    """
     start("simulator", robot_description_file=ROBOT, holding_brakes=True)
     start("controller", robot_description_file=ROBOT)
     forward = ForwardCommandController(model.joint_names)
@@ -89,7 +97,9 @@ def test_our_controller_drives_a_forward_command_controller(peer, start, model):
 
 
 def test_our_controller_on_the_topics_of_another_simulator(peer, start, model):
-    """The configuration that the page on hardware gives for a simulator with ``joint_command`` and names of its own."""
+    """The configuration that the page on hardware gives for a simulator with ``joint_command`` and
+    names of its own.
+    """
     names = {"robot_joint_commands": "joint_command", "joint_states": "isaac_joint_states"}
     start(
         "simulator",
@@ -126,7 +136,8 @@ def test_two_robots_side_by_side(peer, start):
         command_timeout=60.0,
         gravity=[0.0, 0.0, 0.0],
     )
-    left, right = Bench(peer, namespace="/left/"), Bench(peer, namespace="/right/")
+    left = Bench(peer, namespace="/left/")
+    right = Bench(peer, namespace="/right/")
     left.ready()
     right.ready()
     left.apply(Float64MultiArray(data=[2.0, 1.0]), [2.0, 1.0])

@@ -1,4 +1,6 @@
-"""``~/follow_joint_trajectory``: the controller node in this process, an action server that needs no control_msgs."""
+"""``~/follow_joint_trajectory``: the controller node in this process, an action server that needs
+no control_msgs.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,10 @@ class Arm:
     """A robot that is always where it is wanted, or stuck; and the controller that moves it."""
 
     def __init__(self, peer, node) -> None:
-        self.peer, self.node = peer, node
-        self.stuck, self._digit = False, 1e-6
+        self.peer = peer
+        self.node = node
+        self.stuck = False
+        self._digit = 1e-6
         self.model = node.loop.model
         self._states = peer.publisher(JointState, "joint_states", 1)
         self._timer = peer.node.create_timer(0.01, self._tick)
@@ -44,12 +48,15 @@ class Arm:
 
     def _tick(self) -> None:
         loop = self.node.loop
-        q, v = START, np.zeros(2)
+        q = START
+        v = np.zeros(2)
         if loop is not None and loop.running and not self.stuck:
-            q, v = loop.controller.reference[0], loop.controller.reference[1]
+            q = loop.controller.reference[0]
+            v = loop.controller.reference[1]
         elif self.stuck:
             self._digit = -self._digit
-            q = START + self._digit  # its encoder is alive
+            # its encoder is alive
+            q = START + self._digit
         message = JointState(
             name=list(self.model.joint_names), position=q.tolist(), velocity=v.tolist()
         )
@@ -101,15 +108,15 @@ def arm(peer, monkeypatch):
 
 def test_a_goal_is_followed_with_feedback_and_succeeds(arm):
     assert FakeServer.latest.name == "~/follow_joint_trajectory"
-    assert (
-        FakeServer.latest.options["result_timeout"] == 10
-    )  # s; rclpy's own value is another in each distribution
+    # s; rclpy's own value is another in each distribution
+    assert FakeServer.latest.options["result_timeout"] == 10
     target = [0.5, -0.2]
     handle = FakeServer.latest.send(arm.goal((0.3, [0.4, -0.3]), (0.6, target)))
     state, code, _ = arm.end(handle)
     assert (state, code) == ("succeeded", ResultCode.SUCCESSFUL)
     np.testing.assert_allclose(arm.controller.reference[0], target, atol=1e-9)
-    first, last = handle.feedback[0], handle.feedback[-1]
+    first = handle.feedback[0]
+    last = handle.feedback[-1]
     assert first.joint_names == list(arm.model.joint_names)
     np.testing.assert_allclose(
         np.subtract(last.desired.positions, last.actual.positions), last.error.positions, atol=1e-12
@@ -235,7 +242,8 @@ def test_controller_state_is_filled_where_its_type_exists(arm, monkeypatch):
 
     monkeypatch.setattr(trajectory_messages, "JointTrajectoryControllerState", message)
     topics = ReferenceTopics.__new__(ReferenceTopics)
-    topics._controller, topics._reader = arm.controller, arm.node.loop._reader
+    topics._controller = arm.controller
+    topics._reader = arm.node.loop._reader
     topics._publish_state(SimpleNamespace(publish_message=published.append), 1_500_000_000)
     (state,) = published
     assert (state.header.stamp.sec, state.header.stamp.nanosec) == (1, 500_000_000)

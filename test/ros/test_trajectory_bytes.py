@@ -38,7 +38,9 @@ def trajectory_from_message(m):
 
 
 def message(rng, n, k, kinds, frame=""):
-    """n points of k joints; ``kinds``: for each point in turn, how many of the four fields it has."""
+    """n points of k joints; ``kinds``: for each point in turn, how many of the four fields it
+    has.
+    """
     m = JointTrajectory(joint_names=[f"joint{i}" * (1 + i % 3) for i in range(k)])
     m.header.frame_id = frame
     m.header.stamp.sec = int(rng.integers(0, 100))
@@ -141,7 +143,9 @@ def test_what_is_wrong_with_one_of_a_thousand_points_is_said(spoil, where):
 def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follows(
     names, n, frame, tail
 ):
-    """What is left is a request with an empty trajectory, in which the numbers behind it are aligned as they were."""
+    """What is left is a request with an empty trajectory, in which the numbers behind it are
+    aligned as they were.
+    """
     message = JointTrajectory(joint_names=names)
     message.header.frame_id = frame
     message.header.stamp.sec = 7
@@ -153,7 +157,8 @@ def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follow
         )
     writer = bytearray(bytes(serialize_message(message)))
     identity = bytes(range(16))
-    raw = writer[:4] + identity + writer[4:]  # 16 bytes leave the alignment as it is
+    # 16 bytes leave the alignment as it is
+    raw = writer[:4] + identity + writer[4:]
     end = trajectory_messages.read_trajectory(bytes(raw), 20).end
     raw = raw[:end] + struct.pack("=I", len(tail))
     raw += bytes(-(len(raw) - 4) % 8) + struct.pack(f"={len(tail)}d", *tail)
@@ -164,9 +169,11 @@ def test_the_request_around_a_long_trajectory_keeps_its_identity_and_what_follow
         reader = CdrReader(short, 4)
         assert short[4:20] == identity
         reader.offset = 20
-        assert reader.int32() == 0 and reader.uint32() == 0  # the stamp
+        # the stamp
+        assert reader.int32() == 0 and reader.uint32() == 0
         assert not reader.string().strip()
-        assert reader.uint32() == 0 and reader.uint32() == 0  # joints, points
+        # joints, points
+        assert reader.uint32() == 0 and reader.uint32() == 0
         seen.extend(reader.doubles())
         assert reader.offset == len(short)
         goal = SimpleNamespace(

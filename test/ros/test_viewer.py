@@ -30,14 +30,15 @@ def address_of(viewer) -> str:
     return re.search(r"open (http\S+) in a browser", viewer.output())[1]
 
 
-# -- without the middleware ----------------------------------------------------------------------------------------
+# -- without the middleware ------------------------------------------------------------------------
 
 
 def state(names, position, velocity=(), effort=(), t=1.0) -> JointState:
     message = JointState(
         name=list(names), position=list(position), velocity=list(velocity), effort=list(effort)
     )
-    message.header.stamp.sec, message.header.stamp.nanosec = int(t), round((t - int(t)) * 1e9)
+    message.header.stamp.sec = int(t)
+    message.header.stamp.nanosec = round((t - int(t)) * 1e9)
     return message
 
 
@@ -51,7 +52,8 @@ def test_a_viewer_does_with_what_it_gets():
     np.testing.assert_array_equal(live.q, [0.1, 0.2])
     np.testing.assert_array_equal(live.v, [1.0, 2.0])
     np.testing.assert_array_equal(live.efforts, [3.0, 4.0])
-    live.take(state(["elbow"], [0.3], t=1.1), 0.0)  # no velocities, one joint: the other stays
+    # no velocities, one joint: the other stays
+    live.take(state(["elbow"], [0.3], t=1.1), 0.0)
     np.testing.assert_allclose(live.q, [0.1, 0.3])
     np.testing.assert_allclose(live.v, [1.0, 1.0])
     assert live.efforts is None
@@ -119,7 +121,7 @@ def test_markers_are_arrows_where_the_wrenches_act():
         assert (marker.header.stamp.sec, marker.header.stamp.nanosec) == (1, 500_000_000)
 
 
-# -- with it -------------------------------------------------------------------------------------------------------
+# -- with it ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.middleware
@@ -138,12 +140,15 @@ def test_it_shows_what_is_on_the_network_and_a_bad_page_does_not_stop_it(start, 
     assert viewer.wait_for_output("browser_not_a_message", 30.0)
     markers.clear()
     peer.wait(lambda: markers, "markers after the bad page")
-    assert viewer.stop(timeout=60.0) == 0  # it lets others go first
+    # it lets others go first
+    assert viewer.stop(timeout=60.0) == 0
 
 
 @pytest.mark.middleware
 def test_meshes_are_looked_for_beside_the_file_with_the_looks(start, tmp_path):
-    """A description without geometry, as the demonstration writes one for a payload: the looks are the original's."""
+    """A description without geometry, as the demonstration writes one for a payload: the looks are
+    the original's.
+    """
     folder = tmp_path / "original"
     folder.mkdir()
     trimesh = pytest.importorskip("trimesh")
@@ -212,20 +217,18 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
     from robot_dynamics_ros.ros.transport.reports import Rejections
     from robot_dynamics_ros.ros.viewer import LiveRobot
 
-    model, values = (
-        rd.load_robot("two_link"),
-        {"controller": "law", "simulator": "plant", "wrenches": "computed"},
-    )
+    model = rd.load_robot("two_link")
+    values = {"controller": "law", "simulator": "plant", "wrenches": "computed"}
     link = model.link_names[-1]
     robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     topics = {
-        "plant/external_wrench": 3.0, f"plant/contact_wrenches/{link}": 5.0, "law/external_wrench_estimate": 7.0,
-    }  # fmt: skip
+        "plant/external_wrench": 3.0,
+        f"plant/contact_wrenches/{link}": 5.0,
+        "law/external_wrench_estimate": 7.0,
+    }
     pushes = [(peer.publisher(WrenchStamped, topic), force) for topic, force in topics.items()]
-    states, reports = (
-        peer.publisher(JointState, "joint_states"),
-        peer.publisher(DiagnosticArray, "/diagnostics"),
-    )
+    states = peer.publisher(JointState, "joint_states")
+    reports = peer.publisher(DiagnosticArray, "/diagnostics")
     collision = DiagnosticStatus(
         level=DiagnosticStatus.WARN, name="law: status", message="collision: holding"
     )
@@ -234,7 +237,8 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
         """Publish everything; whether these forces are what a page shows."""
         for publisher, force in pushes:
             message = WrenchStamped()
-            message.header.frame_id, message.wrench.force.z = link, force
+            message.header.frame_id = link
+            message.wrench.force.z = force
             publisher.publish(message)
         states.publish(
             state(model.joint_names, [0.1, 0.2], t=peer.node.get_clock().now().nanoseconds * 1e-9)
@@ -266,23 +270,24 @@ def test_contacts_and_estimates_are_heard_while_somebody_looks_and_a_collision_i
 
 @pytest.mark.middleware
 def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
-    """Hold, go there, a gain within the controller's limits and one beyond, a payload, pause, step, reset."""
+    """Hold, go there, a gain within the controller's limits and one beyond, a payload, pause, step,
+    reset.
+    """
     from robot_dynamics_ros.ros.transport.reports import Rejections
     from robot_dynamics_ros.ros.viewer import LiveControls, LiveRobot
 
     start("simulator", robot_description_file="two_link", update_rate=200.0)
     start("controller", robot_description_file="two_link")
-    model, values = (
-        rd.load_robot("two_link"),
-        {
-            "controller": "computed_torque_controller",
-            "simulator": "robot_simulator",
-            "wrenches": "computed",
-        },
-    )
+    model = rd.load_robot("two_link")
+    values = {
+        "controller": "computed_torque_controller",
+        "simulator": "robot_simulator",
+        "wrenches": "computed",
+    }
     robot = LiveRobot(peer.node, model, "", values, Rejections(peer.node.get_logger()))
     controls = LiveControls(peer.node, robot, values)
-    assert "nobody" in controls.hold()  # not there yet
+    # not there yet
+    assert "nobody" in controls.hold()
 
     def until(condition, what: str, timeout: float = 60.0) -> None:
         def look() -> bool:
@@ -297,14 +302,17 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
     gain = found["robustness.bandwidth"]
     assert gain.lower <= 1.0
     assert gain.value < gain.upper <= 4.0 * gain.value
-    assert not any(name.startswith("gains.") for name in found)  # this law does not use them
+    # this law does not use them
+    assert not any(name.startswith("gains.") for name in found)
     units = {
         name: found[name].unit for name in (gain.name, "robustness.rejected_effort", "payload.mass")
     }
     assert units == {gain.name: "rad/s", "robustness.rejected_effort": "", "payload.mass": "kg"}
 
     def ask(work, answer: str) -> None:
-        """Ask until it is answered so: the other side may not be ready yet, and an answer may be lost."""
+        """Ask until it is answered so: the other side may not be ready yet, and an answer may be
+        lost.
+        """
         heard: set[str] = set()
 
         def answered() -> bool:
@@ -322,7 +330,8 @@ def test_what_a_person_asks_for_reaches_controller_and_simulator(start, peer):
         raise AssertionError(f"expected {answer!r}, heard {heard}")
 
     ask(controls.hold, "hold: holding")
-    assert robot.state().reference is None  # nobody looks: the controller need not publish it
+    # nobody looks: the controller need not publish it
+    assert robot.state().reference is None
     robot.want("reference", True)
     robot.tick()
     until(lambda: robot.state().reference is not None, "the reference")
@@ -364,7 +373,8 @@ def passes_through_points(controls, robot, until) -> None:
 
 @pytest.mark.middleware
 @pytest.mark.browser
-@pytest.mark.timeout(1800)  # every wait has a deadline of its own
+# every wait has a deadline of its own
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed")
 def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
     start(
@@ -388,7 +398,8 @@ def test_pulling_a_link_in_the_page_moves_the_simulated_arm(start, peer):
     with Browser(720, 380, pause=0.1) as browser:
         browser.go(address)
         assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
-        for _ in range(12):  # the viewer comes last where other processes take the machine
+        # the viewer comes last where other processes take the machine
+        for _ in range(12):
             u, v = robot_pixel(browser)
             drag(browser, (u, v), (u + 60.0, v - 50.0), pulled, 15.0)
             if pulled():
@@ -403,7 +414,8 @@ def robot_pixel(browser: Browser) -> tuple[float, float]:
 
     def look() -> bool:
         picture, place = pixels(browser)
-        strong = np.abs(picture[..., 0] - picture[..., 2]) > 60  # orange or blue
+        # orange or blue
+        strong = np.abs(picture[..., 0] - picture[..., 2]) > 60
         found[:] = np.argwhere(strong) + place[::-1]
         return len(found) > 60
 

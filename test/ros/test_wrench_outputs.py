@@ -34,10 +34,12 @@ def model():
     )
 
 
-#: case → (source, whether joints rub, median and 90 % bound of the force's error in N; forces go up to some 140 N)
+# : case → (source, whether joints rub, median and 90 % bound of the force's error in N; forces go
+# up to some 140 N)
 SOURCES = {
     "model, without friction": ("model", False, 1e-6, 1e-6),
-    # where a joint turns round it sticks for a moment, and then an effort does not tell the acceleration
+    # where a joint turns round it sticks for a moment, and then an effort does not tell the
+    # acceleration
     "model": ("model", True, 1e-3, 1.0),
     "commanded": ("commanded", True, 0.3, 0.6),
     "differentiated": ("differentiated", True, 0.3, 0.4),
@@ -57,7 +59,8 @@ def test_acceleration_sources(peer, start, model, case):
         controller={
             "joint_wrenches__acceleration_source": source,
             "friction_compensation": "reference" if rubbing else "none",
-            "robustness__enabled": False,  # the model is exact here, and the law its equation
+            # the model is exact here, and the law its equation
+            "robustness__enabled": False,
         },
     )
     joints = ("shoulder_lift_joint", LAST)
@@ -66,14 +69,16 @@ def test_acceleration_sources(peer, start, model, case):
     peer.wait(lambda: all(ours.values()) and all(true.values()), "wrenches")
     begun = stack.follow(3.0)
     for name in joints:
-        found, expected = by_stamp(ours[name], begun), by_stamp(true[name], begun)
+        found = by_stamp(ours[name], begun)
+        expected = by_stamp(true[name], begun)
         stamps = sorted(found.keys() & expected.keys())
         assert len(stamps) > 1000
         error = np.array([np.linalg.norm((found[t] - expected[t])[3:]) for t in stamps])
         largest = max(np.linalg.norm(expected[t][3:]) for t in stamps)
         middle, high = np.percentile(error, [50, 90])
         print(
-            f"{case}, {name}: median {middle:.2g}, 90 % {high:.2g}, max {error.max():.2g} of {largest:.3g} N"
+            f"{case}, {name}: median {middle:.2g}, 90 % {high:.2g}, max {error.max():.2g} of "
+            f"{largest:.3g} N"
         )
         assert middle < median
         assert high < most
@@ -81,7 +86,9 @@ def test_acceleration_sources(peer, start, model, case):
 
 
 def test_fixed_joints_and_parts(peer, start, model):
-    """A fixed joint carries what its sibling truth says, and the parts add up to the joint wrench for the observer."""
+    """A fixed joint carries what its sibling truth says, and the parts add up to the joint wrench
+    for the observer.
+    """
     stack = Stack(
         peer,
         start,
@@ -108,9 +115,12 @@ def test_fixed_joints_and_parts(peer, start, model):
     peer.subscribed(told)
     push = WrenchStamped()
     push.header.frame_id = "tool0"
-    push.wrench.force.x, push.wrench.force.z, push.wrench.torque.y = 8.0, -20.0, 1.5
+    push.wrench.force.x = 8.0
+    push.wrench.force.z = -20.0
+    push.wrench.torque.y = 1.5
     since = stack.now
-    for _ in range(12):  # nothing hangs behind the tool joint: it carries the push, turned round
+    # nothing hangs behind the tool joint: it carries the push, turned round
+    for _ in range(12):
         pushes.publish(push)
         told.publish(push)
         stack.run(0.05)
@@ -121,7 +131,8 @@ def test_fixed_joints_and_parts(peer, start, model):
     assert fixed[0].header.frame_id == "tool0"
     assert {m.header.frame_id for m in parts["euler"]} == {"forearm_link"}
 
-    expected, states = by_stamp(true, since), stack.state_at()
+    expected = by_stamp(true, since)
+    states = stack.state_at()
     at = {part: by_stamp(messages, since) for part, messages in parts.items()}
     stamps = sorted(set.intersection(*(set(x) for x in at.values()), set(expected), set(states)))
     assert len(stamps) > 100
@@ -161,18 +172,22 @@ def test_the_flange_reads_like_a_sensor(peer, start, model):
             "flange__observer_gain": 30.0,
         },
     )
-    load, true = stack.wrenches("wrench"), stack.true_wrenches(LAST)
+    load = stack.wrenches("wrench")
+    true = stack.true_wrenches(LAST)
     pushes = peer.publisher(WrenchStamped, f"{SIMULATOR}/external_wrench")
     peer.wait(lambda: load and true, "wrenches")
     peer.subscribed(pushes)
     push = WrenchStamped()
     push.header.frame_id = "tool0"
-    push.wrench.force.x, push.wrench.force.y, push.wrench.force.z = 8.0, 5.0, -20.0
+    push.wrench.force.x = 8.0
+    push.wrench.force.y = 5.0
+    push.wrench.force.z = -20.0
     since = stack.now
     for _ in range(30):
         pushes.publish(push)
         stack.run(0.05)
-    found, expected = by_stamp(load, since + SECOND), by_stamp(true, since + SECOND)
+    found = by_stamp(load, since + SECOND)
+    expected = by_stamp(true, since + SECOND)
     stamps = sorted(found.keys() & expected.keys())
     assert len(stamps) > 100
     difference = np.array([found[t] + expected[t] for t in stamps])
@@ -183,7 +198,9 @@ def test_the_flange_reads_like_a_sensor(peer, start, model):
 
 
 def test_contact_without_the_weight_of_the_payload(peer, start, model):
-    """A payload taken on while running hangs on the flange; with weight and inertia off, only the push is read."""
+    """A payload taken on while running hangs on the flange; with weight and inertia off, only the
+    push is read.
+    """
     stack = Stack(
         peer,
         start,
@@ -197,7 +214,8 @@ def test_contact_without_the_weight_of_the_payload(peer, start, model):
             "flange__contact": "known",
         },
     )
-    load, fixed = stack.wrenches("wrench"), stack.wrenches("joint_wrenches/tool0_joint")
+    load = stack.wrenches("wrench")
+    fixed = stack.wrenches("joint_wrenches/tool0_joint")
     told = peer.publisher(WrenchStamped, f"{CONTROLLER}/external_wrench")
     peer.wait(lambda: load and fixed, "wrenches")
     peer.subscribed(told)
@@ -242,8 +260,10 @@ def test_unknown_frames_are_refused_counted_and_the_last_good_wrench_expires(pee
     told = peer.publisher(WrenchStamped, f"{CONTROLLER}/external_wrench")
     peer.wait(lambda: fixed, "wrenches")
     peer.subscribed(told)
-    good, bad = WrenchStamped(), WrenchStamped()
-    good.header.frame_id, bad.header.frame_id = "tool0", "somebody_elses_gripper"
+    good = WrenchStamped()
+    bad = WrenchStamped()
+    good.header.frame_id = "tool0"
+    bad.header.frame_id = "somebody_elses_gripper"
     good.wrench.force.z = bad.wrench.force.z = -30.0
     peer.wait(
         lambda: told.publish(good) or spatial(fixed[-1])[5] == pytest.approx(30.0),
@@ -298,10 +318,8 @@ def test_the_divisor_thins_everything_out(peer, start, model):
             "joint_wrenches__fixed_joints": ["tool0_joint"],
         },
     )
-    own, fixed = (
-        stack.wrenches(f"joint_wrenches/{LAST}"),
-        stack.wrenches("joint_wrenches/tool0_joint"),
-    )
+    own = stack.wrenches(f"joint_wrenches/{LAST}")
+    fixed = stack.wrenches("joint_wrenches/tool0_joint")
     peer.wait(lambda: own and fixed, "wrenches")
     begun = stack.now
     stack.run(0.5)
@@ -313,7 +331,9 @@ def test_the_divisor_thins_everything_out(peer, start, model):
 
 
 def test_joints_that_mimic_others_have_wrenches_of_their_own(peer, start, tmp_path):
-    """Against the library at the published state, with the acceleration that the measured effort gives."""
+    """Against the library at the published state, with the acceleration that the measured effort
+    gives.
+    """
     robot = random_model(
         3, 4, types=(JointType.CONTINUOUS,), mimic=0.5, fixed=0.0, limits=False, branching=0.0
     )

@@ -16,8 +16,10 @@ def test_kinematic_tree_with_joint_control(seed):
     model = about_z(seed, N).replace(gravity=(0.5, -1.0, -9.81))
     rng = np.random.default_rng(seed)
     q0, v0, u, w, constant = (rng.uniform(-1.0, 1.0, N) for _ in range(5))
-    p, d = rng.uniform(1.0, 20.0, N), rng.uniform(0.1, 1.0, N)
-    duration, steps = 0.5, 500
+    p = rng.uniform(1.0, 20.0, N)
+    d = rng.uniform(0.1, 1.0, N)
+    duration = 0.5
+    steps = 500
     chain = ExudynChain(
         model,
         q0,

@@ -45,7 +45,8 @@ def test_damped_sprung_arms_move_alike(seed, branching):
         friction=True,
     )
     stiffness = 3.0
-    smooth = rd.robot_model_error(rough, friction=0.0)  # damping only
+    # damping only
+    smooth = rd.robot_model_error(rough, friction=0.0)
     gap, plant, _ = compare(
         smooth,
         2e-3,
@@ -93,7 +94,9 @@ def test_dry_friction_while_sliding():
 
 
 def test_sticking_is_stricter_here_than_there():
-    """Below breakaway MuJoCo's soft friction creeps; ours does not move at all, and theirs not much."""
+    """Below breakaway MuJoCo's soft friction creeps; ours does not move at all, and theirs not
+    much.
+    """
     model = slider(mass=2.0, friction=3.0)
     _, plant, twin = compare(model, 1e-3, 1000, lambda t: np.array([2.5]), integrator="rk4")
     assert plant.q[0] == 0.0

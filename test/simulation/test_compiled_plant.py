@@ -1,4 +1,6 @@
-"""Whole steps in machine code: the same as Python running the same statements, bit for bit repeatable, on all effects."""
+"""Whole steps in machine code: the same as Python running the same statements, bit for bit
+repeatable, on all effects.
+"""
 
 import concurrent.futures
 
@@ -81,7 +83,8 @@ def test_machine_code_does_what_python_does(integrator, seed):
     assert fast.compiled
     assert not slow.compiled
     rng = np.random.default_rng(seed)
-    tip, moved = model.link_names[-1], 0
+    tip = model.link_names[-1]
+    moved = 0
     for k in range(150):
         effort = 6.0 * np.sin(0.03 * k + np.arange(model.nv))
         push = {tip: rng.normal(size=6)} if k % 3 == 0 else None
@@ -117,7 +120,9 @@ def test_steps_repeat_bit_for_bit(integrator):
 
 def test_many_steps_in_one_call_are_those_steps():
     model = rd.load_robot("six_axis")
-    one, many, python = Plant(model, 1e-3), Plant(model, 1e-3), Plant(model, 1e-3, compiled=False)
+    one = Plant(model, 1e-3)
+    many = Plant(model, 1e-3)
+    python = Plant(model, 1e-3, compiled=False)
     push = {"tool0": np.array([0.0, 0.0, 0.0, 0.0, 0.0, -20.0])}
     commands = rd.gravity_forces(model, one.q) + 3.0 * np.sin(
         0.05 * np.arange(60)[:, None] + np.arange(6)
@@ -142,12 +147,16 @@ def test_robots_side_by_side():
     """Different parameters, several threads; each as if it were alone."""
     model = rd.load_robot("six_axis")
     robots = [rd.random_model_error(model, k, mass=0.1, friction=0.3) for k in range(3)]
-    make = lambda: (
-        [Plant(r, 1e-3, friction=JointFriction(coulomb=0.5 * k)) for k, r in enumerate(robots)] * 1
-    )  # noqa: E731
+
+    def make():
+        return [
+            Plant(r, 1e-3, friction=JointFriction(coulomb=0.5 * k)) for k, r in enumerate(robots)
+        ]
+
     rng = np.random.default_rng(0)
     commands = rng.normal(scale=20.0, size=(3, 50, 6))
-    together, alone = make(), make()
+    together = make()
+    alone = make()
     path = rd.run_plants(together, commands)
     for k, plant in enumerate(alone):
         expected = plant.run(commands[k])
@@ -186,7 +195,8 @@ def test_bad_commands_leave_the_state_as_it_is(compiled):
         with pytest.raises(ArgumentError, match="command"):
             plant.step(bad)
     np.testing.assert_array_equal(plant.q, before)
-    plant.step(np.array([1, 2]))  # whole numbers are numbers
+    # whole numbers are numbers
+    plant.step(np.array([1, 2]))
     assert plant.t == pytest.approx(2e-3)
 
 

@@ -46,7 +46,8 @@ def problem(seed, n):
     L = rng.standard_normal((n, n + 2))
     A = L @ L.T + 1e-3 * np.eye(n)
     b = 3.0 * rng.standard_normal(n)
-    lo, hi = -rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
+    lo = -rng.uniform(0.0, 2.0, n)
+    hi = rng.uniform(0.0, 2.0, n)
     lo[rng.random(n) < 0.2] = -np.inf
     hi[rng.random(n) < 0.2] = np.inf
     lo[rng.random(n) < 0.1] = 0.0
@@ -70,8 +71,12 @@ def test_conditions_hold(seed, n, compiled):
 def test_it_is_the_minimum_of_the_quadratic(seed):
     """min ½ xᵀAx + bᵀx over the box, by an independent bounded least-squares solver."""
     A, b, lo, hi = problem(seed, 6)
-    keep = lo < hi  # the other solver wants room
-    A, b, lo, hi = A[np.ix_(keep, keep)], b[keep], lo[keep], hi[keep]
+    # the other solver wants room
+    keep = lo < hi
+    A = A[np.ix_(keep, keep)]
+    b = b[keep]
+    lo = lo[keep]
+    hi = hi[keep]
     L = np.linalg.cholesky(A)
     expected = lsq_linear(L.T, -np.linalg.solve(L, b), bounds=(lo, hi), tol=1e-14, method="bvls").x
     np.testing.assert_allclose(boxed(A, b, lo, hi)[0], expected, atol=1e-8)

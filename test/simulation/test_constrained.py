@@ -36,7 +36,9 @@ def run(loop, h, seconds, q, v, **options):
 
 
 def test_second_order_without_drift():
-    """Against the one-degree equation of the crank angle, integrated by another library to 1e-11."""
+    """Against the one-degree equation of the crank angle, integrated by another library to
+    1e-11.
+    """
     loop = four_bar()
     q, v = start(loop)
 
@@ -47,14 +49,17 @@ def test_second_order_without_drift():
         null = np.linalg.svd(K)[2][-1]
         return [y[1], loop.forward_dynamics(at, null / null[0] * y[1], np.zeros(3)).a[0]]
 
-    errors, changes = [], []
+    errors = []
+    changes = []
     for h in (8e-3, 4e-3, 2e-3):
         times = h * np.arange(1, round(1.0 / h) + 1)
         exact = solve_ivp(
             rate, (0.0, 1.0), [q[0], v[0]], method="DOP853", rtol=1e-10, atol=1e-10, t_eval=times
         ).y[0]
         plant = rd.ConstrainedPlant(loop, h, q0=q, v0=v)
-        before, error, change = sum(plant.energy()), 0.0, 0.0
+        before = sum(plant.energy())
+        error = 0.0
+        change = 0.0
         for angle in exact:
             plant.step(np.zeros(3))
             error = max(error, abs(plant.q[0] - angle))
@@ -81,7 +86,8 @@ def test_friction_takes_what_it_should_and_brings_the_loop_to_rest():
     loop = four_bar(friction=0.4)
     q, v = start(loop)
     plant = rd.ConstrainedPlant(loop, 1e-3, q0=q, v0=v)
-    energy, lost = sum(plant.energy()), 0.0
+    energy = sum(plant.energy())
+    lost = 0.0
     for _ in range(500):
         before = plant.q
         plant.step(np.zeros(3))
@@ -93,7 +99,8 @@ def test_friction_takes_what_it_should_and_brings_the_loop_to_rest():
     at = plant.q
     for _ in range(100):
         plant.step(np.zeros(3))
-    assert_allclose(plant.q, at, atol=1e-12)  # it does not creep
+    # it does not creep
+    assert_allclose(plant.q, at, atol=1e-12)
     assert_allclose(plant.acceleration(), 0.0, atol=1e-8)
 
 
@@ -121,7 +128,8 @@ def test_a_stop_in_a_loop_is_not_passed():
         reached.append(plant.q[2])
         assert np.abs(stopped.residual(plant.q)).max() < 1e-11
     assert max(reached) < 2.2 + 1e-5 and max(reached) > 2.19
-    assert abs(plant.v[2]) < 1e-6  # the crank still pushes it against the stop
+    # the crank still pushes it against the stop
+    assert abs(plant.v[2]) < 1e-6
     held = stopped.forward_dynamics(plant.q, plant.v, plant.tau + plant.stop_and_friction_effort).a
     assert_allclose(held, 0.0, atol=1e-3)
 
@@ -148,7 +156,8 @@ def test_states_and_commands_that_are_refused():
     loop = four_bar()
     q, v = start(loop)
     plant = rd.ConstrainedPlant(loop, q0=q, v0=v)
-    before, at = plant.state(), plant.q
+    before = plant.state()
+    at = plant.q
     for command, external in (
         ([1.0], None),
         ([np.nan, 0, 0], None),
@@ -190,16 +199,23 @@ def two_feet():
     q = model.neutral()
     q[-3:] = [0.3, -0.4, 0.6]
     tip = model.link_names[-1]
-    return rd.Constraints(model, [rd.point_constraint("foot", tip), rd.gear_constraint("belt", *model.joint_names[-2:],
-                          ratio=-1.5)], reference=q), q  # fmt: skip
+    return rd.Constraints(
+        model,
+        [
+            rd.point_constraint("foot", tip),
+            rd.gear_constraint("belt", *model.joint_names[-2:], ratio=-1.5),
+        ],
+        reference=q,
+    ), q
 
 
 def options_of(case, loops):
     motor = rd.DCMotor(
         torque_constant=0.1, resistance=0.5, inductance=2e-3, gear_ratio=10.0, rotor_inertia=1e-5
     )
-    ground = rd.GroundContact("rocker", offset=(0.7, 0.0, 0.0), plane_normal=(0.0, 1.0, 0.0),
-                              plane_point=(0.0, 0.55, 0.0))  # fmt: skip
+    ground = rd.GroundContact(
+        "rocker", offset=(0.7, 0.0, 0.0), plane_normal=(0.0, 1.0, 0.0), plane_point=(0.0, 0.55, 0.0)
+    )
     return {
         "friction": {"friction": rd.JointFriction(viscous=0.1, coulomb=0.3)},
         "motor": {"motors": {"crank_joint": motor}, "friction": False},
@@ -264,7 +280,8 @@ def test_springs_and_motors_act_in_a_loop_as_virtual_work_says():
     )
     plant.hold([6.0, 0.0, 0.0])
     a = plant.acceleration()
-    M, b = rd.mass_matrix(plant.model, q), rd.bias_forces(plant.model, q, v)
+    M = rd.mass_matrix(plant.model, q)
+    b = rd.bias_forces(plant.model, q, v)
     assert plant.model.armature[0] == pytest.approx(1e-4 * 100.0)
     effort = -5.0 * (q - 0.2) - 0.5 * v
     effort[0] += 10.0 * 0.1 * (6.0 - 10.0 * 0.1 * v[0]) / 0.5

@@ -38,7 +38,8 @@ def test_elastic_ball_bounces_back_to_its_height():
         free_body(**BALL), 1e-3, integrator="dop853", contacts=[contact], q0=[0, 0, 0.4, 0, 0, 0, 1]
     )
     energy = sum(plant.energy())
-    top, down = 0.0, False
+    top = 0.0
+    down = False
     while plant.t < 0.6:
         plant.step(np.zeros(6))
         down |= plant.v[5] < 0.0 and plant.q[2] < 0.11
@@ -50,8 +51,12 @@ def test_elastic_ball_bounces_back_to_its_height():
 
 
 def test_sliding_ball_ends_up_rolling():
-    """Friction at the bottom keeps the angular momentum about it: v = v0 m r²/(I + m r²), whatever the friction."""
-    r, m, inertia = 0.1, 2.0, 0.02
+    """Friction at the bottom keeps the angular momentum about it: v = v0 m r²/(I + m r²), whatever
+    the friction.
+    """
+    r = 0.1
+    m = 2.0
+    inertia = 0.02
     contact = GroundContact(
         "body", radius=r, stiffness=1e4, dissipation=3.0, friction=0.4, slip_velocity=1e-4
     )
@@ -66,7 +71,8 @@ def test_sliding_ball_ends_up_rolling():
     for _ in range(3000):
         plant.step(np.zeros(6))
     R = rd.link_pose(plant.model, plant.q, "body")[:3, :3]
-    velocity, spin = R @ plant.v[3:], R @ plant.v[:3]
+    velocity = R @ plant.v[3:]
+    spin = R @ plant.v[:3]
     assert velocity[0] == pytest.approx(m * r * r / (inertia + m * r * r), rel=0.01)
     assert spin[1] * r == pytest.approx(velocity[0], rel=0.01)
 
@@ -77,23 +83,26 @@ def test_tip_force_is_felt_in_the_joint_wrenches():
     plant = Plant(model, 1e-3, contacts=[contact], q0=[0, 0, 0.09, 0, 0, 0, 1])
     plant.hold(np.zeros(6))
     assert plant.acceleration()[5] == pytest.approx(0.01 * 1e4 / 2.0 - 9.81)
-    np.testing.assert_allclose(
-        plant.joint_effort(), 0.0, atol=1e-9
-    )  # no joint: everything comes from the ground
+    # no joint: everything comes from the ground
+    np.testing.assert_allclose(plant.joint_effort(), 0.0, atol=1e-9)
 
 
 def test_implicit_part_is_the_derivative_of_the_force():
-    """Stiffness and damping handed to the implicit step, against differences of the effort (radius 0: no lever)."""
+    """Stiffness and damping handed to the implicit step, against differences of the effort (radius
+    0: no lever).
+    """
     model = free_body(**BALL)
     contact = GroundContact(
         "body", stiffness=1e4, dissipation=2.0, friction=0.0, offset=(0.1, 0.05, -0.1)
     )
     plant = Plant(model, 1e-3, contacts=[contact], stops=None)
-    q, v = np.array([0, 0, 0.09, 0, 0, 0, 1.0]), np.array([0.0, 0, 0, 0, 0, -0.2])
+    q = np.array([0, 0, 0.09, 0, 0, 0, 1.0])
+    v = np.array([0.0, 0, 0, 0, 0, -0.2])
     plant.reset(q, v)
     memory = plant.system.memory
     plant.system.routines["prepare"](memory, 0.0)
-    K, D = memory["K"].copy(), memory["D"].copy()
+    K = memory["K"].copy()
+    D = memory["D"].copy()
 
     def effort(at, speed):
         return plant.system.applied_effort(0.0, at, speed, np.empty(0))

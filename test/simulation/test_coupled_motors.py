@@ -5,21 +5,28 @@ import pytest
 
 import robot_dynamics_ros as rd
 
-RATIO, DRY, VISCOUS, ROTOR = -0.8, 1.5, 0.4, 0.02
-TURNS = np.array([RATIO, 1.0])  # speed of the second motor per speed of the joints
+RATIO = -0.8
+DRY = 1.5
+VISCOUS = 0.4
+ROTOR = 0.02
+# speed of the second motor per speed of the joints
+TURNS = np.array([RATIO, 1.0])
 OFF = 'ixy="0" ixz="0" iyz="0"'
 WRIST = f"""<robot name="wrist">
   <link name="arm"/>
-  <link name="fork"><inertial><mass value="1"/><inertia ixx="0.05" iyy="0.05" izz="0.05" {OFF}/></inertial></link>
-  <link name="hand"><inertial><mass value="1"/><inertia ixx="0.03" iyy="0.03" izz="0.03" {OFF}/></inertial></link>
-  <joint name="a" type="continuous"><parent link="arm"/><child link="fork"/><axis xyz="0 0 1"/></joint>
+  <link name="fork"><inertial><mass value="1"/><inertia ixx="0.05" iyy="0.05" izz="0.05" {OFF}/>
+  </inertial></link>
+  <link name="hand"><inertial><mass value="1"/><inertia ixx="0.03" iyy="0.03" izz="0.03" {OFF}/>
+  </inertial></link>
+  <joint name="a" type="continuous"><parent link="arm"/><child link="fork"/><axis xyz="0 0 1"/>
+  </joint>
   <joint name="b" type="continuous"><parent link="fork"/><child link="hand"/><axis xyz="1 0 0"/>
     <coupling joint="a" ratio="{RATIO}" friction="{DRY}" {{more}}/></joint>
 </robot>"""
-INERTIA = np.diag([0.08, 0.03]) + ROTOR * np.outer(
-    TURNS, TURNS
-)  # of bodies about orthogonal axes, the hand a sphere
-FREE = np.array([1.0, -RATIO])  # the joints can move so without turning the motor
+# of bodies about orthogonal axes, the hand a sphere
+INERTIA = np.diag([0.08, 0.03]) + ROTOR * np.outer(TURNS, TURNS)
+# the joints can move so without turning the motor
+FREE = np.array([1.0, -RATIO])
 
 
 def wrist(viscous=0.0):
@@ -32,11 +39,13 @@ def test_a_motor_slides_or_sticks_as_in_closed_form(integrator, compiled):
     plant = rd.Plant(wrist(), 1e-3, integrator=integrator, compiled=compiled)
     tau = np.array([0.4, 3.0])
     plant.run(tau, 200)
-    acceleration = np.linalg.solve(INERTIA, tau - DRY * TURNS)  # the motor turns forward
+    # the motor turns forward
+    acceleration = np.linalg.solve(INERTIA, tau - DRY * TURNS)
     np.testing.assert_allclose(plant.v, 0.2 * acceleration, rtol=1e-9)
     np.testing.assert_allclose(plant.acceleration(), acceleration, rtol=1e-9)
     plant.reset()
-    tau = np.array([0.4, 1.0])  # the load of the motor stays below breakaway
+    # the load of the motor stays below breakaway
+    tau = np.array([0.4, 1.0])
     plant.run(tau, 200)
     acceleration = FREE * (FREE @ tau) / (FREE @ INERTIA @ FREE)
     np.testing.assert_allclose(plant.v, 0.2 * acceleration, rtol=1e-9)
@@ -60,12 +69,14 @@ def test_mujoco_has_the_same_motor():
     before, last = arm.joint_names[-2:]
     text = rd.to_urdf(arm).replace(
         f'<child link="{arm.joint(last).child}" />',
-        f'<child link="{arm.joint(last).child}" /><coupling joint="{before}" ratio="{RATIO}" friction="{DRY}" '
+        f'<child link="{arm.joint(last).child}" /><coupling joint="{before}" ratio="{RATIO}" '
+        f'friction="{DRY}" '
         f'damping="{VISCOUS}" armature="{ROTOR}"/>',
     )
     model = rd.load_urdf(text)
     assert rd.load_urdf(rd.to_urdf(model)).coupling.tolist() == model.coupling.tolist()
-    start, ends = np.full(6, 0.3), []
+    start = np.full(6, 0.3)
+    ends = []
     options = {"q0": start, "limiter": False}
     plants = (
         rd.Plant(model, **options),
@@ -77,11 +88,14 @@ def test_mujoco_has_the_same_motor():
             plant.step(rd.gravity_forces(model, plant.q) + push)
         ends.append(np.concatenate([plant.q - start, 0.1 * plant.v]))
     np.testing.assert_allclose(*ends, atol=1e-3)
-    assert np.abs(ends[0][10:]).min() > 0.05  # the joints move
+    # the joints move
+    assert np.abs(ends[0][10:]).min() > 0.05
 
 
 def test_a_controller_of_the_same_description_follows():
-    """Inverse dynamics and friction of the one description take the plant along the motion, and only they."""
+    """Inverse dynamics and friction of the one description take the plant along the motion, and
+    only they.
+    """
     model = wrist(VISCOUS)
     plain = rd.load_urdf(WRIST.format(more="").replace(f'friction="{DRY}"', ""))
     errors = []
@@ -104,7 +118,8 @@ def test_a_controller_of_the_same_description_follows():
 
 def test_locking_one_of_the_joints_leaves_the_motor_to_the_other():
     model = wrist(VISCOUS)
-    first, second = model.lock("b"), model.lock("a")
+    first = model.lock("b")
+    second = model.lock("a")
     assert first.friction[0] == -RATIO * DRY and second.friction[0] == DRY
     assert rd.mass_matrix(first, [0.0])[0, 0] == pytest.approx(INERTIA[0, 0])
     assert rd.mass_matrix(second, [0.0])[0, 0] == pytest.approx(INERTIA[1, 1])

@@ -1,4 +1,6 @@
-"""The habits of drivers: what the robot adds to commands, how fast these may change, what it publishes as effort."""
+"""The habits of drivers: what the robot adds to commands, how fast these may change, what it
+publishes as effort.
+"""
 
 import numpy as np
 import pinocchio as pin
@@ -62,7 +64,8 @@ def test_commands_change_no_faster_than_the_driver_lets_them(model):
 def test_at_rest_with_stiction_a_sensor_at_the_link_sees_gravity(model):
     plant = Plant(model, 1e-3, q0=HOME, friction=JointFriction(viscous=0.0, coulomb=5.0))
     driver = Driver(plant, compensates="gravity", measured=MeasuredEffort("link_torque"))
-    plant.step(driver.motor_effort(np.full(7, 2.0)))  # stiction takes it
+    # stiction takes it
+    plant.step(driver.motor_effort(np.full(7, 2.0)))
     np.testing.assert_allclose(plant.q, HOME, atol=1e-12)
     np.testing.assert_allclose(driver.reading(), pinocchio_gravity(HOME), rtol=1e-9, atol=1e-9)
 

@@ -1,4 +1,7 @@
-"""The default integrator where nothing dissipates: no drift of the energy, momentum kept.  The long run is ``benchmarks.energy``."""
+"""The default integrator where nothing dissipates: no drift of the energy, momentum kept.
+
+The long run is ``benchmarks.energy``.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +18,9 @@ FREE = {"friction": False, "stops": None, "limiter": False}
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_energy_does_not_drift(name):
-    """200 s at 2 ms: a line through the means of 50 windows rises by less than half the oscillation within one of them."""
+    """200 s at 2 ms: a line through the means of 50 windows rises by less than half the oscillation
+    within one of them.
+    """
     row = drift(ROBOTS[name], 100_000, 2e-3)
     assert row["oscillation"] < 0.05
     assert abs(row["rise"]) < 0.5 * row["oscillation"]
@@ -34,7 +39,9 @@ def test_a_coarse_step_keeps_the_energy_of_a_double_pendulum():
 
 
 def test_momentum_about_the_axis_of_the_first_joint_is_kept_to_rounding():
-    """Without gravity nothing acts on it, whatever the inner joints do and motors push: 100 s of chaotic motion."""
+    """Without gravity nothing acts on it, whatever the inner joints do and motors push: 100 s of
+    chaotic motion.
+    """
     model = rd.limb(3, lengths=[0.5, 0.4, 0.3])
     plant = Plant(model, 2e-3, v0=[1.0, -2.0, 3.0], **FREE)
     before = (rd.mass_matrix(model, plant.q) @ plant.v)[0]
@@ -44,7 +51,9 @@ def test_momentum_about_the_axis_of_the_first_joint_is_kept_to_rounding():
 
 
 def test_momentum_of_a_floating_robot_oscillates_with_the_square_of_the_step():
-    """It is kept between the states, where impulses act; that of the states differs by O(h²), without drift."""
+    """It is kept between the states, where impulses act; that of the states differs by O(h²),
+    without drift.
+    """
     model = random_model(8, 3, limits=False, branching=0.0, floating_base=True, gravity=(0, 0, 0))
     v0 = np.random.default_rng(1).uniform(-1.0, 1.0, model.nv)
     v0[3:6] -= rd.centroidal_momentum(model, model.neutral(), v0)[3:] / model.total_mass
@@ -58,18 +67,23 @@ def test_momentum_of_a_floating_robot_oscillates_with_the_square_of_the_step():
             out.append(np.abs(rd.centroidal_momentum(model, plant.q, plant.v) - before).max())
         return np.array(out)
 
-    coarse, fine = deviations(2e-2), deviations(1e-2)
+    coarse = deviations(2e-2)
+    fine = deviations(1e-2)
     assert coarse.max() < 1e-3 * np.abs(before).max()
     assert coarse.max() / fine.max() == pytest.approx(4.0, rel=0.3)
     assert coarse[-200:].max() < 1.5 * coarse[:200].max()
 
 
 def test_friction_that_acts_and_joints_that_rest_in_the_same_robot():
-    """What friction takes is all that is lost, and a joint below breakaway does not move by one bit."""
+    """What friction takes is all that is lost, and a joint below breakaway does not move by one
+    bit.
+    """
     model = rd.limb(3, lengths=[0.5, 0.4, 0.3])
     friction = JointFriction(viscous=0.0, coulomb=[0.02, 50.0, 0.01])
     plant = Plant(model, 1e-3, friction=friction, stops=None, limiter=False, v0=[3.0, 0.0, -2.0])
-    start, resting, lost = sum(plant.energy()), plant.q[1], 0.0
+    start = sum(plant.energy())
+    resting = plant.q[1]
+    lost = 0.0
     for _ in range(1000):
         before = plant.q
         plant.step(np.zeros(3))

@@ -11,7 +11,9 @@ from robot_dynamics_ros.simulation import Plant
 @pytest.mark.parametrize("integrator", ["rk4", "moreau", "semi_implicit_euler"])
 @pytest.mark.parametrize("seed", range(3))
 def test_they_accelerate_as_jacobians_transposed_say(seed, integrator):
-    """All joint types, mimic joints, fixed links, floating bases; several links at once, in link axes and in the world's."""
+    """All joint types, mimic joints, fixed links, floating bases; several links at once, in link
+    axes and in the world's.
+    """
     model = random_model(seed, 6, branching=0.5, fixed=0.4, limits=False)
     rng = np.random.default_rng(seed)
     q = rd.integrate(model, model.initial_configuration(), rng.normal(size=model.nv))

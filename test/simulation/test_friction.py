@@ -18,7 +18,9 @@ LOCATING = [name for name in INTEGRATORS if name not in ("semi_implicit_euler", 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_no_creep_below_breakaway(integrator):
-    """A tenth of a per mille below breakaway for 20 s, after a shove: the position does not move by one bit."""
+    """A tenth of a per mille below breakaway for 20 s, after a shove: the position does not move by
+    one bit.
+    """
     plant = Plant(slider(friction=3.0), 1e-2, integrator=integrator, v0=[0.2])
     while plant.v[0] != 0.0:
         plant.step([2.0])
@@ -69,8 +71,12 @@ def test_time_stepping_stops_within_first_order():
 
 
 def test_spring_and_dry_friction_in_closed_form():
-    """Half swings of a mass on a spring with Coulomb friction lose 2 F/k each, and it stays where the spring is too weak."""
-    k, F, m = 50.0, 3.0, 2.0
+    """Half swings of a mass on a spring with Coulomb friction lose 2 F/k each, and it stays where
+    the spring is too weak.
+    """
+    k = 50.0
+    F = 3.0
+    m = 2.0
     plant = Plant(
         slider(mass=m, friction=F), 1e-2, integrator="rk8", q0=[1.0], springs=JointPD(p=k)
     )
@@ -91,7 +97,9 @@ def test_spring_and_dry_friction_in_closed_form():
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4"])
 def test_no_chatter_on_an_arm_at_rest(integrator):
-    """A spatial arm held by friction alone against gravity: every joint at rest stays exactly at rest."""
+    """A spatial arm held by friction alone against gravity: every joint at rest stays exactly at
+    rest.
+    """
     model = random_model(21, 5, limits=False, branching=0.0, masses=(0.3, 1.0))
     q = np.array([0.3, -0.7, 0.5, 0.2, -0.4])
     needed = np.abs(rd.gravity_forces(model, q))
@@ -116,7 +124,8 @@ def test_no_chatter_on_an_arm_at_rest(integrator):
 @given(st.integers(0, 2), st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
 def test_friction_only_takes_energy(robot, seed):
-    model = random_model(robot, 4, limits=False, friction=True)  # few robots: each is compiled
+    # few robots: each is compiled
+    model = random_model(robot, 4, limits=False, friction=True)
     rng = np.random.default_rng(seed)
     run = rd.simulate(
         model, q0=rng.uniform(-1, 1, 4), v0=rng.uniform(-2, 2, 4), duration=0.3, dt=5e-3
@@ -128,7 +137,9 @@ def test_friction_only_takes_energy(robot, seed):
 @given(st.integers(0, 2), st.integers(0, 1000))
 @settings(max_examples=10, deadline=None)
 def test_both_schemes_converge_to_the_same_motion(robot, seed):
-    """Time stepping and event location share nothing but the law of friction; at small steps they agree."""
+    """Time stepping and event location share nothing but the law of friction; at small steps they
+    agree.
+    """
     model = random_model(robot, 3, limits=False, branching=0.0, friction=True)
     rng = np.random.default_rng(seed)
     start = {"q0": rng.uniform(-1, 1, 3), "v0": rng.uniform(-1, 1, 3)}
@@ -147,8 +158,13 @@ def test_both_schemes_converge_to_the_same_motion(robot, seed):
 
 
 def test_stribeck_curve_and_stick_slip():
-    """Dragged through a soft spring at constant speed: sticks until the spring reaches F_s, then slips."""
-    k, F_s, F_c, drag = 20.0, 5.0, 2.0, 0.1
+    """Dragged through a soft spring at constant speed: sticks until the spring reaches F_s, then
+    slips.
+    """
+    k = 20.0
+    F_s = 5.0
+    F_c = 2.0
+    drag = 0.1
     plant = Plant(
         slider(mass=1.0),
         1e-3,
@@ -160,7 +176,8 @@ def test_stribeck_curve_and_stick_slip():
         plant.step([0.0])
         assert plant.t < 5.0
     assert plant.t == pytest.approx(F_s / (k * drag), abs=2e-3)
-    top, stops = 0.0, 0
+    top = 0.0
+    stops = 0
     moving = True
     for _ in range(5000):
         plant.step([0.0])

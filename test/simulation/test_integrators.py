@@ -21,7 +21,9 @@ EXUDYN = -3.134018551808591
 
 
 def arm(floating=False):
-    """Two joints with springs and viscous friction, all of it smooth; small inertias keep orders visible."""
+    """Two joints with springs and viscous friction, all of it smooth; small inertias keep orders
+    visible.
+    """
     return random_model(3, 2, limits=False, branching=0.0, fixed=0.0, floating_base=floating)
 
 
@@ -127,7 +129,9 @@ def test_adaptive_integrator_meets_its_tolerance():
 
 @pytest.mark.parametrize("name", ["rosenbrock", "radau"])
 def test_implicit_integrators_take_stiff_springs_in_their_stride(name):
-    """A spring of 1e5 rad/s, damped far beyond critical, at 1 ms: explicit methods would need 1e-5 s."""
+    """A spring of 1e5 rad/s, damped far beyond critical, at 1 ms: explicit methods would need 1e-5
+    s.
+    """
     model = cuboid_pendulum()
     plant = Plant(
         model, 1e-3, integrator=name, springs=JointPD(p=1e8, d=1e6, position=0.1), q0=[0.1]

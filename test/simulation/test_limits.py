@@ -28,22 +28,30 @@ ONE_METRE = JointLimits(-1.0, 1.0)
 
 @pytest.mark.parametrize("integrator", ["rk4", "dop853", "variational", "rosenbrock"])
 def test_rebounds_in_closed_form(integrator):
-    e, v0 = 0.8, 1.05
+    e = 0.8
+    v0 = 1.05
     plant = Plant(
         slider(limits=ONE_METRE), 1e-2, integrator=integrator, v0=[v0], stops=RigidStops(e)
     )
     for _ in range(1000):
         plant.step([0.0])
-    left, speed, at, way = 10.0, v0, 0.0, 1.0
+    left = 10.0
+    speed = v0
+    at = 0.0
+    way = 1.0
     while left > (span := abs(way - at) / speed):
         left -= span
-        at, speed, way = way, e * speed, -way
+        at = way
+        speed = e * speed
+        way = -way
     assert plant.q[0] == pytest.approx(at + way * speed * left, abs=1e-11)
     assert plant.v[0] == pytest.approx(way * speed, abs=1e-12)
 
 
 def test_bouncing_ends():
-    """Pressed against its stop with restitution: infinitely many rebounds in finite time, and then rest."""
+    """Pressed against its stop with restitution: infinitely many rebounds in finite time, and then
+    rest.
+    """
     plant = Plant(
         slider(limits=ONE_METRE), 1e-2, integrator="rk4", stops=RigidStops(0.9), limiter=False
     )
@@ -72,7 +80,9 @@ def test_no_joint_passes_a_rigid_stop(integrator, restitution):
 
 
 def test_impact_keeps_what_it_must():
-    """An impact's impulse acts on the stopped joint alone: momentum about the others is kept, energy is not gained."""
+    """An impact's impulse acts on the stopped joint alone: momentum about the others is kept,
+    energy is not gained.
+    """
     model = random_model(6, 3, types=(JointType.REVOLUTE,), branching=0.0)
     lower, upper = position_bounds(model)
     q = 0.5 * (lower + upper)
@@ -84,7 +94,8 @@ def test_impact_keeps_what_it_must():
         change = rd.mass_matrix(model, q) @ (plant.v - v)
         assert np.abs(change[[0, 2]]).max() < 1e-6
         assert plant.v[1] == pytest.approx(-e * v[1], abs=1e-6)
-        before, after = rd.kinetic_energy(model, q, v), rd.kinetic_energy(model, q, plant.v)
+        before = rd.kinetic_energy(model, q, v)
+        after = rd.kinetic_energy(model, q, plant.v)
         assert after <= before + 1e-6
         if e == 1.0:
             assert after == pytest.approx(before, rel=1e-6)
@@ -117,7 +128,9 @@ def test_leaves_the_stop_freely():
 
 
 def test_friction_and_stop_together():
-    """Pushed into the stop and released: the friction left over holds a small pull, a larger one moves it."""
+    """Pushed into the stop and released: the friction left over holds a small pull, a larger one
+    moves it.
+    """
     for integrator in ("semi_implicit_euler", "moreau", "rk4"):
         plant = Plant(
             slider(mass=2.0, limits=ONE_METRE),
@@ -161,18 +174,23 @@ def test_mimic_joint_lends_its_limits_to_its_master():
     [
         (0.0, 0.0, 50.0, 10.0),
         (0.0, 0.0, -50.0, -10.0),
-        (0.0, 0.0, 3.0, 3.0),  # saturation
+        # saturation
+        (0.0, 0.0, 3.0, 3.0),
         (1.0, 0.0, 5.0, 0.0),
         (1.0, 0.0, -5.0, -5.0),
-        (1.2, 0.5, 5.0, 0.0),  # at the upper limit
-        (1.2, -0.5, 5.0, 5.0),  # beyond it but on the way back
+        # at the upper limit
+        (1.2, 0.5, 5.0, 0.0),
+        # beyond it but on the way back
+        (1.2, -0.5, 5.0, 5.0),
         (-1.0, 0.0, -5.0, 0.0),
         (-1.0, -0.1, 5.0, 5.0),
         (-1.1, 0.1, -5.0, -5.0),
         (0.0, 2.1, 5.0, 0.0),
         (0.0, 2.1, -5.0, -5.0),
-        (0.0, -2.1, -5.0, 0.0),  # too fast
-        (0.0, 2.0, 5.0, 5.0),  # at the velocity limit, not above it
+        # too fast
+        (0.0, -2.1, -5.0, 0.0),
+        # at the velocity limit, not above it
+        (0.0, 2.0, 5.0, 5.0),
         (-1.0, -2.5, -5.0, 0.0),
         (1.0, -2.5, -5.0, 0.0),
     ],

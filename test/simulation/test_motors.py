@@ -18,7 +18,9 @@ MOTOR = DCMotor(
 
 
 def closed_form(motor, J, d, V, t):
-    """[ω, i] of J ω̇ = k_t N i − d ω, L i̇ = V − R i − k_e N ω from rest, by the matrix exponential."""
+    """[ω, i] of J ω̇ = k_t N i − d ω, L i̇ = V − R i − k_e N ω from rest, by the matrix
+    exponential.
+    """
     k = motor.torque_constant * motor.gear_ratio
     A = np.array(
         [
@@ -101,7 +103,9 @@ def test_rotor_inertia_goes_through_the_gear_squared():
 
 
 def test_a_rotor_counts_once_wherever_it_is_given():
-    """Plant, linearization and symbols put a motor's rotor on the joint, on a robot that has it already as on one that has not."""
+    """Plant, linearization and symbols put a motor's rotor on the joint, on a robot that has it
+    already as on one that has not.
+    """
     bare = wheel(inertia=0.5, armature=0.1)
     for model in (
         bare,
@@ -127,7 +131,8 @@ def test_only_motored_joints_take_voltages():
     plant = Plant(model, motors={name: MOTOR}, q0=[0.0, 0.0])
     plant.hold([1.5, 12.0])
     assert plant.tau[0] == 1.5
-    assert plant.tau[1] == 0.0  # no current yet
+    # no current yet
+    assert plant.tau[1] == 0.0
 
 
 def test_wrong_motors_are_refused():

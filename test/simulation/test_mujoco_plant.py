@@ -1,4 +1,6 @@
-"""The robot in MuJoCo: as our own plant where nothing touches, and with laws of contact held to closed forms."""
+"""The robot in MuJoCo: as our own plant where nothing touches, and with laws of contact held to
+closed forms.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,13 @@ def test_trees_with_every_type_of_joint_move_and_carry_alike(seed):
     rough = random_model(
         seed, 6, types=TYPES, limits=False, armature=True, friction=True, mimic=0.0
     )
-    model = rd.robot_model_error(rough, friction=0.0)  # damping stays
+    # damping stays
+    model = rd.robot_model_error(rough, friction=0.0)
+    # there is no rotor in the air, and an inertia of its own means one thing in each's coordinates
     joints = [
         dataclasses.replace(j, armature=0.0) if j.type is JointType.FLOATING else j
         for j in model.description.joints
-    ]  # there is no rotor in the air, and an inertia of its own means one thing in each's coordinates
+    ]
     model = model.replace(description=dataclasses.replace(model.description, joints=tuple(joints)))
     ours, theirs = both(model, limiter=False)
     link = model.link_names[-1]
@@ -50,7 +54,8 @@ def test_trees_with_every_type_of_joint_move_and_carry_alike(seed):
     for plant in (ours, theirs):
         plant.hold(effort, push)
     for of in ("acceleration", "joint_effort", "joint_wrenches"):
-        expected, found = getattr(ours, of)(), getattr(theirs, of)()
+        expected = getattr(ours, of)()
+        found = getattr(theirs, of)()
         np.testing.assert_allclose(
             found, expected, atol=1e-9 * max(1.0, np.abs(expected).max()), err_msg=of
         )
@@ -58,9 +63,8 @@ def test_trees_with_every_type_of_joint_move_and_carry_alike(seed):
         ours.step(effort, push)
         theirs.step(effort, push)
     scale = max(1.0, np.abs(ours.v).max())
-    np.testing.assert_allclose(
-        theirs.q, ours.q, atol=1e-5 * scale
-    )  # integrators of quaternions differ
+    # integrators of quaternions differ
+    np.testing.assert_allclose(theirs.q, ours.q, atol=1e-5 * scale)
     np.testing.assert_allclose(theirs.energy(), ours.energy(), rtol=1e-4)
 
 
@@ -79,9 +83,12 @@ def test_a_mimic_joint_follows_and_loads_its_master():
 
 
 def test_moments_of_inertia_that_no_body_has_keep_the_dynamics_of_the_urdf():
-    urdf = """<robot name="odd"><link name="base"/><link name="arm"><inertial><origin xyz="0.2 0 0" rpy="0.3 0.2 0.1"/>
-      <mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
-      <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0.5"/></joint></robot>"""
+    urdf = """<robot name="odd"><link name="base"/><link name="arm"><inertial>
+    <origin xyz="0.2 0 0" rpy="0.3 0.2 0.1"/>
+      <mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.05" ixy="0" ixz="0" iyz="0"/>
+      </inertial></link>
+      <joint name="j" type="continuous"><parent link="base"/><child link="arm"/>
+      <axis xyz="0 1 0.5"/></joint></robot>"""
     with pytest.warns(rd.ModelWarning):
         model = rd.load_urdf(urdf)
     ours, theirs = both(model)
@@ -102,7 +109,8 @@ def test_dry_friction_decelerates_as_coulomb_says_and_hardly_creeps():
     assert 0.0 <= resting.q[0] < 1e-5
     for _ in range(100):
         resting.step([3.5])
-    assert resting.q[0] > 1e-4  # 0.5 N are left to accelerate 2 kg
+    # 0.5 N are left to accelerate 2 kg
+    assert resting.q[0] > 1e-4
 
 
 def test_breakaway_friction_holds_longer_than_it_brakes():
@@ -132,7 +140,8 @@ def test_brakes_hold_and_release():
 
 def test_commands_are_limited_as_ours_are():
     model = rd.load_robot("seven_axis")
-    ours, theirs = rd.Plant(model), rd.MujocoPlant(model, geometry="none")
+    ours = rd.Plant(model)
+    theirs = rd.MujocoPlant(model, geometry="none")
     rng = np.random.default_rng(0)
     for _ in range(200):
         q = rng.uniform(model.lower, model.upper)
@@ -157,7 +166,7 @@ def test_a_joint_stops_at_its_limit():
     assert abs(plant.v[2]) < 1e-3
 
 
-# -- contact -----------------------------------------------------------------------------------------------------------
+# -- contact ---------------------------------------------------------------------------------------
 
 
 def tipped(model, radius=0.02, **options):
@@ -178,7 +187,8 @@ def pressing(**options):
 
     def command():
         q = plant.q
-        J, x = rd.jacobian(model, q, "tool0"), rd.link_pose(model, q, "tool0")[:3, 3]
+        J = rd.jacobian(model, q, "tool0")
+        x = rd.link_pose(model, q, "tool0")[:3, 3]
         force = np.concatenate((np.zeros(3), 1500.0 * (target - x)))
         return J.T @ force + rd.gravity_forces(model, q)
 
@@ -186,14 +196,18 @@ def pressing(**options):
 
 
 def test_the_wrench_of_a_contact_is_what_the_joints_bear():
-    """M a + b − Jᵀ w = motors less friction; and the joint wrenches are those of the motion and the contact."""
+    """M a + b − Jᵀ w = motors less friction; and the joint wrenches are those of the motion and the
+    contact.
+    """
     model, plant, command = pressing()
     for _ in range(800):
         plant.step(command())
     wrench = plant.contact_wrenches()["tool0"]
     q = plant.q
-    pose, J = rd.link_pose(model, q, "tool0"), rd.jacobian(model, q, "tool0", expressed_in="link")
-    assert (pose[:3, :3] @ wrench[3:])[2] > 10.0  # the table pushes up
+    pose = rd.link_pose(model, q, "tool0")
+    J = rd.jacobian(model, q, "tool0", expressed_in="link")
+    # the table pushes up
+    assert (pose[:3, :3] @ wrench[3:])[2] > 10.0
     moved = rd.inverse_dynamics(model, q, plant.v, plant.acceleration())
     np.testing.assert_allclose(plant.tau - 10.0 * plant.v, moved - J.T @ wrench, atol=1e-6)
     (contact,) = plant.contacts()
@@ -217,7 +231,8 @@ def test_a_run_repeats_bit_for_bit_and_asking_changes_nothing():
             plant.step(command())
         rows.append(np.concatenate((plant.q, plant.v)))
     assert rows[0].tobytes() == rows[1].tobytes()
-    saved, path = plant.state(), []
+    saved = plant.state()
+    path = []
     for _ in range(2):
         plant.restore(saved)
         for _ in range(50):
@@ -240,20 +255,25 @@ def test_a_ball_falls_as_free_bodies_do_and_comes_to_rest_on_the_floor():
     np.testing.assert_allclose(plant.object_pose("ball")[2, 3], 0.1, atol=2e-3)
     (contact,) = plant.contacts()
     np.testing.assert_allclose(np.abs(contact.force), (0.0, 0.0, 0.5 * 9.81), atol=0.01)
-    plant.reset([0.3])  # the robot alone
+    # the robot alone
+    plant.reset([0.3])
     np.testing.assert_allclose(plant.object_pose("ball")[2, 3], 0.1, atol=2e-3)
     plant.reset()
     np.testing.assert_allclose(plant.object_pose("ball")[2, 3], 1.1)
 
 
 GRIPPER = """<robot name="gripper"><link name="world"/>
-  <link name="palm"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="lift" type="prismatic"><parent link="world"/><child link="palm"/><origin xyz="0 0 0.05"/><axis xyz="0 0 1"/>
+  <link name="palm"><inertial><mass value="1"/>
+  <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="lift" type="prismatic"><parent link="world"/><child link="palm"/>
+  <origin xyz="0 0 0.05"/><axis xyz="0 0 1"/>
     <limit lower="-0.1" upper="1" effort="500" velocity="5"/></joint>
   {fingers}</robot>"""
-FINGER = """<link name="{n}"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+FINGER = """<link name="{n}"><inertial><mass value="0.1"/>
+<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><geometry><box size="0.01 0.04 0.06"/></geometry></collision></link>
-  <joint name="{n}_joint" type="prismatic"><parent link="palm"/><child link="{n}"/><origin xyz="{x} 0 0"/><axis xyz="{a} 0 0"/>
+  <joint name="{n}_joint" type="prismatic"><parent link="palm"/><child link="{n}"/>
+  <origin xyz="{x} 0 0"/><axis xyz="{a} 0 0"/>
     <limit lower="0" upper="0.1" effort="100" velocity="1"/>{mimic}</joint>"""
 
 
@@ -293,7 +313,8 @@ def test_a_gripper_lifts_a_box_and_drops_it(mimic):
     wrenches = plant.contact_wrenches()
     assert wrenches.keys() == {"left", "right"}
     np.testing.assert_allclose(wrenches["left"][3] - wrenches["right"][3], -2.0 * 15.0, rtol=0.05)
-    weight = wrenches["left"][5] + wrenches["right"][5]  # the box hangs on both
+    # the box hangs on both
+    weight = wrenches["left"][5] + wrenches["right"][5]
     np.testing.assert_allclose(weight, -0.4 * 9.81, rtol=0.05)
     hold(0.3, -squeeze, 400)
     assert plant.object_pose("crate")[2, 3] < 0.06
@@ -313,10 +334,8 @@ def test_a_four_bar_moves_and_carries_as_our_own():
     np.testing.assert_allclose(theirs.q, ours.q, atol=2e-3)
     assert np.abs(loops.residual(theirs.q)).max() < 1e-3
     for side in range(2):
-        expected, found = (
-            ours.constraint_wrenches()["closure"][side],
-            theirs.constraint_wrenches()["closure"][side],
-        )
+        expected = ours.constraint_wrenches()["closure"][side]
+        found = theirs.constraint_wrenches()["closure"][side]
         np.testing.assert_allclose(found, expected, atol=0.03 * np.abs(expected).max())
     expected = ours.joint_wrenches()
     np.testing.assert_allclose(
@@ -353,7 +372,7 @@ def test_a_rolling_constraint_is_refused_by_name():
         rd.MujocoPlant(model, constraints=loops)
 
 
-# -- scenes and geometry -----------------------------------------------------------------------------------------------
+# -- scenes and geometry ---------------------------------------------------------------------------
 
 SCENE = """<mujoco><compiler angle="degree"/><default><geom friction="0.3"/></default><worldbody>
   <geom name="ground" type="plane" size="2 2 .1"/>
@@ -366,9 +385,8 @@ def test_a_scene_comes_with_its_bodies_and_may_tie_them_to_the_robot(tmp_path):
     path.write_text(
         SCENE.format(equality='<connect body1="crate" body2="robot/tool0" anchor="0 0 0"/>')
     )
-    with pytest.raises(
-        ArgumentError, match="scene"
-    ):  # tool0 is a site: fixed links have no body of their own
+    # tool0 is a site: fixed links have no body of their own
+    with pytest.raises(ArgumentError, match="scene"):
         rd.MujocoPlant(rd.load_robot("six_axis"), scene=path)
     path.write_text(SCENE.format(equality=""))
     plant = rd.MujocoPlant(rd.load_robot("six_axis"), scene=path)
@@ -385,9 +403,12 @@ def test_meshes_of_collision_elements_are_found_and_touch(tmp_path, ending):
     urdf = tmp_path / "robot.urdf"
     urdf.write_text(
         f"""<robot name="post"><link name="world"/><link name="post">
-      <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
-      <collision><geometry><mesh filename="part.{ending}" scale="1 1 0.5"/></geometry></collision></link>
-      <joint name="free" type="floating"><parent link="world"/><child link="post"/></joint></robot>"""
+      <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>
+      </inertial>
+      <collision><geometry><mesh filename="part.{ending}" scale="1 1 0.5"/></geometry></collision>
+      </link>
+      <joint name="free" type="floating"><parent link="world"/><child link="post"/></joint>
+      </robot>"""
     )
     model = rd.load_urdf(urdf)
     q0 = np.array([0.0, 0.0, 0.12, 0.0, 0.0, 0.0, 1.0])
@@ -412,7 +433,7 @@ def test_links_collide_with_each_other_only_if_asked_for():
         assert (abs(between - 0.01) < 2e-3) if collide else between < 0.0
 
 
-# -- bad input ---------------------------------------------------------------------------------------------------------
+# -- bad input -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -429,7 +450,8 @@ def test_a_scene_that_cannot_be_read_names_file_and_place(tmp_path, scene, words
     monkeypatch.chdir(tmp_path)
     if scene.startswith("<"):
         (tmp_path / "bad.xml").write_text(scene)
-        scene, words = "bad.xml", f"(?s)bad.xml.*{words}"
+        scene = "bad.xml"
+        words = f"(?s)bad.xml.*{words}"
     with pytest.raises(ArgumentError, match=words):
         rd.MujocoPlant(rd.load_robot("pendulum"), scene=scene)
     assert not list(tmp_path.glob("*LOG*"))
@@ -444,21 +466,33 @@ def test_a_scene_that_cannot_be_read_names_file_and_place(tmp_path, scene, words
         (lambda m: rd.WorldShape("a", "sphere", (-1.0,)), ArgumentError, "positive"),
         (lambda m: rd.WorldShape("a", "plane", mass=1.0), ArgumentError, "plane"),
         (lambda m: rd.MujocoPlant(m, shapes=[FLOOR, FLOOR]), ArgumentError, "floor"),
-        (lambda m: rd.MujocoPlant(m, shapes=[rd.WorldShape("a", "sphere", (1.0,), link="nobody")]), UnknownNameError, "nobody"),
+        (
+            lambda m: rd.MujocoPlant(
+                m, shapes=[rd.WorldShape("a", "sphere", (1.0,), link="nobody")]
+            ),
+            UnknownNameError,
+            "nobody",
+        ),
         (lambda m: rd.MujocoPlant(m, geometry="hulls"), UnknownNameError, "hulls"),
         (lambda m: rd.MujocoPlant(m, integrator="moreau"), UnknownNameError, "moreau"),
         (lambda m: rd.MujocoPlant(m, dt=0.0), ArgumentError, "dt"),
         (lambda m: rd.MujocoPlant(m, q0=[100.0]), ArgumentError, "limits|q"),
         (lambda m: rd.MujocoPlant(m).step([float("nan")]), ArgumentError, "command"),
-        (lambda m: rd.MujocoPlant(m).step([1.0], {"nobody": np.zeros(6)}), UnknownNameError, "nobody"),
+        (
+            lambda m: rd.MujocoPlant(m).step([1.0], {"nobody": np.zeros(6)}),
+            UnknownNameError,
+            "nobody",
+        ),
         (lambda m: rd.MujocoPlant(m).object_pose("crate"), UnknownNameError, "crate"),
     ],
-)  # fmt: skip
+)
 def test_bad_arguments_are_named(make, error, words):
     model = rd.load_urdf(
         """<robot name="p"><link name="base"/><link name="arm"><inertial><mass value="1"/>
-        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute">
-        <parent link="base"/><child link="arm"/><limit lower="-1" upper="1" effort="9" velocity="9"/></joint></robot>"""
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="j" type="revolute">
+        <parent link="base"/><child link="arm"/>
+        <limit lower="-1" upper="1" effort="9" velocity="9"/></joint></robot>"""
     )
     with pytest.raises(error, match=words):
         make(model)

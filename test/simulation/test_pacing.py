@@ -84,7 +84,8 @@ def test_pause_and_single_steps():
     assert pacer.poll(902 * MS).steps == 0
     pacer.resume(1_000_300_000)
     assert pacer.poll(1_000_300_000).steps == 0
-    assert pacer.poll(1_001_000_000).steps == 1  # 0.3 ms of the period had passed before the pause
+    # 0.3 ms of the period had passed before the pause
+    assert pacer.poll(1_001_000_000).steps == 1
     assert pacer.steps == 9
 
 
@@ -144,11 +145,15 @@ def test_wrong_settings_are_refused(options):
 
 
 def test_lag_is_what_is_still_to_be_made_up_for():
-    """So that stamps neither jump to the present and back nor stay behind: they grow with the steps."""
+    """So that stamps neither jump to the present and back nor stay behind: they grow with the
+    steps.
+    """
     pacer = RealTimePacer(0.002, max_catch_up=0.1, max_burst=20)
     pacer.start(0)
     assert pacer.lag(1_000_000) == 1_000_000
-    stamps, steps, now = [], 0, 70_000_000
+    stamps = []
+    steps = 0
+    now = 70_000_000
     for _ in range(4):
         steps += pacer.poll(now).steps
         stamps.append(now - pacer.lag(now))
@@ -163,18 +168,18 @@ def test_lag_is_what_is_still_to_be_made_up_for():
 
 def test_stamps_do_not_go_back_when_the_process_stands_still_between_two_clocks():
     """Whatever moment it stands still in, and for how long; a clock that is set is followed."""
-    pacer, origin, rng = (
-        RealTimePacer(0.002, max_catch_up=0.1, max_burst=20),
-        StampOrigin(),
-        random.Random(3),
-    )
-    now, offset, steps, stamps = 0, 1_700_000_000_000_000_000, 0, []
+    pacer = RealTimePacer(0.002, max_catch_up=0.1, max_burst=20)
+    origin = StampOrigin()
+    rng = random.Random(3)
+    now = 0
+    offset = 1_700_000_000_000_000_000
+    steps = 0
+    stamps = []
 
     def steady() -> int:
         nonlocal now
-        now += (
-            100 if rng.random() < 0.9 else rng.randrange(400_000_000)
-        )  # the process stood still before it read
+        # the process stood still before it read
+        now += 100 if rng.random() < 0.9 else rng.randrange(400_000_000)
         return now
 
     def clock() -> int:
@@ -186,7 +191,8 @@ def test_stamps_do_not_go_back_when_the_process_stands_still_between_two_clocks(
         steps += pacer.poll(steady()).steps
         if cycle == 1500:
             offset -= 3_600_000_000_000
-            before, stamps = stamps, []
+            before = stamps
+            stamps = []
             assert before == sorted(before)
         stamp = steps * 2_000_000 + origin.follow(steps * 2_000_000, pacer, steady, clock)
         if cycle < 1500 or abs(stamp - now - offset) < 1_000_000_000:

@@ -1,4 +1,6 @@
-"""The plant as an instrument: true wrenches, external forces, refusals, reset, repeatability, divergence."""
+"""The plant as an instrument: true wrenches, external forces, refusals, reset, repeatability,
+divergence.
+"""
 
 import numpy as np
 import pytest
@@ -73,9 +75,12 @@ def test_wrenches_of_a_standing_arm_are_statics():
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "variational"])
 def test_external_wrench_in_link_and_in_world_axes(integrator):
-    """A force on a free body: in world axes it flies straight; in link axes the force turns with the body."""
+    """A force on a free body: in world axes it flies straight; in link axes the force turns with
+    the body.
+    """
     model = free_body(mass=2.0, moments=(0.4, 0.4, 0.4))
-    dt, steps = 4e-3, 250
+    dt = 4e-3
+    steps = 250
     push = [0, 0, 0, 4.0, 0, 0]
     still = Plant(model, dt, integrator=integrator)
     spinning = Plant(model, dt, integrator=integrator, v0=[0, 0, 2 * np.pi, 0, 0, 0])
@@ -93,13 +98,16 @@ def test_external_wrench_in_link_and_in_world_axes(integrator):
 
 
 def test_torque_free_precession():
-    """A symmetric top precesses about its momentum at H/I1 and spins against it: Euler's closed form, to 1e-9."""
+    """A symmetric top precesses about its momentum at H/I1 and spins against it: Euler's closed
+    form, to 1e-9.
+    """
     model = free_body(moments=(0.3, 0.3, 0.5))
     w0 = np.array([0.4, 0.0, 2.0])
     plant = Plant(model, 1e-2, integrator="rk8", v0=[*w0, 0, 0, 0])
     for _ in range(500):
         plant.step(np.zeros(6))
-    rate = (0.5 - 0.3) / 0.3 * w0[2]  # of ω about the body's axis
+    # of ω about the body's axis
+    rate = (0.5 - 0.3) / 0.3 * w0[2]
     np.testing.assert_allclose(
         plant.v[:3], [0.4 * np.cos(rate * plant.t), 0.4 * np.sin(rate * plant.t), 2.0], atol=1e-9
     )
@@ -139,7 +147,8 @@ def test_mass_on_spring_in_closed_form():
     # m ẍ = p (x0 − x) + d (v0 − ẋ) + f: a damped oscillation about x0 + (d v0 + f)/p
     for _ in range(150):
         plant.step([0.0])
-    rest, rate = 0.1 + (0.2 + 0.5) / 50.0, 1.0 / 4.0
+    rest = 0.1 + (0.2 + 0.5) / 50.0
+    rate = 1.0 / 4.0
     w = np.sqrt(25.0 - rate**2)
     decay = np.exp(-rate * plant.t)
     x0 = 0.3 - rest
@@ -159,7 +168,7 @@ def test_user_effort_is_a_function_of_the_state():
         broken.step([0.0])
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -224,7 +233,7 @@ def test_negative_mass_is_found_out():
         ).step([0.0])
 
 
-# -- reset, restore, repeat --------------------------------------------------------------------------------------------
+# -- reset, restore, repeat ------------------------------------------------------------------------
 
 
 def test_reset_while_moving():
@@ -279,7 +288,7 @@ def test_substeps_refine():
     assert errors[1] == pytest.approx(errors[0] / 4.0, rel=0.1)
 
 
-# -- steps too large ---------------------------------------------------------------------------------------------------
+# -- steps too large -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -315,7 +324,9 @@ def test_step_too_large_for_the_stiffness_is_named_beforehand(options):
 
 
 def test_substeps_are_chosen_where_damping_asks_for_them():
-    """A light, well damped wrist: a rate of 4000 1/s, which RK4 cannot follow at 1 ms, and does at a quarter of it."""
+    """A light, well damped wrist: a rate of 4000 1/s, which RK4 cannot follow at 1 ms, and does at
+    a quarter of it.
+    """
     model = rd.load_robot("six_axis")
     assert 1 < Plant(model, 1e-3, integrator="rk4").substeps <= 8
     assert Plant(model, 1e-3).substeps == 1
@@ -324,7 +335,9 @@ def test_substeps_are_chosen_where_damping_asks_for_them():
 
 
 def test_the_order_is_kept_through_dozens_of_events():
-    """Six joints with dry friction that stick and slip 85 times in a tenth of a second: RK4 stays of fourth order."""
+    """Six joints with dry friction that stick and slip 85 times in a tenth of a second: RK4 stays
+    of fourth order.
+    """
     model = rd.load_robot("six_axis")
     ends = []
     for substeps in (80, 20, 10):
@@ -380,7 +393,9 @@ def test_time_stepping_is_stable_for_any_stiffness(option, integrator):
 
 
 def test_too_many_events_are_stepped_over():
-    """Rebounds without end within one step: the step is finished by time stepping, not in an endless loop."""
+    """Rebounds without end within one step: the step is finished by time stepping, not in an
+    endless loop.
+    """
     from robot_dynamics_ros.model.description import JointLimits
 
     model = slider(limits=JointLimits(-1e-6, 1e-6))

@@ -58,7 +58,8 @@ def test_noise_has_the_moments_asked_for_and_repeats():
 
 
 def test_velocity_by_difference_is_quantised_too():
-    step, dt = 1e-3, 1e-2
+    step = 1e-3
+    dt = 1e-2
     sensors = Sensors(MODEL, SensorSettings(position_resolution=step, velocity_from_position=True))
     for k in range(50):
         t = k * dt

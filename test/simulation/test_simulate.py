@@ -12,7 +12,8 @@ from robot_dynamics_ros.errors import ArgumentError, SimulationError, UnknownNam
 def test_result_has_the_promised_shapes():
     model = random_model(1, 3, limits=False, floating_base=True)
     run = rd.simulate(model, duration=0.05, dt=0.01, record_wrenches=True)
-    n, nj = 6, len(model.joint_names)
+    n = 6
+    nj = len(model.joint_names)
     assert run.t.shape == (n,)
     assert run.q.shape == (n, model.nq)
     assert run.v.shape == run.a.shape == run.tau.shape == (n, model.nv)
@@ -23,18 +24,24 @@ def test_result_has_the_promised_shapes():
 
 
 def test_closed_loop_follows_a_reference():
-    """Computed torque by hand: with the true model the error dies as its own linear equation says."""
+    """Computed torque by hand: with the true model the error dies as its own linear equation
+    says.
+    """
     model = random_model(5, 4, limits=False, branching=0.0)
-    kp, kd = 100.0, 20.0
+    kp = 100.0
+    kd = 20.0
     start = np.array([0.2, -0.1, 0.3, 0.1])
 
     def control(t, q, v):
-        ref, dref, ddref = np.sin(t) * np.ones(4), np.cos(t) * np.ones(4), -np.sin(t) * np.ones(4)
+        ref = np.sin(t) * np.ones(4)
+        dref = np.cos(t) * np.ones(4)
+        ddref = -np.sin(t) * np.ones(4)
         return rd.inverse_dynamics(model, q, v, ddref + kd * (dref - v) + kp * (ref - q))
 
     run = rd.simulate(model, control, q0=start, v0=np.ones(4), duration=1.0, dt=5e-4)
     error = run.q - np.sin(run.t)[:, None]
-    expected = start * ((1.0 + 10.0 * run.t) * np.exp(-10.0 * run.t))[:, None]  # critically damped
+    # critically damped
+    expected = start * ((1.0 + 10.0 * run.t) * np.exp(-10.0 * run.t))[:, None]
     np.testing.assert_allclose(error, expected, atol=3e-3)
     assert np.abs(error[-1]).max() < 1e-3
 
@@ -74,9 +81,8 @@ def test_power_is_the_rate_of_energy():
         dt=1e-3,
         integrator="rk4",
     )
-    work = np.sum(
-        run.tau[:-1] * np.diff(run.q, axis=0), axis=1
-    ).cumsum()  # exact: the effort is constant in each step
+    # exact: the effort is constant in each step
+    work = np.sum(run.tau[:-1] * np.diff(run.q, axis=0), axis=1).cumsum()
     np.testing.assert_allclose(
         run.energy[1:] - run.energy[0], work, atol=1e-8 * run.kinetic_energy.max()
     )

@@ -26,7 +26,8 @@ def test_energy_error_stays_bounded_where_rk4_drifts():
     start = sum(Plant(model, 1.0, q0=[-0.5]).energy())
     symplectic = energies(model, "variational", 0.02, 10_000, [-0.5], None) - start
     runge_kutta = energies(model, "rk4", 0.02, 10_000, [-0.5], None) - start
-    first, last = np.abs(symplectic[:1000]), np.abs(symplectic[-1000:])
+    first = np.abs(symplectic[:1000])
+    last = np.abs(symplectic[-1000:])
     assert last.max() < 1.01 * first.max()
     steps = np.arange(len(symplectic))
     drift, drift_rk4 = (
@@ -38,7 +39,9 @@ def test_energy_error_stays_bounded_where_rk4_drifts():
 
 
 def spatial_momentum(model, q, v):
-    """[angular; linear] momentum about the world origin, from the mass matrix's first block of rows."""
+    """[angular; linear] momentum about the world origin, from the mass matrix's first block of
+    rows.
+    """
     R = rd.link_pose(model, q, "root" if "root" in model.link_names else "body")
     p = (rd.mass_matrix(model, q) @ v)[:6]
     force = R[:3, :3] @ p[3:]
@@ -52,9 +55,8 @@ def test_satellite_with_arm_keeps_momentum():
     plant = Plant(model, 5e-3, integrator="variational", v0=v0, stops=None)
     before = spatial_momentum(model, plant.q, plant.v)
     for _ in range(400):
-        plant.step(
-            np.concatenate((np.zeros(6), [0.3, -0.2, 0.1]))
-        )  # inner efforts move the arm, not the momentum
+        # inner efforts move the arm, not the momentum
+        plant.step(np.concatenate((np.zeros(6), [0.3, -0.2, 0.1])))
     after = spatial_momentum(model, plant.q, plant.v)
     np.testing.assert_allclose(after, before, atol=1e-10 * np.abs(before).max())
 

@@ -1,4 +1,6 @@
-"""Batches side by side: the same results wherever they are made, and a lost worker costs a retry."""
+"""Batches side by side: the same results wherever they are made, and a lost worker costs a
+retry.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def test_a_killed_process_costs_a_retry_and_changes_nothing(alone, tmp_path):
     )
     assert (tmp_path / "killed").exists()
     np.testing.assert_array_equal(found, alone)
-    assert told == [(k + 1, 8) for k in range(8)]  # no task is told of twice
+    # no task is told of twice
+    assert told == [(k + 1, 8) for k in range(8)]
 
 
 def test_any_executor_does(alone):
@@ -59,7 +62,8 @@ def test_workers_that_are_lost_again_and_again_end_it():
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
         pytest.raises(rd.BackendError, match="lost 1 times"),
     ):
-        run_tasks(die, [1], pool)  # nobody could open another one
+        # nobody could open another one
+        run_tasks(die, [1], pool)
 
 
 def test_errors_of_the_work_are_errors():
@@ -72,7 +76,9 @@ def recording(model, seed, moving=(1.0, 1.0)):
     rng = np.random.default_rng(seed)
     t = np.arange(0.0, 4.0, 4e-3)
     w = rng.uniform(1.5, 4.0, 2) * moving
-    q, v, a = np.sin(t[:, None] * w), w * np.cos(t[:, None] * w), -w * w * np.sin(t[:, None] * w)
+    q = np.sin(t[:, None] * w)
+    v = w * np.cos(t[:, None] * w)
+    a = -w * w * np.sin(t[:, None] * w)
     effort = (
         rd.inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.tanh(v / 0.01)
     )
@@ -84,7 +90,8 @@ def recording(model, seed, moving=(1.0, 1.0)):
 def test_recordings_and_identifications_come_back_the_same():
     model = rd.load_robot("two_link")
     runs = [recording(rd.robot_model_error(model, mass=1.2), seed) for seed in range(2)]
-    runs.append(recording(model, 7, (1.0, 0.0)))  # the elbow stands
+    # the elbow stands
+    runs.append(recording(model, 7, (1.0, 0.0)))
     settings = rd.IdentificationSettings(friction="simple")
     here = identify_each(model, runs, settings)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -105,7 +112,9 @@ def test_recordings_and_identifications_come_back_the_same():
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A Dask scheduler and two workers, each a process of its own; yields the address, ends what it started."""
+    """A Dask scheduler and two workers, each a process of its own; yields the address, ends what it
+    started.
+    """
     pytest.importorskip("distributed")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -165,6 +174,7 @@ def test_a_cluster_that_is_not_there(monkeypatch):
     pytest.importorskip("distributed")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"  # nobody listens
+        # nobody listens
+        address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
         with pytest.raises(rd.BackendError, match="no scheduler answers"):
             run_tasks(refuse, [1], on_cluster(address, timeout=1.0))

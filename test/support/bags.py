@@ -7,7 +7,9 @@ import pytest
 
 
 def write_bag(path, model, t, q, effort):
-    """Joint states of a robot with two joints, without velocities, the joints in another order than the model's."""
+    """Joint states of a robot with two joints, without velocities, the joints in another order than
+    the model's.
+    """
     pytest.importorskip("rosbags")
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
@@ -23,7 +25,8 @@ def write_bag(path, model, t, q, effort):
             stamp = types["builtin_interfaces/msg/Time"](
                 sec=nanosec // 10**9, nanosec=nanosec % 10**9
             )
-            order = [1, 0]  # as any broadcaster may
+            # as any broadcaster may
+            order = [1, 0]
             message = types["sensor_msgs/msg/JointState"](
                 header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
                 name=[model.joint_names[i] for i in order],

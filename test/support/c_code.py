@@ -100,7 +100,9 @@ needs_cpp = pytest.mark.skipif(
 
 
 def compile_cpp(directory: Path, sources: list[str], target: str, *flags: str) -> Path:
-    """The same for C++; ``.c`` files among the sources are compiled as C, ``.o`` files are linked."""
+    """The same for C++; ``.c`` files among the sources are compiled as C, ``.o`` files are
+    linked.
+    """
     objects = []
     for source in sources:
         name = Path(source)

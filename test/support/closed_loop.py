@@ -1,4 +1,6 @@
-"""Closed loops without the package's own simulator: an arm under a law, integrated independently of both."""
+"""Closed loops without the package's own simulator: an arm under a law, integrated independently of
+both.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def continuous(
     n = model.nv
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
-        position, velocity = x[:n].copy(), x[n:].copy()
+        position = x[:n].copy()
+        velocity = x[n:].copy()
         tau = np.array(law(t, position, velocity))
         if friction is not None:
             tau = tau - friction(velocity)
@@ -60,8 +63,11 @@ def sampled(
     external=None,
     friction=None,
 ):
-    """Yield (t in ns, q, v, tau) once a period; the effort is held in between, two RK4 steps a period."""
-    q, v = np.array(q, dtype=float), np.array(v, dtype=float)
+    """Yield (t in ns, q, v, tau) once a period; the effort is held in between, two RK4 steps a
+    period.
+    """
+    q = np.array(q, dtype=float)
+    v = np.array(v, dtype=float)
     h = period * 1e-9 / 2
 
     def acceleration(x, y, tau):
@@ -73,9 +79,13 @@ def sampled(
         tau = np.array(control(t, q, v))
         yield t, q.copy(), v.copy(), tau
         for _ in range(2):
-            k1v, k1a = v, acceleration(q, v, tau)
-            k2v, k2a = v + h / 2 * k1a, acceleration(q + h / 2 * k1v, v + h / 2 * k1a, tau)
-            k3v, k3a = v + h / 2 * k2a, acceleration(q + h / 2 * k2v, v + h / 2 * k2a, tau)
-            k4v, k4a = v + h * k3a, acceleration(q + h * k3v, v + h * k3a, tau)
+            k1v = v
+            k1a = acceleration(q, v, tau)
+            k2v = v + h / 2 * k1a
+            k2a = acceleration(q + h / 2 * k1v, v + h / 2 * k1a, tau)
+            k3v = v + h / 2 * k2a
+            k3a = acceleration(q + h / 2 * k2v, v + h / 2 * k2a, tau)
+            k4v = v + h * k3a
+            k4a = acceleration(q + h * k3v, v + h * k3a, tau)
             q = q + h / 6 * (k1v + 2 * k2v + 2 * k3v + k4v)
             v = v + h / 6 * (k1a + 2 * k2a + 2 * k3a + k4a)

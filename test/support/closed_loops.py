@@ -14,7 +14,10 @@ from robot_dynamics_ros.model.description import (
     RobotDescription,
 )
 
-CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.9, 0.7, 0.8
+CRANK = 0.3
+COUPLER = 0.9
+ROCKER = 0.7
+GROUND = 0.8
 
 
 def _bar(name, length, mass):
@@ -38,7 +41,8 @@ def hinge_joint(
 
 
 def four_bar(closure="hinge", **joint):
-    """Crank and coupler in series, rocker on the ground at (GROUND, 0); closed where coupler and rocker end.
+    """Crank and coupler in series, rocker on the ground at (GROUND, 0); closed where coupler and
+    rocker end.
 
     In the x-y plane, gravity along −y.  Returns the constraints and a consistent configuration.
     """
@@ -67,7 +71,9 @@ def four_bar(closure="hinge", **joint):
 
 
 def four_bar_angles(theta):
-    """Absolute angles of coupler and rocker for a crank angle, by the cosine rule; the open branch."""
+    """Absolute angles of coupler and rocker for a crank angle, by the cosine rule; the open
+    branch.
+    """
     d = np.array([GROUND - CRANK * np.cos(theta), -CRANK * np.sin(theta)])
     r = np.hypot(*d)
     beta = np.arctan2(d[1], d[0])
@@ -80,9 +86,15 @@ def four_bar_angles(theta):
 
 
 def slider_crank():
-    """A crank of 0.2 m, a rod of 0.5 m, and a piston on the x axis, tied to the rod's end at a point."""
-    links = (Link("base"), _bar("crank", 0.2, 1.0), _bar("rod", 0.5, 0.8),
-             Link("piston", Inertia(2.0, [0.0, 0.0, 0.0], 1e-3 * np.eye(3))))  # fmt: skip
+    """A crank of 0.2 m, a rod of 0.5 m, and a piston on the x axis, tied to the rod's end at a
+    point.
+    """
+    links = (
+        Link("base"),
+        _bar("crank", 0.2, 1.0),
+        _bar("rod", 0.5, 0.8),
+        Link("piston", Inertia(2.0, [0.0, 0.0, 0.0], 1e-3 * np.eye(3))),
+    )
     joints = (
         hinge_joint("crank_joint", "base", "crank"),
         hinge_joint("rod_joint", "crank", "rod", x=0.2),
@@ -100,24 +112,44 @@ def slider_crank():
 
 def gripper_arm():
     """The six-axis arm with a gripper: two fingers on parallelograms, geared to each other."""
-    links, joints = [Link("palm", Inertia(0.4, [0, 0, 0.02], 4e-4 * np.eye(3)))], []
+    links = [Link("palm", Inertia(0.4, [0, 0, 0.02], 4e-4 * np.eye(3)))]
+    joints = []
     constraints = []
     for side, s in (("left", 1.0), ("right", -1.0)):
         for k, y in (("inner", 0.02), ("outer", 0.04)):
             links.append(Link(f"{side}_{k}", Inertia(0.05, [0, 0, 0.03], 2e-5 * np.eye(3))))
             joints.append(
-                Joint(f"{side}_{k}_joint", JointType.CONTINUOUS, "palm", f"{side}_{k}",
-                      origin=Pose(position=np.array([0, s * y, 0.04])), axis=np.array([1.0, 0, 0]))
-            )  # fmt: skip
+                Joint(
+                    f"{side}_{k}_joint",
+                    JointType.CONTINUOUS,
+                    "palm",
+                    f"{side}_{k}",
+                    origin=Pose(position=np.array([0, s * y, 0.04])),
+                    axis=np.array([1.0, 0, 0]),
+                )
+            )
         links.append(Link(f"{side}_tip", Inertia(0.04, [0, s * 0.01, 0.02], 1e-5 * np.eye(3))))
         joints.append(
-            Joint(f"{side}_tip_joint", JointType.CONTINUOUS, f"{side}_inner", f"{side}_tip",
-                  origin=Pose(position=np.array([0, 0, 0.06])), axis=np.array([1.0, 0, 0]))
-        )  # fmt: skip
+            Joint(
+                f"{side}_tip_joint",
+                JointType.CONTINUOUS,
+                f"{side}_inner",
+                f"{side}_tip",
+                origin=Pose(position=np.array([0, 0, 0.06])),
+                axis=np.array([1.0, 0, 0]),
+            )
+        )
         constraints.append(
-            rd.hinge_constraint(f"{side}_loop", f"{side}_tip", f"{side}_outer", point_a=(0, s * 0.02, 0),
-                                point_b=(0, 0, 0.06), axis_a=(1, 0, 0), axis_b=(1, 0, 0))
-        )  # fmt: skip
+            rd.hinge_constraint(
+                f"{side}_loop",
+                f"{side}_tip",
+                f"{side}_outer",
+                point_a=(0, s * 0.02, 0),
+                point_b=(0, 0, 0.06),
+                axis_a=(1, 0, 0),
+                axis_b=(1, 0, 0),
+            )
+        )
     constraints.append(
         rd.gear_constraint("fingers", "left_inner_joint", "right_inner_joint", ratio=-1.0)
     )

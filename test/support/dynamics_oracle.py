@@ -36,11 +36,16 @@ class Oracle:
         self.planar = bool((model.joint_type == JointType.PLANAR).any())
 
     def pairs(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, seed: int = 0) -> Iterator[Pair]:
-        model, bridge, pin = self.model, self.bridge, self.pin
-        P, D = bridge.model, bridge.data
+        model = self.model
+        bridge = self.bridge
+        pin = self.pin
+        P = bridge.model
+        D = bridge.data
         rng = np.random.default_rng(seed)
-        T, qp = bridge.T(q), bridge.q(q)
-        vp, ap = T @ v, T @ a + bridge.drift(q, v)
+        T = bridge.T(q)
+        qp = bridge.q(q)
+        vp = T @ v
+        ap = T @ a + bridge.drift(q, v)
 
         tau = bridge.inverse_dynamics(q, v, a)
         M = bridge.mass_matrix(q)
@@ -57,7 +62,8 @@ class Oracle:
         ours = rd.forward_dynamics(model, q, v, tau)
         if model.nv == 0 or np.linalg.cond(M) < 1e4:
             yield "forward dynamics", ours, expected
-        else:  # rounding alone moves the accelerations by more: compare what they take
+        else:
+            # rounding alone moves the accelerations by more: compare what they take
             yield "forward dynamics, as efforts", M @ ours, M @ expected
         inverse = rd.mass_matrix_inverse(model, q)
         yield "inverse of the mass matrix", M @ inverse @ M, M
@@ -70,7 +76,8 @@ class Oracle:
             theirs = T.T @ pin.computeCoriolisMatrix(P, D, qp, vp) @ T
             yield "rate of the mass matrix", C + C.T, theirs + theirs.T
 
-        if model.nv:  # Pinocchio's frame functions crash on a robot without joints
+        # Pinocchio's frame functions crash on a robot without joints
+        if model.nv:
             yield from self._wrenches(q, v, a, T, qp, vp, ap, rng)
             yield from self._frames(q, v, a, T, qp, vp, ap, rng)
         yield from self._totals(q, v, a, T, qp, vp, ap)
@@ -92,7 +99,9 @@ class Oracle:
     def _wrenches(
         self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any
     ) -> Iterator[Pair]:
-        model, pin, P = self.model, self.pin, self.bridge.model
+        P = self.bridge.model
+        pin = self.pin
+        model = self.model
         names = [n for n in model.link_names if P.existBodyName(n)]
         external = {name: rng.normal(size=6) for name in rng.permutation(names)[:3]}
         forces = [pin.Force.Zero() for _ in range(P.njoints)]
@@ -116,12 +125,17 @@ class Oracle:
     def _frames(
         self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any, rng: Any
     ) -> Iterator[Pair]:
-        model, pin, P, D = self.model, self.pin, self.bridge.model, self.bridge.data
+        D = self.bridge.data
+        P = self.bridge.model
+        pin = self.pin
+        model = self.model
         pin.forwardKinematics(P, D, qp, vp, ap)
         pin.updateFramePlacements(P, D)
         pin.computeJointJacobiansTimeVariation(P, D, qp, vp)
-        aligned, local = pin.LOCAL_WORLD_ALIGNED, pin.LOCAL
-        names = [n for n in model.link_names if P.existBodyName(n)]  # it has no "world" link
+        aligned = pin.LOCAL_WORLD_ALIGNED
+        local = pin.LOCAL
+        # it has no "world" link
+        names = [n for n in model.link_names if P.existBodyName(n)]
         rows = [model.link_index(n) for n in names]
         ids = [P.getFrameId(name, pin.BODY) for name in names]
         yield (
@@ -146,7 +160,8 @@ class Oracle:
             yield f"Jacobian in {axes} axes", rd.jacobian(model, q, link, expressed_in=axes), theirs
             if not self.planar:
                 theirs = pin.getFrameJacobianTimeVariation(P, D, k, frame).reshape(6, -1)[SWAP] @ T
-                if axes == "world":  # Pinocchio moves the axes' origin with the point, as we do
+                # Pinocchio moves the axes' origin with the point, as we do
+                if axes == "world":
                     ours = rd.jacobian_derivative(model, q, v, link)
                     J = rd.jacobian(model, q, link)
                     yield (
@@ -160,11 +175,16 @@ class Oracle:
                     yield "Jacobian rate in link axes", ours, theirs
 
     def _totals(self, q: Any, v: Any, a: Any, T: Any, qp: Any, vp: Any, ap: Any) -> Iterator[Pair]:
-        model, pin, P, D = self.model, self.pin, self.bridge.model, self.bridge.data
+        D = self.bridge.data
+        P = self.bridge.model
+        pin = self.pin
+        model = self.model
         M = self.bridge.mass_matrix(q)
         yield "kinetic energy", rd.kinetic_energy(model, q, v), 0.5 * v @ M @ v
-        g, root = np.array(model.gravity), model.root_inertia
-        R, p = model.base.rotation, model.base.position
+        g = np.array(model.gravity)
+        root = model.root_inertia
+        R = model.base.rotation
+        p = model.base.position
         root_com = R @ root.com + p
         potential = pin.computePotentialEnergy(P, D, qp) - root.mass * g @ root_com
         scale = (
@@ -195,7 +215,8 @@ class Oracle:
 
 def relative_error(ours: Any, theirs: Any) -> float:
     """Largest difference over the largest entry."""
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    ours = np.asarray(ours)
+    theirs = np.asarray(theirs)
     assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
     if theirs.size == 0:
         return 0.0

@@ -14,7 +14,9 @@ from support.random_trees import random_model
 
 
 def about_z(seed, n):
-    """A chain whose joints all turn about z, the only difference to a random one: Exudyn knows coordinate axes only."""
+    """A chain whose joints all turn about z, the only difference to a random one: Exudyn knows
+    coordinate axes only.
+    """
     model = random_model(
         seed, n, types=(JointType.REVOLUTE,), branching=0.0, fixed=0.0, limits=False
     )
@@ -23,7 +25,8 @@ def about_z(seed, n):
 
 
 class ExudynChain:
-    """The chain in a ``system`` of Exudyn: its coordinates are of ``node``, its links are in the object ``tree``.
+    """The chain in a ``system`` of Exudyn: its coordinates are of ``node``, its links are in the
+    object ``tree``.
 
     Args:
         settings: further arguments of Exudyn's ObjectKinematicTree.

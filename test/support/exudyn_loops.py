@@ -19,19 +19,21 @@ def _frame(axis):
 
 
 class FreeBodies:
-    """Our tree in maximal coordinates at one state, its loops closed by joints that bind nothing twice.
+    """Our tree in maximal coordinates at one state, its loops closed by joints that bind nothing
+    twice.
 
     Args:
         loops: hinge and point constraints.
-        axis: name of loop → (3,) world axis along which and about which its closure is left free, since the tree holds
-            that already.
+        axis: name of loop → (3,) world axis along which and about which its closure is left free,
+            since the tree holds that already.
     """
 
     def __init__(self, loops, q, v, tau, axis):
         model = loops.model
         self.model, self.system = model, exu.SystemContainer().AddSystem()
         ground = self.system.CreateGround()
-        self.bodies, self.poses = {model.root_link: ground}, {model.root_link: np.eye(4)}
+        self.bodies = {model.root_link: ground}
+        self.poses = {model.root_link: np.eye(4)}
         velocity = rd.link_velocities(model, q, v)
         for i, link in enumerate(model.link_names):
             pose = np.asarray(rd.link_pose(model, q, link))
@@ -39,10 +41,12 @@ class FreeBodies:
             inertia = model.link(link).inertia
             if link == model.root_link:
                 continue
-            if inertia.mass == 0.0:  # a frame: it goes with its parent
+            # a frame: it goes with its parent
+            if inertia.mass == 0.0:
                 continue
             R = pose[:3, :3]
-            w, u = velocity[i][:3], velocity[i][3:]
+            w = velocity[i][:3]
+            u = velocity[i][3:]
             self.bodies[link] = self.system.CreateRigidBody(
                 inertia=eu.RigidBodyInertia(inertia.mass, inertia.rotational, [0, 0, 0]).Translated(
                     inertia.com
@@ -61,8 +65,10 @@ class FreeBodies:
             parent = joint.parent
             while parent not in self.bodies:
                 parent = next(j.parent for j in model.description.joints if j.child == parent)
-            R, p = self.poses[joint.child][:3, :3], self.poses[joint.child][:3, 3]
-            bound, world = [1] * 6, R @ joint.axis
+            R = self.poses[joint.child][:3, :3]
+            p = self.poses[joint.child][:3, 3]
+            bound = [1] * 6
+            world = R @ joint.axis
             if joint.type is not JointType.FIXED:
                 sliding = joint.type is JointType.PRISMATIC
                 bound[2 if sliding else 5] = 0
@@ -71,8 +77,11 @@ class FreeBodies:
                     if self.bodies[body] == ground:
                         continue
                     if sliding:
-                        self.system.CreateForce(bodyNumber=self.bodies[body], loadVector=list(sign * effort * world),
-                                                localPosition=list(self._local(body, p)))  # fmt: skip
+                        self.system.CreateForce(
+                            bodyNumber=self.bodies[body],
+                            loadVector=list(sign * effort * world),
+                            localPosition=list(self._local(body, p)),
+                        )
                     else:
                         self.system.CreateTorque(
                             bodyNumber=self.bodies[body], loadVector=list(sign * effort * world)
@@ -95,14 +104,19 @@ class FreeBodies:
 
     def _join(self, parent, child, p, R, bound):
         return self.system.CreateGenericJoint(
-            bodyNumbers=[self.bodies[parent], self.bodies[child]], position=p, rotationMatrixAxes=R,
-            constrainedAxes=bound, useGlobalFrame=True,
-        ), R  # fmt: skip
+            bodyNumbers=[self.bodies[parent], self.bodies[child]],
+            position=p,
+            rotationMatrixAxes=R,
+            constrainedAxes=bound,
+            useGlobalFrame=True,
+        ), R
 
     def _solve(self):
         settings = exu.SimulationSettings()
         time = settings.timeIntegration
-        time.numberOfSteps, time.endTime, time.verboseMode = 1, 1e-7, 0
+        time.numberOfSteps = 1
+        time.endTime = 1e-7
+        time.verboseMode = 0
         time.generalizedAlpha.computeInitialAccelerations = True
         time.newton.useModifiedNewton = False
         settings.solution.file.write = False

@@ -1,4 +1,6 @@
-"""What control_msgs and rclpy's action server look like to the controller, where control_msgs is not installed."""
+"""What control_msgs and rclpy's action server look like to the controller, where control_msgs is
+not installed.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class _Feedback:
     actual: Any
     error: Any
     header: Header = field(default_factory=Header)
-    index: int = -1  # from control_msgs 6.3 on
+    # from control_msgs 6.3 on
+    index: int = -1
 
 
 ACTION_TYPE = SimpleNamespace(Result=_Result, Feedback=_Feedback)
@@ -81,7 +84,9 @@ class _Handle:
 
 
 class FakeServer:
-    """rclpy's ActionServer without the middleware: its calls, in its order, on the node's own executor."""
+    """rclpy's ActionServer without the middleware: its calls, in its order, on the node's own
+    executor.
+    """
 
     latest: FakeServer
 
@@ -96,8 +101,12 @@ class FakeServer:
         cancel_callback,
         **options,
     ) -> None:
-        self.node, self.name, self.options = node, name, options
-        self._execute, self._goal, self._cancel = execute_callback, goal_callback, cancel_callback
+        self.node = node
+        self.name = name
+        self.options = options
+        self._execute = execute_callback
+        self._goal = goal_callback
+        self._cancel = cancel_callback
         FakeServer.latest = self
 
     def send(self, request: GoalMessage) -> _Handle | None:

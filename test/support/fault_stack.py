@@ -1,4 +1,6 @@
-"""What the fault matrix acts on: a controller or a simulator in a process of its own, and this process as everybody else."""
+"""What the fault matrix acts on: a controller or a simulator in a process of its own, and this
+process as everybody else.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Stack:
         self.peer = Peer(domain)
         self.model = rd.load_robot(ROBOT)
         self.joints = list(self.model.joint_names)
-        self._folder, self._started, self._domain = folder, 0, str(domain)
+        self._folder = folder
+        self._started = 0
+        self._domain = str(domain)
         self.diagnostics: list[DiagnosticArray] = self.peer.listen(
             DiagnosticArray, "/diagnostics", 10
         )
@@ -125,7 +129,9 @@ class Stack:
         self.signal(signal.SIGCONT)
 
     def end(self, number: int) -> None:
-        """End the node's process by a signal that it can catch, see what it leaves behind, and start another."""
+        """End the node's process by a signal that it can catch, see what it leaves behind, and
+        start another.
+        """
         self.signal(number)
         assert self.process is not None
         self.peer.wait(lambda: self.process.exit_code is not None, "the end of the process")
@@ -144,7 +150,8 @@ class Stack:
 
     def other_type(self, topic: str, seconds: float = 1.0) -> None:
         """A publisher of another message type on a topic."""
-        with Peer(int(self._domain)) as other:  # one participant cannot have a topic with two types
+        # one participant cannot have a topic with two types
+        with Peer(int(self._domain)) as other:
             other.publisher(String, topic).publish(String(data="?"))
             self.peer.spin_for(seconds)
 
@@ -208,9 +215,12 @@ class Stack:
 
 
 class ControllerStack(Stack):
-    """The controller; this process is its robot, standing still at ``Q``, and whoever commands it."""
+    """The controller; this process is its robot, standing still at ``Q``, and whoever commands
+    it.
+    """
 
-    node, name = "controller", CONTROLLER
+    node = "controller"
+    name = CONTROLLER
     arguments: ClassVar[dict[str, str]] = {
         "state_timeout": "0.2",
         "cmd_timeout": "0.2",
@@ -281,7 +291,8 @@ class ControllerStack(Stack):
     def stamp_stands_still(self, seconds: float) -> None:
         """The same stamp again and again."""
         self._timer.cancel()
-        message, end = self.state(), time.monotonic() + seconds
+        message = self.state()
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.say(message, 1)
         self._timer.reset()
@@ -300,12 +311,18 @@ class ControllerStack(Stack):
             self._states.publish(self.state())
 
     def played_back(self, seconds: float) -> None:
-        """A recording of an hour ago is played back on the same topic, which ends in a fault.  Ends with an activation."""
+        """A recording of an hour ago is played back on the same topic, which ends in a fault.
+
+        Ends with an activation.
+        """
         old = {"position": -Q, "velocity": [1.0, -1.0]}
         self._beside(seconds, lambda: self.shifted(-3600, **old))
 
     def repeated(self, seconds: float) -> None:
-        """One state comes again and again between the others, which ends in a fault.  Ends with an activation."""
+        """One state comes again and again between the others, which ends in a fault.
+
+        Ends with an activation.
+        """
         one = self.state()
         self._beside(seconds, lambda: one)
 
@@ -374,7 +391,8 @@ class ControllerStack(Stack):
     def twist(self, moment: float) -> None:
         """Publish an external moment."""
         message = WrenchStamped()
-        message.header.frame_id, message.wrench.torque.z = self.model.link_names[-1], moment
+        message.header.frame_id = self.model.link_names[-1]
+        message.wrench.torque.z = moment
         self.publish(message, f"{CONTROLLER}/external_wrench", times=3)
 
     def sim_time(self) -> None:
@@ -385,7 +403,9 @@ class ControllerStack(Stack):
             self.peer.spin_for(0.4)
 
     def lowest(self) -> None:
-        """The process has one processor, and the lowest priority there is, for a while; the priority stays."""
+        """The process has one processor, and the lowest priority there is, for a while; the
+        priority stays.
+        """
         assert self.process is not None
         before = os.sched_getaffinity(self.process.pid)
         os.sched_setaffinity(self.process.pid, {min(before)})
@@ -407,7 +427,8 @@ class ControllerStack(Stack):
     def push(self, link: str, force: float = 0.0, times: int = 3) -> None:
         """Publish an external wrench."""
         message = WrenchStamped()
-        message.header.frame_id, message.wrench.force.x = link, force
+        message.header.frame_id = link
+        message.wrench.force.x = force
         self.publish(message, f"{CONTROLLER}/external_wrench", times=times)
 
     def change(self, transition: int) -> bool:
@@ -434,9 +455,11 @@ class ControllerStack(Stack):
         return not any(self.heard[-1].data)
 
     def swing(self, speed: float, told: Any = lambda q, v: (q, v), *, first: bool = False) -> None:
-        """The arm swings once about ``Q``, as nobody asked it to, and its driver tells ``told(q, v)``: all of a sudden, or from
-        its first state on.  Ends with an activation."""
-        begin, rate = time.monotonic(), speed / 0.3
+        """The arm swings once about ``Q``, as nobody asked it to, and its driver tells ``told(q,
+        v)``: all of a sudden, or from its first state on.  Ends with an activation.
+        """
+        begin = time.monotonic()
+        rate = speed / 0.3
 
         def state() -> tuple[Any, Any]:
             phase = rate * (time.monotonic() - begin)
@@ -453,20 +476,23 @@ class ControllerStack(Stack):
         *,
         fault: bool = True,
     ) -> None:
-        """From its first effort on the arm does what commands ask for, times ``sign``, and its driver tells ``told(q, v)``; it is
-        asked to go to ``goal`` if there is one.  Ends with an activation; without a ``fault`` the controller must be active until then."""
-        model, arm, clock = (
-            self.model.with_backend("numpy"),
-            [Q.copy(), np.zeros(2)],
-            [time.monotonic()],
-        )
+        """From its first effort on the arm does what commands ask for, times ``sign``, and its
+        driver tells ``told(q, v)``; it is asked to go to ``goal`` if there is one.  Ends with an
+        activation; without a ``fault`` the controller must be active until then.
+        """
+        model = self.model.with_backend("numpy")
+        arm = [Q.copy(), np.zeros(2)]
+        clock = [time.monotonic()]
         wanted = [] if goal is None else [self.trajectory(point(goal, 2.0))]
 
         def state() -> tuple[Any, Any]:
             effort = sign * np.array(self.heard[-1].data)
-            if not effort.any():  # the safe command: brakes hold the arm
-                arm[1], clock[0] = np.zeros(2), time.monotonic()
-            while clock[0] < time.monotonic():  # on a busy machine more than the timer's period
+            # the safe command: brakes hold the arm
+            if not effort.any():
+                arm[1] = np.zeros(2)
+                clock[0] = time.monotonic()
+            # on a busy machine more than the timer's period
+            while clock[0] < time.monotonic():
                 arm[1] = arm[1] + 1e-3 * rd.forward_dynamics(model, *arm, effort)
                 arm[0] = arm[0] + 1e-3 * arm[1]
                 clock[0] += 1e-3
@@ -487,7 +513,9 @@ class ControllerStack(Stack):
         then: Any = lambda: None,
         fault: bool = True,
     ) -> None:
-        """Another driver for a while, which ends in a fault or not, ``then`` done once it is there; then the right one again."""
+        """Another driver for a while, which ends in a fault or not, ``then`` done once it is there;
+        then the right one again.
+        """
         self._timer.cancel()
         if first:
             assert self.change(Transition.TRANSITION_DEACTIVATE)
@@ -502,7 +530,8 @@ class ControllerStack(Stack):
         then()
         self.peer.spin_for(seconds)
         self.peer.node.destroy_timer(timer)
-        if not fault:  # still active, and it stays so until the arm is elsewhere all of a sudden
+        # still active, and it stays so until the arm is elsewhere all of a sudden
+        if not fault:
             assert self.change(Transition.TRANSITION_DEACTIVATE)
         self._timer.reset()
         if fault:
@@ -521,7 +550,8 @@ class ControllerStack(Stack):
 class SimulatorStack(Stack):
     """The simulator; this process commands it."""
 
-    node, name = "simulator", SIMULATOR
+    node = "simulator"
+    name = SIMULATOR
     arguments: ClassVar[dict[str, str]] = {
         "update_rate": "200.0",
         "command_timeout": "0.2",
@@ -556,7 +586,8 @@ class SimulatorStack(Stack):
     def push(self, link: str, force: float, times: int = 3) -> None:
         """Publish an external wrench."""
         message = WrenchStamped()
-        message.header.frame_id, message.wrench.force.x = link, force
+        message.header.frame_id = link
+        message.wrench.force.x = force
         self.publish(message, f"{SIMULATOR}/external_wrench", times=times)
 
     def set_state(self, **changes: Any) -> None:
@@ -571,7 +602,9 @@ class SimulatorStack(Stack):
         return bool(self.heard) and list(self.heard[-1].effort) == self._effort
 
     def bounded(self) -> None:
-        """Every state since :meth:`settle` was finite and complete, with stamps that grow and positions within reach."""
+        """Every state since :meth:`settle` was finite and complete, with stamps that grow and
+        positions within reach.
+        """
         last = -1
         for message in self.heard:
             values = np.array([message.position, message.velocity, message.effort])
@@ -583,9 +616,12 @@ class SimulatorStack(Stack):
 
 
 class GateStack(Stack):
-    """The effort gate; this process is the controller before it, the robot, and the driver that it protects."""
+    """The effort gate; this process is the controller before it, the robot, and the driver that it
+    protects.
+    """
 
-    node, name = "effort_gate", "effort_gate"
+    node = "effort_gate"
+    name = "effort_gate"
     arguments: ClassVar[dict[str, str]] = {"command_timeout": "0.2", "state_timeout": "0.2"}
 
     def __init__(self, domain: int, folder: Path) -> None:
@@ -642,7 +678,8 @@ class GateStack(Stack):
 
     def stopped_by_other_type(self) -> None:
         """Another controller, which sends another message type, until the gate has stopped."""
-        with Peer(int(self._domain)) as other:  # to be discovered takes it a second and more
+        # to be discovered takes it a second and more
+        with Peer(int(self._domain)) as other:
             other.publisher(String, "effort_gate/commands")
             self.stopped()
 
@@ -662,7 +699,9 @@ class GateStack(Stack):
         return not any(self.heard[-1].data)
 
     def bounded(self) -> None:
-        """Every effort that passed since :meth:`settle` was finite, complete and within the limits."""
+        """Every effort that passed since :meth:`settle` was finite, complete and within the
+        limits.
+        """
         limit = self.model.effort_limit + 1e-9
         for message in self.heard:
             assert len(message.data) == len(limit) and np.isfinite(message.data).all(), message

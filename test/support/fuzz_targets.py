@@ -1,7 +1,7 @@
 """Everything of ours that reads what strangers wrote, as functions of bytes.
 
-A target takes bytes and a folder to work in.  Errors of the package are what it should raise for nonsense, and end quietly;
-whatever else it raises is a finding.
+A target takes bytes and a folder to work in.  Errors of the package are what it should raise for
+nonsense, and end quietly; whatever else it raises is a finding.
 """
 
 from __future__ import annotations
@@ -97,11 +97,13 @@ def ours() -> Iterator[None]:
                 REFUSALS.add((at.tb_frame.f_code.co_filename, at.tb_lineno))
 
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def urdf(data: bytes, _folder: Path) -> None:
-    """A robot's description: finite efforts, and a model that can be written and read again; or an error of ours."""
+    """A robot's description: finite efforts, and a model that can be written and read again; or an
+    error of ours.
+    """
     with ours():
         model = rd.load_urdf(data)
         ones = np.ones(model.nv)
@@ -150,9 +152,12 @@ def friction(data: bytes, folder: Path) -> None:
         FrictionFile.read(path, MODEL).friction(MODEL)
 
 
-TRANSMISSION = b"""<transmission name="t" xmlns:drake="d"><type>x</type><joint name="shoulder"/><actuator name="a">
-<mechanicalReduction>50</mechanicalReduction><drake:rotor_inertia value="0.0001"/><drake:gear_ratio value="100"/></actuator></transmission>
-<ros2_control name="h" type="system"><joint name="elbow"><state_interface name="position"><param name="initial_value">0.1</param>
+TRANSMISSION = b"""<transmission name="t" xmlns:drake="d"><type>x</type><joint name="shoulder"/>
+<actuator name="a">
+<mechanicalReduction>50</mechanicalReduction><drake:rotor_inertia value="0.0001"/>
+<drake:gear_ratio value="100"/></actuator></transmission>
+<ros2_control name="h" type="system"><joint name="elbow"><state_interface name="position">
+<param name="initial_value">0.1</param>
 </state_interface></joint></ros2_control></robot>"""
 
 
@@ -199,20 +204,23 @@ def _bag_seeds() -> list[bytes]:
         return [next(path.glob("*.mcap")).read_bytes()]
 
 
-# -- a command line --------------------------------------------------------------------------------------------------
+# -- a command line --------------------------------------------------------------------------------
 
 
 def command_line(data: bytes, folder: Path) -> None:
-    """What a person types: an exit code that is documented, and not the one for errors of the program."""
+    """What a person types: an exit code that is documented, and not the one for errors of the
+    program.
+    """
     try:
         words = shlex.split(data.decode("utf-8", "replace"))
     except ValueError:
         return
+    # what takes no time, opens no window and no port
     if not words or words[0] not in (
         "info",
         "wrenches",
         "plan",
-    ):  # what takes no time, opens no window and no port
+    ):
         words = ["info", *words]
     (folder / "in.csv").write_bytes(_csv_seeds()[0])
     # nothing is written but into the folder
@@ -223,7 +231,8 @@ def command_line(data: bytes, folder: Path) -> None:
     words = [w for w in words if w.startswith(str(folder)) or "/" not in w]
     if words[0] == "wrenches" and "--output" not in words:
         words += ["--output", str(folder / "out")]
-    told, failed = io.StringIO(), io.StringIO()
+    told = io.StringIO()
+    failed = io.StringIO()
     here = os.getcwd()
     os.chdir(folder)
     try:
@@ -251,7 +260,7 @@ def _command_lines() -> list[bytes]:
     ]
 
 
-# -- messages --------------------------------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------------
 
 
 def joint_state(data: bytes, _folder: Path) -> None:
@@ -260,7 +269,8 @@ def joint_state(data: bytes, _folder: Path) -> None:
     from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 
     reader = JointStateReader(JOINTS)
-    for _ in range(2):  # the second time its layout is known, if it has one
+    # the second time its layout is known, if it has one
+    for _ in range(2):
         with ours():
             reader.read(data)
             assert np.abs(reader.position).max() <= message.FARTHEST
@@ -269,7 +279,9 @@ def joint_state(data: bytes, _folder: Path) -> None:
 
 
 def trajectory(data: bytes, _folder: Path) -> None:
-    """A serialized trajectory: followed by finite references and efforts within the limits, or refused."""
+    """A serialized trajectory: followed by finite references and efforts within the limits, or
+    refused.
+    """
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_from_bytes
 
     with ours():
@@ -313,10 +325,11 @@ def _trajectories() -> list[bytes]:
     return [make(1, 1), make(3, 2), make(2, 4), make(20, 3)]
 
 
-# -- the controller as a whole -----------------------------------------------------------------------------------------
+# -- the controller as a whole ---------------------------------------------------------------------
 
 BEGIN = 1_700_000_000_000_000_000
-Q, V = np.array([0.3, -0.4]), np.zeros(2)
+Q = np.array([0.3, -0.4])
+V = np.zeros(2)
 VALUES = (
     0.0,
     0.3,
@@ -373,8 +386,12 @@ class _Draw:
 
 
 def controller(data: bytes, _folder: Path) -> None:
-    """States, trajectories, set-points, wrenches and gains in any order: every command is finite and within the limits."""
-    draw, control, t = _Draw(data[1:]), _controller(), BEGIN
+    """States, trajectories, set-points, wrenches and gains in any order: every command is finite
+    and within the limits.
+    """
+    draw = _Draw(data[1:])
+    control = _controller()
+    t = BEGIN
     for _ in range(min(len(data), 40)):
         with ours(), np.errstate(all="ignore"):
             match draw.byte() % 8:
@@ -413,11 +430,13 @@ def _controller_runs() -> list[bytes]:
     ]
 
 
-# -- parameters --------------------------------------------------------------------------------------------------------
+# -- parameters ------------------------------------------------------------------------------------
 
 
 def parameters(data: bytes, _folder: Path) -> None:
-    """A parameter file: every value is of its type and within its bounds, or refused; settings follow from what is left."""
+    """A parameter file: every value is of its type and within its bounds, or refused; settings
+    follow from what is left.
+    """
     import yaml
 
     from robot_dynamics_ros.ros import effort_gate as gate_parameters
@@ -437,7 +456,8 @@ def parameters(data: bytes, _folder: Path) -> None:
         KeyError,
         RecursionError,
     ):
-        return  # rcl's own reader is first in line
+        # rcl's own reader is first in line
+        return
     tables: tuple[tuple[Any, Callable[[dict[str, Any]], Any]], ...] = (
         (
             (
@@ -474,11 +494,15 @@ def parameters(data: bytes, _folder: Path) -> None:
 
 def _parameter_files() -> list[bytes]:
     return [
-        b"law: computed_torque\nstate_timeout: 0.1\njoints: [shoulder, elbow]\ngravity: [0, 0, -9.81]\nmax_step: 0.05\n"
-        b"gains.shoulder.p: 100.0\ngains.shoulder.i: 1\nlimits.elbow.effort: 5\npayload.link: tip\npayload.mass: 1.0\n"
+        b"law: computed_torque\nstate_timeout: 0.1\njoints: [shoulder, elbow]\ngravity: [0, 0, "
+        b"-9.81]\nmax_step: 0.05\n"
+        b"gains.shoulder.p: 100.0\ngains.shoulder.i: 1\nlimits.elbow.effort: 5\npayload.link: "
+        b"tip\npayload.mass: 1.0\n"
         b"payload.com: [0, 0, 0.1]\nautostart: true\n",
-        b"update_rate: 500.0\ntime_mode: real_time\nintegrator: rk4\ncommand_timeout: 0.1\nsensors.noise.position: [0.1]\n",
-        b"limits.shoulder.velocity: 2.0\neffort_rate: 100.0\non_limit: stop\nsecond_publisher: report\n",
+        b"update_rate: 500.0\ntime_mode: real_time\nintegrator: rk4\ncommand_timeout: "
+        b"0.1\nsensors.noise.position: [0.1]\n",
+        b"limits.shoulder.velocity: 2.0\neffort_rate: 100.0\non_limit: stop\nsecond_publisher: "
+        b"report\n",
     ]
 
 
@@ -517,7 +541,8 @@ TARGETS = {
     "friction": Target(
         friction,
         lambda: [
-            b'{"joints": {"elbow": {"viscous": 0.1, "coulomb": 0.2, "breakaway": 0.3, "stribeck_speed": 0.1}}}'
+            b'{"joints": {"elbow": {"viscous": 0.1, "coulomb": 0.2, "breakaway": 0.3, '
+            b'"stribeck_speed": 0.1}}}'
         ],
         (*NUMBERS, b"NaN", b"Infinity", b"null", b"[]", b"{}", b'"effects"', b'"offset"', b"true"),
     ),

@@ -1,4 +1,6 @@
-"""Processes halted at random, as a busy machine halts them: ``HALTS=SEED`` does it to every process that a test starts."""
+"""Processes halted at random, as a busy machine halts them: ``HALTS=SEED`` does it to every process
+that a test starts.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LONGEST, APART = 0.3, 0.5  # s
+# s
+LONGEST = 0.3
+APART = 0.5
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -34,7 +38,8 @@ def runs(pid: int) -> bool:
 @contextmanager
 def halted_at_random(seed: str) -> Iterator[None]:
     """One process after the other stands still for up to ``LONGEST`` s, up to ``APART`` s apart."""
-    dice, over = random.Random(seed), threading.Event()
+    dice = random.Random(seed)
+    over = threading.Event()
 
     def halt() -> None:
         while not over.wait(dice.uniform(0.0, APART)):

@@ -1,4 +1,6 @@
-"""Random robots and states for tests of what must hold of any robot: rotated full inertias, branches, every joint type."""
+"""Random robots and states for tests of what must hold of any robot: rotated full inertias,
+branches, every joint type.
+"""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def launched(tmp_path: Path, **arguments: str) -> Iterator[tuple[subprocess.Pope
 def press_ctrl_c(process: subprocess.Popen[bytes]) -> None:
     """What a terminal does: SIGINT to the launch and to all that it has started.
 
-    Sent to the launch alone, the signal would not be passed on: launch expects that the others have got it too, and sends
-    SIGTERM after five seconds.
+    Sent to the launch alone, the signal would not be passed on: launch expects that the others have
+    got it too, and sends SIGTERM after five seconds.
     """
     os.killpg(process.pid, signal.SIGINT)
 
@@ -77,7 +77,8 @@ def _package_prefix(tmp_path: Path) -> Path:
     for name in ("controller", "effort_gate", "simulator", "viewer"):
         script = library / name
         script.write_text(
-            f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import {name}\nsys.exit({name}())\n"
+            f"#!{sys.executable}\nimport sys\nfrom robot_dynamics_ros.ros.main import "
+            f"{name}\nsys.exit({name}())\n"
         )
         script.chmod(0o755)
     return prefix

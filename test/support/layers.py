@@ -38,7 +38,9 @@ LAYERS = (
 
 
 def layer_of(module: str) -> int | None:
-    """Number of the layer a module belongs to: the one whose name fits longest; ``None`` for the package itself."""
+    """Number of the layer a module belongs to: the one whose name fits longest; ``None`` for the
+    package itself.
+    """
     inner = module.partition(".")[2]
     fits = [
         (len(part), number)
@@ -50,7 +52,9 @@ def layer_of(module: str) -> int | None:
 
 
 def imported(module: str) -> set[str]:
-    """Modules of the package that a module imports: when it is imported, in functions, or for type checkers."""
+    """Modules of the package that a module imports: when it is imported, in functions, or for type
+    checkers.
+    """
     modules = set()
     for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
         names = []
@@ -67,7 +71,9 @@ def imported(module: str) -> set[str]:
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Groups of modules that import each other, directly or through others (Tarjan's strong components)."""
+    """Groups of modules that import each other, directly or through others (Tarjan's strong
+    components).
+    """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -84,7 +90,8 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
                 low[v] = min(low[v], index[w])
         if low[v] == index[v]:
             first = stack.index(v)
-            group, stack[first:] = stack[first:], []
+            group = stack[first:]
+            stack[first:] = []
             if len(group) > 1:
                 groups.append(sorted(group))
 

@@ -32,22 +32,31 @@ def to_mjcf(
                 text += f'<freejoint name="{joint.name}"/>'
             else:
                 text += (
-                    f'<joint name="{joint.name}" type="{_KINDS[joint.type]}" axis="{_numbers(joint.axis)}" limited="false" '
-                    f'damping="{joint.damping!r}" frictionloss="{joint.friction!r}" armature="{joint.armature!r}" '
+                    f'<joint name="{joint.name}" type="{_KINDS[joint.type]}" '
+                    f'axis="{_numbers(joint.axis)}" limited="false" '
+                    f'damping="{joint.damping!r}" frictionloss="{joint.friction!r}" '
+                    f'armature="{joint.armature!r}" '
                     f'stiffness="{stiffness!r}"/>'
                 )
         if inertia.mass > 0.0:
             moments = inertia.rotational[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-            text += f'<inertial mass="{inertia.mass!r}" pos="{_numbers(inertia.com)}" fullinertia="{_numbers(moments)}"/>'
+            text += (
+                f'<inertial mass="{inertia.mass!r}" pos="{_numbers(inertia.com)}" '
+                f'fullinertia="{_numbers(moments)}"/>'
+            )
         for child in children.get(link_name, []):
             x, y, z, w = Rotation.from_matrix(child.origin.rotation).as_quat()
-            text += f'<body name="{child.child}" pos="{_numbers(child.origin.position)}" quat="{_numbers([w, x, y, z])}">'
+            text += (
+                f'<body name="{child.child}" pos="{_numbers(child.origin.position)}" '
+                f'quat="{_numbers([w, x, y, z])}">'
+            )
             text += body(child.child, child) + "</body>"
         return text
 
     inner = body(model.root_link, None)
     start = inner.find("<inertial")
-    if start == 0:  # what does not move has no inertia in MuJoCo's world
+    # what does not move has no inertia in MuJoCo's world
+    if start == 0:
         inner = inner[inner.index("/>") + 2 :]
     return (
         f'<mujoco><compiler angle="radian" inertiafromgeom="false" balanceinertia="false"/>'
@@ -57,7 +66,9 @@ def to_mjcf(
 
 
 class MujocoTwin:
-    """A MuJoCo simulation of one of our robots (joints of one degree of freedom, or a floating base)."""
+    """A MuJoCo simulation of one of our robots (joints of one degree of freedom, or a floating
+    base).
+    """
 
     def __init__(self, model: RobotModel, dt: float, **options) -> None:
         self.model = mujoco.MjModel.from_xml_string(to_mjcf(model, dt=dt, **options))
@@ -67,7 +78,8 @@ class MujocoTwin:
         self.v_index = [self.model.joint(name).dofadr[0] for name in names]
 
     def set(self, q, v) -> None:
-        self.data.qpos[self.q_index], self.data.qvel[self.v_index] = q, v
+        self.data.qpos[self.q_index] = q
+        self.data.qvel[self.v_index] = v
 
     def step(self, tau) -> None:
         self.data.qfrc_applied[self.v_index] = tau

@@ -1,4 +1,6 @@
-"""Recordings of arms simulated by MuJoCo, which are not as their URDF says, and kinds of damage to them."""
+"""Recordings of arms simulated by MuJoCo, which are not as their URDF says, and kinds of damage to
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,19 @@ from support.mujoco_bridge import MujocoTwin
 
 __all__ = ["DAMAGES", "Damage", "Log", "mujoco_recording"]
 
-DT, EVERY = 2e-3, 2  # s of a simulation step, and steps of a row of the recording
-_FRICTION = 0.02  # of the effort limit
+# s of a simulation step, and steps of a row of the recording
+DT = 2e-3
+EVERY = 2
+# of the effort limit
+_FRICTION = 0.02
 TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
 class Log:
-    """What a logger wrote: times (n,), positions and efforts (n, nv), and the model that it is identified with."""
+    """What a logger wrote: times (n,), positions and efforts (n, nv), and the model that it is
+    identified with.
+    """
 
     model: rd.RobotModel
     t: np.ndarray
@@ -35,12 +42,15 @@ class Log:
 
 def _reference(model: rd.RobotModel, rng: np.random.Generator, period: float) -> rd.Excitation:
     """A Fourier series with random coefficients, scaled into the limits of position and speed."""
-    n, harmonics = model.nv, 5
+    n = model.nv
+    harmonics = 5
     a, b = at_rest(rng.normal(size=(2, n, harmonics)))
     unit = rd.Excitation(model.joint_names, period, np.zeros(n), a, b)
     grid = np.linspace(0.0, period, 800)
-    x, v = unit.at(grid), unit.at(grid, 1)
-    low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
+    x = unit.at(grid)
+    v = unit.at(grid, 1)
+    low = np.maximum(model.lower, -2.5)
+    high = np.minimum(model.upper, 2.5)
     speed = np.minimum(np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0), 2.5)
     factor = np.minimum(
         0.85 * (high - low) / np.ptp(x, axis=0), 0.6 * speed / np.abs(v).max(axis=0)
@@ -52,16 +62,20 @@ def _reference(model: rd.RobotModel, rng: np.random.Generator, period: float) ->
 
 
 class _PointToPoint:
-    """Motion between random positions by quintics, with rests; all joints begin and end together."""
+    """Motion between random positions by quintics, with rests; all joints begin and end
+    together.
+    """
 
     def __init__(
         self, model: rd.RobotModel, rng: np.random.Generator, period: float, rest: float = 0.6
     ) -> None:
-        low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
+        low = np.maximum(model.lower, -2.5)
+        high = np.minimum(model.upper, 2.5)
         speed = np.minimum(
             np.where(np.isfinite(model.velocity_limit), model.velocity_limit, 2.0), 2.5
         )
-        points, times = [0.5 * (low + high)], [0.0]
+        points = [0.5 * (low + high)]
+        times = [0.0]
         while times[-1] < period:
             points.append(
                 0.5 * (low + high) + 0.35 * (high - low) * rng.uniform(-1.0, 1.0, model.nv)
@@ -71,7 +85,9 @@ class _PointToPoint:
                 + max(float(np.max(np.abs(points[-1] - points[-2]) / speed)) * 3.75, 0.5)
                 + rest
             )
-        self.points, self.times, self.rest = np.array(points), np.array(times), rest
+        self.points = np.array(points)
+        self.times = np.array(times)
+        self.rest = rest
 
     def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
         """(n, nv) positions or their derivatives at times (n,)."""
@@ -93,13 +109,16 @@ def mujoco_recording(
     stribeck: float = 0.0,
     point_to_point: bool = False,
 ) -> Log:
-    """An arm with other masses, friction and rotors than ``prior`` follows a motion in MuJoCo, and is recorded.
+    """An arm with other masses, friction and rotors than ``prior`` follows a motion in MuJoCo, and
+    is recorded.
 
     Args:
         delay: simulation steps by which efforts are recorded late.
         gravity: m/s², where the arm does not stand as its model says.
-        stribeck: share by which dry friction is larger at rest; it falls over 3 % of the velocity limit.
-        point_to_point: whether the motion goes from point to point with rests; otherwise it is a Fourier series.
+        stribeck: share by which dry friction is larger at rest; it falls over 3 % of the velocity
+            limit.
+        point_to_point: whether the motion goes from point to point with rests; otherwise it is a
+            Fourier series.
     """
     rng = np.random.default_rng(seed)
     limit = np.where(
@@ -118,25 +137,28 @@ def mujoco_recording(
     twin.model.dof_damping[dofs] = _FRICTION * limit * rng.uniform(0.2, 1.0, prior.nv)
     twin.model.dof_armature[dofs] = rotor
     motion = (_PointToPoint if point_to_point else _reference)(prior, rng, period)
-    dry, falls = (
-        twin.model.dof_frictionloss[dofs].copy(),
-        0.03 * np.minimum(prior.velocity_limit, 10.0),
-    )
+    dry = twin.model.dof_frictionloss[dofs].copy()
+    falls = 0.03 * np.minimum(prior.velocity_limit, 10.0)
     t = DT * np.arange(round(period / DT))
     q, v, a = (motion.at(t, k) for k in range(3))
     ahead = rd.inverse_dynamics(prior, q, v, a)
     gain = np.diagonal(rd.mass_matrix(prior, np.zeros(prior.nv))) + rotor
     twin.set(q[0], v[0])
     mujoco.mj_forward(twin.model, twin.data)
-    states, efforts = np.empty(q.shape), np.empty(q.shape)
+    states = np.empty(q.shape)
+    efforts = np.empty(q.shape)
     for k in range(len(t)):
-        x, w = twin.data.qpos[twin.q_index], twin.data.qvel[dofs]
+        x = twin.data.qpos[twin.q_index]
+        w = twin.data.qvel[dofs]
         tau = ahead[k] + gain * (900.0 * (q[k] - x) + 60.0 * (v[k] - w))
-        states[k], efforts[k] = x, tau
+        states[k] = x
+        efforts[k] = tau
         twin.model.dof_frictionloss[dofs] = dry * (1.0 + stribeck * np.exp(-((w / falls) ** 2)))
         twin.step(tau)
     efforts = np.concatenate([np.repeat(efforts[:1], delay, axis=0), efforts[: len(t) - delay]])
-    states, efforts, t = states[::EVERY], efforts[::EVERY], t[::EVERY]
+    states = states[::EVERY]
+    efforts = efforts[::EVERY]
+    t = t[::EVERY]
     states = states + 2e-5 * rng.standard_normal(states.shape)
     return Log(prior, t, states, efforts + 0.003 * limit * rng.standard_normal(states.shape))
 
@@ -181,7 +203,8 @@ def _each(what: str, joint: int | None, f: Callable[[np.ndarray, np.random.Gener
 
 def _frozen(share: float) -> Callable[[np.ndarray, np.random.Generator], np.ndarray]:
     def f(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        a, b = int(0.3 * len(x)), int((0.3 + share) * len(x))
+        a = int(0.3 * len(x))
+        b = int((0.3 + share) * len(x))
         return np.concatenate([x[:a], np.repeat(x[a : a + 1], b - a, axis=0), x[b:]])
 
     return f
@@ -237,7 +260,8 @@ def _scaled_robot(log: Log, rng: np.random.Generator) -> Log:
 
 def _short_forearm(log: Log, rng: np.random.Generator) -> Log:
     """The same robot with the link before the fourth joint 25 % longer."""
-    d, name = log.model.description, log.model.joint_names[2]
+    d = log.model.description
+    name = log.model.joint_names[2]
     joints = tuple(
         dataclasses.replace(j, origin=Pose(j.origin.rotation, 1.25 * j.origin.position))
         if j.name == name
@@ -251,7 +275,8 @@ def _short_forearm(log: Log, rng: np.random.Generator) -> Log:
 
 def _tilted(degrees: float, axis: int) -> Callable[[Log, np.random.Generator], Log]:
     def do(log: Log, rng: np.random.Generator) -> Log:
-        g, x = _gravity(log), np.deg2rad(degrees)
+        g = _gravity(log)
+        x = np.deg2rad(degrees)
         gravity = np.array([0.0, 0.0, -g * np.cos(x)])
         gravity[axis] = g * np.sin(x)
         return _changed(log, model=log.model.replace(gravity=tuple(gravity)))
@@ -271,7 +296,8 @@ def _shares(log: Log) -> np.ndarray:
 def _push(log: Log, rng: np.random.Generator) -> Log:
     """Somebody leans on the second joint for a tenth of the recording."""
     share = _shares(log)
-    effort, during = log.effort.copy(), (share > 0.4) & (share < 0.5)
+    effort = log.effort.copy()
+    during = (share > 0.4) & (share < 0.5)
     effort[during, 1] += 0.6 * np.ptp(effort[:, 1]) * np.sin(10.0 * np.pi * (share[during] - 0.4))
     return _changed(log, effort=effort)
 
@@ -298,16 +324,21 @@ def _velocities_as(name: str) -> Callable[[Log, np.random.Generator], Log]:
 
 def _exchanged_for_a_while(log: Log, _rng: np.random.Generator) -> Log:
     share = _shares(log)
-    effort, while_ = log.effort.copy(), (share > 0.3) & (share < 0.6)
-    effort[while_, 1], effort[while_, 2] = log.effort[while_, 2], log.effort[while_, 1]
+    effort = log.effort.copy()
+    while_ = (share > 0.3) & (share < 0.6)
+    effort[while_, 1] = log.effort[while_, 2]
+    effort[while_, 2] = log.effort[while_, 1]
     return _changed(log, effort=effort)
 
 
 def _load(share: float, mass: float) -> Callable[[Log, np.random.Generator], Log]:
-    """From ``share`` of the recording on the last link carries ``mass``, given as a share of the robot's; negative: until then."""
+    """From ``share`` of the recording on the last link carries ``mass``, given as a share of the
+    robot's; negative: until then.
+    """
 
     def do(log: Log, _rng: np.random.Generator) -> Log:
-        model, dt = log.model, log.t[1] - log.t[0]
+        model = log.model
+        dt = log.t[1] - log.t[0]
         q, v, a = (savgol_filter(log.q, 31, 5, deriv=k, delta=dt, axis=0) for k in range(3))
         last = model.joint(model.joint_names[-1]).child
         loaded = rd.carrying(

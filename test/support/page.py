@@ -85,7 +85,9 @@ class Page:
 
 
 def robot_on(viewer: Any, number: int = 0, robot: int = 0) -> Any:
-    """What a page shows of a robot, once all pages are drawn; pages in the order in which they were opened."""
+    """What a page shows of a robot, once all pages are drawn; pages in the order in which they were
+    opened.
+    """
     clients = viewer.window.server.get_clients
     assert wait_for(lambda: len(viewer.pages) > number and viewer.pages.keys() == clients().keys())
     return [viewer.pages[k] for k in sorted(viewer.pages)][number].views[robot]
@@ -103,7 +105,7 @@ def wait_for(condition: Any, seconds: float = 60.0) -> bool:
     return True
 
 
-# -- in a browser --------------------------------------------------------------------------------------------------
+# -- in a browser ----------------------------------------------------------------------------------
 
 PATIENCE = 180.0
 """s; a browser without a graphics processor on a busy machine takes long for a picture."""
@@ -112,8 +114,8 @@ PATIENCE = 180.0
 def pixels(browser: Any) -> Any:
     """(height, width, 3) of the scene on a page, and its place (2,) on the page: left, top.
 
-    The page's notes are closed, as a person does it: one of them tells of drawing without a graphics processor, on top
-    of the robot.
+    The page's notes are closed, as a person does it: one of them tells of drawing without a
+    graphics processor, on top of the robot.
     """
     import io
 
@@ -121,8 +123,10 @@ def pixels(browser: Any) -> Any:
     from PIL import Image
 
     place = browser.run(
-        "(() => {document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) => button.click());"
-        "const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]})()"
+        "(() => {document.querySelectorAll('.mantine-Notification-closeButton').forEach((button) "
+        "=> button.click());"
+        "const r = document.querySelector('canvas').getBoundingClientRect(); return [r.x, r.y, "
+        "r.width, r.height]})()"
     )
     x, y, width, height = (round(number) for number in place)
     picture = np.asarray(Image.open(io.BytesIO(browser.picture())).convert("RGB")).astype(int)
@@ -145,7 +149,8 @@ def click(browser: Any, point: tuple[float, float]) -> None:
 def drag(
     browser: Any, start: tuple[float, float], end: tuple[float, float], until: Any, seconds: float
 ) -> None:
-    """Press the left button at one pixel of a page, move to another, wait until something holds, release.
+    """Press the left button at one pixel of a page, move to another, wait until something holds,
+    release.
 
     Args:
         seconds: that are waited at most.

@@ -1,4 +1,6 @@
-"""The other side of the conversation in node tests: one node in this process, spun by hand, with deadlines."""
+"""The other side of the conversation in node tests: one node in this process, spun by hand, with
+deadlines.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ class Peer:
         deadline = time.monotonic() + timeout
         while not (value := condition()):
             if time.monotonic() > deadline:
-                self.drain()  # it may be here, and only this process have been stopped
+                # it may be here, and only this process have been stopped
+                self.drain()
                 if value := condition():
                     return value
                 raise AssertionError(f"waited {timeout:g} s in vain for {what}")
@@ -76,7 +79,9 @@ class Peer:
         return value
 
     def insist(self, publisher: Any, message: Any, condition: Callable[[], Any], what: str) -> None:
-        """Publish a message until ``condition`` is true: best effort may lose it; fail after a minute."""
+        """Publish a message until ``condition`` is true: best effort may lose it; fail after a
+        minute.
+        """
         again = self.node.create_timer(0.5, lambda: publisher.publish(message))
         publisher.publish(message)
         try:
@@ -105,8 +110,8 @@ class Peer:
     ) -> list[Any]:
         """Call a service with one request after the other and return the responses.
 
-        A request without an answer is sent again after ``patience`` seconds: that a service is there may be known before
-        the way back from it.
+        A request without an answer is sent again after ``patience`` seconds: that a service is
+        there may be known before the way back from it.
         """
         client = self.node.create_client(service_type, name)
         self.wait(client.service_is_ready, f"service {name}", timeout)
@@ -114,12 +119,15 @@ class Peer:
         for request in requests:
             asked = [client.call_async(request)]
             again = self.node.create_timer(
-                patience, lambda: asked.append(client.call_async(request))
-            )  # noqa: B023
+                patience,
+                lambda: asked.append(client.call_async(request)),  # noqa: B023
+            )
             try:
                 answered = self.wait(
-                    lambda: [f for f in asked if f.done()], f"an answer of {name}", timeout
-                )  # noqa: B023
+                    lambda: [f for f in asked if f.done()],  # noqa: B023
+                    f"an answer of {name}",
+                    timeout,
+                )
             finally:
                 self.node.destroy_timer(again)
             responses.append(answered[0].result())

@@ -1,9 +1,10 @@
 """Our coordinates and Pinocchio's, for the same robot.
 
-Pinocchio orders joints by the alphabet, writes a continuous joint as (cos, sin), a planar one as (x, y, cos, sin)
-with velocities in the moving frame, and a free joint's velocity as [linear; angular].  With v_pin = T(q) v the
-quantities compare as τ = Tᵀ τ_pin, M = Tᵀ M_pin T, a_pin = T a + Ṫ v.  Mimic joints are free in the Pinocchio model
-and bound by T.  Pinocchio takes every planar joint's normal for z: see ``random_trees.with_normals_along_z``.
+Pinocchio orders joints by the alphabet, writes a continuous joint as (cos, sin), a planar one as
+(x, y, cos, sin) with velocities in the moving frame, and a free joint's velocity as [linear;
+angular].  With v_pin = T(q) v the quantities compare as τ = Tᵀ τ_pin, M = Tᵀ M_pin T, a_pin = T a +
+Ṫ v.  Mimic joints are free in the Pinocchio model and bound by T.  Pinocchio takes every planar
+joint's normal for z: see ``random_trees.with_normals_along_z``.
 """
 
 from __future__ import annotations
@@ -64,12 +65,14 @@ class PinocchioBridge:
         out = np.zeros((self.model.nv, self.ours.nv))
         for i, joint in enumerate(self.joints):
             kind = self.ours.joint_type[i]
-            row, column = joint.idx_v, int(self.ours.v_index[i])
+            row = joint.idx_v
+            column = int(self.ours.v_index[i])
             if kind == JointType.FLOATING:
                 out[row : row + 3, column + 3 : column + 6] = np.eye(3)
                 out[row + 3 : row + 6, column : column + 3] = np.eye(3)
             elif kind == JointType.PLANAR:
-                c, s = np.cos(self._own(q, i)[2]), np.sin(self._own(q, i)[2])
+                c = np.cos(self._own(q, i)[2])
+                s = np.sin(self._own(q, i)[2])
                 out[row : row + 3, column : column + 3] = [[c, s, 0], [-s, c, 0], [0, 0, 1]]
             else:
                 out[row, column] = (
@@ -82,7 +85,8 @@ class PinocchioBridge:
         out = np.zeros(self.model.nv)
         for i, joint in enumerate(self.joints):
             if self.ours.joint_type[i] == JointType.PLANAR:
-                c, s = np.cos(self._own(q, i)[2]), np.sin(self._own(q, i)[2])
+                c = np.cos(self._own(q, i)[2])
+                s = np.sin(self._own(q, i)[2])
                 x, y, w = v[self.ours.v_index[i] : self.ours.v_index[i] + 3]
                 out[joint.idx_v : joint.idx_v + 2] = w * (-s * x + c * y), w * (-c * x - s * y)
         return out

@@ -1,4 +1,6 @@
-"""A robot played by the test process, good and bad, and the services of the controller that faces it."""
+"""A robot played by the test process, good and bad, and the services of the controller that faces
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Robot:
     """A robot that stands still at ``Q`` and says so at 50 Hz, or says what a test wants it to."""
 
     def __init__(self, peer, model) -> None:
-        self.peer, self.model = peer, model
+        self.peer = peer
+        self.model = model
         self.commands: list[Float64MultiArray] = peer.listen(
             Float64MultiArray, "effort_controller/commands", 100
         )
@@ -52,7 +55,9 @@ class Robot:
         self._timer.cancel()
 
     def fall_silent(self) -> None:
-        """Say no more, and hear every answer to what was said: two rounds of a service come after them."""
+        """Say no more, and hear every answer to what was said: two rounds of a service come after
+        them.
+        """
         self.quiet()
         for _ in range(2):
             state(self.peer)

@@ -1,7 +1,7 @@
 """Seeded random robots that hide nothing: turned frames, full inertias, branches, every joint type.
 
-A robot whose frames are aligned and whose inertias are diagonal lets dropped terms pass unseen; these do not.  The same
-arguments give the same robot on every machine.
+A robot whose frames are aligned and whose inertias are diagonal lets dropped terms pass unseen;
+these do not.  The same arguments give the same robot on every machine.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def random_description(
         friction, armature, limits: whether joints have them.
         floating_base: put a floating joint ``root_joint`` above everything.
         axis_aligned: probability of an axis along x, y or z instead of any direction.
-        masses: range from which masses are drawn on a logarithmic scale; 0.2 to 5 kg evenly if not given.
+        masses: range from which masses are drawn on a logarithmic scale; 0.2 to 5 kg evenly if not
+            given.
     """
     rng = np.random.default_rng(seed)
 
@@ -115,7 +116,8 @@ def random_description(
         if rng.random() < axis_aligned:
             axis = np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0])
         if kind is JointType.FLOATING:
-            axis = np.array([1.0, 0.0, 0.0])  # it has none: URDF's default
+            # it has none: URDF's default
+            axis = np.array([1.0, 0.0, 0.0])
         name = f"link{i}"
         links.append(Link(name, body()))
         joints.append(
@@ -162,16 +164,15 @@ def random_model(
 def with_normals_along_z(description: RobotDescription) -> RobotDescription:
     """The same robot, the child frames of planar joints turned so that their normals are z.
 
-    Coordinates, efforts and mass matrix stay what they are; only the frames of those links, and of what is described
-    in them, turn.  For libraries that know planar joints in the x-y plane alone.
+    Coordinates, efforts and mass matrix stay what they are; only the frames of those links, and of
+    what is described in them, turn.  For libraries that know planar joints in the x-y plane alone.
     """
     turns = {}
     for joint in description.joints:
         if joint.type is JointType.PLANAR:
             x, y = plane_axes(joint.axis)
-            turns[joint.child] = Pose(
-                np.stack([x, y, joint.axis])
-            )  # old child frame as seen from the new one
+            # old child frame as seen from the new one
+            turns[joint.child] = Pose(np.stack([x, y, joint.axis]))
     links = tuple(
         Link(i.name, i.inertia.in_parent(turns.get(i.name, Pose()))) for i in description.links
     )
@@ -188,7 +189,9 @@ def with_normals_along_z(description: RobotDescription) -> RobotDescription:
 def random_state(
     model: RobotModel, seed: int | np.random.Generator, batch: tuple[int, ...] = ()
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q (…, nq), v (…, nv), a (…, nv) of any size within reason; quaternions of unit length; limits disregarded."""
+    """q (…, nq), v (…, nv), a (…, nv) of any size within reason; quaternions of unit length; limits
+    disregarded.
+    """
     rng = np.random.default_rng(seed)
     q = rng.uniform(-2.0, 2.0, (*batch, model.nq))
     for i in np.flatnonzero((model.joint_type == JointType.FLOATING) & (model.mimic_master < 0)):
@@ -208,13 +211,16 @@ def _limits(rng: np.random.Generator, kind: JointType) -> JointLimits:
 
 
 def _with_mimics(joints: list[Joint], probability: float, rng: np.random.Generator) -> list[Joint]:
-    """Turn some joints into mimics, of masters before or after them, now and then of another mimic."""
+    """Turn some joints into mimics, of masters before or after them, now and then of another
+    mimic.
+    """
     candidates = [joint.name for joint in joints if joint.type in ONE_DOF]
     followers: dict[str, Mimic] = {}
     free = list(candidates)
     for name in candidates:
         if len(free) > 1 and rng.random() < probability:
-            free.remove(name)  # what is left has a master to end at
+            # what is left has a master to end at
+            free.remove(name)
             others = [
                 other for other in candidates if other != name and _end(other, followers) != name
             ]

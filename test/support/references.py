@@ -44,7 +44,8 @@ class Reference:
         made.memory.block[:] = old.memory.block
         for name, value in settings.items():
             made.memory[name][:] = value
-        made._motions, made._goals = dict(old._motions), dict(old._goals)
+        made._motions = dict(old._motions)
+        made._goals = dict(old._goals)
         made._number = old._number
         return new
 
@@ -58,8 +59,11 @@ class Reference:
         return ahead.load(t)[0].copy()
 
     def arriving(self, before, t):
-        """(3, n) position, velocity, acceleration at ``t`` of the polynomials that are followed at ``before``."""
-        c, x = self.at(before)[:6], (t - before) / NANOSECONDS
+        """(3, n) position, velocity, acceleration at ``t`` of the polynomials that are followed at
+        ``before``.
+        """
+        c = self.at(before)[:6]
+        x = (t - before) / NANOSECONDS
         p = np.polynomial.polynomial
         return np.array([p.polyval(x, p.polyder(c, k) if k else c) for k in range(3)])
 
@@ -95,7 +99,9 @@ def splice(current, trajectory, now, table=FREE, *, allow_partial=False, max_ste
 
 
 def stream(current, trajectory, now, table, timeout, deceleration, *, max_step=1e9):
-    """Another reference that follows the only point of the trajectory as a set-point; ``timeout`` in s."""
+    """Another reference that follows the only point of the trajectory as a set-point; ``timeout``
+    in s.
+    """
     new = current.copy(
         table,
         deceleration,

@@ -1,4 +1,6 @@
-"""An independent derivation to hold equations to: plain SymPy, rotation matrices, derivatives, nothing of ours."""
+"""An independent derivation to hold equations to: plain SymPy, rotation matrices, derivatives,
+nothing of ours.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import sympy as S
 
 
 def lagrange(bodies, gravity, q, v):
-    """M, D, G by Lagrange from bodies given as (mass, position of the centre, rotation, inertia in body axes).
+    """M, D, G by Lagrange from bodies given as (mass, position of the centre, rotation, inertia in
+    body axes).
 
     Args:
         bodies: expressions in ``q``; positions and rotations in the inertial frame.
@@ -36,7 +39,8 @@ def lagrange(bodies, gravity, q, v):
 
 def rot(axis, angle):
     """Rotation about x, y or z."""
-    c, s = S.cos(angle), S.sin(angle)
+    c = S.cos(angle)
+    s = S.sin(angle)
     return {
         "x": S.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]]),
         "y": S.Matrix([[c, 0, s], [0, 1, 0], [-s, 0, c]]),

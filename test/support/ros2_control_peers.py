@@ -1,10 +1,14 @@
-"""Two peers that behave as ros2_control's parts document, so that the simulator can be tried behind them.
+"""Two peers that behave as ros2_control's parts document, so that the simulator can be tried behind
+them.
 
-``TopicSystem``: joint_state_topic_hardware_interface's JointStateTopicSystem.  A joint state publisher of commands with
-QoS depth 1 on ``joint_commands_topic``, a listener with sensor-data QoS on ``joint_states_topic``; in every control cycle
-it reads the newest state by name and writes all of its joints' commands; commands are NaN until a controller sets them.
+``TopicSystem``: joint_state_topic_hardware_interface's JointStateTopicSystem.  A joint state
+    publisher of commands with
+QoS depth 1 on ``joint_commands_topic``, a listener with sensor-data QoS on ``joint_states_topic``;
+in every control cycle it reads the newest state by name and writes all of its joints' commands;
+commands are NaN until a controller sets them.
 
-``ForwardCommandController``: an effort per joint in its own order, no stamps, held for ever; a message of its own that has
+``ForwardCommandController``: an effort per joint in its own order, no stamps, held for ever; a
+    message of its own that has
 a value that is not finite, or the wrong length, is dropped.
 """
 
@@ -30,7 +34,8 @@ class TopicSystem:
         joint_commands_topic: str = "/robot_joint_commands",
         joint_states_topic: str = "/robot_joint_states",
     ) -> None:
-        self.peer, self.joints = peer, tuple(joints)
+        self.peer = peer
+        self.joints = tuple(joints)
         self.command = [math.nan] * len(joints)
         self.position = [math.nan] * len(joints)
         self.velocity = [math.nan] * len(joints)
@@ -67,7 +72,9 @@ class TopicSystem:
 
 
 class ForwardCommandController:
-    """Passes efforts on, from ``~/commands`` to the interfaces; here the other way round: what it would accept."""
+    """Passes efforts on, from ``~/commands`` to the interfaces; here the other way round: what it
+    would accept.
+    """
 
     def __init__(self, joints: Sequence[str]) -> None:
         self.joints = tuple(joints)

@@ -98,7 +98,8 @@ class RoutinesInC:
         return result
 
     def _callbacks(self, struct: ctypes.Structure, name: str, memory: Memory) -> list:
-        function, shapes = getattr(memory.python, name), self._shapes[name]
+        function = getattr(memory.python, name)
+        shapes = self._shapes[name]
         several = name in self._counts
 
         def call(k: int, *addresses: int) -> None:

@@ -25,7 +25,9 @@ def wheel(inertia: float = 0.5, **joint) -> RobotModel:
 
 
 def cuboid_pendulum() -> RobotModel:
-    """Exudyn's pendulum: 1 x 0.1 x 0.1 m, 1000 kg/m³, about z at one end, g = 9.81 m/s² along -y."""
+    """Exudyn's pendulum: 1 x 0.1 x 0.1 m, 1000 kg/m³, about z at one end, g = 9.81 m/s² along
+    -y.
+    """
     bar = Link(
         "bar", Inertia(10.0, [0.5, 0.0, 0.0], np.diag([1 / 60, 10 * 1.01 / 12, 10 * 1.01 / 12]))
     )

@@ -49,7 +49,9 @@ class Bench:
         return self.states[-1]
 
     def apply(self, message, effort: list[float]) -> None:
-        """Send a command, again and again (a best-effort listener may miss one), until the robot shows its effort."""
+        """Send a command, again and again (a best-effort listener may miss one), until the robot
+        shows its effort.
+        """
         due = 0.0
 
         def applied() -> bool:
@@ -78,7 +80,8 @@ class Bench:
 
     def send_until_reported(self, message, cause: str) -> None:
         """Send something bad until the diagnostics report it."""
-        before, due = self.reported(cause), 0.0
+        before = self.reported(cause)
+        due = 0.0
 
         def reported() -> bool:
             nonlocal due

@@ -1,4 +1,6 @@
-"""Take away what Windows does not have, then run what follows: ``python without_posix.py -c CODE`` or ``… -m pytest …``."""
+"""Take away what Windows does not have, then run what follows: ``python without_posix.py -c CODE``
+or ``… -m pytest …``.
+"""
 
 import contextlib
 import ctypes
@@ -12,11 +14,13 @@ MATHEMATICS = ctypes.util.find_library("m")
 for module, names in (
     (
         signal,
-        "SIGALRM SIGHUP SIGUSR1 SIGUSR2 SIGKILL SIGTSTP SIGSTOP SIGCONT SIGQUIT setitimer getitimer ITIMER_REAL alarm pause",
+        "SIGALRM SIGHUP SIGUSR1 SIGUSR2 SIGKILL SIGTSTP SIGSTOP SIGCONT SIGQUIT setitimer "
+        "getitimer ITIMER_REAL alarm pause",
     ),
     (
         os,
-        "getpgid killpg nice sched_getaffinity sched_setaffinity sched_setscheduler mkfifo getloadavg",
+        "getpgid killpg nice sched_getaffinity sched_setaffinity sched_setscheduler mkfifo "
+        "getloadavg",
     ),
 ):
     for name in names.split():

@@ -1,4 +1,6 @@
-"""Wrenches and motion link by link from Pinocchio's frames: no recursion over joints, no merging of links."""
+"""Wrenches and motion link by link from Pinocchio's frames: no recursion over joints, no merging of
+links.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,12 @@ class LinkOracle:
         return self.data.oMf[self.ids[link]]
 
     def needed(self, link: str) -> Any:
-        """pin.Force about the world origin, world axes, that moves one link so, its weight included."""
-        pin, P, D = self.pin, self.bridge.model, self.data
+        """pin.Force about the world origin, world axes, that moves one link so, its weight
+        included.
+        """
+        pin = self.pin
+        P = self.bridge.model
+        D = self.data
         body = self.model.link(link).inertia
         inertia = pin.Inertia(body.mass, np.array(body.com), np.array(body.rotational))
         velocity = pin.getFrameVelocity(P, D, self.ids[link], pin.LOCAL)

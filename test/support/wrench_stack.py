@@ -1,4 +1,6 @@
-"""Simulator and controller in processes of their own, in lockstep, with this process between them."""
+"""Simulator and controller in processes of their own, in lockstep, with this process between
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,13 @@ def stamp_of(message) -> int:
 
 def spatial(message: WrenchStamped) -> np.ndarray:
     """(6,) [moment; force]."""
-    f, m = message.wrench.force, message.wrench.torque
+    f = message.wrench.force
+    m = message.wrench.torque
     return np.array([m.x, m.y, m.z, f.x, f.y, f.z])
 
 
-#: of a motion of the six axes through two points in 3 s, from where the arm is and back; every joint reverses once or twice
+# : of a motion of the six axes through two points in 3 s, from where the arm is and back; every
+# joint reverses once or twice
 POSITIONS = np.array(
     [
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
@@ -58,7 +62,8 @@ class Stack:
     def __init__(
         self, peer: Peer, start, model, robot: str, *, simulator=None, controller=None
     ) -> None:
-        self.peer, self.model = peer, model
+        self.peer = peer
+        self.model = model
         self.states: list[JointState] = []
         gains = {
             f"gains__{name}__{gain}": value
@@ -124,7 +129,8 @@ class Stack:
         self.peer.subscribed(trajectories)
         q = next(reversed(self.state_at().values()))[0]
         begun = self.now + SECOND // 2
-        times, pace = np.linspace(0.0, duration, 4), 3.0 / duration
+        times = np.linspace(0.0, duration, 4)
+        pace = 3.0 / duration
         trajectories.publish(
             trajectory_message(
                 self.model.joint_names,

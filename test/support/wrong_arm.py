@@ -11,9 +11,11 @@ from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.simulation.mujoco_engine.plant import MujocoPlant
 
 PERIOD = 2e-3
-HOME = np.array([0.3, -1.5606, 0.0])  # its weight acts little there
+# its weight acts little there
+HOME = np.array([0.3, -1.5606, 0.0])
 LOADED = np.array([0.3, -0.6, 0.9])
-BRAKES = 25  # periods of silence, after which brakes hold
+# periods of silence, after which brakes hold
+BRAKES = 25
 NOISE = 2e-5
 
 
@@ -36,33 +38,55 @@ class WrongArm:
         frozen: number of a joint whose encoder does not move; -1: none.
         loose: number of a joint without brake.
         lifts: the driver adds gravity to commands.
-        silent_after, nan_after, hung_after, clock_after: number of readings after which none comes, NaN, the same one again and
-            again, or those of a clock that was set back.
+        silent_after, nan_after, hung_after, clock_after: number of readings after which none comes,
+            NaN, the same one again and again, or those of a clock that was set back.
         seed: of the noise.
         home: (3,) rad, where it stands.
     """
 
-    def __init__(self, truth, *, signs=1.0, order=slice(None), delay=0, play=0.0, frozen=-1, loose=-1, lifts=False, silent_after=10**9,
-                 nan_after=10**9, hung_after=10**9, clock_after=10**9, noise=NOISE, seed=0, home=HOME):  # fmt: skip
-        self.model, self.signs, self.play, self.frozen, self.lifts = (
-            truth,
-            signs * np.ones(truth.nv),
-            play,
-            frozen,
-            lifts,
-        )
+    def __init__(
+        self,
+        truth,
+        *,
+        signs=1.0,
+        order=slice(None),
+        delay=0,
+        play=0.0,
+        frozen=-1,
+        loose=-1,
+        lifts=False,
+        silent_after=10**9,
+        nan_after=10**9,
+        hung_after=10**9,
+        clock_after=10**9,
+        noise=NOISE,
+        seed=0,
+        home=HOME,
+    ):
+        self.model = truth
+        self.signs = signs * np.ones(truth.nv)
+        self.play = play
+        self.frozen = frozen
+        self.lifts = lifts
         self.order = order
         brakes = {name: 0.0 if i == loose else np.inf for i, name in enumerate(truth.joint_names)}
         self.plant = MujocoPlant(
             truth, PERIOD, geometry="none", q0=home, substeps=2, brake_effort=brakes
         )
-        self.rng, self.noise = np.random.default_rng(seed), noise
+        self.rng = np.random.default_rng(seed)
+        self.noise = noise
         self.under_way = deque([None] * delay)
-        self.command, self.silence, self.readings = None, 10**9, 0
-        self.silent_after, self.nan_after = silent_after, nan_after
-        self.hung_after, self.clock_after, self.last = hung_after, clock_after, None
+        self.command = None
+        self.silence = 10**9
+        self.readings = 0
+        self.silent_after = silent_after
+        self.nan_after = nan_after
+        self.hung_after = hung_after
+        self.clock_after = clock_after
+        self.last = None
         self.shown, self.start = home.copy(), home.copy()
-        self.way, self.speed = [], []
+        self.way = []
+        self.speed = []
 
     def begin(self):
         pass
@@ -72,10 +96,12 @@ class WrongArm:
 
     def send(self, effort):
         assert np.isfinite(effort).all()
-        self.command, self.silence = np.array(effort), 0
+        self.command = np.array(effort)
+        self.silence = 0
 
     def read(self):
-        plant, model = self.plant, self.model
+        plant = self.plant
+        model = self.model
         self.silence += 1
         self.under_way.append(self.command if self.silence <= BRAKES else None)
         command = self.under_way.popleft()

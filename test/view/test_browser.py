@@ -31,7 +31,8 @@ from robot_dynamics_ros.view.viewer import Viewer
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(600),  # every wait has a deadline of its own
+    # every wait has a deadline of its own
+    pytest.mark.timeout(600),
     pytest.mark.skipif(find_browser() is None, reason="no Chromium, Chrome or Edge is installed"),
 ]
 
@@ -51,7 +52,9 @@ def browser(the_browser):
 
 
 def ready(browser: Browser, still: bool = True) -> np.ndarray:
-    """Wait for a picture with something on it, that does not change by itself any more if nothing moves."""
+    """Wait for a picture with something on it, that does not change by itself any more if nothing
+    moves.
+    """
     assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
     seen: list[np.ndarray] = []
 
@@ -96,8 +99,9 @@ def connect(browser: Browser, to: str = "") -> None:
 
 
 def send(browser: Browser, *messages: tuple[bytes, int]) -> None:
-    """Send on the page's own connection: bytes, and then that many times the letter x.  Without bytes it is a text, after
-    which the server closes the connection."""
+    """Send on the page's own connection: bytes, and then that many times the letter x.  Without
+    bytes it is a text, after which the server closes the connection.
+    """
     script = """(async (messages) => {
         for (const [head, count] of messages) {
             if (!head) {
@@ -114,7 +118,9 @@ def send(browser: Browser, *messages: tuple[bytes, int]) -> None:
 
 
 def own_slider(viewer: Viewer, browser: Browser):
-    """The first slider that the connection of :func:`connect` has, after it has introduced itself."""
+    """The first slider that the connection of :func:`connect` has, after it has introduced
+    itself.
+    """
     known = set(viewer.pages)
     send(browser, (camera_message(), 0))
     assert wait_for(lambda: viewer.pages.keys() - known, PATIENCE)
@@ -142,23 +148,28 @@ def pixel(camera, shape: tuple[int, int], point: np.ndarray) -> tuple[int, int]:
 
 
 def magenta(picture: np.ndarray) -> np.ndarray:
-    r, g, b = picture[..., 0], picture[..., 1], picture[..., 2]
+    r = picture[..., 0]
+    g = picture[..., 1]
+    b = picture[..., 2]
     return (r > g + 60) & (b > g + 20)
 
 
 def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browser):
-    """No error on the console, no request to anywhere else, pixels that follow a joint, an arrow where the force is; messages
-    that no page sends change nothing, are reported, and the page goes on."""
+    """No error on the console, no request to anywhere else, pixels that follow a joint, an arrow
+    where the force is; messages that no page sends change nothing, are reported, and the page goes
+    on.
+    """
     limb = rd.limb(2, lengths=[0.8, 0.6], gravity=(0.0, 0.0, -9.81))
     heard: list[tuple[str, str]] = []
     with rd.view(limb, [0.0, 0.0], port=0, report=lambda *what: heard.append(what)) as viewer:
         browser.go(viewer.address)
         assert wait_for(lambda: viewer.pages, PATIENCE)
-        view, page = robot_on(viewer), viewer.pages[max(viewer.pages)]
-        layers, nodes = view.layers, view.nodes
-        assert browser.wait(
-            lambda: fitted(page, ready(browser)), PATIENCE
-        )  # with room for the arrows
+        view = robot_on(viewer)
+        page = viewer.pages[max(viewer.pages)]
+        layers = view.layers
+        nodes = view.nodes
+        # with room for the arrows
+        assert browser.wait(lambda: fitted(page, ready(browser)), PATIENCE)
         for name in ("forces", "moments", "centres"):
             layers._boxes[name].value = False
         still = ready(browser)
@@ -171,7 +182,8 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
         viewer.update()
         camera = next(iter(viewer.window.server.get_clients().values())).camera
         shape = still.shape[:2]
-        arrows, scale = viewer.robots[0].source.state().wrenches, layers.scale()
+        arrows = viewer.robots[0].source.state().wrenches
+        scale = layers.scale()
         segments = arrows.segments("forces", scale.force)
 
         def seen_along() -> bool:
@@ -183,7 +195,8 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
             return True
 
         assert browser.wait(seen_along, PATIENCE)
-        heard.clear()  # on a busy machine a connection may have been closed, and reported, before
+        # on a busy machine a connection may have been closed, and reported, before
+        heard.clear()
         connect(browser)
         slider = own_slider(viewer, browser)
         ten_million = 10_000_000
@@ -200,7 +213,9 @@ def test_the_page_shows_the_robot_where_it_is_and_arrows_where_forces_act(browse
 
 
 def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_large():
-    """In a window that has room for the panels: the link's numbers, the replay's time, the field's number as it was."""
+    """In a window that has room for the panels: the link's numbers, the replay's time, the field's
+    number as it was.
+    """
     arm = rd.load_robot("six_axis")
     text = "document.body.innerText"
     with (
@@ -226,14 +241,17 @@ def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_larg
         )
 
         browser.run(
-            "[...document.querySelectorAll('*')].findLast((part) => part.textContent === 'Plot').click()"
+            "[...document.querySelectorAll('*')].findLast((part) => part.textContent === "
+            "'Plot').click()"
         )
         over = "document.querySelector('.u-over').getBoundingClientRect()"
         assert browser.wait(f"document.querySelector('.u-over') && {over}.width > 50", PATIENCE)
         seen: list[list[float]] = []
 
         def sought() -> bool:
-            """The plot moves while its panel opens: a click beside it does nothing, and one that it moves under zooms it."""
+            """The plot moves while its panel opens: a click beside it does nothing, and one that it
+            moves under zooms it.
+            """
             browser.run("document.querySelector('.u-over').scrollIntoView({block: 'center'})")
             seen.append(
                 browser.run(f"(({{x, y, width, height}}) => [x, y, width, height])({over})")
@@ -255,7 +273,8 @@ def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_larg
 
 
 SLIDER = """<robot name="slider"><link name="rail"/>
-  <link name="world"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <link name="world"><inertial><mass value="2"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
     <visual><origin xyz="0 0 -0.25"/><geometry><sphere radius="0.1"/></geometry>
       <material name="blue"><color rgba="0 0 1 1"/></material></visual></link>
   <joint name="none" type="prismatic"><parent link="rail"/><child link="world"/><axis xyz="0 1 0"/>
@@ -264,9 +283,12 @@ SLIDER = """<robot name="slider"><link name="rail"/>
 
 
 def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, monkeypatch):
-    """A blue ball on a slider whose weight is an arrow above it: both are read back from pictures while it moves at up
-    to 13 m/s, and the arrow never leaves the place that the ball has.  Joint and link have names that are words of the page."""
-    monkeypatch.setattr(RobotNodes, "legend", lambda *_: None)  # it has an arrow of the same colour
+    """A blue ball on a slider whose weight is an arrow above it: both are read back from pictures
+    while it moves at up to 13 m/s, and the arrow never leaves the place that the ball has.  Joint
+    and link have names that are words of the page.
+    """
+    # it has an arrow of the same colour
+    monkeypatch.setattr(RobotNodes, "legend", lambda *_: None)
     slider = rd.load_urdf(SLIDER)
     t = np.linspace(0.0, 4.0, 401)
     motion = ShownMotion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
@@ -279,15 +301,19 @@ def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, monk
             view.layers._boxes[name].value = False
         places = track(browser)
     assert not browser.errors
-    assert np.ptp(places[:, 0]) > 40  # pixels
-    # in a picture of a straight motion, one point's place is a quotient of linear functions of another's, whatever the speed
+    # pixels
+    assert np.ptp(places[:, 0]) > 40
+    # in a picture of a straight motion, one point's place is a quotient of linear functions of
+    # another's, whatever the speed
     ball, arrow = places.T
     terms = np.column_stack([ball, np.ones_like(ball), ball * arrow])
     assert np.abs(terms @ np.linalg.lstsq(terms, arrow, rcond=None)[0] - arrow).max() < 4
 
 
 def track(browser: Browser, count: int = 16) -> np.ndarray:
-    """(count, 2) columns of pixels where a blue ball is and a magenta arrow begins, in pictures that have both whole."""
+    """(count, 2) columns of pixels where a blue ball is and a magenta arrow begins, in pictures
+    that have both whole.
+    """
     assert browser.wait("document.querySelector('canvas') !== null", PATIENCE)
     places: list[tuple[float, float]] = []
     shape = (0, 0, 0)
@@ -296,17 +322,19 @@ def track(browser: Browser, count: int = 16) -> np.ndarray:
         nonlocal shape
         picture, _ = pixels(browser)
         r, g, b = (picture[..., k].astype(int) for k in range(3))
-        before = (
-            (r > b + 60) & (g > b + 60)
-        ).any()  # the yellow centre: the page does not know of the layers yet
-        if picture.shape != shape or before:  # its panel has come: the camera is another one
+        # the yellow centre: the page does not know of the layers yet
+        before = ((r > b + 60) & (g > b + 60)).any()
+        # its panel has come: the camera is another one
+        if picture.shape != shape or before:
             places.clear()
             shape = picture.shape
         if before:
             return False
-        ball, arrow = (b > r + 30) & (b > g + 30), (r > g + 60) & (b > g + 20)
+        ball = (b > r + 30) & (b > g + 30)
+        arrow = (r > g + 60) & (b > g + 20)
         last = np.flatnonzero(arrow.any(axis=1)).max(initial=0)
-        arrow[: max(last - 5, 0)] = False  # all but where it begins
+        # all but where it begins
+        arrow[: max(last - 5, 0)] = False
         columns = [np.flatnonzero(part.any(axis=0)) for part in (ball & ~arrow, arrow)]
         if (
             all(len(part) > 2 for part in columns)
@@ -335,7 +363,9 @@ ODD_NAMES = {
 
 
 def odd_robot(link: str, joint: str, number: int) -> rd.RobotModel:
-    """A robot with a link and a joint of these names, twice: links that differ by a slash's form only."""
+    """A robot with a link and a joint of these names, twice: links that differ by a slash's form
+    only.
+    """
     from xml.sax.saxutils import quoteattr
 
     body = """<link name={name}><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
@@ -344,8 +374,10 @@ def odd_robot(link: str, joint: str, number: int) -> rd.RobotModel:
     names = [quoteattr(name) for name in (link, joint, f"{link}/2", f"{link}∕2", f"{joint}2")]
     return rd.load_urdf(
         f"""<robot name="odd {number}">{"".join(body.format(name=names[k]) for k in (0, 2, 3))}
-        <joint name={names[1]} type="continuous"><parent link={names[0]}/><child link={names[2]}/><axis xyz="0 1 0"/></joint>
-        <joint name={names[4]} type="continuous"><parent link={names[2]}/><child link={names[3]}/><axis xyz="0 1 0"/>
+        <joint name={names[1]} type="continuous"><parent link={names[0]}/><child link={names[2]}/>
+        <axis xyz="0 1 0"/></joint>
+        <joint name={names[4]} type="continuous"><parent link={names[2]}/><child link={names[3]}/>
+        <axis xyz="0 1 0"/>
         <origin xyz="0.4 0 0"/></joint></robot>"""
     )
 
@@ -357,14 +389,15 @@ def every_robot(monkeypatch):
     from docs.images import every_robot
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", rd.ModelWarning
-        )  # of their inertias, and of meshes that are not there
+        # of their inertias, and of meshes that are not there
+        warnings.simplefilter("ignore", rd.ModelWarning)
         yield every_robot
 
 
 def test_names_of_links_and_joints_can_be_anything(browser, every_robot):
-    """Robots of odd names side by side on one page, each with a joint chosen for its balance and a link clicked."""
+    """Robots of odd names side by side on one page, each with a joint chosen for its balance and a
+    link clicked.
+    """
     models = [odd_robot(link, joint, k) for k, (link, joint) in enumerate(ODD_NAMES.values())]
     with Viewer(len(models), port=0) as viewer:
         for model in models:
@@ -377,7 +410,8 @@ def test_names_of_links_and_joints_can_be_anything(browser, every_robot):
         for k, (link, joint) in enumerate(ODD_NAMES.values()):
             robot_on(viewer, 0, k).layers._joint.value = joint
             robot_on(viewer, 0, k).loads.select(link)
-        assert browser.wait("document.body.textContent.includes('throw 1')", PATIENCE)  # as text
+        # as text
+        assert browser.wait("document.body.textContent.includes('throw 1')", PATIENCE)
         assert not browser.errors
 
 
@@ -393,7 +427,9 @@ def test_robots_of_example_robot_data_are_drawn(browser, every_robot, path):
 
 
 def test_what_is_wrong_with_a_page_is_in_the_list(browser, every_robot, tmp_path, monkeypatch):
-    """An error on the page, graphics that are lost, a scene without the robot; a file that is no robot is left out."""
+    """An error on the page, graphics that are lost, a scene without the robot; a file that is no
+    robot is left out.
+    """
     (tmp_path / "no.urdf").write_text("<robot name='no'/>")
     assert every_robot.look(tmp_path / "no.urdf", browser) == (None, "")
     with rd.view(rd.load_robot("pendulum"), port=0) as viewer:
@@ -468,8 +504,10 @@ def test_pages_of_strangers_neither_move_the_robot_nor_frame_the_page(foreign_pa
         assert {cause for cause, _ in heard} == {"origin"}
         browser.go(viewer.address)
         assert browser.wait(f"location.origin === {json.dumps(viewer.address)}", PATIENCE)
-        assert wait_for(lambda: viewer.pages, PATIENCE)  # its own connection, before another one
-        connect(browser)  # from the page itself
+        # its own connection, before another one
+        assert wait_for(lambda: viewer.pages, PATIENCE)
+        # from the page itself
+        connect(browser)
         send(browser, (change(own_slider(viewer, browser), 50.0), 0))
         assert wait_for(lambda: viewer.robots[0].source.state().q.any(), PATIENCE)
 
@@ -492,7 +530,9 @@ def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):
 
 
 def test_a_picture_waits_for_its_letters(browser):
-    """They are made one a picture where making one takes long; until all are there, none is drawn."""
+    """They are made one a picture where making one takes long; until all are there, none is
+    drawn.
+    """
     slow = """const fill = CanvasRenderingContext2D.prototype.fillText;
         CanvasRenderingContext2D.prototype.fillText = function (...what) {
             for (const end = performance.now() + 10; performance.now() < end;);
@@ -519,7 +559,8 @@ def test_a_recording_becomes_a_film_and_a_view_a_picture(tmp_path):
     from robot_dynamics_ros.recordings.read_bag import read_bag
     from robot_dynamics_ros.view.film import need_imageio, write_video
 
-    arm, t = rd.load_robot("two_link"), np.linspace(0.0, 0.5, 51)
+    arm = rd.load_robot("two_link")
+    t = np.linspace(0.0, 0.5, 51)
     q = np.stack([1.5 * t, -3.0 * t], axis=1)
     write_bag(tmp_path / "bag", arm, t, q, np.zeros((51, 2)))
     motion = ShownMotion.of(arm, read_bag(tmp_path / "bag", arm))

@@ -1,4 +1,6 @@
-"""What a person does on the page reaches the robot: buttons as a page sends them, drags as viser reports them."""
+"""What a person does on the page reaches the robot: buttons as a page sends them, drags as viser
+reports them.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,8 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
     arm = rd.load_robot("six_axis")
     q0 = np.array([0.3, -1.2, 1.0, 0.1, 0.5, 0.0])
     with rd.view(arm, q0, port=0) as viewer, Page(viewer.address), Page(viewer.address):
-        other, robot = robot_on(viewer, 1), robot_on(viewer)
+        other = robot_on(viewer, 1)
+        robot = robot_on(viewer)
         assert isinstance(robot.grip, Posing)
         pose = rd.link_pose(arm, q0, "tool0")
         at = np.array([0.02, -0.01, 0.03])
@@ -88,16 +91,16 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
         np.testing.assert_allclose(found[:3, :3] @ at + found[:3, 3], goal, atol=1e-3)
         assert (q >= arm.lower).all() and (q <= arm.upper).all()
 
-        def sliders_follow() -> (
-            bool
-        ):  # those of every page; the thread that draws moves them, after the robot
+        # those of every page; the thread that draws moves them, after the robot
+        def sliders_follow() -> bool:
             shown = np.radians(
                 [[handle.value for handle in view.sliders._handles] for view in (robot, other)]
             )
             return bool(np.abs(shown - q).max() < 1e-3)
 
         assert wait_for(sliders_follow)
-        drag(robot.grip, "tool0", goal, [50.0, 0.0, 0.0])  # out of reach: as near as it gets
+        # out of reach: as near as it gets
+        drag(robot.grip, "tool0", goal, [50.0, 0.0, 0.0])
         assert wait_for(lambda: not np.array_equal(robot.source.state().q, q))
         assert np.isfinite(robot.source.state().q).all()
         let_go(robot.grip, "tool0")
@@ -105,9 +108,11 @@ def test_a_link_that_is_dragged_offline_leads_the_arm_by_inverse_kinematics():
 
 
 def test_points_are_collected_and_sent_as_one_motion():
-    arm, controls = rd.load_robot("two_link"), Recorder()
+    arm = rd.load_robot("two_link")
+    controls = Recorder()
     with controlled(arm, controls) as viewer, Page(viewer.address) as page:
-        panel, buttons = robot_on(viewer).panel, labelled(viewer)
+        panel = robot_on(viewer).panel
+        buttons = labelled(viewer)
 
         def click(label: str, said: str) -> None:
             page.set(buttons[label], True)
@@ -128,7 +133,8 @@ def test_points_are_collected_and_sent_as_one_motion():
 
 
 def test_pause_is_seen_on_its_button_and_answers_are_text():
-    arm, controls = rd.load_robot("two_link"), Recorder()
+    arm = rd.load_robot("two_link")
+    controls = Recorder()
     heard = ["before"]
     controls.answer = lambda: heard[-1]
     asked: list[bool] = []
@@ -138,7 +144,8 @@ def test_pause_is_seen_on_its_button_and_answers_are_text():
         button = panel._pause_button
         page.set(button, True)
         assert wait_for(lambda: asked == [True])
-        assert button.label == "pause"  # nobody has answered
+        # nobody has answered
+        assert button.label == "pause"
         controls.paused = True
         assert wait_for(lambda: button.label == "go on (paused)")
         with Page(viewer.address):
@@ -152,7 +159,8 @@ def test_pause_is_seen_on_its_button_and_answers_are_text():
 
 
 def test_gains_are_grouped_by_joint_and_the_payloads_link_is_chosen():
-    arm, controls = rd.load_robot("two_link"), Recorder()
+    arm = rd.load_robot("two_link")
+    controls = Recorder()
     chosen: list[str] = []
     controls.carry = lambda link: chosen.append(link) or "on it"
     controls.adjustables = lambda: (
@@ -188,7 +196,8 @@ def test_numbers_of_sliders_are_for_people_and_what_nobody_moves_stays_exactly()
 def test_a_link_that_was_clicked_is_hidden_until_all_are_shown():
     arm = rd.load_robot("two_link")
     with rd.view(arm, port=0) as viewer, Page(viewer.address) as page:
-        robot, buttons = robot_on(viewer), labelled(viewer)["this link"]
+        robot = robot_on(viewer)
+        buttons = labelled(viewer)["this link"]
         seen = lambda: [handle.visible for handle in robot.nodes.links]  # noqa: E731
         robot.loads.select(arm.link_names[1])
         page.set(buttons, "hide")
@@ -221,7 +230,8 @@ def test_a_page_that_changes_its_shape_shows_the_robot_whole_unless_a_person_has
         shown = robot_on(viewer).nodes
         camera = viewer.pages[min(viewer.pages)].client.camera
         narrow = {"image_width": 300, "image_height": 600}
-        for width, height in ((300, 600), (600, 400)):  # a phone that is turned, and turned back
+        # a phone that is turned, and turned back
+        for width, height in ((300, 600), (600, 400)):
             at = tuple(map(float, camera.position))
             page.camera(position=at, image_width=width, image_height=height)
             expected, _ = shown.view_point(aspect=width / height)
@@ -259,7 +269,8 @@ def test_a_camera_follows_a_link_and_no_other_page_does():
 def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebody_else_has_changed_it(
     monkeypatch,
 ):
-    arm, controls = rd.load_robot("two_link"), Recorder()
+    arm = rd.load_robot("two_link")
+    controls = Recorder()
     values = [25.0]
     controls.adjustables = lambda: (
         Adjustable("gains.elbow.p", "p", 0.0, 100.0, values[-1], "1/s^2"),
@@ -281,21 +292,26 @@ def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebod
 
 
 def test_a_request_is_not_written_over_while_nobody_has_heard_of_it():
-    """The page's answer stays: what the panel did not write itself is a person's request, before any callback has run."""
+    """The page's answer stays: what the panel did not write itself is a person's request, before
+    any callback has run.
+    """
     handle = SimpleNamespace(value=25.0)
     slider = AdjustedSlider(handle, 25.0, 25.0)
-    for _ in range(2):  # the second time as well
+    # the second time as well
+    for _ in range(2):
         handle.value = 50.0
         slider.show(25.0, patience=60.0)
         assert handle.value == 50.0
         slider.show(25.0, patience=0.0)
         assert handle.value == 25.0
-    slider.show(40.0, patience=60.0)  # somebody else
+    # somebody else
+    slider.show(40.0, patience=60.0)
     assert handle.value == 40.0
 
 
 def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(monkeypatch):
-    arm, controls = rd.load_robot("two_link"), Recorder()
+    arm = rd.load_robot("two_link")
+    controls = Recorder()
     asked: list[str] = []
     controls.hold = lambda: asked.append("hold") or "holding"
     controls.reset = lambda: asked.append("reset") or "back"
@@ -306,7 +322,8 @@ def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(mo
         first = robot_on(viewer)
         with Page(viewer.address) as other_page:
             second = robot_on(viewer, 1)
-            mine, others = labelled(viewer), labelled(viewer, 1)
+            mine = labelled(viewer)
+            others = labelled(viewer, 1)
             second.layers._boxes["moments"].value = False
             page.set(mine["reset"], True)
             assert wait_for(lambda: "page 1 has the controls" in second.panel._who.content)
@@ -325,10 +342,10 @@ def test_the_first_to_touch_has_the_controls_and_everybody_may_stop_the_robot(mo
             assert wait_for(lambda: "page 2 has the controls" in first.panel._who.content)
             drag(second.grip, "upper_arm", (0.0, 0.0, 0.0), (0.0, 0.0, 0.5))
             assert wait_for(lambda: "pull" in asked)
-            assert first.layers["moments"]  # whose ticks are whose
-        assert wait_for(
-            lambda: asked[-1] == "let go"
-        )  # the page is closed with the link in its hand
+            # whose ticks are whose
+            assert first.layers["moments"]
+        # the page is closed with the link in its hand
+        assert wait_for(lambda: asked[-1] == "let go")
         assert wait_for(lambda: first.panel._who.content == "")
         assert first.panel.mine()
         monkeypatch.setattr(Turn, "IDLE", 0.0)
@@ -347,7 +364,8 @@ def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
         )
         plots = robot_on(viewer).plots
         plots._save(SimpleNamespace(client=keep))
-        plots._joint.value, plots._kind.value = "all", "force"
+        plots._joint.value = "all"
+        plots._kind.value = "force"
         viewer.update()
         assert [series["label"] for series in plots._plot.series] == [
             "t [s]",
@@ -357,7 +375,8 @@ def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
         ]
         assert len(plots._plot.data) == 4
         plots._choose(True)
-        plots._joint.value, plots._kind.value = "elbow", "position"
+        plots._joint.value = "elbow"
+        plots._kind.value = "position"
         viewer.update()
         labels = ["t [s]", "shoulder force [N]", "elbow force [N]", "elbow position [°]", "now"]
         assert [series["label"] for series in plots._plot.series] == labels
@@ -371,10 +390,12 @@ def test_what_is_plotted_is_saved_as_a_table_that_can_be_read_again(tmp_path):
         now = plots._cursor
         np.testing.assert_allclose(
             np.interp(now, plots._plot.data[0], plots._plot.data[3]),
-            np.degrees(np.interp(now, run.t, run.q[:, 1])), atol=0.05,
-        )  # fmt: skip
+            np.degrees(np.interp(now, run.t, run.q[:, 1])),
+            atol=0.05,
+        )
         plots._choose(False)
-        plots._joint.value, plots._kind.value = "all", "force"
+        plots._joint.value = "all"
+        plots._kind.value = "force"
         viewer.update()
         cursor = plots._plot.data[0][np.isfinite(plots._plot.data[3])]
         assert len(cursor) == 2
@@ -411,7 +432,8 @@ def test_a_motion_through_points_is_smooth_and_passes_none():
     )
     np.testing.assert_array_equal(times, [1.0, 3.0, 3.5])
     np.testing.assert_array_equal(velocities[-1], 0.0)
-    assert velocities[1, 0] == 0.0  # where it goes back
+    # where it goes back
+    assert velocities[1, 0] == 0.0
     assert velocities[0, 0] > 0.0
     trajectory = rd.Trajectory.from_waypoints(
         ["a", "b"], [0.0, *times], [[0.0, 1.0], *positions], [[0.0, 0.0], *velocities]
@@ -428,7 +450,8 @@ def test_a_bag_becomes_a_page_and_pictures_become_films(tmp_path, capsys):
     from robot_dynamics_ros.cli.main import main
     from robot_dynamics_ros.view.film import need_imageio, write_film
 
-    arm, t = rd.load_robot("two_link"), np.linspace(0.0, 0.5, 51)
+    arm = rd.load_robot("two_link")
+    t = np.linspace(0.0, 0.5, 51)
     write_bag(tmp_path / "bag", arm, t, np.stack([t, -t], axis=1), np.zeros((51, 2)))
     page = tmp_path / "replay.html"
     assert main(["view", "two_link", "--bag", str(tmp_path / "bag"), "--html", str(page)]) == 0

@@ -86,7 +86,8 @@ def test_the_figure_of_a_run_has_degrees_and_no_noise(tmp_path):
     np.testing.assert_allclose(line.get_ydata()[-1], np.degrees(run.q[-1, 0]), rtol=1e-6)
     assert not np.any(axes["tracking error [°]"].lines[0].get_ydata())
     for axis in figure.axes:
-        assert axis.get_legend() is None  # beside the curves, not on them
+        # beside the curves, not on them
+        assert axis.get_legend() is None
     with pytest.raises(ArgumentError):
         rd.plot_run(run, reference=run.q[:5])
 
@@ -110,8 +111,10 @@ def test_curves_that_lie_on_one_another_are_all_seen():
 def test_angles_and_lengths_are_not_mixed():
     text = """<robot name="r"><link name="a"/>{}</robot>""".format(
         "".join(
-            f'<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-            f'</inertial></link><joint name="j{k}" type="{kind}"><parent link="{parent}"/><child link="l{k}"/>'
+            f'<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+            'ixy="0" ixz="0" iyz="0"/>'
+            f'</inertial></link><joint name="j{k}" type="{kind}"><parent link="{parent}"/><child '
+            f'link="l{k}"/>'
             f'<axis xyz="0 0 1"/><limit effort="9" velocity="9" lower="-1" upper="1"/></joint>'
             for k, (kind, parent) in enumerate([("revolute", "a"), ("prismatic", "l0")])
         )
@@ -156,11 +159,13 @@ def test_parts_that_are_zero_are_named_and_not_drawn(tmp_path):
     assert "zero throughout: euler, distal, external" in figure.get_suptitle()
     assert len(figure.axes) == 2 * (len(history.parts) - 3)
     forces = figure.axes[::2]
-    assert len({axis.get_ylim() for axis in forces}) == 1  # one scale a column
+    # one scale a column
+    assert len({axis.get_ylim() for axis in forces}) == 1
 
 
 def test_the_figure_of_an_identification_shows_joints_and_parameters(tmp_path):
-    prior, rng = rd.load_robot("six_axis"), np.random.default_rng(1)
+    prior = rd.load_robot("six_axis")
+    rng = np.random.default_rng(1)
     base = SimpleNamespace(
         names=tuple(f"parameter {k}" for k in range(52)),
         values=rng.standard_normal(52),

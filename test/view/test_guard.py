@@ -46,7 +46,8 @@ def position(viewer) -> np.ndarray:
 def test_a_slider_moves_the_robot_and_only_this_machine_can_reach_it(view):
     with Page(view.address) as page, Page(view.address) as other:
         own, slider = (robot_on(view, k).sliders._handles[1 - k] for k in (1, 0))
-        other.set(slider, 60.0)  # a control of another page: nobody can reach that
+        # a control of another page: nobody can reach that
+        other.set(slider, 60.0)
         other.set(own, 20.0)
         assert wait_for(lambda: math.isclose(position(view)[0], math.radians(20.0), rel_tol=1e-9))
         assert position(view)[1] == 0.0
@@ -76,7 +77,8 @@ def test_a_slider_moves_the_robot_and_only_this_machine_can_reach_it(view):
 def test_a_bad_value_changes_nothing_and_is_reported(view, value, name):
     with Page(view.address) as page:
         slider = robot_on(view).sliders._handles[0]
-        before, most = slider.value, slider.max
+        before = slider.value
+        most = slider.max
         page.set(slider, value, name)
         assert wait_for(lambda: view.heard)
         assert page.open
@@ -88,9 +90,20 @@ def test_a_bad_value_changes_nothing_and_is_reported(view, value, name):
 
 def test_messages_that_no_page_sends_are_refused(view):
     with Page(view.address) as page:
-        page.send("ShareUrlRequest")  # would open a tunnel to somebody else's server
-        page.send("ViewerCameraMessage", wxyz=(math.nan,) * 4, position=(0.0,) * 3, fov=1.0, near=0.1, far=1.0,
-                  image_height=1, image_width=1, look_at=(0.0,) * 3, up_direction=(0.0,) * 3)  # fmt: skip
+        # would open a tunnel to somebody else's server
+        page.send("ShareUrlRequest")
+        page.send(
+            "ViewerCameraMessage",
+            wxyz=(math.nan,) * 4,
+            position=(0.0,) * 3,
+            fov=1.0,
+            near=0.1,
+            far=1.0,
+            image_height=1,
+            image_width=1,
+            look_at=(0.0,) * 3,
+            up_direction=(0.0,) * 3,
+        )
         assert wait_for(lambda: len(view.heard) >= 2)
     assert [cause for cause, _ in view.heard] == ["message_kind", "bad_value"]
     assert view.window.server._share_tunnel is None
@@ -101,9 +114,8 @@ def test_messages_that_no_page_sends_are_refused(view):
 )
 def test_what_is_no_message_ends_that_connection_only_and_is_reported(view, data):
     with Page(view.address) as other, Page(view.address) as page:
-        _, slider = (
-            robot_on(view, k).sliders._handles[0] for k in (1, 0)
-        )  # the first, once both are drawn
+        # the first, once both are drawn
+        _, slider = (robot_on(view, k).sliders._handles[0] for k in (1, 0))
         page.raw(data)
         assert wait_for(lambda: not page.open)
         assert wait_for(lambda: view.heard)
@@ -196,9 +208,12 @@ def answer(viewer, upgrade: bool, **headers: str) -> tuple[int, Any]:
 
     if upgrade:
         headers |= {
-            "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
-            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": f"viser-v{viser.__version__}",
-        }  # fmt: skip
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+            "Sec-WebSocket-Protocol": f"viser-v{viser.__version__}",
+        }
     connection = http.client.HTTPConnection("127.0.0.1", viewer.window.port, timeout=60.0)
     with contextlib.closing(connection):
         connection.request("GET", "/", headers=headers)
@@ -214,7 +229,8 @@ def test_an_address_that_is_not_ours_is_refused():
 
 
 def test_a_motion_plays_and_stops_at_its_end():
-    limb, t = rd.limb(2), np.linspace(0.0, 0.3, 31)
+    limb = rd.limb(2)
+    t = np.linspace(0.0, 0.3, 31)
     with rd.view(limb, (t, np.outer(t, (1.0, 2.0))), port=0) as viewer, Page(viewer.address):
         robot = robot_on(viewer)
         player = robot.player
@@ -223,8 +239,10 @@ def test_a_motion_plays_and_stops_at_its_end():
         player._play.value = False
         player._time.value = 0.1
         assert wait_for(lambda: math.isclose(robot.source.time, 0.1, abs_tol=1e-3))
-        # another joint is chosen while nothing moves, and a link that does not move is not sent again
-        plots, nodes = robot.plots, robot.nodes
+        # another joint is chosen while nothing moves, and a link that does not move is not sent
+        # again
+        plots = robot.plots
+        nodes = robot.nodes
         before = plots._plot.data[1]
         plots._joint.value = "joint2"
         viewer.update()
@@ -268,14 +286,18 @@ def test_the_whole_scene_can_be_shown_and_hidden():
         assert robot.nodes.bodies.layers["boxes"][0].handle.visible
         names = {label.text: label.anchor for label in robot.nodes._marks["frames"]}
         assert tuple(names) == model.link_names
-        assert names["shoulder_link"] != names["upper_arm_link"]  # their frames lie on one point
+        # their frames lie on one point
+        assert names["shoulder_link"] != names["upper_arm_link"]
 
 
 def test_memory_does_not_grow_with_pictures():
-    """Many pictures for a page that takes none leave no more messages behind than some: those of the last picture."""
+    """Many pictures for a page that takes none leave no more messages behind than some: those of
+    the last picture.
+    """
     model = rd.load_robot("six_axis")
     with rd.view(model, port=0) as viewer, Page(viewer.address):
-        scene, sizes = robot_on(viewer).nodes.scene, []
+        scene = robot_on(viewer).nodes.scene
+        sizes = []
         buffer = scene._websock_interface.get_message_buffer()
         with next(iter(viewer.pages.values())).client.atomic():
             for k in range(200):

@@ -1,4 +1,6 @@
-"""Layouts for RViz, Foxglove and PlotJuggler: well-formed, and the topics in them are those of the nodes."""
+"""Layouts for RViz, Foxglove and PlotJuggler: well-formed, and the topics in them are those of the
+nodes.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,10 @@ def test_plotjuggler_has_a_curve_for_every_joint(files):
 
 
 def test_plotjuggler_has_the_elements_that_it_reads(files):
-    """Of PlotJuggler's plot_docker.cpp: tabs of containers of splitters with as many sizes as plots.  Of mainwindow.cpp
-    and parser_configuration.cpp: a streamer and its topics, without which curves are dropped that have no data yet."""
+    """Of PlotJuggler's plot_docker.cpp: tabs of containers of splitters with as many sizes as
+    plots.  Of mainwindow.cpp and parser_configuration.cpp: a streamer and its topics, without which
+    curves are dropped that have no data yet.
+    """
     root = ElementTree.fromstring(files[".xml"])
     assert root.tag == "root"
     (tabs,) = root.findall("tabbed_widget")
@@ -79,7 +83,9 @@ def test_plotjuggler_has_the_elements_that_it_reads(files):
 
 
 def test_foxglove_has_the_keys_that_a_layout_has(files):
-    """Of Foxglove Studio's LayoutData: panels are called kind!name, paths are topic and message path."""
+    """Of Foxglove Studio's LayoutData: panels are called kind!name, paths are topic and message
+    path.
+    """
     layout = json.loads(files[".json"])
     assert {"configById", "globalVariables", "userNodes", "playbackConfig", "layout"} == set(layout)
     for name, panel in layout["configById"].items():

@@ -26,14 +26,15 @@ def shown(model, q, v=None, a=None):
 
 
 def test_a_horizontal_limb_loads_its_joint_with_its_weight_and_with_no_moment_across_the_axis():
-    """Two rods of 1 kg that turn about horizontal axes: efforts of rods at rest by hand, forces their weights."""
+    """Two rods of 1 kg that turn about horizontal axes: efforts of rods at rest by hand, forces
+    their weights.
+    """
     limb = rd.limb(2, lengths=[0.8, 0.6], masses=[1.0, 1.0], gravity=(0.0, 0.0, -9.81))
     axis = limb.joint(limb.joint_names[0]).axis
     loads = JointLoads(limb, shown(limb, [0.0, 0.0]), rd.link_poses(limb, [0.0, 0.0]))
     along_gravity = abs(axis[2]) > 0.5
-    if (
-        along_gravity
-    ):  # axes are vertical: the joint's bearing carries the moment, its motor nothing
+    # axes are vertical: the joint's bearing carries the moment, its motor nothing
+    if along_gravity:
         np.testing.assert_allclose(loads.effort, 0.0, atol=1e-9)
         np.testing.assert_allclose(loads.moment, [9.81 * (0.4 + 1.1), 9.81 * 0.3], rtol=1e-9)
     else:
@@ -53,7 +54,8 @@ def test_wrenches_of_the_table_are_those_of_the_dynamics_in_the_joints_axes():
     np.testing.assert_allclose(loads.position, np.degrees(q), atol=1e-12)
     limits = [arm.joint(name).limits.effort for name in arm.joint_names]
     np.testing.assert_allclose(loads.share, np.abs(loads.effort) / limits, atol=1e-12)
-    size = np.hypot(loads.moment, loads.effort)  # across and along the axis
+    # across and along the axis
+    size = np.hypot(loads.moment, loads.effort)
     np.testing.assert_allclose(size, np.linalg.norm(loads.wrench[:, :3], axis=1), atol=1e-9)
     shares = link_shares(arm, loads)
     assert (
@@ -89,7 +91,8 @@ class Gui:
 
 
 def test_the_table_keeps_the_largest_until_they_are_forgotten():
-    arm, gui = rd.load_robot("two_link"), Gui()
+    arm = rd.load_robot("two_link")
+    gui = Gui()
     panel = LoadPanel(gui, arm)
     table, forget, *_ = gui.handles
     seen = []
@@ -99,13 +102,15 @@ def test_the_table_keeps_the_largest_until_they_are_forgotten():
         panel.refresh(float(k))
         seen.append(loads.force)
     assert f"<b>{number(np.max(seen))}</b>" in table.content
-    forget.click(None)  # of a robot that stands still
+    # of a robot that stands still
+    forget.click(None)
     panel.refresh(9.0)
     assert f"<b>{number(loads.force.max())}</b>" in table.content
 
 
 def test_a_link_that_is_clicked_shows_its_components():
-    arm, gui = rd.load_robot("six_axis"), Gui()
+    arm = rd.load_robot("six_axis")
+    gui = Gui()
     panel = LoadPanel(gui, arm)
     loads = JointLoads(arm, shown(arm, np.zeros(6)), rd.link_poses(arm, np.zeros(6)))
     pushed = {"tool0": np.arange(1.0, 7.0)}
@@ -119,7 +124,8 @@ def test_a_link_that_is_clicked_shows_its_components():
     outside = gui.handles[2].content
     assert outside.index("tool0, known") < outside.index("tool0, estimated")
     assert all(number(x) in outside for x in (6.0, 5.4))
-    panel.select("forearm_link")  # of a robot that stands still
+    # of a robot that stands still
+    panel.select("forearm_link")
     panel.refresh(0.01)
     wrench = loads.wrench[arm.joint_names.index("elbow_joint")]
     text = gui.handles[-1].content
@@ -187,7 +193,8 @@ def test_an_arc_turns_by_the_right_hand_rule_about_its_vector_with_its_length_fo
     for point, vector, bones in zip(points, vectors, arc_bones(points, vectors, 0.01), strict=True):
         length = np.linalg.norm(vector)
         out = vertices(ARC, bones) - point
-        assert np.abs(out @ vector / length).max() < 0.03  # flat
+        # flat
+        assert np.abs(out @ vector / length).max() < 0.03
         rings = out.reshape(-1, 10, 3).mean(axis=1)
         np.testing.assert_allclose(np.linalg.norm(rings, axis=1), 0.5 * length, rtol=1e-6)
         turns = np.cross(rings[:-1], rings[1:]) @ vector
@@ -201,7 +208,8 @@ class Scene:
     def add_mesh_skinned(self, name, vertices, _faces, *, skin_weights, **_options):
         self.made += 1
         assert not vertices.any()
-        self.weights, self.sent = skin_weights, []
+        self.weights = skin_weights
+        self.sent = []
         return SimpleNamespace(name=name)
 
     def _queue_scene_message(self, message) -> None:
@@ -227,7 +235,8 @@ def test_vectors_that_do_not_move_are_not_sent_again_and_those_left_out_vanish()
     assert scene.made == 1
 
 
-# Machado, Oliveira, Fernandes 2009: what people without one kind of cones see, in linear red, green, blue.
+# Machado, Oliveira, Fernandes 2009: what people without one kind of cones see, in linear red,
+# green, blue.
 VISION = {
     "all cones": np.eye(3),
     "no long": [
@@ -280,7 +289,9 @@ def test_no_robot_is_painted_like_a_force_or_a_moment():
 
 
 def test_arrows_of_a_robot_at_rest_are_seen_whatever_share_of_its_weight_they_carry():
-    """ANYmal's legs hang on its trunk: the largest of their forces is drawn as long as that of an arm."""
+    """ANYmal's legs hang on its trunk: the largest of their forces is drawn as long as that of an
+    arm.
+    """
     from support.example_robots import example_urdf
 
     for model in (rd.load_robot("six_axis"), rd.load_urdf(example_urdf("anymal.urdf"))):

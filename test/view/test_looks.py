@@ -14,9 +14,11 @@ trimesh = pytest.importorskip("trimesh")
 
 URDF = """<robot name="looks">
   <link name="base">
-    <visual><origin xyz="0 0 0.5" rpy="0 0 1.5707963267948966"/><geometry><box size="1 2 3"/></geometry>
+    <visual><origin xyz="0 0 0.5" rpy="0 0 1.5707963267948966"/><geometry><box size="1 2 3"/>
+    </geometry>
       <material name="late"/></visual>
-    <visual><geometry>{mesh}</geometry><material name="red"><color rgba="1 0 0 0.5"/></material></visual>
+    <visual><geometry>{mesh}</geometry><material name="red"><color rgba="1 0 0 0.5"/></material>
+    </visual>
     <collision><geometry><sphere radius="0.25"/></geometry></collision>
   </link>
   <link name="arm"><inertial><mass value="2"/><origin xyz="0.1 0 0"/>
@@ -41,7 +43,8 @@ def test_visuals_colours_and_collisions_are_read_and_bad_ones_cost_themselves_on
         ("base", "sphere", (0.3,)),
         ("arm", "cylinder", (0.1, 0.4)),
     ]
-    assert looks.visuals[0].colour == (0.0, 1.0, 0.0, 1.0)  # defined after it is used
+    # defined after it is used
+    assert looks.visuals[0].colour == (0.0, 1.0, 0.0, 1.0)
     assert looks.visuals[1].colour == (1.0, 0.0, 0.0, 0.5)
     assert looks.visuals[2].colour is None
     np.testing.assert_allclose(looks.visuals[0].pose.position, (0.0, 0.0, 0.5))
@@ -106,7 +109,9 @@ def test_a_collada_file_keeps_its_unit(tmp_path):
 
 
 def test_a_texture_that_is_not_there_costs_the_texture_only():
-    """ANYmal's foot: a reference inside the file leads nowhere, and its 4604 triangles are 81, 4484 and 39."""
+    """ANYmal's foot: a reference inside the file leads nowhere, and its 4604 triangles are 81, 4484
+    and 39.
+    """
     from support.example_robots import example_urdf
 
     from robot_dynamics_ros.model.meshes import own_colour, read_mesh
@@ -117,23 +122,31 @@ def test_a_texture_that_is_not_there_costs_the_texture_only():
     assert all(own_colour(part) != "image" for part in parts)
 
 
-DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit meter="1"/><up_axis>{up}</up_axis></asset>
-<library_effects><effect id="e"><profile_COMMON>{param}<technique sid="t"><lambert><diffuse>{diffuse}</diffuse></lambert>
+<library_effects><effect id="e"><profile_COMMON>{param}<technique sid="t"><lambert>
+<diffuse>{diffuse}</diffuse></lambert>
 </technique></profile_COMMON></effect></library_effects>
 <library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
-<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="9">0 0 0 1 0 0 0 0 2</float_array>
-<technique_common><accessor source="#a" count="3" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<library_geometries><geometry id="g"><mesh><source id="p">
+<float_array id="a" count="9">0 0 0 1 0 0 0 0 2</float_array>
+<technique_common><accessor source="#a" count="3" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/>
 <param name="Z" type="float"/></accessor></technique_common></source>
 <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<triangles material="s" count="{count}"><input semantic="VERTEX" source="#v" offset="0"/><p>{p}</p></triangles></mesh></geometry>
-</library_geometries><library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"><bind_material>
-<technique_common><instance_material symbol="s" target="#m"/></technique_common></bind_material></instance_geometry></node>
+<triangles material="s" count="{count}"><input semantic="VERTEX" source="#v" offset="0"/><p>{p}</p>
+</triangles></mesh></geometry>
+</library_geometries><library_visual_scenes><visual_scene id="s"><node id="n">
+<instance_geometry url="#g"><bind_material>
+<technique_common><instance_material symbol="s" target="#m"/></technique_common></bind_material>
+</instance_geometry></node>
 </visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
 BROKEN = '<newparam sid="x"><sampler2D><source>gone</source></sampler2D></newparam>'
 
 
-# the triangle reaches 1 m along x and 2 m along z of the file; a robot's z is up, as COLLADA states which of its own is
+# the triangle reaches 1 m along x and 2 m along z of the file; a robot's z is up, as COLLADA states
+# which of its own is
 @pytest.mark.parametrize(
     ("up", "upright"),
     [("Y_UP", (1.0, -2.0, 0.0)), ("Z_UP", (1.0, 0.0, 2.0)), ("X_UP", (0.0, -2.0, 1.0))],
@@ -198,7 +211,8 @@ def test_a_mesh_with_many_colours_is_see_through_and_painted_as_others_are(tmp_p
     assert [m.alphaMode for m in (see_through, painted, solid)] == ["BLEND", "BLEND", "OPAQUE"]
     assert [m.baseColorFactor[3] for m in (see_through, painted, solid)] == [76, 76, 255]
     assert see_through.baseColorTexture is not None
-    yellow = 255.0 * (np.array([0.993, 0.906, 0.144]) ** 2.2)  # the brightest of viridis, linear
+    # the brightest of viridis, linear
+    yellow = 255.0 * (np.array([0.993, 0.906, 0.144]) ** 2.2)
     np.testing.assert_allclose(painted.baseColorFactor[:3], yellow, atol=1.5)
     assert painted.baseColorTexture is None
     assert described.kind == ("texture" if kind == "texture" else "vertex")

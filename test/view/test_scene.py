@@ -118,7 +118,8 @@ def test_colours_of_speeds_are_colours():
     colours = by_speed([-1.0, 0.0, 0.5, 1.0, 9.0], 1.0)
     assert colours.shape == (5, 3)
     assert ((colours >= 0.0) & (colours <= 1.0)).all()
-    assert np.diff(colours @ (0.2126, 0.7152, 0.0722))[1:3].min() > 0.0  # brighter is faster
+    # brighter is faster
+    assert np.diff(colours @ (0.2126, 0.7152, 0.0722))[1:3].min() > 0.0
 
 
 def test_motions_come_from_runs_tables_and_files(arm, fall, tmp_path):
@@ -161,7 +162,8 @@ def test_files_that_are_no_motion_are_refused(arm, tmp_path):
 def test_a_spring_pulls_where_it_is_gripped(arm):
     q = np.array([0.3, -1.0, 0.7, 0.2, 0.5, 0.1])
     pose = rd.link_pose(arm, q, "forearm_link")
-    grip, hand = np.array([-0.2, 0.05, 0.0]), np.array([0.4, 0.4, 0.4])
+    grip = np.array([-0.2, 0.05, 0.0])
+    hand = np.array([0.4, 0.4, 0.4])
     at = pose[:3, :3] @ grip + pose[:3, 3]
     wrench = spring_wrench(pose, grip, hand, 50.0, 1e9)
     np.testing.assert_allclose(pose[:3, :3] @ wrench[3:], 50.0 * (hand - at), atol=1e-9)
@@ -170,7 +172,10 @@ def test_a_spring_pulls_where_it_is_gripped(arm):
 
 
 def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_drawn():
-    """A pole that carries a heavy head: its arrow ends above it.  An inertia as large as that of a house hides nothing."""
+    """A pole that carries a heavy head: its arrow ends above it.
+
+    An inertia as large as that of a house hides nothing.
+    """
     pytest.importorskip("viser")
     from robot_dynamics_ros.model.geometry import read_looks
     from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
@@ -179,13 +184,15 @@ def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_draw
 
     urdf = """<robot name="pole"><link name="foot"/><link name="head"><inertial><mass value="5"/>
         <inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/></inertial></link>
-        <joint name="j" type="revolute"><parent link="foot"/><child link="head"/><origin xyz="0 0 0.5"/><axis xyz="0 0 1"/>
+        <joint name="j" type="revolute"><parent link="foot"/><child link="head"/>
+        <origin xyz="0 0 0.5"/><axis xyz="0 0 1"/>
         <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
     with Window(port=0) as window:
         model = rd.load_urdf(urdf.format(0.01))
         nodes = RobotNodes(window.server.scene, model, read_looks(model))
         assert nodes.bodies.default_layers == ("skeleton", "ellipsoids")
-        arrows, scale = joint_arrows(model, [0.0], [0.0], [0.0]), sensible_scale(model)
+        arrows = joint_arrows(model, [0.0], [0.0], [0.0])
+        scale = sensible_scale(model)
         nodes.wrenches("joints", arrows, scale)
         position, target = nodes.view_point()
         tip = arrows.points[0] + scale.force * arrows.forces[0] - position

@@ -20,7 +20,9 @@ PARTS = [f"/{k}" for k in range(30)]
 
 
 def test_every_picture_is_sent_whole_while_its_messages_are_taken_out():
-    """Two threads that take turns as often as they can: one draws, one takes out what is to be sent."""
+    """Two threads that take turns as often as they can: one draws, one takes out what is to be
+    sent.
+    """
     loop = asyncio.new_event_loop()
     buffer = AsyncMessageBuffer(loop, persistent_messages=False, window_duration_sec=0.0)
     gather = in_one_piece(

@@ -8,27 +8,42 @@ from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
 
 TINY = 1e-12
-WINDOW = 0.2  # Time over which ways and velocities are compared, s
-LEAST_WAY = 0.05  # Way, rad or m, that a joint must go in that time before its velocity is judged
+# Time over which ways and velocities are compared, s
+WINDOW = 0.2
+# Way, rad or m, that a joint must go in that time before its velocity is judged
+LEAST_WAY = 0.05
 OTHER_UNIT = 8.0
-"""Times as far as one of way and velocity the other must have gone for another unit: from state to state, those of a slow
-joint with a coarse encoder agree as little as degrees and radians."""
-OVERSPEED = 1.3  # Times its velocity limit, a joint is far above it
-MOST_JUMP = 1e9  # rad or m; a larger accepted jump means that none is refused
-AHEAD = 0.004  # Time for which a joint is believed to go on speeding up as it did since the state before, s
-OUTRAGEOUS = 5.0  # Times its velocity limit, where one state is enough
-DEGREES = 0.0349  # Agreement of way and velocity where one of the two is in degrees
-DIVERGENCE = 30.0  # 1/s, at which velocity and acceleration of a joint that runs away grow at least
+"""Times as far as one of way and velocity the other must have gone for another unit: from state to
+state, those of a slow joint with a coarse encoder agree as little as degrees and radians.
+"""
+# Times its velocity limit, a joint is far above it
+OVERSPEED = 1.3
+# rad or m; a larger accepted jump means that none is refused
+MOST_JUMP = 1e9
+# Time for which a joint is believed to go on speeding up as it did since the state before, s
+AHEAD = 0.004
+# Times its velocity limit, where one state is enough
+OUTRAGEOUS = 5.0
+# Agreement of way and velocity where one of the two is in degrees
+DEGREES = 0.0349
+# 1/s, at which velocity and acceleration of a joint that runs away grow at least
+DIVERGENCE = 30.0
 RUNAWAY_SPEED = 0.36
-"""Share of its velocity limit by which it is then faster than its reference, if its acceleration has grown e-fold; a state
-counts for 0.5 at most of the logarithm, all for 1.5."""
-RETURNS = 5.5  # Times that the stamps may run back, one of them forgotten each second: resets of a simulation are rarer
-ROOM = 2.0  # How much faster than it says a joint is believed to have moved: velocities are filtered, stamps jitter
+"""Share of its velocity limit by which it is then faster than its reference, if its acceleration
+has grown e-fold; a state counts for 0.5 at most of the logarithm, all for 1.5.
+"""
+# Times that the stamps may run back, one of them forgotten each second: resets of a simulation are
+# rarer
+RETURNS = 5.5
+# How much faster than it says a joint is believed to have moved: velocities are filtered, stamps
+# jitter
+ROOM = 2.0
 
 
 def arrive(p: CycleMemory) -> int:
-    """Judge the state in ``arrived``, ``time``: NOT_FINITE, JUMP, STILL and LATE drop it; FIRST, BACKWARDS, RECOVERED and RESUMED
-    take it as a new start; others are faults."""
+    """Judge the state in ``arrived``, ``time``: NOT_FINITE, JUMP, STILL and LATE drop it; FIRST,
+    BACKWARDS, RECOVERED and RESUMED take it as a new start; others are faults.
+    """
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
         if size - size != 0.0:
@@ -43,16 +58,18 @@ def arrive(p: CycleMemory) -> int:
             and has_jumped(p, since / NANOSECONDS)
         ):
             if is_first and is_in_degrees(p, since / NANOSECONDS):
-                return (
-                    verdicts.CONTRADICTED
-                )  # the last effort, that of another unit, must not stand longer
+                # the last effort, that of another unit, must not stand longer
+                return verdicts.CONTRADICTED
             return verdicts.JUMP
         if since <= 0 and -since <= p.timeout[0]:
             return verdicts.STILL if since == 0 else verdicts.LATE
     if is_elsewhere(p):
         return verdicts.ELSEWHERE
-    was_started, was_stale = p.started[0], p.stale[0]
-    p.last[0], p.started[0], p.stale[0] = p.time[0], 1, 0
+    was_started = p.started[0]
+    was_stale = p.stale[0]
+    p.last[0] = p.time[0]
+    p.started[0] = 1
+    p.stale[0] = 0
     p.dt[0] = since / NANOSECONDS
     if was_started == 0:
         return verdicts.FIRST
@@ -69,7 +86,9 @@ def arrive(p: CycleMemory) -> int:
 
 
 def is_elsewhere(p: CycleMemory) -> bool:
-    """Whether a joint is beyond its limits by more than half of what is between them: it is in ``bad_joint``."""
+    """Whether a joint is beyond its limits by more than half of what is between them: it is in
+    ``bad_joint``.
+    """
     for i in range(p.nv):
         beyond = max(p.lower[i] - p.arrived[0, i], p.arrived[0, i] - p.upper[i])
         if beyond > 0.5 * (p.upper[i] - p.lower[i]) + p.largest_jump[0]:
@@ -79,16 +98,20 @@ def is_elsewhere(p: CycleMemory) -> bool:
 
 
 def has_jumped(p: CycleMemory, dt: float) -> bool:
-    """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is the worst joint,
+    """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is
+    the worst joint,
     ``adrift``: it moves.
 
-    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints are no jump.  A
-    speed far above the limit, of which neither the way nor the state before shows a quarter, is another unit.
+    The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints
+    are no jump.  A speed far above the limit, of which neither the way nor the state before shows a
+    quarter, is another unit.
     """
-    worst, fastest = 0.0, 0.0
+    worst = 0.0
+    fastest = 0.0
     for i in range(p.nv):
         way = short_way(p, i, p.arrived[0, i] - p.q[i])
-        speed, before = abs(p.arrived[1, i]), abs(p.v[i])
+        speed = abs(p.arrived[1, i])
+        before = abs(p.v[i])
         fastest = max(fastest, speed, before)
         beyond = abs(way) - ROOM * max(speed, before) * dt - p.largest_jump[0]
         shown = max(abs(way) / dt, before)
@@ -106,13 +129,13 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
 
 
 def is_in_degrees(p: CycleMemory, dt: float) -> bool:
-    """Whether each joint that moves, by a state that was refused, has gone as far as degrees go for velocities in radians."""
+    """Whether each joint that moves, by a state that was refused, has gone as far as degrees go for
+    velocities in radians.
+    """
     moves = False
     for i in range(p.nv):
-        gone, told = (
-            short_way(p, i, p.arrived[0, i] - p.q[i]),
-            0.5 * (p.arrived[1, i] + p.v[i]) * dt,
-        )
+        gone = short_way(p, i, p.arrived[0, i] - p.q[i])
+        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
         if abs(gone) > LEAST_WAY:
             moves = True
             if not differs_as_degrees(2.0 * gone * told / (gone * gone + told * told)):
@@ -126,7 +149,9 @@ def differs_as_degrees(agreement: float) -> bool:
 
 
 def short_way(p: CycleMemory, i: int, way: float) -> float:
-    """A way of joint ``i`` between two states; without whole turns where the joint is continuous."""
+    """A way of joint ``i`` between two states; without whole turns where the joint is
+    continuous.
+    """
     if p.continuous[i] == 1:
         return way - whole_turns(way)
     return way
@@ -138,18 +163,22 @@ def whole_turns(way: float) -> float:
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
-    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far above its limit, or is about
-    to, in two states of three, or very far in one.
+    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far
+    above its limit, or is about to, in two states of three, or very far in one.
 
-    Both are compared with the way gone since the state before: neither noise nor the lag of a velocity filter is a fault.
-    RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither a push nor a swing does
-    that: the law drives it the wrong way.  FROZEN: a position has not changed in any digit, although its velocity says that
+    Both are compared with the way gone since the state before: neither noise nor the lag of a
+    velocity filter is a fault.
+    RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither
+        a push nor a swing does
+    that: the law drives it the wrong way.  FROZEN: a position has not changed in any digit,
+        although its velocity says that
     the joint moves: a dead encoder.
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
     for i in range(p.nv):
-        gone, speed = short_way(p, i, p.arrived[0, i] - p.q[i]), p.arrived[1, i]
+        gone = short_way(p, i, p.arrived[0, i] - p.q[i])
+        speed = p.arrived[1, i]
         told = 0.5 * (speed + p.v[i]) * dt
         p.bad_joint[0] = i
         p.agreement[i] = keep * p.agreement[i] + gone * told
@@ -158,7 +187,8 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         if gone != 0.0:
             p.digit[i] = min(abs(gone), p.digit[i]) if p.digit[i] > 0.0 else abs(gone)
         p.ways[0, i], p.ways[1, i] = keep * p.ways[0, i] + gone, keep * p.ways[1, i] + told
-        way, said = abs(p.ways[0, i]), abs(p.ways[1, i])
+        way = abs(p.ways[0, i])
+        said = abs(p.ways[1, i])
         apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
         if p.travel[i] > least and (agreement < -0.5 or (apart and differs_as_degrees(agreement))):
             return verdicts.CONTRADICTED
@@ -167,14 +197,18 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
             return verdicts.FROZEN
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
-        change, before, lead = speed - p.v[i], p.change[i], speed - p.reference[1, i]
-        leaves = speed * lead > 0.0 and p.error[0, i] * lead < 0.0  # its reference, against the law
+        lead = speed - p.reference[1, i]
+        before = p.change[i]
+        change = speed - p.v[i]
+        # its reference, against the law
+        leaves = speed * lead > 0.0 and p.error[0, i] * lead < 0.0
         steady = (
             abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
         )
+        # pushed
         if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not (
             leaves and steady
-        ):  # pushed
+        ):
             p.fast[i] = p.fast[i] + 2
         elif p.fast[i] > 0:
             p.fast[i] = p.fast[i] - 1
@@ -182,12 +216,12 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         away = change * before > 0.0 and change * speed > 0.0 and leaves
         if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
             p.astray[i] = p.astray[i] + min(log(growth), 0.5)
-        elif (
-            not away or p.saturated[i] * lead >= 0.0
-        ):  # a full effort against the motion does not grow any more
+        # a full effort against the motion does not grow any more
+        elif not away or p.saturated[i] * lead >= 0.0:
             p.astray[i] = 0.0
         p.change[i] = change
-        if p.tracks[0] == 1:  # an arm that floats may be pushed that fast
+        # an arm that floats may be pushed that fast
+        if p.tracks[0] == 1:
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
                 return verdicts.TOO_FAST
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
@@ -198,7 +232,9 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
 def take_state(p: CycleMemory) -> None:
     """Go on from this state."""
     for i in range(p.nv):
-        p.q[i], p.v[i], p.previous[i] = p.arrived[0, i], p.arrived[1, i], p.effort[i]
+        p.q[i] = p.arrived[0, i]
+        p.v[i] = p.arrived[1, i]
+        p.previous[i] = p.effort[i]
     if p.fresh[0] == 1:
         p.dt[0] = 0.0
 
@@ -206,7 +242,19 @@ def take_state(p: CycleMemory) -> None:
 def begin_afresh(p: CycleMemory) -> None:
     """Go on from the state in ``arrived`` as if nothing had come before it."""
     for i in range(p.nv):
-        p.q[i], p.v[i] = p.arrived[0, i], p.arrived[1, i]
-        p.z[i], p.saturated[i], p.agreement[i], p.travel[i], p.change[i] = 0.0, 0.0, 0.0, 0.0, 0.0
-        p.fast[i], p.astray[i], p.hidden[i], p.ways[0, i], p.ways[1, i] = 0, 0.0, 0.0, 0.0, 0.0
-    p.blending[0], p.adrift[0], p.differentiates[0], p.fresh[0] = 0, 0, 0, 1
+        p.q[i] = p.arrived[0, i]
+        p.v[i] = p.arrived[1, i]
+        p.z[i] = 0.0
+        p.saturated[i] = 0.0
+        p.agreement[i] = 0.0
+        p.travel[i] = 0.0
+        p.change[i] = 0.0
+        p.fast[i] = 0
+        p.astray[i] = 0.0
+        p.hidden[i] = 0.0
+        p.ways[0, i] = 0.0
+        p.ways[1, i] = 0.0
+    p.blending[0] = 0
+    p.adrift[0] = 0
+    p.differentiates[0] = 0
+    p.fresh[0] = 1

@@ -1,12 +1,15 @@
-"""The control cycle: the sequence of its steps, and the reactions to their verdicts and to what happens between two cycles.
+"""The control cycle: the sequence of its steps, and the reactions to their verdicts and to what
+happens between two cycles.
 
-docs/explanation/architecture.md has a table of the steps.  A verdict ends the call.  What follows from it is done at once:
-mode, safe command, where the cycle goes on.  The caller does what needs more than the memory, and calls again, from the
-step ``next``.  The same statements run compiled, or as they are written.
+docs/explanation/architecture.md has a table of the steps.  A verdict ends the call.  What follows
+from it is done at once: mode, safe command, where the cycle goes on.  The caller does what needs
+more than the memory, and calls again, from the step ``next``.  The same statements run compiled, or
+as they are written.
 
-Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down in ``ended`` and
-``stopped``, and whoever calls the cycle ends them: first the active goal with the status and reason in ``ended``, then all
-of them with those in ``stopped``, where the arm brakes from ``q`` and ``v`` at the time ``last``.
+Goals belong to the reference, which has a memory of its own.  So what becomes of them is put down
+in ``ended`` and ``stopped``, and whoever calls the cycle ends them: first the active goal with the
+status and reason in ``ended``, then all of them with those in ``stopped``, where the arm brakes
+from ``q`` and ``v`` at the time ``last``.
 """
 
 from __future__ import annotations
@@ -48,13 +51,18 @@ from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
-AT_ONCE = -(2**62)  # ns; a piece of the path that was due then is read anew in the next cycle
-FAST = 0.3  # Share of its velocity limit up to which a joint may get faster after a fault
-FASTER = 0.1  # Share of it by which a joint that was as fast already may get faster
+# ns; a piece of the path that was due then is read anew in the next cycle
+AT_ONCE = -(2**62)
+# Share of its velocity limit up to which a joint may get faster after a fault
+FAST = 0.3
+# Share of it by which a joint that was as fast already may get faster
+FASTER = 0.1
 
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
-    """From the state that was read to the command in ``answer``, beginning at ``step``; returns a verdict, DONE at the end."""
+    """From the state that was read to the command in ``answer``, beginning at ``step``; returns a
+    verdict, DONE at the end.
+    """
     verdict = cycle(p, step)
     if verdict == DONE or p.next[0] == DROPPED:
         write_command(p, answer)
@@ -62,7 +70,9 @@ def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
 
 
 def cycle(p: CycleMemory, step: int) -> int:
-    """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a verdict."""
+    """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a
+    verdict.
+    """
     verdict = DONE
     if step <= ARRIVE:
         verdict = arrive(p)
@@ -71,7 +81,8 @@ def cycle(p: CycleMemory, step: int) -> int:
     if verdict == DONE and step <= FOLLOW:
         verdict = follow_and_decide(p)
     if verdict == DONE and step <= BLEND:
-        if p.robust[0] == 1 and effort_is_finite(p):  # or it would learn of it
+        # or it would learn of it
+        if p.robust[0] == 1 and effort_is_finite(p):
             verdict = reject_disturbances(p)
         if verdict == DONE:
             add_efforts(p)
@@ -99,7 +110,9 @@ def follow_and_decide(p: CycleMemory) -> int:
 
 
 def finish(p: CycleMemory) -> None:
-    """The command: the effort without what the robot adds itself; none for joints that are let go."""
+    """The command: the effort without what the robot adds itself; none for joints that are let
+    go.
+    """
     if p.robot_holds[0] == 1:
         p.gravity_that_the_robot_adds(p.q, p.held)
     elif p.robot_holds[0] == 2:
@@ -107,15 +120,18 @@ def finish(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.command[i] = p.effort[i] - p.held[i] if p.commanded[i] == 1 else p.effort[i]
         if p.robust[0] == 1 and p.let_go[i] > 0.0:
-            p.command[i], p.effort[i] = 0.0, p.held[i]
+            p.command[i] = 0.0
+            p.effort[i] = p.held[i]
 
 
-# -- reactions ---------------------------------------------------------------------------------------------------------
+# -- reactions -------------------------------------------------------------------------------------
 
 
 def react(p: CycleMemory, verdict: int) -> None:
-    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED: the command of before stays.
-    What is not named here needs the caller: to load the reference, to forget wrenches."""
+    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED:
+    the command of before stays. What is not named here needs the caller: to load the reference, to
+    forget wrenches.
+    """
     p.next[0] = FOLLOW
     if verdict >= verdicts.FAULTS:
         p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
@@ -124,7 +140,9 @@ def react(p: CycleMemory, verdict: int) -> None:
     elif verdict == OWN_LAW:
         p.next[0] = BLEND
     elif verdict == verdicts.GOAL_REACHED:
-        p.ended[0], p.ended[1], p.due[0] = SUCCEEDED, Reason.NONE, AT_ONCE
+        p.ended[0] = SUCCEEDED
+        p.ended[1] = Reason.NONE
+        p.due[0] = AT_ONCE
     elif verdict == verdicts.PATH_VIOLATED or verdict == verdicts.GOAL_LATE:
         give_up(p, verdict == verdicts.GOAL_LATE)
     elif verdict == verdicts.UNMOVED:
@@ -141,7 +159,9 @@ def react(p: CycleMemory, verdict: int) -> None:
 
 def stop(p: CycleMemory, status: int, reason: int) -> None:
     """All goals end, and the arm brakes."""
-    p.stopped[0], p.stopped[1], p.due[0] = status, reason, AT_ONCE
+    p.stopped[0] = status
+    p.stopped[1] = reason
+    p.due[0] = AT_ONCE
 
 
 def start_blend(p: CycleMemory) -> None:
@@ -163,18 +183,24 @@ def restart(p: CycleMemory, reason: int) -> None:
 
 
 def give_up(p: CycleMemory, late: bool) -> None:
-    """A tolerance of the path is violated, or, ``late``, one of the goal; ``bad_value``: error, tolerance, delay in s."""
-    field, i = p.bad_field[0], p.bad_joint[0]
+    """A tolerance of the path is violated, or, ``late``, one of the goal; ``bad_value``: error,
+    tolerance, delay in s.
+    """
+    field = p.bad_field[0]
+    i = p.bad_joint[0]
     p.bad_value[0] = p.error[field, i]
     p.bad_value[1] = p.goal_tolerance[field, i] if late else p.path_tolerance[field, i]
     p.bad_value[2] = (p.time[0] - p.goal_end[0]) / NANOSECONDS if late else 0.0
-    p.ended[0], p.ended[1] = ABORTED, Reason.GOAL_TOLERANCE if late else Reason.PATH_TOLERANCE
+    p.ended[0] = ABORTED
+    p.ended[1] = Reason.GOAL_TOLERANCE if late else Reason.PATH_TOLERANCE
     stop(p, CANCELED, Reason.NONE)
     start_blend(p)
 
 
 def watch_fall(p: CycleMemory) -> None:
-    """Under the gravity of its position an arm gets slower: one that gets faster has another position, or another sign."""
+    """Under the gravity of its position an arm gets slower: one that gets faster has another
+    position, or another sign.
+    """
     for i in range(p.nv):
         if abs(p.arrived[1, i]) > max(
             FAST * p.rated_speed[i], abs(p.v[i]) + FASTER * p.rated_speed[i]
@@ -184,18 +210,24 @@ def watch_fall(p: CycleMemory) -> None:
 
 def send_safe(p: CycleMemory) -> None:
     """The safe command is the one that is sent."""
-    p.mode[0], p.next[0] = SAFE, DROPPED
+    p.mode[0] = SAFE
+    p.next[0] = DROPPED
     find_safe_command(p)
     for i in range(p.nv):
-        p.command[i], p.effort[i] = p.safe_effort[i], p.safe_effort[i]
+        p.command[i] = p.safe_effort[i]
+        p.effort[i] = p.safe_effort[i]
 
 
-# -- between two cycles -----------------------------------------------------------------------------------------------
+# -- between two cycles ----------------------------------------------------------------------------
 
 
 def activate(p: CycleMemory) -> None:
     """Start, or start afresh, from the state in ``arrived``, ``time``."""
-    p.fault[0], p.started[0], p.stale[0], p.returns[0], p.falls[0] = Reason.NONE, 1, 0, 0.0, 0
+    p.fault[0] = Reason.NONE
+    p.started[0] = 1
+    p.stale[0] = 0
+    p.returns[0] = 0.0
+    p.falls[0] = 0
     p.last[0] = p.time[0] - 1
     for link in range(p.nl):
         p.wrench_until[link] = 0
@@ -229,18 +261,23 @@ def watch_state(p: CycleMemory, t: int) -> bool:
 
 
 def begin_law(p: CycleMemory, integral_gain: Vector) -> None:
-    """Another law is in the memory, or other gains; with one that inverts the dynamics disturbances may be rejected."""
+    """Another law is in the memory, or other gains; with one that inverts the dynamics disturbances
+    may be rejected.
+    """
     take_integral_gain(p, integral_gain)
     robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
     if p.robust[0] != robust:
-        p.robust[0], p.steady[0] = robust, 0
+        p.robust[0] = robust
+        p.steady[0] = 0
         for i in range(p.nv):
             p.trust[i] = p.first_trust[0]
     p.due[0] = AT_ONCE
 
 
 def change_law(p: CycleMemory, tracked: int) -> None:
-    """Another kind of law is in force; ``tracked``: whether the one before followed the reference."""
+    """Another kind of law is in force; ``tracked``: whether the one before followed the
+    reference.
+    """
     for i in range(p.nv):
         p.z[i] = 0.0
     if p.tracks[0] != tracked and p.mode[0] != INACTIVE and p.mode[0] != SAFE:
@@ -249,7 +286,9 @@ def change_law(p: CycleMemory, tracked: int) -> None:
 
 
 def know_wrench(p: CycleMemory, link: int, until: int) -> None:
-    """The wrench on ``link`` that is in ``external`` is in force up to that time, ns; 0: there is none any more."""
+    """The wrench on ``link`` that is in ``external`` is in force up to that time, ns; 0: there is
+    none any more.
+    """
     if (p.wrench_until[link] == 0) != (until == 0):
         start_blend(p)
     p.wrench_until[link] = until
@@ -257,7 +296,9 @@ def know_wrench(p: CycleMemory, link: int, until: int) -> None:
 
 
 def expire_wrenches(p: CycleMemory, t: int) -> int:
-    """Forget the known wrenches that are too old at ``t``, ns, all but their values; returns how many there are."""
+    """Forget the known wrenches that are too old at ``t``, ns, all but their values; returns how
+    many there are.
+    """
     expired = 0
     for link in range(p.nl):
         if 0 < p.wrench_until[link] <= t:
@@ -270,10 +311,12 @@ def expire_wrenches(p: CycleMemory, t: int) -> int:
 
 def find_wrench_due(p: CycleMemory) -> None:
     """When the next known wrench is too old."""
-    p.pushed[0], p.wrench_due[0] = 0, NEVER
+    p.pushed[0] = 0
+    p.wrench_due[0] = NEVER
     for link in range(p.nl):
         if p.wrench_until[link] > 0:
-            p.pushed[0], p.wrench_due[0] = 1, min(p.wrench_due[0], p.wrench_until[link])
+            p.pushed[0] = 1
+            p.wrench_due[0] = min(p.wrench_due[0], p.wrench_until[link])
 
 
 def collide(p: CycleMemory) -> None:

@@ -1,13 +1,16 @@
 """Fourth step, second half: feedback that holds up on a robot that is not its description.
 
-The law's feedback is replaced by one whose stiffness does not rest on an inertia that may be wrong; what the model does
-not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from positions; ω, k, J, z, f, c, h are below.
+The law's feedback is replaced by one whose stiffness does not rest on an inertia that may be wrong;
+what the model does not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from
+positions; ω, k, J, z, f, c, h are below.
 
     τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
 
-A joint that rings by itself has a share of u, and of its effort.  The theory: docs/explanation/differing_robots.md.
+A joint that rings by itself has a share of u, and of its effort.  The theory:
+docs/explanation/differing_robots.md.
 
-Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e + ė/ω);
+Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e +
+    ė/ω);
 Åström and Hägglund, Advanced PID Control (2006), section 3.5 (conditional integration).
 """
 
@@ -20,67 +23,116 @@ from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
 
 TURN = 6.283185307179586
-MARGIN = 0.28  # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
-LOW_PASS = 100.0  # Hz, highest corner of v̂, or two fifths of the rate if that is less
-INTEGRAL = 0.3  # Integral gain over ω³; below 2 the loop without delay is stable
-MOVING_INTEGRAL = 2.0  # Integral gain in motion over that at rest, where dry friction would make a limit cycle of it
+# ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
+MARGIN = 0.28
+# Hz, highest corner of v̂, or two fifths of the rate if that is less
+LOW_PASS = 100.0
+# Integral gain over ω³; below 2 the loop without delay is stable
+INTEGRAL = 0.3
+# Integral gain in motion over that at rest, where dry friction would make a limit cycle of it
+MOVING_INTEGRAL = 2.0
 MOVING_STIFFNESS = (
-    0.5  # Share added to the stiffness in motion: the integral needs it; ω, damping and noise stay
+    # Share added to the stiffness in motion: the integral needs it; ω, damping and noise stay
+    0.5
 )
 HIGH_PASS = (
-    0.7  # Corner times the whole delay, of the signals that the rotor inertia is estimated from
+    # Corner times the whole delay, of the signals that the rotor inertia is estimated from
+    0.7
 )
-KNOWN = 2e-5  # (rad/s)² s: how much the assumed rotor inertia counts against what is measured
-RINGING = 0.04  # rad/s, of high-passed velocity that counts as measured
-DOUBT = 0.2  # Share of the rotor inertia that counts there, as it may not be
-PUSHED = 0.3  # Share of its inertia by which a joint may seem too light; a lighter one is pushed by something else
-ENTRY = 0.5  # s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly
-FORGET = 4.0  # 1/s, while the joint rings
-LASTING = 0.9  # Share of the swing before that a swing shorter than 1/ω has at least, if it does not decay
-GROWING = 1.1  # The same of one shorter than 2/ω; the loop itself may swing as slowly
-SUDDEN = 2.0  # Times the swing before, a swing that large has another cause
-SWINGS = 3  # That do not decay, one after the other, after which the loop drives them
+# (rad/s)² s: how much the assumed rotor inertia counts against what is measured
+KNOWN = 2e-5
+# rad/s, of high-passed velocity that counts as measured
+RINGING = 0.04
+# Share of the rotor inertia that counts there, as it may not be
+DOUBT = 0.2
+# Share of its inertia by which a joint may seem too light; a lighter one is pushed by something
+# else
+PUSHED = 0.3
+# s, in which the feedback for rotors sets in, so that a joint without one begins to ring softly
+ENTRY = 0.5
+# 1/s, while the joint rings
+FORGET = 4.0
+# Share of the swing before that a swing shorter than 1/ω has at least, if it does not decay
+LASTING = 0.9
+# The same of one shorter than 2/ω; the loop itself may swing as slowly
+GROWING = 1.1
+# Times the swing before, a swing that large has another cause
+SUDDEN = 2.0
+# That do not decay, one after the other, after which the loop drives them
+SWINGS = 3
 SOFTER = (
-    0.8  # Factor on the root of the share of the feedback, for this swing and each one that follows
+    # Factor on the root of the share of the feedback, for this swing and each one that follows
+    0.8
 )
-JITTERY = 0.15  # Share of the desired velocity that v̂ may be wrong by where stamps are
-LEAST_SHARE = 0.4  # Of that root: natural frequency and damping ratio fall to it
-BAND = 3e-3  # rad, within which a joint at rest is left alone
-CALM = 0.3  # s within that band, after which the joint stands
-YIELDING = 0.02  # Share of the integral gain of a joint that stands
+# Share of the desired velocity that v̂ may be wrong by where stamps are
+JITTERY = 0.15
+# Of that root: natural frequency and damping ratio fall to it
+LEAST_SHARE = 0.4
+# rad, within which a joint at rest is left alone
+BAND = 3e-3
+# s within that band, after which the joint stands
+CALM = 0.3
+# Share of the integral gain of a joint that stands
+YIELDING = 0.02
 MOST_REPEATS = (
-    10.0  # Periods in which a measurement may be repeated; longer is a position that stands
+    # Periods in which a measurement may be repeated; longer is a position that stands
+    10.0
 )
-SLOW = 0.02  # rad/s, below which a joint may be stuck
-NEAR = 2e-3  # rad that a joint lags, from which on friction is raised at full rate
-AHEAD = 5e-3  # rad ahead, from which on friction is lowered at full rate
-RAISE = 0.6  # 1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free
-MOST_FRICTION = 0.15  # Largest friction by evidence, as a share of the effort limit
-TURN_TIME = 0.03  # s, in which friction changes its side
-FALL = 0.25  # Largest share by which friction falls once a joint moves
-SETTLED = 0.2  # s after breaking free, in which what that took may be too much
-ADAPT = 0.5  # Gain, over ω, of c, and of f as it falls, by the error of a joint that moves
-PULSE = 0.02  # Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light
+# rad/s, below which a joint may be stuck
+SLOW = 0.02
+# rad that a joint lags, from which on friction is raised at full rate
+NEAR = 2e-3
+# rad ahead, from which on friction is lowered at full rate
+AHEAD = 5e-3
+# 1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free
+RAISE = 0.6
+# Largest friction by evidence, as a share of the effort limit
+MOST_FRICTION = 0.15
+# s, in which friction changes its side
+TURN_TIME = 0.03
+# Largest share by which friction falls once a joint moves
+FALL = 0.25
+# s after breaking free, in which what that took may be too much
+SETTLED = 0.2
+# Gain, over ω, of c, and of f as it falls, by the error of a joint that moves
+ADAPT = 0.5
+# Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light
+PULSE = 0.02
 GROWTH = (
-    0.3  # Share by which a large pulse grows; also the share of the error that one pulse should do
+    # Share by which a large pulse grows; also the share of the error that one pulse should do
+    0.3
 )
-SLIP = 2e-3  # rad, twice the way that a joint goes while a pulse acts that is one step above its friction
+# rad, twice the way that a joint goes while a pulse acts that is one step above its friction
+SLIP = 2e-3
 FREE = 400.0
-"""1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction by GROWTH of its error."""
-MOST_PULSE = 0.25  # Largest pulse, as a share of the effort limit; what it does not move is integrated: no friction
-MOVING = 0.05  # rad/s; a joint that moved as fast had its friction overcome
-STOPPING = 0.3  # Share of the largest friction by which its friction may grow as it stops
+"""1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction
+by GROWTH of its error.
+"""
+# Largest pulse, as a share of the effort limit; what it does not move is integrated: no friction
+MOST_PULSE = 0.25
+# rad/s; a joint that moved as fast had its friction overcome
+MOVING = 0.05
+# Share of the largest friction by which its friction may grow as it stops
+STOPPING = 0.3
 DESCRIBED = 1.2
-"""Times the described friction; a joint so light that friction stops it within a period was never seen to overcome it."""
+"""Times the described friction; a joint so light that friction stops it within a period was never
+seen to overcome it.
+"""
 OWED = 1e-3
-"""rad, or one digit of the position if that is more, that its effort must have moved a joint of which no digit has changed:
-its encoder is dead, its brake closed, or its way blocked."""
-SUSPECT = 0.3  # Share of it after which a joint that says it stands is let go
-PATIENCE = 0.05  # s that it then has to show motion: gravity moves a joint whose friction was only larger than thought
+"""rad, or one digit of the position if that is more, that its effort must have moved a joint of
+which no digit has changed: its encoder is dead, its brake closed, or its way blocked.
+"""
+# Share of it after which a joint that says it stands is let go
+SUSPECT = 0.3
+# s that it then has to show motion: gravity moves a joint whose friction was only larger than
+# thought
+PATIENCE = 0.05
 
 
 def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) -> None:
-    """Assume this share of the rotors in ``assumed_rotor``, learn none where it is 0, and reject this share of the effort at most."""
+    """Assume this share of the rotors in ``assumed_rotor``, learn none where it is 0, and reject
+    this share of the effort at most.
+    """
     for i in range(p.nv):
         p.assumed_rotor[i] = rotor_share * p.assumed_rotor[i]
         if rotor_share == 0.0:
@@ -89,12 +141,15 @@ def scale_rejection(p: CycleMemory, rotor_share: float, rejected_effort: float) 
 
 
 def reject_disturbances(p: CycleMemory) -> int:
-    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's.  UNMOVED: ``bad_joint`` shows no
-    motion under an effort that must move it; it is let go until it does.  FROZEN: the same, and its velocity says that it moves."""
+    """``effort`` and ``a`` with the feedback and the rejection of this step instead of the law's.
+    UNMOVED: ``bad_joint`` shows no motion under an effort that must move it; it is let go until it
+    does.  FROZEN: the same, and its velocity says that it moves.
+    """
     dt = p.dt[0]
     if p.own_law[0] == 1:
         p.inverse_dynamics(p.q, p.v, p.a, p.motion)
-    for i in range(p.nv):  # what the law compensates of friction
+    # what the law compensates of friction
+    for i in range(p.nv):
         p.claimed[i] = p.effort[i] - p.motion[i]
     if p.fresh[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
         begin_rejection(p)
@@ -108,8 +163,10 @@ def reject_disturbances(p: CycleMemory) -> int:
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
     for i in range(p.nv):
-        error, rate = p.error[0, i], p.reference[1, i] - p.velocity[i]
-        if p.calm[i] > CALM:  # a joint that stands is damped half as much where noise is most of v̂
+        error = p.error[0, i]
+        rate = p.reference[1, i] - p.velocity[i]
+        # a joint that stands is damped half as much where noise is most of v̂
+        if p.calm[i] > CALM:
             rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
         moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
         stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
@@ -119,7 +176,8 @@ def reject_disturbances(p: CycleMemory) -> int:
     p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
-        modelled, inertial = 0.0, 0.0
+        modelled = 0.0
+        inertial = 0.0
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
             inertial = inertial + p.inertia[i, j] * p.reference[2, j]
@@ -128,7 +186,8 @@ def reject_disturbances(p: CycleMemory) -> int:
             adapt_friction(p, i, dt)
         pulse = pulse_of_stuck_joint(p, i, dt)
         wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
-        # a joint that is stuck does not wind up others; without those that move, joints in one line would swing
+        # a joint that is stuck does not wind up others; without those that move, joints in one line
+        # would swing
         for j in range(p.nv):
             if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
                 wound = wound + p.inertia[i, j] * p.held_back[j]
@@ -137,16 +196,16 @@ def reject_disturbances(p: CycleMemory) -> int:
             integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
             p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
-        if (
-            abs(p.reference[1, i]) > SLOW * p.scale[i]
-        ):  # the friction that the law claims is explained
+        # the friction that the law claims is explained
+        if abs(p.reference[1, i]) > SLOW * p.scale[i]:
             p.moving[0, i] = p.moving[0, i] + dt
             p.moving[1, i] = p.moving[1, i] + dt * abs(
                 p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i]
             )
             p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
         described = p.claimed[i]
-        if pulse != 0.0:  # a joint that stands has its friction against the pulse
+        # a joint that stands has its friction against the pulse
+        if pulse != 0.0:
             described = described + copysign(p.dry[i], pulse)
         feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
         p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
@@ -156,18 +215,22 @@ def reject_disturbances(p: CycleMemory) -> int:
 
 
 def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
-    """Whether the effort since the position of joint ``i`` last changed in any digit must have moved it.
+    """Whether the effort since the position of joint ``i`` last changed in any digit must have
+    moved it.
 
-    One that says it stands is let go first, and is unmoved if it still shows no motion after PATIENCE.  Counted is what exceeds both its balance and the effort of then by more than the largest friction, on the largest inertia.
-    The balance is that of joints that accelerate as they should, or that of joints that do not: what counts is less.
+    One that says it stands is let go first, and is unmoved if it still shows no motion after
+    PATIENCE.  Counted is what exceeds both its balance and the effort of then by more than the
+    largest friction, on the largest inertia. The balance is that of joints that accelerate as they
+    should, or that of joints that do not: what counts is less.
     """
-    cut = (
-        p.asked[i] - p.previous[i] if p.let_go[i] == 0.0 else 0.0
-    )  # let go: judged by the effort that it would have
+    # let go: judged by the effort that it would have
+    cut = p.asked[i] - p.previous[i] if p.let_go[i] == 0.0 else 0.0
     if p.q[i] != p.position_before[i]:
         p.let_go[i] = 0.0
         p.drive[2, i], p.drive[3, i] = p.drive[0, i] - cut, p.drive[1, i] - cut
-        p.owed[0, i], p.owed[1, i], p.owed[2, i] = 0.0, 0.0, p.velocity[i]
+        p.owed[0, i] = 0.0
+        p.owed[1, i] = 0.0
+        p.owed[2, i] = p.velocity[i]
         return False
     if 0.0 < p.let_go[i] < PATIENCE:
         p.let_go[i] = p.let_go[i] + dt
@@ -177,7 +240,8 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
         friction = max(STOPPING * friction, DESCRIBED * p.dry[i])
     own = beyond_friction(p.drive[0, i] - cut, p.drive[2, i], friction)
     whole = beyond_friction(p.drive[1, i] - cut, p.drive[3, i], friction)
-    known = p.let_go[i] > 0.0 and p.mode[0] == HOLD  # only a new goal asks again
+    # only a new goal asks again
+    known = p.let_go[i] > 0.0 and p.mode[0] == HOLD
     if own * whole <= 0.0 or p.blending[0] != 0 or known:
         p.owed[0, i] = 0.0
         return False
@@ -188,32 +252,42 @@ def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
     least = (SUSPECT if stands else 1.0) * OWED * p.scale[i]
     if abs(p.owed[1, i]) <= max(least, 2.0 * p.digit[i]):
         return False
-    p.owed[0, i], p.owed[1, i] = 0.0, 0.0
+    p.owed[0, i] = 0.0
+    p.owed[1, i] = 0.0
     if not stands or p.let_go[i] > 0.0:
         return True
     p.let_go[i] = (
-        dt  # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
+        # it gets no effort until it is seen to move; what had built up meanwhile is forgotten
+        dt
     )
     p.drive[0, i], p.drive[1, i] = p.drive[2, i], p.drive[3, i]
-    p.rejected[i], p.side[i], p.pulse[i] = 0.0, 0.0, 0.0
+    p.rejected[i] = 0.0
+    p.side[i] = 0.0
+    p.pulse[i] = 0.0
     return False
 
 
 def beyond_friction(drive: float, then: float, friction: float) -> float:
-    """The part of a drive that friction cannot hold, on a joint that stood under the drive ``then`` and may stand under none."""
+    """The part of a drive that friction cannot hold, on a joint that stood under the drive ``then``
+    and may stand under none.
+    """
     return drive - min(max(drive, min(then, 0.0) - friction), max(then, 0.0) + friction)
 
 
 def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
-    """At rest what exceeds a band, and little of it once the joint has come to stand there: it then yields like a spring."""
-    error, band = p.error[0, i], BAND * p.scale[i]
+    """At rest what exceeds a band, and little of it once the joint has come to stand there: it then
+    yields like a spring.
+    """
+    error = p.error[0, i]
+    band = BAND * p.scale[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * p.scale[i]:
         p.calm[i] = 0.0
         return MOVING_INTEGRAL * error
     beyond = error - min(max(error, -band), band)
     if p.calm[i] > CALM:
         return YIELDING * beyond
-    if p.entered[0] == 1.0:  # until then friction may hold a joint that is about to sink
+    # until then friction may hold a joint that is about to sink
+    if p.entered[0] == 1.0:
         p.calm[i] = p.calm[i] + dt
     if beyond != 0.0 or abs(p.velocity[i]) > SLOW * p.scale[i]:
         p.calm[i] = 0.0
@@ -223,11 +297,23 @@ def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
 def begin_rejection(p: CycleMemory) -> None:
     """Start afresh from the measured state; what was learned of rotors and friction stays."""
     for i in range(p.nv):
-        p.position_before[i], p.velocity[i], p.nominal[i] = p.q[i], p.v[i], p.previous[i]
-        p.waited[i], p.told[i], p.last_change[i], p.repeated[i] = 0.0, p.v[i], 0.0, 0
-        p.rejected[i], p.side[i], p.taken[i], p.pulse[i] = 0.0, 0.0, 0.0, 0.0
-        p.calm[i], p.stuck[i], p.let_go[i] = 0.0, 0.0, 0.0
-        p.swing[i], p.swings[i], p.share[i] = 0.0, 0, 1.0
+        p.position_before[i] = p.q[i]
+        p.velocity[i] = p.v[i]
+        p.nominal[i] = p.previous[i]
+        p.waited[i] = 0.0
+        p.told[i] = p.v[i]
+        p.last_change[i] = 0.0
+        p.repeated[i] = 0
+        p.rejected[i] = 0.0
+        p.side[i] = 0.0
+        p.taken[i] = 0.0
+        p.pulse[i] = 0.0
+        p.calm[i] = 0.0
+        p.stuck[i] = 0.0
+        p.let_go[i] = 0.0
+        p.swing[i] = 0.0
+        p.swings[i] = 0
+        p.share[i] = 1.0
         for k in range(4):
             p.drive[k, i] = 0.0
         for k in range(3):
@@ -236,11 +322,14 @@ def begin_rejection(p: CycleMemory) -> None:
             p.passed[k, i] = 0.0
         for k in range(PAST):
             p.past[k, i] = 0.0
-    p.entered[0], p.steady[0] = 0.0, 1
+    p.entered[0] = 0.0
+    p.steady[0] = 1
 
 
 def choose_gains(p: CycleMemory, dt: float) -> None:
-    """ω = min(bandwidth, MARGIN / delay); the delay: declared, half a period of holding, the lag of v̂."""
+    """ω = min(bandwidth, MARGIN / delay); the delay: declared, half a period of holding, the lag of
+    v̂.
+    """
     p.period[0] = mean_time(p.period[0], dt)
     longest = dt
     for i in range(p.nv):
@@ -249,9 +338,8 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     p.sampling[0] = mean_time(p.sampling[0], longest)
     share = 1.0 - exp(-TURN * min(LOW_PASS * p.sampling[0], 0.4))
     room = MARGIN / p.bandwidth[0] - p.actuator_delay[0]
-    if (
-        room * share > p.sampling[0]
-    ):  # what the bandwidth leaves of the delay is spent on filtering noise
+    # what the bandwidth leaves of the delay is spent on filtering noise
+    if room * share > p.sampling[0]:
         share = p.sampling[0] / room
     p.low_pass[0] = -log(1.0 - share) / p.sampling[0]
     p.whole_delay[0] = p.actuator_delay[0] + p.sampling[0] / share
@@ -264,9 +352,11 @@ def mean_time(before: float, dt: float) -> float:
 
 
 def estimate_velocity(p: CycleMemory, dt: float) -> None:
-    """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the loop.
+    """v̂ from positions: a difference and a low-pass, so that no filter of the robot's is in the
+    loop.
 
-    A measurement that is published again tells nothing: the next one counts for the whole time.  A turn back by
+    A measurement that is published again tells nothing: the next one counts for the whole time.  A
+    turn back by
     one digit is no motion: noise does that.
     """
     all_stand = True
@@ -285,17 +375,22 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
             if p.waited[i] != dt:
                 share = 1.0 - exp(-p.low_pass[0] * p.waited[i])
             p.velocity[i] = p.velocity[i] + share * (gone / p.waited[i] - p.velocity[i])
-            p.position_before[i], p.told[i], p.waited[i] = p.q[i], p.v[i], 0.0
+            p.position_before[i] = p.q[i]
+            p.told[i] = p.v[i]
+            p.waited[i] = 0.0
 
 
 def is_repeated(p: CycleMemory, i: int, all_stand: bool) -> bool:
-    """Whether the position of joint ``i`` is a measurement of before: it stands although the joint must have moved by two digits,
-    and its velocity stands too, or, ``all_stand``, every position does.  A joint that must have moved far is one whose position stands."""
+    """Whether the position of joint ``i`` is a measurement of before: it stands although the joint
+    must have moved by two digits, and its velocity stands too, or, ``all_stand``, every position
+    does.  A joint that must have moved far is one whose position stands.
+    """
     speed = max(abs(p.v[i]), abs(p.told[i]))
     way = speed * p.waited[i]
     if speed <= SLOW * p.scale[i] or way <= 2.0 * p.digit[i] or way >= 0.5 * LEAST_WAY:
         return False
-    if p.v[i] == 0.0:  # the robot differentiates its positions, or the joint has come to rest
+    # the robot differentiates its positions, or the joint has come to rest
+    if p.v[i] == 0.0:
         return all_stand and p.waited[i] < 1.5 * p.period[0]
     return (all_stand or p.v[i] == p.told[i]) and p.waited[i] < MOST_REPEATS * p.period[0]
 
@@ -303,14 +398,18 @@ def is_repeated(p: CycleMemory, i: int, all_stand: bool) -> bool:
 def estimate_rotors(p: CycleMemory, dt: float) -> None:
     """J from how velocity and effort ring together; a joint that does not ring keeps its rotor.
 
-    The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which leaves out weight and
-    most of friction: (M + J) v̂ = ∫ effort then.  A loop that is too stiff for its rotor rings, and so finds it.  Friction
-    disturbs the effort, noise and jitter the velocity.  So two lines are fitted, with the errors in one and in the other,
-    and J stays as assumed if it lies between them: what is noise does not make a light joint.
+    The effort is delayed, integrated and filtered as it reaches v̂, and both are high-passed, which
+    leaves out weight and
+    most of friction: (M + J) v̂ = ∫ effort then.  A loop that is too stiff for its rotor rings, and
+        so finds it.  Friction
+    disturbs the effort, noise and jitter the velocity.  So two lines are fitted, with the errors in
+    one and in the other, and J stays as assumed if it lies between them: what is noise does not
+    make a light joint.
     """
     p.entered[0] = min(p.entered[0] + dt / ENTRY, 1.0)
     corner = min(HIGH_PASS / p.whole_delay[0], 250.0)
-    high, low = 1.0 - exp(-corner * dt), 1.0 - exp(-p.low_pass[0] * dt)
+    high = 1.0 - exp(-corner * dt)
+    low = 1.0 - exp(-p.low_pass[0] * dt)
     late = min(floor(p.actuator_delay[0] / p.period[0] + 0.5), PAST - 1)
     for i in range(p.nv):
         for k in range(PAST - 1):
@@ -326,7 +425,9 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
         p.passed[3, i] = p.passed[3, i] + high * (impulse - p.passed[3, i])
         p.passed[4, i] = p.passed[4, i] + low * (impulse - p.passed[3, i] - p.passed[4, i])
     for i in range(p.nv):
-        quiet, own, v = RINGING * p.scale[i], p.inertia[i, i], p.ringing[i]
+        quiet = RINGING * p.scale[i]
+        own = p.inertia[i, i]
+        v = p.ringing[i]
         beyond = v - min(max(v, -quiet), quiet)
         p.swing[i] = p.swing[i] + copysign(dt, p.swing[i])
         p.peak[0, i] = max(p.peak[0, i], abs(v))
@@ -344,16 +445,15 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
                 kept = 1.0 - FORGET * dt * square / (square + 0.01)
                 # a rotor that is hardly compensated does not ring: others push
-                weight, whole = p.entered[0] * dt * beyond / v, rest + own * v
+                weight = p.entered[0] * dt * beyond / v
+                whole = rest + own * v
                 p.evidence[0, i] = kept * p.evidence[0, i] + weight * v * v
                 p.evidence[1, i] = kept * p.evidence[1, i] + weight * v * rest
                 p.evidence[2, i] = kept * p.evidence[2, i] + weight * v * whole
                 p.evidence[3, i] = kept * p.evidence[3, i] + weight * whole * whole
-        squared, known, assumed = (
-            p.evidence[0, i],
-            KNOWN * p.scale[i] * p.scale[i],
-            p.assumed_rotor[i],
-        )
+        squared = p.evidence[0, i]
+        known = KNOWN * p.scale[i] * p.scale[i]
+        assumed = p.assumed_rotor[i]
         least = (p.evidence[1, i] + known * assumed) / (squared + known)
         most = p.largest_rotor[i]
         if p.evidence[2, i] > 0.0:
@@ -365,12 +465,17 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
 
 
 def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
-    """Soften a joint that rings by itself, and those that its inertia is coupled with: its gear is elastic, or the loop is later
-    than was declared.  A swing is over.  ``quiet``: smaller ones are noise; ``counts``: no assumed rotor that is missing explains it."""
-    growth, time = p.peak[0, i] / max(p.peak[1, i], quiet), abs(p.swing[i]) * p.natural[0]
+    """Soften a joint that rings by itself, and those that its inertia is coupled with: its gear is
+    elastic, or the loop is later
+    than was declared.  A swing is over.  ``quiet``: smaller ones are noise; ``counts``: no assumed
+    rotor that is missing explains it.
+    """
+    growth = p.peak[0, i] / max(p.peak[1, i], quiet)
+    time = abs(p.swing[i]) * p.natural[0]
     lasts = (time < 1.0 and growth > LASTING) or (time < 2.0 and growth > GROWING)
     p.swings[i] = p.swings[i] + 1 if lasts and growth < SUDDEN and p.peak[1, i] > quiet else 0
-    p.peak[1, i], p.peak[0, i] = p.peak[0, i], 0.0
+    p.peak[1, i] = p.peak[0, i]
+    p.peak[0, i] = 0.0
     if p.swings[i] >= SWINGS and counts:
         for j in range(p.nv):
             coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)
@@ -386,10 +491,13 @@ def stiffness_of(p: CycleMemory, i: int) -> float:
 def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
     """f, its side s, and the trust c in the friction that the law compensates, of one joint.
 
-    A joint that is stuck while the reference moves on has more friction than thought: f and c grow.  One that broke
-    free and is ahead has less: part of what it took is taken back.  Where the reference stops, friction may brake.
+    A joint that is stuck while the reference moves on has more friction than thought: f and c grow.
+    One that broke
+    free and is ahead has less: part of what it took is taken back.  Where the reference stops,
+        friction may brake.
     """
-    desired, scale = p.reference[1, i], p.scale[i]
+    desired = p.reference[1, i]
+    scale = p.scale[i]
     if abs(desired) <= SLOW * scale:
         lead = p.error[0, i] + (desired - p.velocity[i]) / p.natural[0]
         if p.side[i] * lead < 0.0 and abs(p.velocity[i]) > SLOW * scale:
@@ -397,7 +505,8 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
         return
     along = copysign(1.0, desired)
     p.side[i] = min(max(p.side[i] + along * dt / TURN_TIME, -1.0), 1.0)
-    speed, lag = p.velocity[i] * along, p.error[0, i] * along
+    speed = p.velocity[i] * along
+    lag = p.error[0, i] * along
     lead = lag + (abs(desired) - speed) / p.natural[0]
     if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
         p.stuck[i] = p.stuck[i] + dt
@@ -408,7 +517,8 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
             or p.saturated[i] * along > 0.0
         ):
             return
-        degree, late = min(lag / (NEAR * scale), 1.0), p.whole_delay[0]
+        degree = min(lag / (NEAR * scale), 1.0)
+        late = p.whole_delay[0]
         # it goes SLIP with this growth before it is seen to move
         bearable = 6.0 * SLIP * scale * (p.inertia[i, i] + p.rotor[i]) / (late * late * late)
         step = min(RAISE * p.effort_size[i], bearable) * degree * dt
@@ -428,7 +538,8 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
         elif p.claimed[i] * along > 0.0:
             p.trust[i] = max(p.trust[i] - back / abs(p.claimed[i]), 0.0)
     stiffness = stiffness_of(p, i)
-    change = ADAPT * p.natural[0] * stiffness * lead * dt  # N m, in pace with the feedback
+    # N m, in pace with the feedback
+    change = ADAPT * p.natural[0] * stiffness * lead * dt
     if p.claimed[i] * along > 0.0:
         trust = min(max(p.trust[i] + change / abs(p.claimed[i]), 0.0), 1.0)
         change = change - (trust - p.trust[i]) * abs(p.claimed[i])
@@ -440,46 +551,53 @@ def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
 def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """h: pulses move a joint that is stuck at rest beyond the band.
 
-    What breaks a joint free is more than what its friction then takes.  The loop is late, so the joint would slip far;
-    a pulse is over before, and the loop then sees what it did.  A joint that turns back slowly looks stuck too: if friction F is
-    all that stops it, a step goes on by SLIP step / (2 F) after its pulse, and may not pass the band.
+    What breaks a joint free is more than what its friction then takes.  The loop is late, so the
+    joint would slip far; a pulse is over before, and the loop then sees what it did.  A joint that
+    turns back slowly looks stuck too: if friction F is all that stops it, a step goes on by SLIP
+    step / (2 F) after its pulse, and may not pass the band.
     """
-    scale, beyond = p.scale[i], p.held_back[i]
+    scale = p.scale[i]
+    beyond = p.held_back[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * scale:
-        p.pulse[i], p.stuck[i] = 0.0, max(p.stuck[i], 0.0)
+        p.pulse[i] = 0.0
+        p.stuck[i] = max(p.stuck[i], 0.0)
         return 0.0
     stuck = p.calm[i] <= CALM and beyond != 0.0 and abs(p.velocity[i]) <= SLOW * scale
     if not stuck or p.pulse[i] > MOST_PULSE * p.effort_size[i]:
         p.stuck[i] = 0.0
-        if beyond == 0.0:  # the next time it may take less
+        # the next time it may take less
+        if beyond == 0.0:
             p.pulse[i] = 0.0
         return 0.0
     along = copysign(1.0, beyond)
     p.stuck[i] = p.stuck[i] + dt
     if p.stuck[i] > p.whole_delay[0] + 2.0 * p.period[0]:
-        slip = (
-            SLIP * scale * (p.inertia[i, i] + p.rotor[i])
-        )  # over time squared: effort that a joint so light can bear
+        # over time squared: effort that a joint so light can bear
+        slip = SLIP * scale * (p.inertia[i, i] + p.rotor[i])
         step = min(PULSE * p.effort_size[i], 0.25 * slip / (p.period[0] * p.period[0]))
-        lasting, stiffness = step, stiffness_of(p, i)
-        friction = (
-            max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]
-        )  # in motion, or withstood since
+        lasting = step
+        stiffness = stiffness_of(p, i)
+        # in motion, or withstood since
+        friction = max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]
         if friction < SLIP / (2.0 * BAND) * step:
             rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
             step = min(step, slip * rate * rate)
             lasting = min(lasting, stiffness * abs(p.error[0, i]))
         choose_pulse(p, i, along, step, 0.25 * along * lasting)
-        p.stuck[i] = 0.5 * dt - sqrt(slip / step)  # below 0: until the pulse is over
+        # below 0: until the pulse is over
+        p.stuck[i] = 0.5 * dt - sqrt(slip / step)
     return along * p.pulse[i] if p.stuck[i] < 0.0 else 0.0
 
 
 def choose_pulse(p: CycleMemory, i: int, along: float, step: float, lasting: float) -> None:
-    """The next pulse by what the last one did: too much, sliding back, or too little; ``lasting`` stays after it."""
+    """The next pulse by what the last one did: too much, sliding back, or too little; ``lasting``
+    stays after it.
+    """
     gain = abs(p.struck[i]) - abs(p.error[0, i])
     if p.pulse[i] == 0.0:
         p.pulse[i] = max(0.5 * p.stiction[i], step)
-        p.rejected[i] = p.rejected[i] + lasting  # it came to rest here, or slid out of the band
+        # it came to rest here, or slid out of the band
+        p.rejected[i] = p.rejected[i] + lasting
     elif p.struck[i] * along < 0.0:
         p.pulse[i] = max(p.pulse[i] - step, step)
     elif gain < -0.1 * BAND * p.scale[i]:

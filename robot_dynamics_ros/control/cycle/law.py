@@ -1,4 +1,6 @@
-"""Fourth and fifth step: the integral of the error, the control law, what is added to its effort, and blending."""
+"""Fourth and fifth step: the integral of the error, the control law, what is added to its effort,
+and blending.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from robot_dynamics_ros.friction.law import coupled_friction, joint_friction
 
 
 def integrate(p: CycleMemory) -> None:
-    """z ← z + e dt, |z| at most its bound; a joint whose effort was cut does not wind further the same way.
+    """z ← z + e dt, |z| at most its bound; a joint whose effort was cut does not wind further the
+    same way.
 
     Source: conditional integration; Åström and Hägglund, Advanced PID Control (2006), section 3.5.
     """
@@ -26,12 +29,15 @@ def take_integral_gain(p: CycleMemory, gain: Vector) -> None:
     """Ki z goes on where it was."""
     p.integrates[0] = 0
     for i in range(p.nv):
-        share, bound = 0.0, 0.0
+        share = 0.0
+        bound = 0.0
         if gain[i] > 0.0:
             p.integrates[0] = 1
-            share, bound = p.integral_gain[i] / gain[i], p.integral_clamp[i] / gain[i]
+            share = p.integral_gain[i] / gain[i]
+            bound = p.integral_clamp[i] / gain[i]
         p.z[i] = share * p.z[i]
-        p.integral_gain[i], p.integral_bound[i] = gain[i], bound
+        p.integral_gain[i] = gain[i]
+        p.integral_bound[i] = bound
 
 
 def evaluate_law(p: CycleMemory) -> None:
@@ -91,7 +97,9 @@ def without_friction(p: FrictionMemory, efforts: Vector) -> None:
 
 
 def add_efforts(p: CycleMemory) -> None:
-    """Add the trajectory's own efforts, resist known external wrenches; joints that are not commanded get none."""
+    """Add the trajectory's own efforts, resist known external wrenches; joints that are not
+    commanded get none.
+    """
     if p.adds_feedforward[0] == 1:
         t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
         for i in range(p.nv):
@@ -119,7 +127,9 @@ def silence_idle_joints(p: CycleMemory) -> None:
 
 
 def blend(p: CycleMemory) -> None:
-    """Fade the effort of before a change, kept at the first cycle, out along a cosine, which has no kink."""
+    """Fade the effort of before a change, kept at the first cycle, out along a cosine, which has no
+    kink.
+    """
     if p.blending[0] == 0:
         return
     if p.blending[0] == 1:

@@ -1,4 +1,6 @@
-"""Sixth step: motion near limits, rate and size of the effort; and the limits, of the description and of settings."""
+"""Sixth step: motion near limits, rate and size of the effort; and the limits, of the description
+and of settings.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,28 @@ from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
 
-NEAR = 0.95  # Share of the velocity limit from which on a joint is near it
+# Share of the velocity limit from which on a joint is near it
+NEAR = 0.95
 BRAKING = (
-    0.75  # A joint is near a position limit from one and a half times v²/2a before its soft zone
+    # A joint is near a position limit from one and a half times v²/2a before its soft zone
+    0.75
 )
-LAST = 0.01  # Distance to a limit, as a share of the soft zone, in which no friction is allowed for
-FADE = 0.1  # Overspeed, as a share of the speed allowed, over which the allowance for friction fades out
+# Distance to a limit, as a share of the soft zone, in which no friction is allowed for
+LAST = 0.01
+# Overspeed, as a share of the speed allowed, over which the allowance for friction fades out
+FADE = 0.1
 ROUNDING = 1e-6
-"""Share of an effort that is no violation: a change of law begins with the command before, which may be the limit itself."""
+"""Share of an effort that is no violation: a change of law begins with the command before, which
+may be the limit itself.
+"""
 TINY = 1e-9
 STOP_TIME = (
-    0.25  # A speed limit is given up within this time where no deceleration is configured, s
+    # A speed limit is given up within this time where no deceleration is configured, s
+    0.25
 )
 PLAIN_DECELERATION = (
-    5.0  # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
+    # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
+    5.0
 )
 
 
@@ -45,15 +55,18 @@ def narrow_limits(
     velocity_scale: float,
     position_margin: float,
 ) -> None:
-    """Narrow the limits of the description, which are in the memory, where a ``deceleration`` of 0 stands for the usual one;
-    motion of joints that are not commanded has none."""
+    """Narrow the limits of the description, which are in the memory, where a ``deceleration`` of 0
+    stands for the usual one; motion of joints that are not commanded has none.
+    """
     for i in range(p.nv):
         p.effort_limit[i] = min(p.effort_limit[i], largest_effort[i]) * effort_scale
         p.velocity_limit[i] = p.velocity_limit[i] * velocity_scale
         if p.deceleration[i] == 0.0:
             p.deceleration[i] = usual_deceleration(p.velocity_limit[i])
         if p.commanded[i] == 0:
-            p.lower[i], p.upper[i], p.velocity_limit[i] = -inf, inf, inf
+            p.lower[i] = -inf
+            p.upper[i] = inf
+            p.velocity_limit[i] = inf
         p.margin[i] = min(position_margin, 0.25 * (p.upper[i] - p.lower[i]))
         p.creep[i] = LAST * p.zone_rate[0] * p.margin[i]
 
@@ -68,7 +81,9 @@ def usual_deceleration(velocity_limit: float) -> float:
 
 
 def limit(p: CycleMemory) -> int:
-    """Apply all limits to ``effort``, and note what they took away; EFFORT_NOT_FINITE if it is no number."""
+    """Apply all limits to ``effort``, and note what they took away; EFFORT_NOT_FINITE if it is no
+    number.
+    """
     if not effort_is_finite(p):
         return EFFORT_NOT_FINITE
     for i in range(p.nv):
@@ -83,13 +98,16 @@ def limit(p: CycleMemory) -> int:
         silence_idle_joints(p)
     limit_effort(p)
     for i in range(p.nv):
-        taken, slack = p.asked[i] - p.effort[i], ROUNDING * (1.0 + abs(p.effort[i]))
+        taken = p.asked[i] - p.effort[i]
+        slack = ROUNDING * (1.0 + abs(p.effort[i]))
         p.saturated[i] = copysign(1.0, taken) if p.cut[0] == 1 and abs(taken) > slack else 0.0
     return DONE
 
 
 def near_limits(p: CycleMemory) -> bool:
-    """Whether a joint is in a soft zone, about to brake for one, or close to its velocity limit; ``near`` says which."""
+    """Whether a joint is in a soft zone, about to brake for one, or close to its velocity limit;
+    ``near`` says which.
+    """
     several = False
     for i in range(p.nv):
         speed = abs(p.v[i])
@@ -102,7 +120,9 @@ def near_limits(p: CycleMemory) -> bool:
 
 
 def limit_motion(p: CycleMemory) -> None:
-    """Keep ``effort`` from driving joints that are ``near`` a limit on towards it; see :func:`motion_bound`."""
+    """Keep ``effort`` from driving joints that are ``near`` a limit on towards it; see
+    :func:`motion_bound`.
+    """
     for i in range(p.nv):
         if p.near[i] == 1:
             fastest = allowed_speed(p, i, p.upper[i] - p.q[i])
@@ -120,10 +140,12 @@ def limit_motion(p: CycleMemory) -> None:
 def allowed_speed(p: CycleMemory, i: int, distance: float) -> float:
     """Speed allowed towards a position limit at ``distance``.
 
-    ``zone_rate``·d within ``margin`` of it (backwards beyond it); further away √((rate·margin)² + 2·deceleration·(d − margin)),
-    from which that is reached by braking; never more than ``velocity_limit``.
+    ``zone_rate``·d within ``margin`` of it (backwards beyond it); further away √((rate·margin)² +
+    2·deceleration·(d − margin)), from which that is reached by braking; never more than
+    ``velocity_limit``.
 
-    Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking curve before it.
+    Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking
+        curve before it.
     """
     speed = p.zone_rate[0] * distance
     if distance >= p.margin[i]:
@@ -133,25 +155,29 @@ def allowed_speed(p: CycleMemory, i: int, distance: float) -> float:
 
 
 def motion_bound(p: CycleMemory, i: int, v: float, fastest: float) -> float:
-    """Effort, beyond C q̇ + g, that does not drive joint ``i`` from velocity ``v`` beyond ``fastest``.
+    """Effort, beyond C q̇ + g, that does not drive joint ``i`` from velocity ``v`` beyond
+    ``fastest``.
 
-    At the bound the joint may not accelerate on; beyond it the joint is braked with inertia × rate × excess.  It gets what its
-    friction takes on top, or a light joint with friction would never start.  That allowance fades out over a tenth of
-    overspeed, so that friction smaller than the model's cannot carry the joint further, and where less than ``creep``
-    is allowed, so that it cannot carry it to the limit itself.
+    At the bound the joint may not accelerate on; beyond it the joint is braked with inertia × rate
+    × excess.  It gets what its friction takes on top, or a light joint with friction would never
+    start.  That allowance fades out over a tenth of overspeed, so that friction smaller than the
+    model's cannot carry the joint further, and where less than ``creep`` is allowed, so that it
+    cannot carry it to the limit itself.
     """
     over = max(v - fastest, 0.0) / max(FADE * fastest, TINY)
     share = max(min(min(1.0 - over, (fastest - p.creep[i]) / max(p.creep[i], TINY)), 1.0), 0.0)
     friction = p.dry[i] + p.viscous[i] * max(v, 0.0)
     inertia = p.inertia[i, i]
-    if v < min(0.0, fastest) and p.robust[0] == 1:  # an effort that brakes may be one for a rotor
+    # an effort that brakes may be one for a rotor
+    if v < min(0.0, fastest) and p.robust[0] == 1:
         inertia = inertia + p.largest_rotor[i]
     return inertia * p.braking_rate[0] * (fastest - v) + share * friction
 
 
 def limit_effort(p: CycleMemory) -> None:
     """Limit rate, then size of ``effort``."""
-    if p.fresh[0] == 0 and p.dt[0] > 0.0:  # no limit times no time is no number
+    # no limit times no time is no number
+    if p.fresh[0] == 0 and p.dt[0] > 0.0:
         for i in range(p.nv):
             step = p.effort_rate[i] * p.dt[0]
             if abs(p.effort[i] - p.previous[i]) > step:
@@ -168,8 +194,10 @@ def limit_effort(p: CycleMemory) -> None:
 
 
 def find_safe_command(p: CycleMemory) -> None:
-    """``safe_effort``: what holds the last known position against gravity, less what the robot adds; none if ``safe_holds`` says
-    so, or the position cannot be right, or its gravity makes the arm faster."""
+    """``safe_effort``: what holds the last known position against gravity, less what the robot
+    adds; none if ``safe_holds`` says so, or the position cannot be right, or its gravity makes the
+    arm faster.
+    """
     for i in range(p.nv):
         p.safe_effort[i] = 0.0
     if p.safe_holds[0] == 1 and p.falls[0] == 0 and p.fault[0] != Reason.BEYOND_RANGE:
@@ -182,11 +210,13 @@ def find_safe_command(p: CycleMemory) -> None:
                 p.safe_effort[i] = effort
 
 
-# -- the limits of one robot --------------------------------------------------------------------------------------------
+# -- the limits of one robot -----------------------------------------------------------------------
 
 
 def default_deceleration(velocity_limit: Array) -> Array:
-    """(n,) deceleration that takes each joint from its velocity limit to rest in 0.25 s; 5 where there is no limit."""
+    """(n,) deceleration that takes each joint from its velocity limit to rest in 0.25 s; 5 where
+    there is no limit.
+    """
     return np.array([usual_deceleration(x) for x in velocity_limit.tolist()])
 
 
@@ -195,16 +225,20 @@ class GuardSettings:
     """Limits beside those of the URDF.
 
     Attributes:
-        effort_limit: (n,) or one number, N m or N; the smaller of it and the URDF's counts; ``None``: the URDF's.
+        effort_limit: (n,) or one number, N m or N; the smaller of it and the URDF's counts;
+            ``None``: the URDF's.
         effort_scale: factor on the effort limits (derating), 0 to 1.
         effort_rate: (n,) or one number, N m/s or N/s; ``None`` or infinite: not limited.
-        position_margin: rad or m; the soft zone inside each position limit, where the allowed speed towards the
-            limit falls linearly to zero.  It is narrowed to a quarter of the joint's range.  Before the zone, speed is
-            limited so that ``max_deceleration`` can stop the joint in time.
+        position_margin: rad or m; the soft zone inside each position limit, where the allowed speed
+            towards the
+            limit falls linearly to zero.  It is narrowed to a quarter of the joint's range.  Before
+            the zone, speed is limited so that ``max_deceleration`` can stop the joint in time.
         zone_rate: 1/s; the allowed speed towards a limit is this times the distance to it.
         velocity_scale: factor on the URDF's velocity limits.
-        braking_rate: 1/s; a joint that is too fast is braked with the effort inertia × rate × excess of speed.
-        max_deceleration: (n,) or one number, rad/s² or m/s², of a stop; ``None``: from the velocity limit in 0.25 s.
+        braking_rate: 1/s; a joint that is too fast is braked with the effort inertia × rate ×
+            excess of speed.
+        max_deceleration: (n,) or one number, rad/s² or m/s², of a stop; ``None``: from the velocity
+            limit in 0.25 s.
     """
 
     effort_limit: ArrayLike | None = None
@@ -221,8 +255,9 @@ class Guards:
     """The limits of one robot; ``settings``: what they were made from, beside the description."""
 
     def __init__(self, model: RobotModel, settings: GuardSettings | None = None) -> None:
-        """Check the settings against the model; not given, the URDF's limits alone count.  ArgumentError: a setting of the wrong
-        length, negative, or a scale above 1."""
+        """Check the settings against the model; not given, the URDF's limits alone count.
+        ArgumentError: a setting of the wrong length, negative, or a scale above 1.
+        """
         s = self.settings = settings_or_default(GuardSettings, settings, "settings")
         n = model.nv
         for name in ("effort_scale", "velocity_scale"):
@@ -239,7 +274,8 @@ class Guards:
         largest = per_joint(
             inf if s.effort_limit is None else s.effort_limit, n, "effort_limit", infinite=True
         )
-        self._largest_effort: Any = largest  # a routine takes it
+        # a routine takes it
+        self._largest_effort: Any = largest
         rate = per_joint(
             inf if s.effort_rate is None else s.effort_rate, n, "effort_rate", infinite=True
         )

@@ -1,7 +1,8 @@
 """Changes between two cycles are put into the cycle's memory: law, robot, what is rejected.
 
-A law stays what it is, a function of state and reference.  Its statement is run once on symbols, and what it did is compiled,
-without what it asks of the robot (M, g, inverse dynamics): the cycle calls these functions between the law's own two halves.
+A law stays what it is, a function of state and reference.  Its statement is run once on symbols,
+and what it did is compiled, without what it asks of the robot (M, g, inverse dynamics): the cycle
+calls these functions between the law's own two halves.
 """
 
 from __future__ import annotations
@@ -34,18 +35,20 @@ from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-LARGEST_ROTOR, LARGEST_SLIDER = 0.2, 2.0
-"""kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort limit."""
-UNLIMITED = 100.0  # N m or N, from which on rotors are largest; also the size of a joint without effort limit
+LARGEST_ROTOR = 0.2
+LARGEST_SLIDER = 2.0
+"""kg m², kg: reflected inertia of the largest rotors of arms; it grows with the root of the effort
+limit.
+"""
+# N m or N, from which on rotors are largest; also the size of a joint without effort limit
+UNLIMITED = 100.0
 
 
 def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> None:
     """Evaluate this law, with its gains; without code it is called in Python."""
-    memory["own_law"][0], memory["inverts"][0], memory["tracks"][0] = (
-        code is None,
-        law.inverts_dynamics,
-        law.tracks,
-    )
+    memory["own_law"][0] = code is None
+    memory["inverts"][0] = law.inverts_dynamics
+    memory["tracks"][0] = law.tracks
     ki, memory["integral_clamp"][:] = (law.ki, law.i_clamp) if law.integrates else (0.0, np.inf)  # type: ignore[attr-defined]
     friction = getattr(law, "friction", None)
     memory["first_trust"][0] = 0.0 if friction is None else friction.trust
@@ -79,11 +82,14 @@ def load_rejection(
     for name, size in joint_sizes(model).items():
         memory[name][:] = size
     scale_rejection(memory.python, robustness.rotor_share, robustness.rejected_effort)
-    memory["bandwidth"][0], memory["actuator_delay"][0] = robustness.bandwidth, robustness.delay
+    memory["bandwidth"][0] = robustness.bandwidth
+    memory["actuator_delay"][0] = robustness.delay
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:
-    """Properties of the joints that rejection needs, (n,) each; ``assumed_rotor``: the largest where none is described."""
+    """Properties of the joints that rejection needs, (n,) each; ``assumed_rotor``: the largest
+    where none is described.
+    """
     turns = np.array(
         [model.joint(name).type is not JointType.PRISMATIC for name in model.joint_names]
     )
@@ -110,16 +116,21 @@ def load_robot(memory: Memory[CycleMemory], kernels: Kernels) -> None:
         memory.exchange(name, function)
 
 
-# -- laws as machine code ---------------------------------------------------------------------------------------------
+# -- laws as machine code --------------------------------------------------------------------------
 
 
 class _Symbols:
-    """Stands for the :class:`~robot_dynamics_ros.control.laws.base.Workspace` while a law is run on symbols; it has no links."""
+    """Stands for the :class:`~robot_dynamics_ros.control.laws.base.Workspace` while a law is run on
+    symbols; it has no links.
+    """
 
     def __init__(self, n: int, graph: Graph) -> None:
         self.n = n
         self._made = inputs = symbols(graph, law_input_shapes(n))
-        self.q, self.v, self.z, self.gains = inputs["q"], inputs["v"], inputs["z"], inputs["gains"]
+        self.q = inputs["q"]
+        self.v = inputs["v"]
+        self.z = inputs["z"]
+        self.gains = inputs["gains"]
         self.q_d, self.v_d, self.a_d = inputs["reference"]
         self.e, self.ed = inputs["error"]
         self.asked: Any = None
@@ -149,26 +160,30 @@ class _Symbols:
 class TracedLaw:
     """Operations of one law.  A leaf is the number of an input, and of its entry."""
 
-    asked: (
-        list[Expr] | None
-    )  # (n,) acceleration for which the robot's inverse dynamics are asked, if they are
-    efforts: list[Expr]  # (n,)
-    used: frozenset[
-        str
-    ]  # which of "gravity", "inertia", "motion", "motion_of_reference" it asks for
+    # (n,) acceleration for which the robot's inverse dynamics are asked, if they are
+    asked: list[Expr] | None
+    # (n,)
+    efforts: list[Expr]
+    # which of "gravity", "inertia", "motion", "motion_of_reference" it asks for
+    used: frozenset[str]
 
 
 class LawCode:
-    """Machine code of a law's two halves: ``before``, for ``asked`` (or ``None``), ``after``, for the efforts; and ``used``."""
+    """Machine code of a law's two halves: ``before``, for ``asked`` (or ``None``), ``after``, for
+    the efforts; and ``used``.
+    """
 
     def __init__(self, law: TracedLaw, n: int) -> None:
         inputs = law_input_shapes(n)
         self.before = None if law.asked is None else TracedFunction(inputs, [law.asked])
-        self.after, self.used = TracedFunction(inputs, [law.efforts]), law.used
+        self.after = TracedFunction(inputs, [law.efforts])
+        self.used = law.used
 
     @classmethod
     def of(cls, law: Law, n: int) -> LawCode | None:
-        """That of a law for n joints, made once for all values of the gains; ``None`` if it is no ``straight_line``."""
+        """That of a law for n joints, made once for all values of the gains; ``None`` if it is no
+        ``straight_line``.
+        """
         gains = {name: getattr(law, name) for name in law.gain_names}
         sized = all(value is None or value.shape in ((), (n,)) for value in gains.values())
         if not type(law).__dict__.get("straight_line", False) or len(gains) > GAINS or not sized:
@@ -189,11 +204,14 @@ class LawCode:
 
 
 MOST = 64
-_codes: dict[tuple[object, ...], LawCode | None] = {}  # by what the code of a law depends on
+# by what the code of a law depends on
+_codes: dict[tuple[object, ...], LawCode | None] = {}
 
 
 def trace_law(law: Law, n: int) -> TracedLaw | None:
-    """The operations of a law for any values of the gains that it has; ``None`` if it is no straight line."""
+    """The operations of a law for any values of the gains that it has; ``None`` if it is no
+    straight line.
+    """
     law = copy.copy(law)
     graph = Graph()
     x = _Symbols(n, graph)

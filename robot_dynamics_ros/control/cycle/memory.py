@@ -1,5 +1,7 @@
-"""The memory of a control cycle: every number declared once, with its shape, unit and meaning.  Times are in ns of the clock of the
-joint states' stamps; sizes: ``nv`` joints, ``nb`` moving bodies, ``nl`` links on which known wrenches may act."""
+"""The memory of a control cycle: every number declared once, with its shape, unit and meaning.
+Times are in ns of the clock of the joint states' stamps; sizes: ``nv`` joints, ``nb`` moving
+bodies, ``nl`` links on which known wrenches may act.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,10 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 NANOSECONDS = 1e9
-PAST = 32  # Control periods that a command may be late
-GAINS = 8  # Most gains that a compiled law may have
+# Control periods that a command may be late
+PAST = 32
+# Most gains that a compiled law may have
+GAINS = 8
 _LAW_INPUTS = (
     "q",
     "v",
@@ -54,12 +58,15 @@ class Mode(enum.Enum):
     HOLD = "hold"
     TRAJECTORY = "trajectory"
     STREAM = "stream"
-    FREE = "free"  # a law without reference, e.g. gravity compensation
-    SAFE = "safe"  # the safe command is out: state stale, or a fault
+    # a law without reference, e.g. gravity compensation
+    FREE = "free"
+    # the safe command is out: state stale, or a fault
+    SAFE = "safe"
 
 
 MODES = tuple(Mode)
-INACTIVE, HOLD, TRAJECTORY, STREAM, FREE, SAFE = range(len(MODES))  # in the memory of a cycle
+# in the memory of a cycle
+INACTIVE, HOLD, TRAJECTORY, STREAM, FREE, SAFE = range(len(MODES))
 
 
 class ArrivedState(Declared):
@@ -79,7 +86,9 @@ class ArrivedState(Declared):
 
 
 class RejectionMemory(Declared):
-    """Rejection of what a robot has and its description does not say; see the step ``disturbance``."""
+    """Rejection of what a robot has and its description does not say; see the step
+    ``disturbance``.
+    """
 
     nv: int
     rejects: Integers = integers(1, meaning="1 if disturbances are to be rejected")
@@ -442,7 +451,9 @@ def robot_functions(model: RobotModel) -> dict[str, Evaluator]:
 
 
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:
-    """Name → shape of all that a law of ``n`` joints may depend on, in the order in which its compiled form takes it."""
+    """Name → shape of all that a law of ``n`` joints may depend on, in the order in which its
+    compiled form takes it.
+    """
     declared = fields(CycleMemory)
     return {name: shape_of(declared[name], {"nv": n}) for name in _LAW_INPUTS}
 
@@ -468,7 +479,9 @@ def bound(
     routine: Routine,
     *arrays: np.ndarray,
 ) -> Routine:
-    """A routine with its first arguments, the memory and arrays, for calls that take microseconds."""
+    """A routine with its first arguments, the memory and arrays, for calls that take
+    microseconds.
+    """
     if isinstance(routines, Routines):
         return partial(
             routines.held(routine.__name__), *(x.ctypes.data for x in (memory.block, *arrays))

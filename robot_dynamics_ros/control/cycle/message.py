@@ -1,7 +1,8 @@
-"""First and last step: the joint state out of the message, the command into the answer, both in Common Data Representation.
+"""First and last step: the joint state out of the message, the command into the answer, both in
+Common Data Representation.
 
-Numbers stand at multiples of four bytes, *words*.  Words 1 and 2 are the stamp, s and ns.  Where a message has what is a table,
-made anew when another layout arrives.
+Numbers stand at multiples of four bytes, *words*.  Words 1 and 2 are the stamp, s and ns.  Where a
+message has what is a table, made anew when another layout arrives.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     Routines,
 )
 
-FARTHEST, FASTEST, STRONGEST = 1e6, 1e4, 1e9
-"""Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements."""
+FARTHEST = 1e6
+FASTEST = 1e4
+STRONGEST = 1e9
+"""Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements.
+"""
 
 SECOND = 1_000_000_000
 STAMP = 1
@@ -38,8 +42,9 @@ HEAD = 3
 
 
 def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> int:
-    """Read position, velocity, effort and stamp out of a serialized ``sensor_msgs/JointState`` of ``size`` bytes;
-    LAYOUT or ABSURD if that cannot be."""
+    """Read position, velocity, effort and stamp out of a serialized ``sensor_msgs/JointState`` of
+    ``size`` bytes; LAYOUT or ABSURD if that cannot be.
+    """
     if size < table[2]:
         return LAYOUT
     compared = HEAD + 3 * p.nv
@@ -53,7 +58,9 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
         for row in range(2):
             x = number(message, table[HEAD + row * p.nv + i])
             if not abs(x) <= (FARTHEST if row == 0 else FASTEST):
-                p.bad_joint[0], p.bad_field[0], p.bad_value[0] = i, row, x
+                p.bad_joint[0] = i
+                p.bad_field[0] = row
+                p.bad_value[0] = x
                 return ABSURD
     measured = table[1]
     for i in range(p.nv):
@@ -72,11 +79,14 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
 
 
 def write_command(p: CycleMemory, answer: Packed) -> None:
-    """Write the command, and the stamp of the state that it answers if the answer has one; see :class:`AnswerLayout`."""
+    """Write the command, and the stamp of the state that it answers if the answer has one; see
+    :class:`AnswerLayout`.
+    """
     for k in range(p.answer_count[0]):
         put_number(answer, p.answer_at[0] + 2 * k, p.command[p.answer_joints[k]])
     if p.answer_at[1] == 1:
-        shifted = p.time[0] + 2 * SIGN * SECOND  # positive: division rounds down then
+        # positive: division rounds down then
+        shifted = p.time[0] + 2 * SIGN * SECOND
         seconds = shifted // SECOND
         put_word(answer, STAMP + 1, shifted - seconds * SECOND)
         if seconds >= 2 * SIGN:
@@ -85,16 +95,20 @@ def write_command(p: CycleMemory, answer: Packed) -> None:
 
 
 class StateLayout:
-    """Where a message has what: of each byte of an ``example``, whether it is ``fixed``, the same in all messages that
-    are read with this; and the ``places``, (2, n) or (3, n), the words at which positions, velocities and efforts
-    begin, in model order.  ``table``: integers for :func:`read_state`: number of words to compare; whether there are efforts;
-    bytes of the shortest message; (3, n) places; for each word to compare its place, the bits that count, and what they are."""
+    """Where a message has what: of each byte of an ``example``, whether it is ``fixed``, the same
+    in all messages that are read with this; and the ``places``, (2, n) or (3, n), the words at
+    which positions, velocities and efforts begin, in model order.  ``table``: integers for
+    :func:`read_state`: number of words to compare; whether there are efforts; bytes of the shortest
+    message; (3, n) places; for each word to compare its place, the bits that count, and what they
+    are.
+    """
 
     __slots__ = ("_as_parameter_", "table")
 
     def __init__(self, example: bytes, fixed: bytes, places: Sequence[Sequence[int]]) -> None:
         rows = [[int(x) for x in row] for row in places]
-        n, words = len(rows[0]), len(fixed) // 4
+        n = len(rows[0])
+        words = len(fixed) // 4
         bits = np.frombuffer(bytes(255 * (x != 0) for x in fixed[: 4 * words]), np.uint32).astype(
             np.int64
         )
@@ -105,12 +119,12 @@ class StateLayout:
         all_places = [x for row in (*rows, [0] * n)[:3] for x in row]
         triples = [int(x) for k in compared for x in (k, bits[k], values[k] & bits[k])]
         self.table: np.ndarray = np.array([*head, *all_places, *triples], dtype=np.int64)
-        self._as_parameter_ = self.table.ctypes.data  # compiled code is handed the table's address
+        # compiled code is handed the table's address
+        self._as_parameter_ = self.table.ctypes.data
 
 
-Read: TypeAlias = Callable[
-    [bytes | memoryview, int, StateLayout], int
-]  # a message of so many bytes → a verdict
+# a message of so many bytes → a verdict
+Read: TypeAlias = Callable[[bytes | memoryview, int, StateLayout], int]
 
 
 def reading(
@@ -124,9 +138,10 @@ def reading(
 
 @dataclass(frozen=True)
 class AnswerLayout:
-    """A serialized message that each command is written into: its bytes, which stay where they are, the ``first`` word
-    of the commands, which joint's command each of them is, and whether words 1 and 2 are the stamp of the state that
-    it answers."""
+    """A serialized message that each command is written into: its bytes, which stay where they are,
+    the ``first`` word of the commands, which joint's command each of them is, and whether words 1
+    and 2 are the stamp of the state that it answers.
+    """
 
     buffer: bytearray
     first: int

@@ -1,6 +1,7 @@
 """Third step: where the arm should be, how far it is from there, and whether that is tolerated.
 
-The tolerances' rules are those of joint_trajectory_controller: a tolerance of zero means that the quantity is not watched.
+The tolerances' rules are those of joint_trajectory_controller: a tolerance of zero means that the
+quantity is not watched.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ def take_piece(
     goal_open: int,
     goal_end: int,
 ) -> None:
-    """Follow these polynomials, (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of effort, from ``time``
-    until ``due``, in this mode; and watch over the goal if one is open."""
-    p.knot[0], p.due[0] = p.time[0], due
-    p.goal_open[0], p.goal_end[0] = goal_open, goal_end
+    """Follow these polynomials, (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of
+    effort, from ``time`` until ``due``, in this mode; and watch over the goal if one is open.
+    """
+    p.knot[0] = p.time[0]
+    p.due[0] = due
+    p.goal_open[0] = goal_open
+    p.goal_end[0] = goal_end
     p.adds_feedforward[0] = with_effort * p.takes_efforts[0]
     p.mode[0] = mode if p.tracks[0] == 1 else FREE
     for i in range(p.nv):
@@ -43,16 +47,19 @@ def follow_reference(p: CycleMemory) -> int:
         return REFERENCE_DUE
     sample(p)
     for i in range(p.nv):
-        if (
-            p.tracks[0] == 0 or p.commanded[i] == 0
-        ):  # the reference of a joint that is not driven is its measured state
-            p.reference[0, i], p.reference[1, i], p.reference[2, i] = p.q[i], p.v[i], 0.0
+        # the reference of a joint that is not driven is its measured state
+        if p.tracks[0] == 0 or p.commanded[i] == 0:
+            p.reference[0, i] = p.q[i]
+            p.reference[1, i] = p.v[i]
+            p.reference[2, i] = 0.0
     compute_errors(p)
     return watch_tolerances(p) if p.tracks[0] == 1 else DONE
 
 
 def sample(p: CycleMemory) -> None:
-    """Position, velocity and acceleration of the path's piece at ``time``; before its knot, those at the knot."""
+    """Position, velocity and acceleration of the path's piece at ``time``; before its knot, those
+    at the knot.
+    """
     t = max(0.0, (p.time[0] - p.knot[0]) / NANOSECONDS)
     for i in range(p.nv):
         p.reference[0, i] = p.piece[0, i] + t * (
@@ -76,7 +83,9 @@ def compute_errors(p: CycleMemory) -> None:
 
 
 def watch_tolerances(p: CycleMemory) -> int:
-    """Compare the errors with the tolerances of the active goal, those of the path until it is due."""
+    """Compare the errors with the tolerances of the active goal, those of the path until it is
+    due.
+    """
     if p.goal_open[0] == 0:
         return DONE
     if p.time[0] < p.goal_end[0]:
@@ -89,14 +98,16 @@ def watch_tolerances(p: CycleMemory) -> int:
 
 
 def violates(p: CycleMemory, tolerance: Matrix) -> bool:
-    """Whether an error exceeds its tolerance, velocities only where no position does; ``bad_joint``, ``bad_field`` is the one that
-    does by the largest factor."""
+    """Whether an error exceeds its tolerance, velocities only where no position does;
+    ``bad_joint``, ``bad_field`` is the one that does by the largest factor.
+    """
     for field in range(2):
         worst = 1.0
         for i in range(p.nv):
             if tolerance[field, i] > 0.0 and abs(p.error[field, i]) > worst * tolerance[field, i]:
                 worst = abs(p.error[field, i]) / tolerance[field, i]
-                p.bad_joint[0], p.bad_field[0] = i, field
+                p.bad_joint[0] = i
+                p.bad_field[0] = field
         if worst > 1.0:
             return True
     return False

@@ -1,5 +1,7 @@
-"""Runs the control cycle, compiled where the robot's functions are, or as it is written, acts on its verdicts, and changes what it
-depends on.  What takes long is prepared aside, and taken over between two cycles."""
+"""Runs the control cycle, compiled where the robot's functions are, or as it is written, acts on
+its verdicts, and changes what it depends on.  What takes long is prepared aside, and taken over
+between two cycles.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import vector
 
 _WRONG_STATE = "sign or unit of the driver's joint state is wrong, or it belongs to another joint"
-LIGHT = 10.0  # Times its inertia: with so large an assumed rotor a joint that has none may run away at first
+# Times its inertia: with so large an assumed rotor a joint that has none may run away at first
+LIGHT = 10.0
 
 
 class CycleRunner:
@@ -54,14 +57,19 @@ class CycleRunner:
         law, guards, motion, external_wrenches: in force; the last link → (6,) [moment; force].
         counts: cause → number of times since the controller was made.
         changes: what is being prepared aside; each cycle begins with taking over what is ready.
-        memory: what the cycle works on; ``p``: the same as routines see it; ``work``: the same with functions of the robot.
-        read: reads a serialized joint state into ``memory``; compiled: whether the cycle runs compiled.
+        memory: what the cycle works on; ``p``: the same as routines see it; ``work``: the same with
+            functions of the robot.
+        read: reads a serialized joint state into ``memory``; compiled: whether the cycle runs
+            compiled.
         fault: the reason for a permanent stop, or ""; cleared by activating.
         safe_reason: why the ``mode`` is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
-        current: whether the last state was followed by a cycle (it was not dropped, nor answered by a safe command).
-        routines: the cycle's steps that are called from outside, by name; want_wrenches: whether wrenches are computed.
-        want_efforts: whether external efforts are estimated although nothing here needs them; switched on, the estimate restarts.
+        current: whether the last state was followed by a cycle (it was not dropped, nor answered by
+            a safe command).
+        routines: the cycle's steps that are called from outside, by name; want_wrenches: whether
+            wrenches are computed.
+        want_efforts: whether external efforts are estimated although nothing here needs them;
+            switched on, the estimate restarts.
     """
 
     observer: MomentumObserver | None = None
@@ -70,14 +78,18 @@ class CycleRunner:
     def __init__(
         self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None
     ) -> None:
-        self.model, self.options, self.law, self._wanted_law = model, options, law, law
+        self.model = model
+        self.options = options
+        self.law = law
+        self._wanted_law = law
         self.work = Workspace(model)
         self.base = self._coming = self.work.kernels
         self.payload: Payload | None = None
         self.counts: Counter[str] = Counter()
         self.changes = Changes()
         self.memory = memory = self.work.memory
-        self.p, self.compiled = memory.python, self.work.compiled
+        self.p = memory.python
+        self.compiled = self.work.compiled
         self.want_wrenches = self.want_efforts = True
         self.effort, self.command, self.previous = (
             memory[x] for x in ("effort", "command", "previous")
@@ -101,7 +113,8 @@ class CycleRunner:
         memory["robot_holds"][0] = CHOICES["gravity_compensated_by"].index(
             options.gravity_compensated_by
         )
-        changed, deceleration = self._reference_changed, memory["deceleration"]
+        changed = self._reference_changed
+        deceleration = memory["deceleration"]
         self.motion = ReferenceGenerator(
             table, options, deceleration, changed, compiled=self.compiled
         )
@@ -119,16 +132,16 @@ class CycleRunner:
 
     def answer_into(self, answer: AnswerLayout | None) -> None:
         """Write the commands into this message from now on; ``None``: into none."""
-        memory, answer = self.memory, answer or AnswerLayout(bytearray(16), 0, (), False)
-        memory["answer_count"][0], memory["answer_at"][:] = (
-            len(answer.joints),
-            (answer.first, answer.stamped),
-        )
+        memory = self.memory
+        answer = answer or AnswerLayout(bytearray(16), 0, (), False)
+        memory["answer_count"][0] = len(answer.joints)
+        memory["answer_at"][:] = (answer.first, answer.stamped)
         memory["answer_joints"][: len(answer.joints)] = answer.joints
-        self._buffer = np.frombuffer(answer.buffer, np.uint8)  # a buffer in use cannot be resized
+        # a buffer in use cannot be resized
+        self._buffer = np.frombuffer(answer.buffer, np.uint8)
         self._run: Callable[[int], int] = bound(memory, self.routines, control_cycle, self._buffer)
 
-    # -- what a cycle depends on: a change makes no step in the effort -------------------------------------------
+    # -- what a cycle depends on: a change makes no step in the effort -----------------------------
 
     @property
     def mode(self) -> Mode:
@@ -136,8 +149,9 @@ class CycleRunner:
         return MODES[self.p.mode[0]]
 
     def code(self, law: Law) -> LawCode | None:
-        """Machine code of a law, where it can be had; it may take a while.  That of the law in which the arm gives way is at hand then,
-        if a collision asks for it."""
+        """Machine code of a law, where it can be had; it may take a while.  That of the law in
+        which the arm gives way is at hand then, if a collision asks for it.
+        """
         if not self.compiled:
             return None
         if self.options.collision_reaction == "gravity":
@@ -145,24 +159,26 @@ class CycleRunner:
         return LawCode.of(law, self.model.nv)
 
     def set_law(self, law: Law, *, background: bool = False) -> None:
-        """Use another law, or other gains, from the next cycle on; the effort does not jump.  ArgumentError, UnknownNameError: the
-        law does not fit the model; the one before stays.
+        """Use another law, or other gains, from the next cycle on; the effort does not jump.
+        ArgumentError, UnknownNameError: the law does not fit the model; the one before stays.
 
-        From a law without reference to one with, the arm holds where it is.  In the ``background``, what it needs is compiled
-        in a thread of its own; a later cycle takes it over.
+        From a law without reference to one with, the arm holds where it is.  In the ``background``,
+        what it needs is compiled in a thread of its own; a later cycle takes it over.
         """
         self._wanted_law = law.check(self.model)
 
         def job() -> Callable[[], None]:
             law.prepare(self.work.kernels)
-            law.prepare(self._coming)  # a payload that is ready, but not carried yet
+            # a payload that is ready, but not carried yet
+            law.prepare(self._coming)
             code = self.code(law)
             return lambda: self._use_law(law, code)
 
         self.changes.prepare("law", job, background=background)
 
     def _use_law(self, law: Law, code: LawCode | None) -> None:
-        before, self.law = self.law, law
+        before = self.law
+        self.law = law
         load_law(self.memory, law, code)
         if type(law) is not type(before):
             self.between_cycles("change_law", int(before.tracks))
@@ -174,12 +190,16 @@ class CycleRunner:
         return GravityCompensation(friction=getattr(law, "friction", None))
 
     def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
-        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others staying.  Nothing is changed by an
-        UnknownNameError: no such gain or joint; or an ArgumentError: a value negative, not finite, or of the wrong length."""
+        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others
+        staying.  Nothing is changed by an
+        UnknownNameError: no such gain or joint; or an ArgumentError: a value negative, not finite,
+            or of the wrong length.
+        """
         self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
     def set_robustness(self, robustness: Robustness) -> None:
-        """Other settings of the step that makes computed torque hold up, from the next cycle on; the effort does not jump;
+        """Other settings of the step that makes computed torque hold up, from the next cycle on;
+        the effort does not jump;
         ArgumentError: the controller was made without that step."""
         if self.options.robustness is None:
             remedy = "Make it with ControllerOptions(robustness=Robustness())."
@@ -198,16 +218,18 @@ class CycleRunner:
         elsewhere: bool = False,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Carry a payload from the next cycle on, or with ``None`` none; UnknownNameError: the model has no such link.
+        """Carry a payload from the next cycle on, or with ``None`` none; UnknownNameError: the
+        model has no such link.
 
-        Compiling for the loaded robot takes some tenths of a second the first time; it happens here, or with
-        ``background`` in a thread of its own, after which a later cycle takes the payload over.
+        Compiling for the loaded robot takes some tenths of a second the first time; it happens
+        here, or with ``background`` in a thread of its own, after which a later cycle takes the
+        payload over.
 
         Args:
-            elsewhere: let another process compile, so that the cycle is not held up by the interpreter lock; it takes
-                about a second the first time.
-            failed: called between two cycles with an error that preparing it in the background ended with; the payload of
-                before stays.
+            elsewhere: let another process compile, so that the cycle is not held up by the
+                interpreter lock; it takes about a second the first time.
+            failed: called between two cycles with an error that preparing it in the background
+                ended with; the payload of before stays.
         """
         if payload is not None:
             self.model.link(payload.link)
@@ -237,15 +259,20 @@ class CycleRunner:
         start_blend(self.p)
 
     def set_guards(self, settings: GuardSettings) -> None:
-        """Use other limits from the next cycle on, e.g. derated ones; ArgumentError: they do not fit the model, nothing changes."""
+        """Use other limits from the next cycle on, e.g. derated ones; ArgumentError: they do not
+        fit the model, nothing changes.
+        """
         self.guards = Guards(self.model, settings)
         self.guards.load(self.memory)
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
-        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None`` forgets it.  UnknownNameError: the
-        model has no such link; ArgumentError: not six finite numbers."""
-        k, until = self.model.link_index(link), 0
+        """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None``
+        forgets it.  UnknownNameError: the model has no such link; ArgumentError: not six finite
+        numbers.
+        """
+        k = self.model.link_index(link)
+        until = 0
         self.external_wrenches.pop(link, None)
         if wrench is not None:
             remedy = "Use [moment; force], N m and N, in its frame."
@@ -263,7 +290,7 @@ class CycleRunner:
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE
 
-    # -- the cycle -----------------------------------------------------------------------------------------------
+    # -- the cycle ---------------------------------------------------------------------------------
 
     def set_state(self, t: int, q: Array, v: Array, effort: Array | None) -> None:
         """A state arrives as arrays; see ``JointController.update``."""
@@ -271,19 +298,25 @@ class CycleRunner:
             self.p.time[0] = t
         except (TypeError, ValueError):
             problem = f"expected an integer number of nanoseconds, got {t!r}"
-            remedy = "Seconds become nanoseconds with nanoseconds(seconds), in robot_dynamics_ros.control."
+            remedy = (
+                "Seconds become nanoseconds with nanoseconds(seconds), in "
+                "robot_dynamics_ros.control."
+            )
             raise ArgumentError(problem, where="t", got=t, remedy=remedy) from None
         arrived = self.memory["arrived"]
-        arrived[0], arrived[1] = q, v
+        arrived[0] = q
+        arrived[1] = v
         if effort is not None:
             arrived[2] = effort
 
     def answer(self) -> bool:
-        """The cycle for the state in ``memory``, up to the command, which is written into the answer; False: the state was
-        dropped, or the answer is the safe command."""
+        """The cycle for the state in ``memory``, up to the command, which is written into the
+        answer; False: the state was dropped, or the answer is the safe command.
+        """
         if self.changes.pending:
             self.changes.take_over()
-        run, p = self._run, self.p
+        run = self._run
+        p = self.p
         p.want_wrenches[0] = self.want_wrenches
         verdict = run(verdict_of.ARRIVE)
         while verdict != verdict_of.DONE:
@@ -292,7 +325,8 @@ class CycleRunner:
                 self.current = False
                 return False
             verdict = run(p.next[0])
-        self.current, self.jump = True, ""
+        self.current = True
+        self.jump = ""
         if p.cut[0]:
             for cause, joints in zip(LIMITS, self.memory["hits"].tolist(), strict=True):
                 if joints:
@@ -300,7 +334,9 @@ class CycleRunner:
         return True
 
     def _attend_to(self, verdict: int) -> None:
-        """Count a verdict, say in words what the cycle has done about it, and do what needs more than its memory."""
+        """Count a verdict, say in words what the cycle has done about it, and do what needs more
+        than its memory.
+        """
         if verdict in verdict_of.COUNTED:
             self.counts[verdict_of.COUNTED[verdict]] += 1
         if verdict == verdict_of.REFERENCE_DUE:
@@ -326,10 +362,13 @@ class CycleRunner:
             self.end_goals(text)
 
     def _load_reference(self) -> None:
-        t, reference, p = self.p.time[0], self.motion, self.motion.memory.python
+        t = self.p.time[0]
+        reference = self.motion
+        p = self.motion.memory.python
         reference.begin(t)
         if reference.active_goal is not None:
-            tolerances, memory = reference.active_goal.tolerances, self.memory
+            tolerances = reference.active_goal.tolerances
+            memory = self.memory
             memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
             memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
             memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
@@ -345,19 +384,25 @@ class CycleRunner:
             self.effort[:] = np.nan
 
     def end_goals(self, text: str) -> None:
-        """End goals as the cycle's memory says, with this text; if it is "", the reason has the words."""
+        """End goals as the cycle's memory says, with this text; if it is "", the reason has the
+        words.
+        """
         if self.p.ended[0] or self.p.stopped[0]:
             self.motion.end_goals(self.memory, text)
 
     def between_cycles(self, name: str, *arguments: int, text: str = "") -> object:
-        """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.cycle`; goals that it ends do so with this text."""
+        """Run a routine of :mod:`~robot_dynamics_ros.control.cycle.cycle`; goals that it ends do so
+        with this text.
+        """
         result: object = self.routines[name](self.memory, *arguments)
         self.end_goals(text)
         return result
 
     def watch(self, t: int) -> Array | None:
-        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault stands, else None.  With the next
-        joint state the controller recovers and holds where the arm then is; a fault stays until it is activated again."""
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault
+        stands, else None.  With the next joint state the controller recovers and holds where the
+        arm then is; a fault stays until it is activated again.
+        """
         safe = self.mode is Mode.SAFE
         reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
         if (
@@ -369,8 +414,10 @@ class CycleRunner:
         return self.command if self.mode is Mode.SAFE else None
 
     def process_was_delayed(self, t: int, gap: int) -> None:
-        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns, not the robot: up to twice
-        ``state_timeout`` the motion goes on as if nothing had happened; after more the arm is stopped where it is."""
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns,
+        not the robot: up to twice ``state_timeout`` the motion goes on as if nothing had happened;
+        after more the arm is stopped where it is.
+        """
         p = self.p
         self.counts["own_delay"] += 1
         if self.mode in (Mode.INACTIVE, Mode.SAFE) or self.fault:
@@ -382,7 +429,9 @@ class CycleRunner:
             p.last[0] = max(p.last[0], t - p.timeout[0])
 
     def begins_to_fall(self) -> bool:
-        """Whether by the newest state, and by none before, the arm gets faster under the safe command of a fault: it is zero from now on."""
+        """Whether by the newest state, and by none before, the arm gets faster under the safe
+        command of a fault: it is zero from now on.
+        """
         held = self.p.falls[0] == 0
         self.between_cycles("watch_fall")
         return held and self.p.falls[0] == 1
@@ -396,8 +445,12 @@ class CycleRunner:
 def _words(c: CycleRunner, verdict: int) -> str:
     """Why goals end, or why the safe command goes out; "" where their reason has the words."""
     p = c.p
-    i, field, dt = p.bad_joint[0], p.bad_field[0], (p.time[0] - p.last[0]) / NANOSECONDS
-    joint, position, speed = f"joint {c.model.joint_names[i]!r}", p.arrived[0, i], p.arrived[1, i]
+    i = p.bad_joint[0]
+    field = p.bad_field[0]
+    dt = (p.time[0] - p.last[0]) / NANOSECONDS
+    joint = f"joint {c.model.joint_names[i]!r}"
+    position = p.arrived[0, i]
+    speed = p.arrived[1, i]
     match verdict:
         case verdict_of.JUMP:
             way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
@@ -412,7 +465,8 @@ def _words(c: CycleRunner, verdict: int) -> str:
         case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
             error, tolerance, late = c.memory["bad_value"].tolist()
             after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
-            words, what = REASONS[p.ended[1]].words, ("position", "velocity")[field]
+            words = REASONS[p.ended[1]].words
+            what = ("position", "velocity")[field]
             return (
                 f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
             )
@@ -426,17 +480,28 @@ def _words(c: CycleRunner, verdict: int) -> str:
                 if any(c.memory["saturated"])
                 else ""
             )
-            return f"{joint} runs away from its reference at {speed:.4g}: {_WRONG_STATE}{cut}{_light_joint(p, i)}"
+            return (
+                f"{joint} runs away from its reference at {speed:.4g}: "
+                f"{_WRONG_STATE}{cut}{_light_joint(p, i)}"
+            )
         case verdict_of.ELSEWHERE:
-            return f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and {p.upper[i]:.4g}: {_WRONG_STATE}"
+            return (
+                f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and "
+                f"{p.upper[i]:.4g}: {_WRONG_STATE}"
+            )
         case verdict_of.TOO_FAST:
-            return f"{joint} moves at {speed:.4g}, its velocity limit is {p.rated_speed[i]:.4g}{_light_joint(p, i)}"
+            return (
+                f"{joint} moves at {speed:.4g}, its velocity limit is "
+                f"{p.rated_speed[i]:.4g}{_light_joint(p, i)}"
+            )
         case verdict_of.LOST:
-            return f"{c.jump}, in motion, and no state that follows came within {c.options.state_timeout:g} s"
+            return (
+                f"{c.jump}, in motion, and no state that follows came within "
+                f"{c.options.state_timeout:g} s"
+            )
         case verdict_of.FROZEN | verdict_of.UNMOVED:
-            effort = (
-                p.previous[i] or p.asked[i]
-            )  # of a joint that was let go: what a new goal asks for
+            # of a joint that was let go: what a new goal asks for
+            effort = p.previous[i] or p.asked[i]
             at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
             let_go = (
                 "; it gets no effort until it is seen to move"
@@ -449,7 +514,11 @@ def _words(c: CycleRunner, verdict: int) -> str:
 
 
 def _light_joint(p: CycleMemory, i: int) -> str:
-    assumed, own = p.assumed_rotor[i], p.inertia[i, i]
+    assumed = p.assumed_rotor[i]
+    own = p.inertia[i, i]
     if p.robust[0] == 0 or assumed <= LIGHT * own:
         return ""
-    return f"; or it has no rotor: robustness.rotor_share assumes one of {assumed:.2g} beside its inertia of {own:.2g}"
+    return (
+        f"; or it has no rotor: robustness.rotor_share assumes one of {assumed:.2g} beside its "
+        f"inertia of {own:.2g}"
+    )

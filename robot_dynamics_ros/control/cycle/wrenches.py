@@ -8,14 +8,14 @@ from robot_dynamics_ros.control.cycle.law import without_friction
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
-COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(
-    4
-)  # in the order of ``ControllerOptions.wrench_acceleration``
+# in the order of ``ControllerOptions.wrench_acceleration``
+COMMANDED, REFERENCE, MEASURED, DIFFERENTIATED = range(4)
 
 
 def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> None:
-    """``wrenches``, and ``wrench_acceleration`` from where ``wrench_source`` says; ``measured``: (nv) efforts of the
-    motors until this state, anything if they are not measured."""
+    """``wrenches``, and ``wrench_acceleration`` from where ``wrench_source`` says; ``measured``:
+    (nv) efforts of the motors until this state, anything if they are not measured.
+    """
     if p.want_wrenches[0] == 0:
         p.differentiates[0] = 0
         return
@@ -32,7 +32,8 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
             p.net[i] = (
                 measured[i] if is_measured and p.wrench_source[0] == MEASURED else p.effort[i]
             )
-        if p.rubs[0] == 1:  # what the motors spend in the joints before it reaches the links
+        # what the motors spend in the joints before it reaches the links
+        if p.rubs[0] == 1:
             without_friction(p, p.net)
         if p.pushed[0] == 1:
             for i in range(p.nv):
@@ -42,7 +43,9 @@ def compute_wrenches(p: CycleMemory, measured: Vector, is_measured: bool) -> Non
 
 
 def gets_what_the_law_asked(p: CycleMemory) -> bool:
-    """Whether the arm gets the acceleration ``a``: the law inverts the dynamics, and its effort was not altered."""
+    """Whether the arm gets the acceleration ``a``: the law inverts the dynamics, and its effort was
+    not altered.
+    """
     altered = (
         p.robust[0] == 1
         or p.pushed[0] == 1

@@ -1,7 +1,9 @@
-"""Control laws: small frozen values, each a pure function of the state and reference in a workspace; the one table by name that
-node, command line and export choose from; and the laws as plain functions for scripts.
+"""Control laws: small frozen values, each a pure function of the state and reference in a
+workspace; the one table by name that node, command line and export choose from; and the laws as
+plain functions for scripts.
 
-The functions take one state and return efforts, without memory.  In a loop, :func:`bind` is faster: it allocates once.
+The functions take one state and return efforts, without memory.  In a loop, :func:`bind` is faster:
+it allocates once.
 """
 
 from __future__ import annotations
@@ -65,32 +67,32 @@ def gain_fields(law: type[Law]) -> dict[str, str]:
     }
 
 
-Row: TypeAlias = ArrayLike  # (n,) a number a joint, or one for all
+# (n,) a number a joint, or one for all
+Row: TypeAlias = ArrayLike
 
 
 def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
-    """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each call overwrites.
+    """A callable ``(q, v, q_d, v_d=0, a_d=0) -> (n,)`` efforts, with memory of its own that each
+    call overwrites.
 
     Args:
-        law: e.g. :class:`ComputedTorque`; ArgumentError: it does not fit the model, or the model has joints of several
-            degrees of freedom.
+        law: e.g. :class:`ComputedTorque`; ArgumentError: it does not fit the model, or the model
+            has joints of several degrees of freedom.
     """
-    x, out = Workspace(model), np.empty(model.nv)
+    x = Workspace(model)
+    out = np.empty(model.nv)
     law.check(model).prepare(x.kernels)
 
     def efforts(q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0) -> Array:
         for name, value in (("q", q), ("v", v), ("q_d", q_d), ("v_d", v_d), ("a_d", a_d)):
-            as_input(
-                value, (), name
-            )  # real and finite numbers: a law must not turn anything else into efforts
+            # real and finite numbers: a law must not turn anything else into efforts
+            as_input(value, (), name)
         try:
             x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
             shapes = tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d))
-            problem, remedy = (
-                f"expected {model.nv} numbers in each",
-                "Give them in the order of joint_names.",
-            )
+            problem = f"expected {model.nv} numbers in each"
+            remedy = "Give them in the order of joint_names."
             raise ArgumentError(
                 problem, where="q, v, q_d, v_d, a_d", got=shapes, remedy=remedy
             ) from None
@@ -102,7 +104,9 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
 def computed_torque(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
-    """(n,) τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F, N m or N; ``gains``: the fields of :class:`ComputedTorque`."""
+    """(n,) τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F, N m or N; ``gains``: the fields of
+    :class:`ComputedTorque`.
+    """
     return bind(model, ComputedTorque(**gains))(q, v, q_d, v_d, a_d)
 
 
@@ -119,7 +123,9 @@ def gravity_compensation(model: RobotModel, q: Row, v: Row = 0.0, **gains: Gain)
 def feedforward_pd(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
-    """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of :class:`FeedforwardPD`."""
+    """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of
+    :class:`FeedforwardPD`.
+    """
     return bind(model, FeedforwardPD(**gains))(q, v, q_d, v_d, a_d)
 
 
@@ -133,5 +139,7 @@ def joint_impedance(
 def cartesian_impedance(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
-    """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`CartesianImpedance`."""
+    """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of
+    :class:`CartesianImpedance`.
+    """
     return bind(model, CartesianImpedance(**gains))(q, v, q_d, v_d, a_d)

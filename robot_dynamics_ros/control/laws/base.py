@@ -1,4 +1,6 @@
-"""Parts that all control laws share: their arguments, gains that are checked and frozen, friction, and how they are changed."""
+"""Parts that all control laws share: their arguments, gains that are checked and frozen, friction,
+and how they are changed.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,13 @@ class Workspace:
     Attributes:
         kernels: of the robot as it is now, payload included.
         q, v: (n,) measured position and velocity.
-        reference: (3, n), with the rows ``q_d``, ``v_d``, ``a_d``: desired position, velocity, acceleration.
+        reference: (3, n), with the rows ``q_d``, ``v_d``, ``a_d``: desired position, velocity,
+            acceleration.
         error: (2, n), with the rows ``e`` = q_d − q the short way round, ``ed`` = v_d − v.
         z: (n,) ∫ e dt, kept within limits by its owner.
         a: (n,) the acceleration that the law asked the robot for.
-        memory: of the cycle, in which all these arrays lie; ``compiled``: whether compiled code can work on it.
+        memory: of the cycle, in which all these arrays lie; ``compiled``: whether compiled code can
+            work on it.
     """
 
     def __init__(self, model: RobotModel) -> None:
@@ -39,7 +43,8 @@ class Workspace:
         self.kernels = Kernels(model)
         self.memory, self.compiled = memory, _ = cycle_memory(model)
         self.q, self.v, self.z, self.a = (memory[name] for name in ("q", "v", "z", "a"))
-        self.reference, self.error = memory["reference"], memory["error"]
+        self.reference = memory["reference"]
+        self.error = memory["error"]
         self.q_d, self.v_d, self.a_d = self.reference
         self.e, self.ed = self.error
         self._tau = np.zeros(self.n)
@@ -53,12 +58,15 @@ class Workspace:
         self, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike
     ) -> Workspace:
         """Load a state and a reference, each (n,), and compute the errors."""
-        self.q[:], self.v[:] = q, v
-        self.q_d[:], self.v_d[:], self.a_d[:] = q_d, v_d, a_d
+        self.q[:] = q
+        self.v[:] = v
+        self.q_d[:] = q_d
+        self.v_d[:] = v_d
+        self.a_d[:] = a_d
         compute_errors(self.memory.python)
         return self
 
-    # -- the robot at the present state; results are overwritten by the next call --------------------------------
+    # -- the robot at the present state; results are overwritten by the next call ------------------
 
     def inverse_dynamics(self, a: Array) -> Array:
         """(n,) M(q) a + C(q, q̇) q̇ + g(q) at the measured state."""
@@ -82,7 +90,8 @@ class Workspace:
         return self.kernels.link(name)
 
 
-Gain = Any  # a number or a sequence; kept as a read-only array
+# a number or a sequence; kept as a read-only array
+Gain = Any
 FRICTION_AT = ("measured", "reference")
 
 
@@ -93,57 +102,68 @@ def gain(
     optional: bool = False,
     parameter: str = "",
 ) -> Gain:
-    """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of them); ``parameter``:
-    "p", "i" or "d", the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``."""
+    """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of
+    them); ``parameter``: "p", "i" or "d", the last word of the node's parameter that sets it,
+    ``gains.<joint>.<parameter>``.
+    """
     metadata = {"gain": True, "size": size, "optional": optional, "parameter": parameter}
     return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A control law: constant settings, and a pure function from state and reference to efforts, :meth:`effort`.
+    """A control law: constant settings, and a pure function from state and reference to efforts,
+    :meth:`effort`.
 
-    A law of your own is a subclass with that one method; see :class:`Workspace` for what it is given.
+    A law of your own is a subclass with that one method; see :class:`Workspace` for what it is
+    given.
 
     Attributes:
-        name: set in a class that :data:`~robot_dynamics_ros.control.laws.LAWS` lists: its name in parameters.
+        name: set in a class that :data:`~robot_dynamics_ros.control.laws.LAWS` lists: its name in
+            parameters.
         integrates: whether it uses the integral of the error.
-        inverts_dynamics: set in a class whose effort is ``inverse_dynamics(a)`` and friction, and nothing else: the arm
-            then gets the acceleration ``a``, to which joint wrenches belong, and ``ControllerOptions.robustness`` applies.
-        straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory, and uses no more of
-            NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the workspace no links: it is then run once on
-            symbols and compiled.  A subclass must set it again.
-        tracks: whether the law drives the arm to its reference; if not, the arm can be moved by hand.
+        inverts_dynamics: set in a class whose effort is ``inverse_dynamics(a)`` and friction, and
+            nothing else: the arm then gets the acceleration ``a``, to which joint wrenches belong,
+            and ``ControllerOptions.robustness`` applies.
+        straight_line: set in a class whose :meth:`effort` has no branches on numbers, no memory,
+            and uses no more of NumPy than arithmetic, ``sqrt``, ``exp`` and ``tanh``, and of the
+            workspace no links: it is then run once on symbols and compiled.  A subclass must set it
+            again.
+        tracks: whether the law drives the arm to its reference; if not, the arm can be moved by
+            hand.
     """
 
     name: ClassVar[str] = ""
     inverts_dynamics: ClassVar[bool] = False
     straight_line: ClassVar[bool] = False
     tracks: ClassVar[bool] = True
-    integrates: ClassVar[bool]  # set by each instance
+    # set by each instance
+    integrates: ClassVar[bool]
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             if f.metadata.get("gain"):
-                value, size, infinite = (
-                    getattr(self, f.name),
-                    f.metadata["size"],
-                    f.name == "i_clamp",
-                )
+                value = getattr(self, f.name)
+                size = f.metadata["size"]
+                infinite = f.name == "i_clamp"
                 if value is None and f.metadata["optional"]:
                     continue
-                where, remedy = f"gain {f.name!r}", "Correct the gain; nothing was changed."
+                where = f"gain {f.name!r}"
+                remedy = "Correct the gain; nothing was changed."
                 if size is None:
                     array = non_negative(value, where, infinite=infinite, remedy=remedy)
                 else:
                     array = per_joint(value, size, where, infinite=infinite, remedy=remedy)
                 object.__setattr__(self, f.name, array)
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
-        at, remedy = getattr(self, "friction_at", "reference"), "Choose where the speed comes from."
+        at = getattr(self, "friction_at", "reference")
+        remedy = "Choose where the speed comes from."
         expect(at in FRICTION_AT, f"one of {FRICTION_AT}", at, "friction_at", remedy)
 
     def effort(self, x: Workspace) -> Array:
-        """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes nothing."""
+        """(n,) efforts for the state and reference in ``x``; depends on nothing else and changes
+        nothing.
+        """
         raise NotImplementedError
 
     def __call__(self, x: Workspace, out: Array) -> Array:
@@ -166,12 +186,12 @@ class Law:
         return tuple(f.name for f in dataclasses.fields(self) if f.metadata.get("gain"))
 
     def check(self, model: RobotModel) -> Law:
-        """The law, if it fits the model; ArgumentError: a gain has neither one value nor one for each joint."""
+        """The law, if it fits the model; ArgumentError: a gain has neither one value nor one for
+        each joint.
+        """
         for f in dataclasses.fields(self):
-            one_a_joint, value = (
-                f.metadata.get("gain") and f.metadata["size"] is None,
-                getattr(self, f.name),
-            )
+            one_a_joint = f.metadata.get("gain") and f.metadata["size"] is None
+            value = getattr(self, f.name)
             if one_a_joint and value is not None and value.shape not in ((), (model.nv,)):
                 problem = f"{len(value)} values for {model.nv} joints"
                 remedy = f"Give one number, or one for each of {', '.join(model.joint_names)}."
@@ -191,9 +211,12 @@ class Law:
         """Have everything compiled that the law calls; not for the control cycle."""
 
     def with_gains(self, model: RobotModel, **gains: Gain) -> Law:
-        """The same law with other gains: field → one number, one for each joint, or joint name → number (other joints keep theirs).
+        """The same law with other gains: field → one number, one for each joint, or joint name →
+        number (other joints keep theirs).
 
-        UnknownNameError: the law has no such gain, the model no such joint; ArgumentError: values negative, not finite, too many."""
+        UnknownNameError: the law has no such gain, the model no such joint; ArgumentError: values
+            negative, not finite, too many.
+        """
         changes: dict[str, Gain] = {}
         for name, value in gains.items():
             check_name("gain", name, self.gain_names, where=type(self).__name__)

@@ -1,7 +1,8 @@
 """Laws that close the loop on joint positions and velocities.
 
-e = q_d − q (the short way round for continuous joints), ė = v_d − v, z = ∫e dt; M, C, g as in the equations of motion
-τ = M(q) q̈ + C(q, q̇) q̇ + g(q) + F(q̇), F the friction where a law is given one to compensate.
+e = q_d − q (the short way round for continuous joints), ė = v_d − v, z = ∫e dt; M, C, g as in the
+equations of motion τ = M(q) q̈ + C(q, q̇) q̇ + g(q) + F(q̇), F the friction where a law is given
+one to compensate.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class _PID(Law):
 class ComputedTorque(_PID):
     """τ = M(q) (q̈_d + Kd ė + Kp e + Ki z) + C q̇ + g + F.
 
-    With an exact model every joint's error obeys ë + Kd ė + Kp e + Ki z = 0, independently of the other joints.
+    With an exact model every joint's error obeys ë + Kd ė + Kp e + Ki z = 0, independently of the
+    other joints.
 
     Attributes:
         kp: 1/s², the square of the natural frequency.
@@ -40,10 +42,11 @@ class ComputedTorque(_PID):
         ki: 1/s³; stable for ki < kp·kd.
         i_clamp: rad/s² or m/s², largest |ki·z|.
         friction: compensated if given.
-        friction_at: the speed it is compensated for; "reference" does not feed measurement noise through the steep part
-            around zero, "measured" makes the error dynamics exact.
+        friction_at: the speed it is compensated for; "reference" does not feed measurement noise
+            through the steep part around zero, "measured" makes the error dynamics exact.
 
-    Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics (2009), section 8.5.2 (inverse dynamics control).
+    Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics (2009), section 8.5.2 (inverse dynamics
+        control).
     """
 
     name: ClassVar[str] = "computed_torque"
@@ -86,8 +89,8 @@ class PDGravity(_PID):
 class GravityCompensation(Law):
     """τ = g(q) − D q̇ + F(q̇): the arm floats and can be led by hand.
 
-    The reference is not used.  The friction given should be less than the true one, for example 0.7 of it
-    (``Friction.scaled``), or the arm creeps.
+    The reference is not used.  The friction given should be less than the true one, for example 0.7
+    of it (``Friction.scaled``), or the arm creeps.
 
     Attributes:
         damping: N m s/rad or N s/m.
@@ -130,7 +133,8 @@ class FeedforwardPD(_PID):
 class JointImpedance(Law):
     """τ = K e + D ė + M(q) q̈_d + C q̇ + g + F: springs and dampers between arm and reference.
 
-    The arm keeps its own inertia: under external efforts τ_e its error obeys M ë + D ė + K e = −τ_e.
+    The arm keeps its own inertia: under external efforts τ_e its error obeys M ë + D ė + K e =
+        −τ_e.
 
     Attributes:
         stiffness: N m/rad or N/m.
@@ -151,7 +155,8 @@ class JointImpedance(Law):
     friction_at: str = "reference"
 
     def effort(self, x: Workspace) -> Array:
-        K, D = self.stiffness, self.damping
+        K = self.stiffness
+        D = self.damping
         if D is None:
             D = 2.0 * self.damping_ratio * np.sqrt(K * x.mass_matrix().diagonal())
         return K * x.e + D * x.ed + x.inverse_dynamics(x.a_d) + self.F(x)

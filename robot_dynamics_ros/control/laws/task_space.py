@@ -20,10 +20,10 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 class CartesianImpedance(Law):
     """τ = Jᵀ (K Δx + D Δẋ) + N (K₀ e + D₀ ė) + M(q) q̈_d + C q̇ + g + F.
 
-    Δx = [rotation; translation] from the link's pose to its pose at the reference configuration (or to ``target``), in
-    world axes; N = 1 − Jᵀ Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹ lets the posture springs act where they do not accelerate the
-    link.  Jᵀ needs no inverse, so the law is safe in singular poses; directions in which the link cannot move
-    are faded out of Λ there (:func:`task_inertia`).
+    Δx = [rotation; translation] from the link's pose to its pose at the reference configuration (or
+    to ``target``), in world axes; N = 1 − Jᵀ Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹ lets the posture springs
+    act where they do not accelerate the link.  Jᵀ needs no inverse, so the law is safe in singular
+    poses; directions in which the link cannot move are faded out of Λ there (:func:`task_inertia`).
 
     Attributes:
         link: the link held, by its origin.
@@ -32,10 +32,12 @@ class CartesianImpedance(Law):
         damping_ratio: ζ, six or one.
         posture_stiffness: N m/rad or N/m.
         posture_damping: N m s/rad or N s/m.
-        target: pose in the world, or its (4, 4) matrix, to hold instead of the reference's, or ``None``.
+        target: pose in the world, or its (4, 4) matrix, to hold instead of the reference's, or
+            ``None``.
         friction, friction_at: as in :class:`ComputedTorque`.
 
-    Source: Khatib, IEEE J. Robotics and Automation 3 (1987); Ott, Cartesian Impedance Control (2008), chapter 4.
+    Source: Khatib, IEEE J. Robotics and Automation 3 (1987); Ott, Cartesian Impedance Control
+        (2008), chapter 4.
     """
 
     name: ClassVar[str] = "cartesian_impedance"
@@ -71,16 +73,21 @@ class CartesianImpedance(Law):
 
     def effort(self, x: Workspace) -> Array:
         link = x.link(self.link)
-        J, X = link.jacobian(x.q), link.pose(x.q)
+        J = link.jacobian(x.q)
+        X = link.pose(x.q)
         if self.target is None:
-            X_d, twist = link.pose(x.q_d), link.jacobian(x.q_d) @ x.v_d - J @ x.v
+            X_d = link.pose(x.q_d)
+            twist = link.jacobian(x.q_d) @ x.v_d - J @ x.v
         else:
-            X_d, twist = self.target, -(J @ x.v)
+            X_d = self.target
+            twist = -(J @ x.v)
         dx = np.concatenate([rotation_error(X_d[:3, :3], X[:3, :3]), X_d[:3, 3] - X[:3, 3]])
 
         Minv_JT = np.linalg.solve(x.mass_matrix(), J.T)
-        inertia = task_inertia(J, Minv_JT)  # Λ
-        K, D = self.stiffness, self.damping
+        # Λ
+        inertia = task_inertia(J, Minv_JT)
+        K = self.stiffness
+        D = self.damping
         if D is None:
             D = 2.0 * self.damping_ratio * np.sqrt(K * np.maximum(inertia.diagonal(), 0.0))
         posture = self.posture_stiffness * x.e + self.posture_damping * x.ed
@@ -89,12 +96,14 @@ class CartesianImpedance(Law):
 
 
 def task_inertia(J: Array, Y: Array, length: float = 0.3, threshold: float = 1e-3) -> Array:
-    """(6, 6) inertia that a link shows in the task space, Λ = (J M⁻¹ Jᵀ)⁻¹, without the directions it cannot move in.
+    """(6, 6) inertia that a link shows in the task space, Λ = (J M⁻¹ Jᵀ)⁻¹, without the directions
+    it cannot move in.
 
-    Whether it can move is judged by the kinematics alone (a light wrist is no singularity): directions whose eigenvalue
-    of the weighted J Jᵀ is below ``threshold`` times the largest fade out of Λ smoothly, and are gone from it where the
-    eigenvalue is zero.  Elsewhere the inverse is exact.  ``Y``: (n, 6) M⁻¹ Jᵀ; ``length``, m, weighs translations
-    against rotations.
+    Whether it can move is judged by the kinematics alone (a light wrist is no singularity):
+    directions whose eigenvalue of the weighted J Jᵀ is below ``threshold`` times the largest fade
+    out of Λ smoothly, and are gone from it where the
+    eigenvalue is zero.  Elsewhere the inverse is exact.  ``Y``: (n, 6) M⁻¹ Jᵀ; ``length``, m,
+    weighs translations against rotations.
     """
     weight = np.array([1.0, 1.0, 1.0, 1.0 / length, 1.0 / length, 1.0 / length])
     scaled = weight[:, None] * J
@@ -120,11 +129,13 @@ def rotation_error(R_d: Array, R: Array) -> Array:
     """
     E = R_d @ R.T
     cosine = 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
-    twice_sine = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])  # 2 sinθ u
+    # 2 sinθ u
+    twice_sine = np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
     if cosine > -0.999:
         # 2 sin(θ/2) u = (2 sinθ u) / (2 cos(θ/2)), and 2 cos(θ/2) = √(2 (1 + cosθ))
         return twice_sine / np.sqrt(2.0 * (1.0 + cosine))
-    # near half a rotation the antisymmetric part vanishes and the axis comes from the symmetric one, u uᵀ
+    # near half a rotation the antisymmetric part vanishes and the axis comes from the symmetric
+    # one, u uᵀ
     S = 0.5 * (E + E.T)
     k = int(np.argmax(S.diagonal()))
     axis = S[:, k] - cosine * np.eye(3)[:, k]

@@ -1,5 +1,6 @@
-"""Goals of trajectories: their tolerances, by the rules of joint_trajectory_controller, and how they end, numbered as
-control_msgs/action/FollowJointTrajectory numbers it."""
+"""Goals of trajectories: their tolerances, by the rules of joint_trajectory_controller, and how
+they end, numbered as control_msgs/action/FollowJointTrajectory numbers it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ class Reason(enum.IntEnum):
 
     def __new__(cls, words: str, code: ResultCode = ResultCode.INVALID_GOAL) -> Reason:
         reason = int.__new__(cls, len(cls.__members__))
-        reason._value_, reason.code, reason.words = len(cls.__members__), code, words
+        reason._value_ = len(cls.__members__)
+        reason.code = code
+        reason.words = words
         return reason
 
     NONE = "", ResultCode.SUCCESSFUL
@@ -58,36 +61,65 @@ class Reason(enum.IntEnum):
     COLLISION = "collision"
     LAW_CHANGED = "the law was changed", ResultCode.SUCCESSFUL
     TOO_LATE = (
-        "all points were due in the past: set the stamp to zero or to the future, and check the clocks",
+        "all points were due in the past: set the stamp to zero or to the future, and check the "
+        "clocks",
         ResultCode.OLD_HEADER_TIMESTAMP,
     )
     STEP = "the first point is too far away for the time given: give it a later time_from_start"
     BUSY = "too many trajectories are waiting"
-    NOT_FOLLOWING = "no trajectory is followed now: inactive, chained, without a state, or a law without reference"
+    NOT_FOLLOWING = (
+        "no trajectory is followed now: inactive, chained, without a state, or a law without "
+        "reference"
+    )
     UNMOVED = (
-        "a joint shows no motion under an effort that must move it: a dead encoder, a closed brake, or something in its way",
+        "a joint shows no motion under an effort that must move it: a dead encoder, a closed "
+        "brake, or something in its way",
         ResultCode.PATH_TOLERANCE_VIOLATED,
     )
     # faults, in the order of the verdicts
     FAULT = "the control law gave an effort that is not finite"
-    VELOCITY_SIGN = "a joint moves against its velocity: wrong sign or unit in the driver, or another joint's velocity"
-    OVERSPEED = "a joint moves far above its velocity limit; on a robot without rotors, as in some simulations, set robustness.rotor_share to 0"
-    RUNAWAY = "a joint runs away from its reference: wrong sign or unit in the driver, or another joint's state"
-    BEYOND_RANGE = "a joint is far beyond its position limits: wrong sign or unit in the driver, or another joint's position"
-    LOST = "the joint state jumped in motion, and none that follows on the last good one came: another unit or sign, or an encoder"
-    FROZEN = "the position of a joint stands still although its velocity says that it moves: a dead encoder"
-    CLOCKS = "the time of joint states runs back again and again: two publishers with clocks that differ, or a recording that is played back"
+    VELOCITY_SIGN = (
+        "a joint moves against its velocity: wrong sign or unit in the driver, or another "
+        "joint's velocity"
+    )
+    OVERSPEED = (
+        "a joint moves far above its velocity limit; on a robot without rotors, as in some "
+        "simulations, set robustness.rotor_share to 0"
+    )
+    RUNAWAY = (
+        "a joint runs away from its reference: wrong sign or unit in the driver, or another "
+        "joint's state"
+    )
+    BEYOND_RANGE = (
+        "a joint is far beyond its position limits: wrong sign or unit in the driver, or another "
+        "joint's position"
+    )
+    LOST = (
+        "the joint state jumped in motion, and none that follows on the last good one came: "
+        "another unit or sign, or an encoder"
+    )
+    FROZEN = (
+        "the position of a joint stands still although its velocity says that it moves: a dead "
+        "encoder"
+    )
+    CLOCKS = (
+        "the time of joint states runs back again and again: two publishers with clocks that "
+        "differ, or a recording that is played back"
+    )
 
 
 REASONS = tuple(Reason)
 STATUSES = ("active", "succeeded", "aborted", "preempted", "canceled", "rejected", "released")
-"""What an event says of a goal, or of its trajectory, which nothing needs any more once it is released."""
+"""What an event says of a goal, or of its trajectory, which nothing needs any more once it is
+released.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class JointTolerance:
-    """A request for one joint, as in control_msgs/JointTolerance: rad, rad/s, rad/s² (or m, …); 0 keeps the default, −1 removes
-    the tolerance."""
+    """A request for one joint, as in control_msgs/JointTolerance: rad, rad/s, rad/s² (or m, …); 0
+    keeps the default, −1 removes the tolerance.
+    """
 
     position: float = 0.0
     velocity: float = 0.0
@@ -96,8 +128,10 @@ class JointTolerance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerances:
-    """Tolerances of all joints: (n,) largest errors while moving and at the end, where ``goal_velocity`` is the largest speed that
-    counts as stopped; ``goal_time``: s by which the goal may be late.  Zero: not watched."""
+    """Tolerances of all joints: (n,) largest errors while moving and at the end, where
+    ``goal_velocity`` is the largest speed that counts as stopped; ``goal_time``: s by which the
+    goal may be late.  Zero: not watched.
+    """
 
     path_position: Array
     path_velocity: Array
@@ -115,8 +149,10 @@ class Tolerances:
         stopped_velocity: float | Sequence[float] = 0.01,
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``, ``stopped_velocity_tolerance``, ``goal_time``: one
-        number for all ``n`` joints or one for each; ArgumentError: negative, not finite, or of the wrong length."""
+        """Tolerances from ``constraints.<joint>.trajectory``, ``.goal``,
+        ``stopped_velocity_tolerance``, ``goal_time``: one number for all ``n`` joints or one for
+        each; ArgumentError: negative, not finite, or of the wrong length.
+        """
         remedy = "Zero means: however long it takes."
         expect(
             0.0 <= goal_time < math.inf,
@@ -143,9 +179,11 @@ class Tolerances:
         goal: Mapping[str, JointTolerance] | None = None,
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """These defaults with what an action goal asks for: 0 keeps the default, −1 lifts it, more sets it.
+        """These defaults with what an action goal asks for: 0 keeps the default, −1 lifts it, more
+        sets it.
 
-        ``joints``: the n joint names, in the order of the arrays.  ArgumentError: an unknown joint or another negative value; as
+        ``joints``: the n joint names, in the order of the arrays.  ArgumentError: an unknown joint
+            or another negative value; as
         with joint_trajectory_controller, the caller then keeps the defaults.
         """
         columns: dict[str, Array] = {}
@@ -155,7 +193,8 @@ class Tolerances:
                 for x in ("position", "velocity")
             }
             for joint, request in requests.items():
-                where, remedy = f"{stage}_tolerance", f"The joints are {', '.join(joints)}."
+                where = f"{stage}_tolerance"
+                remedy = f"The joints are {', '.join(joints)}."
                 expect(joint in joints, "one of the joints", joint, where, remedy)
                 i = list(joints).index(joint)
                 for x in ("position", "velocity"):
@@ -182,12 +221,16 @@ def _resolved(requested: float, default: float, where: str) -> float:
 class GoalStatus(enum.Enum):
     """Life of an accepted trajectory."""
 
-    WAITING = "waiting"  # its start time lies in the future
+    # its start time lies in the future
+    WAITING = "waiting"
     ACTIVE = "active"
     SUCCEEDED = "succeeded"
-    ABORTED = "aborted"  # a tolerance was violated, or the controller was stopped
-    PREEMPTED = "preempted"  # replaced by a newer trajectory or set-point
-    CANCELED = "canceled"  # hold() was called
+    # a tolerance was violated, or the controller was stopped
+    ABORTED = "aborted"
+    # replaced by a newer trajectory or set-point
+    PREEMPTED = "preempted"
+    # hold() was called
+    CANCELED = "canceled"
 
     @property
     def done(self) -> bool:
@@ -199,7 +242,8 @@ class GoalStatus(enum.Enum):
 class Goal:
     """One accepted trajectory; the controller keeps it up to date.
 
-    ``start``, ``end``: when it replaces the earlier reference, and when its last point is due, ns; ``code``, ``text``: the outcome,
+    ``start``, ``end``: when it replaces the earlier reference, and when its last point is due, ns;
+        ``code``, ``text``: the outcome,
     once ``status.done``; a success may have a remark.
     """
 
@@ -215,4 +259,6 @@ class Goal:
     ) -> None:
         """Close the goal; a goal that is done stays as it is."""
         if not self.status.done:
-            self.status, self.code, self.text = status, code, text
+            self.status = status
+            self.code = code
+            self.text = text

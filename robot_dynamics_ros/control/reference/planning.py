@@ -1,4 +1,6 @@
-"""Motions that stay inside a robot's limits, planned from the model alone: moves between configurations, and tours."""
+"""Motions that stay inside a robot's limits, planned from the model alone: moves between
+configurations, and tours.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +30,34 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-PEAK_SPEED, PEAK_ACCELERATION = (
-    15.0 / 8.0,
-    10.0 / math.sqrt(3.0),
-)  # of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1
-_SPREAD = 0.9  # rad: how far a joint without nearer limits goes from where it is
-_SPREAD_PRISMATIC = 0.25  # m
-_MARGIN = 0.1  # share of the range kept free at either end
-_MOTION = (0.01, 3600.0)  # s that a motion may be asked to take
-_LONGEST = 14.0  # s; a slow joint makes smaller movements
+# of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1
+PEAK_SPEED = 15.0 / 8.0
+PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
+# rad: how far a joint without nearer limits goes from where it is
+_SPREAD = 0.9
+# m
+_SPREAD_PRISMATIC = 0.25
+# share of the range kept free at either end
+_MARGIN = 0.1
+# s that a motion may be asked to take
+_MOTION = (0.01, 3600.0)
+# s; a slow joint makes smaller movements
+_LONGEST = 14.0
+# of the velocity and effort limits that may be used; the second if the first is too little
 _SHARES = (
     0.5,
     0.8,
-)  # of the velocity and effort limits that may be used; the second if the first is too little
-_MOST = 0.95  # of the effort limits for a motion that somebody asked for
-_DRAWS = 40  # tours of one joint that are tried until one stays within its limits
-_BEST_OF = 500  # starts that are tried where gravity is too much at the initial one
-_LEAST = 0.01  # of the usual reach: less is no motion
-_STILL = 1e-6  # rad/s or m/s: a joint that is no faster stands
+)
+# of the effort limits for a motion that somebody asked for
+_MOST = 0.95
+# tours of one joint that are tried until one stays within its limits
+_DRAWS = 40
+# starts that are tried where gravity is too much at the initial one
+_BEST_OF = 500
+# of the usual reach: less is no motion
+_LEAST = 0.01
+# rad/s or m/s: a joint that is no faster stands
+_STILL = 1e-6
 
 
 def plan_move(
@@ -61,26 +73,29 @@ def plan_move(
 ) -> Trajectory:
     """A straight move in joint space, at rest at both ends, with smooth acceleration.
 
-    All joints follow q0 + (q1 − q0) s(t/T), s the quintic with rest at both ends.  T is the shortest time for which
-    velocity, acceleration and effort stay within their limits; the effort is found from inverse dynamics along
-    the move, friction included.
+    All joints follow q0 + (q1 − q0) s(t/T), s the quintic with rest at both ends.  T is the
+    shortest time for which velocity, acceleration and effort stay within their limits; the effort
+    is found from inverse dynamics along the move, friction included.
 
     Args:
         model: joints of one degree of freedom each.
         q0, q1: (n,) start and goal; continuous joints take the short way round.
         scale: factor on velocity limits and accelerations, above 0 to 1.
-        acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit in 0.25 s.
+        acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit
+            in 0.25 s.
         effort_scale: share of the effort limits that may be used.
         duration: s, instead of the shortest; refused if that would break a limit.
         samples: number of configurations along the move at which the effort is checked.
 
     Returns:
-        A trajectory of two points (at 0 and T) with zero velocities and accelerations, which every quintic
-        interpolation, joint_trajectory_controller's included, turns into this move.
+        A trajectory of two points (at 0 and T) with zero velocities and accelerations, which every
+        quintic interpolation, joint_trajectory_controller's included, turns into this move.
 
     Raises:
-        ArgumentError: arguments out of range, of the wrong length, not finite, or beyond the position limits.
-        TrajectoryError: the arm cannot hold itself somewhere along the move, or ``duration`` is too short.
+        ArgumentError: arguments out of range, of the wrong length, not finite, or beyond the
+            position limits.
+        TrajectoryError: the arm cannot hold itself somewhere along the move, or ``duration`` is too
+            short.
     """
     check_controllable(model)
     q0, q1 = (
@@ -124,13 +139,16 @@ def plan_move(
                 problem, where="duration", got=duration, remedy="Allow more time, or raise scale."
             )
         shortest = float(duration)
-    rest, end = [0.0] * model.nv, math.ceil(shortest * NANOSECONDS)
+    rest = [0.0] * model.nv
+    end = math.ceil(shortest * NANOSECONDS)
     points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
     return Trajectory.from_points(model.joint_names, points)
 
 
 def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
-    """The polynomial of degree five from 0 to 1, at rest at both ends, and its two derivatives, at ``x`` from 0 to 1."""
+    """The polynomial of degree five from 0 to 1, at rest at both ends, and its two derivatives, at
+    ``x`` from 0 to 1.
+    """
     share = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
     return share, 30.0 * x * x * (1.0 - x) ** 2, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x)
 
@@ -138,31 +156,34 @@ def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
 def _time_for_efforts(
     model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int
 ) -> float:
-    """Shortest T with |static + friction + dynamic/T²| ≤ limit at all samples; friction is taken at ``start`` and T
-    raised until it fits with its own."""
+    """Shortest T with |static + friction + dynamic/T²| ≤ limit at all samples; friction is taken at
+    ``start`` and T raised until it fits with its own.
+    """
     limit = model.effort_limit * effort_scale
     if not np.isfinite(limit).any() or not way.any():
         return 0.0
     x = np.linspace(0.0, 1.0, samples)[:, None]
     share, rate, change = rest_to_rest(x)
-    q, v, a = q0 + way * share, way * rate, way * change
+    q = q0 + way * share
+    v = way * rate
+    a = way * change
     static = gravity_forces(model, q)
     dynamic = inverse_dynamics(model, q, v, a) - static
     steady = static + model.friction * np.sign(v)
     worst = np.abs(steady) - limit
     if (worst > 0.0).any():
         k, i = (int(j) for j in np.unravel_index(int(np.argmax(worst)), worst.shape))
-        need, place = (
-            f"needs {abs(steady[k, i]):.4g} to hold against gravity and friction",
-            f"{float(x[k, 0]):.0%}",
+        need = f"needs {abs(steady[k, i]):.4g} to hold against gravity and friction"
+        place = f"{float(x[k, 0]):.0%}"
+        problem = (
+            f"joint {model.joint_names[i]!r} {need} at {place} of the way, {limit[i]:.4g} is "
+            "allowed"
         )
-        problem = f"joint {model.joint_names[i]!r} {need} at {place} of the way, {limit[i]:.4g} is allowed"
         remedy = "Choose another way, a lighter load, or raise effort_scale."
         raise TrajectoryError(problem, where="effort limit", remedy=remedy)
     T = start
-    for _ in range(
-        40
-    ):  # viscous friction goes with 1/T and makes T an implicit function; it only grows here
+    # viscous friction goes with 1/T and makes T an implicit function; it only grows here
+    for _ in range(40):
         viscous = model.damping * v / T
         room = np.where(dynamic > 0.0, limit - steady - viscous, limit + steady + viscous)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,7 +196,9 @@ def _time_for_efforts(
 
 @dataclass(frozen=True, eq=False)
 class PlannedMotion:
-    """A smooth motion through waypoints (k, n) at times (k,), s; at rest at both ends, passed at speed in between."""
+    """A smooth motion through waypoints (k, n) at times (k,), s; at rest at both ends, passed at
+    speed in between.
+    """
 
     joint_names: tuple[str, ...]
     times: Array
@@ -187,7 +210,9 @@ class PlannedMotion:
         return float(self.times[-1])
 
     def at(self, t: Array, derivative: int = 0) -> Array:
-        """(…, n) position (or a derivative) at times ``t``, s; before and after the motion it stands still."""
+        """(…, n) position (or a derivative) at times ``t``, s; before and after the motion it
+        stands still.
+        """
         t = np.asarray(t, dtype=np.float64)
         value = self._spline(np.clip(t, 0.0, self.duration), derivative)
         if derivative:
@@ -206,12 +231,15 @@ class PlannedMotion:
 def plan_motion(
     model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7
 ) -> PlannedMotion:
-    """Waypoints at random well inside the limits, joined by a quintic spline that begins at ``start`` and ends there.
+    """Waypoints at random well inside the limits, joined by a quintic spline that begins at
+    ``start`` and ends there.
 
-    Between two waypoints the spline is one polynomial of degree five, which is what a controller makes of position,
-    velocity and acceleration at both.  A joint that starts at a position limit ends inside it, where a controller that
-    slows down before limits can arrive.  Joints that are too weak to move stand (:func:`standing_joints`), slow ones make
-    smaller movements.  ``duration``: s; 0: the shortest that the velocity and effort limits allow, at least 1 s a waypoint.
+    Between two waypoints the spline is one polynomial of degree five, which is what a controller
+    makes of position, velocity and acceleration at both.  A joint that starts at a position limit
+    ends inside it, where a controller that slows down before limits can arrive.  Joints that are
+    too weak to move stand (:func:`standing_joints`), slow ones make smaller movements.
+    ``duration``: s; 0: the shortest that the velocity and effort limits allow, at least 1 s a
+    waypoint.
     """
     base, away = _tour(model, start, waypoints, np.random.default_rng(seed))
     if duration > 0.0:
@@ -233,8 +261,9 @@ def plan_motion(
 
 
 def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> PlannedMotion:
-    """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in equal steps as fast
-    as half of the velocity and effort limits allow."""
+    """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in
+    equal steps as fast as half of the velocity and effort limits allow.
+    """
     remedy = "Give those where it starts and where it ends."
     expect(len(visits) >= 2, "two configurations at least", len(visits), "motion", remedy)
     if times is not None:
@@ -261,13 +290,17 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
 def configuration_at(
     model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose"
 ) -> Array:
-    """The configuration nearest to ``start`` that was found to put a link at a pose in the world, within the limits;
-    errors call the pose ``where``."""
+    """The configuration nearest to ``start`` that was found to put a link at a pose in the world,
+    within the limits; errors call the pose ``where``.
+    """
     solution = inverse_kinematics(model, link, pose, start=start)
     if solution.reached:
         return solution.q
     now = link_pose(model, start, link)
-    left = f"{float(solution.position_error):.3g} m and {float(solution.rotation_error):.3g} rad are left at best"
+    left = (
+        f"{float(solution.position_error):.3g} m and {float(solution.rotation_error):.3g} rad "
+        "are left at best"
+    )
     problem = f"link {link!r} cannot get there: {left}"
     place = np.round([*now[:3, 3], *Pose(now[:3, :3]).rpy()], 4).tolist()
     remedy = f"It is at {place} now (x y z roll pitch yaw)."
@@ -287,7 +320,9 @@ def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
 
 
 def standing_joints(model: RobotModel, motion: PlannedMotion) -> dict[str, str]:
-    """Joints that ``motion`` does not move, for they are too weak or too slow: name → why, in a few words."""
+    """Joints that ``motion`` does not move, for they are too weak or too slow: name → why, in a few
+    words.
+    """
     still = np.ptp(motion.waypoints, axis=0) == 0.0
     return {model.joint_names[i]: _weakness(model, int(i)) for i in np.flatnonzero(still)}
 
@@ -301,7 +336,8 @@ def _weakness(model: RobotModel, i: int) -> str:
         return f"its velocity limit is {model.velocity_limit[i]:g}"
     if model.effort_limit[i] <= 0.0:
         return "its effort limit is 0"
-    own, limit = f"{model.friction[i]:g} {unit}", f"{model.effort_limit[i]:g} {unit}"
+    own = f"{model.friction[i]:g} {unit}"
+    limit = f"{model.effort_limit[i]:g} {unit}"
     return f"friction ({own}) and gravity leave too little of its effort limit ({limit})"
 
 
@@ -313,8 +349,10 @@ def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bo
 
 
 def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
-    """A configuration near ``start`` in which the robot can hold itself, and why it is another one than ``start`` (or ``""``): where
-    gravity asks for too much, the best of many within the limits is approached from ``start`` as far as it must be."""
+    """A configuration near ``start`` in which the robot can hold itself, and why it is another one
+    than ``start`` (or ``""``): where gravity asks for too much, the best of many within the limits
+    is approached from ``start`` as far as it must be.
+    """
     check_controllable(model)
     if _burden(model, start[None])[0] < 0.95 * _SHARES[-1]:
         return start, ""
@@ -334,7 +372,9 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
 def _tour(
     model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads away from it."""
+    """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads
+    away from it.
+    """
     lower, upper, end = _bounds(model, start)
     base = np.linspace(start, end, waypoints + 2)
     away = np.zeros_like(base)
@@ -345,12 +385,14 @@ def _tour(
         if still[i]:
             base[:, i] = start[i]
             continue
-        low, high = min(model.lower[i], start[i]) - 1e-9, max(model.upper[i], start[i]) + 1e-9
+        low = min(model.lower[i], start[i]) - 1e-9
+        high = max(model.upper[i], start[i]) + 1e-9
         goal = upper[i] if upper[i] - end[i] > end[i] - lower[i] else lower[i]
         ways = [np.array([start[i], *draw, end[i]]) for draw in draws] + [
             base[:, i] + 0.9 * hump * (goal - end[i])
         ]
-        for way in ways:  # the spline may go beyond the values
+        # the spline may go beyond the values
+        for way in ways:
             x = _spline(np.linspace(0.0, 1.0, len(way)), way[:, None])(np.linspace(0.0, 1.0, 200))
             if x.min() >= low and x.max() <= high:
                 break
@@ -367,14 +409,18 @@ def _within_limits(
     share: float,
     longest: float = _LONGEST,
 ) -> PlannedMotion | None:
-    """The motion with as much of ``away`` as velocity and effort limits allow within ``longest`` s; None if they allow none."""
+    """The motion with as much of ``away`` as velocity and effort limits allow within ``longest`` s;
+    None if they allow none.
+    """
     reach = np.ones(model.nq)
     for _ in range(80):
         motion = _motion(model, base + reach * away, duration)
         speed, load, held = _limits_used(model, motion)
-        if not (held <= share).all():  # no time helps against gravity
+        # no time helps against gravity
+        if not (held <= share).all():
             reach *= np.where(held <= share, 0.9, 0.75)
-            reach[reach < _LEAST] = 0.0  # it stands, with the help of its friction
+            # it stands, with the help of its friction
+            reach[reach < _LEAST] = 0.0
             if not reach.any():
                 return None
         elif (use := float(max(speed.max(initial=0.0), load.max(initial=0.0))) / share) <= 1.0:
@@ -389,23 +435,33 @@ def _within_limits(
 def _too_weak(
     model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
 ) -> ArgumentError:
-    """The error for a robot that is too weak to move, with the joint that needs most for its limit at ``q``."""
+    """The error for a robot that is too weak to move, with the joint that needs most for its limit
+    at ``q``.
+    """
     name, need = _most_burdened(model, q)
-    problem = f"no motion was found that needs less than {share:.0%} of the effort and velocity limits; {place} {need}"
+    problem = (
+        f"no motion was found that needs less than {share:.0%} of the effort and velocity "
+        f"limits; {place} {need}"
+    )
     remedy = "Check masses (kg), lengths (m) and effort limits of the URDF, or start elsewhere."
     return ArgumentError(problem, where=f"robot {model.name!r}", got=name, remedy=remedy)
 
 
 def _share(need: Array, limit: Array) -> Array:
-    """``need`` as a share of a limit; 0 where nothing is needed, infinite where there is nothing to give."""
+    """``need`` as a share of a limit; 0 where nothing is needed, infinite where there is nothing to
+    give.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(need <= 0.0, 0.0, need / limit)
 
 
 def _holding(model: RobotModel, q: Array, stands: NDArray[np.bool_] | None = None) -> Array:
-    """(…, n) shares of the effort limits that gravity and friction take in configurations (…, n)."""
+    """(…, n) shares of the effort limits that gravity and friction take in configurations (…,
+    n).
+    """
     stands = _cannot_move(model) if stands is None else stands
-    friction = np.where(stands, -1.0, 1.0) * model.friction  # a joint that stands is held by it
+    # a joint that stands is held by it
+    friction = np.where(stands, -1.0, 1.0) * model.friction
     return _share(np.abs(gravity_forces(model, q)) + friction, model.effort_limit)
 
 
@@ -415,7 +471,9 @@ def _burden(model: RobotModel, q: Array) -> Array:
 
 
 def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
-    """The joint whose share is largest, and what it needs against gravity and friction, in words."""
+    """The joint whose share is largest, and what it needs against gravity and friction, in
+    words.
+    """
     i = int(np.argmax(_holding(model, q)))
     moves = model.friction[i] > 0.0 and not _cannot_move(model)[i]
     need = f"{np.abs(gravity_forces(model, q))[i]:.3g} against gravity"
@@ -425,12 +483,15 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
 
 
 def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array, Array]:
-    """Where waypoints may lie: inside the limits, drawn in by a share of the range, or of two turns (m: 4 π) if that is less, and
-    at most ``reach`` times the usual spread from the start; and what is there next to the start."""
+    """Where waypoints may lie: inside the limits, drawn in by a share of the range, or of two turns
+    (m: 4 π) if that is less, and at most ``reach`` times the usual spread from the start; and what
+    is there next to the start.
+    """
     width = model.upper - model.lower
     bounded = np.isfinite(width)
     margin = _MARGIN * np.minimum(np.where(bounded, width, 0.0), 4.0 * math.pi)
-    lower, upper = model.lower + margin, model.upper - margin
+    lower = model.lower + margin
+    upper = model.upper - margin
     end = np.clip(start, lower, upper)
     prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
     spread = np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD) * np.where(
@@ -440,9 +501,10 @@ def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array,
 
 
 def _spline(knots: Array, visits: Array) -> BSpline:
+    # takes as long to import as the rest of a controller
     from scipy.interpolate import (
         make_interp_spline,
-    )  # takes as long to import as the rest of a controller
+    )
 
     rest = [(1, np.zeros(visits.shape[1])), (2, np.zeros(visits.shape[1]))]
     return make_interp_spline(knots, visits, k=5, bc_type=(rest, rest))
@@ -456,15 +518,17 @@ def _motion(model: RobotModel, visits: Array, duration: float | Array) -> Planne
 
 
 def _limits_used(model: RobotModel, motion: PlannedMotion) -> tuple[Array, Array, Array]:
-    """(n,) largest shares of the velocity and effort limits that the motion needs, and of the latter at rest."""
+    """(n,) largest shares of the velocity and effort limits that the motion needs, and of the
+    latter at rest.
+    """
     t = np.linspace(0.0, motion.duration, 200)
-    q, v, a = motion.at(t), motion.at(t, 1), motion.at(t, 2)
+    q = motion.at(t)
+    v = motion.at(t, 1)
+    a = motion.at(t, 2)
     moved = np.ptp(motion.waypoints, axis=0) > 0.0
     effort = (
         inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v) * moved
     )
-    speed, load = (
-        _share(np.abs(v), model.velocity_limit),
-        _share(np.abs(effort), model.effort_limit),
-    )
+    speed = _share(np.abs(v), model.velocity_limit)
+    load = _share(np.abs(effort), model.effort_limit)
     return speed.max(axis=0), load.max(axis=0), _holding(model, q, ~moved).max(axis=0)

@@ -1,4 +1,6 @@
-"""The reference: trajectories made ready for the joints, set-points, stops, and the goals that belong to them."""
+"""The reference: trajectories made ready for the joints, set-points, stops, and the goals that
+belong to them.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,15 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_r
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-FAR_OFF = 0.01  # rad or m; errors at the goal below this are never remarked on
+# rad or m; errors at the goal below this are never remarked on
+FAR_OFF = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTable:
-    """Properties of the n joints that trajectories need, in the order of the model: which may be commanded, which are
-    continuous, (n,) position limits, and velocity limits."""
+    """Properties of the n joints that trajectories need, in the order of the model: which may be
+    commanded, which are continuous, (n,) position limits, and velocity limits.
+    """
 
     names: tuple[str, ...]
     commanded: np.ndarray
@@ -50,15 +54,18 @@ class JointTable:
 
     @classmethod
     def of(cls, model: RobotModel, joints: Sequence[str] | None = None) -> JointTable:
-        """The table of a model whose joints have one coordinate each; ``joints``: those commanded, default all."""
+        """The table of a model whose joints have one coordinate each; ``joints``: those commanded,
+        default all.
+        """
         names = model.joint_names
         continuous = np.array([model.joint(name).type is JointType.CONTINUOUS for name in names])
         commanded = np.array([joints is None or name in joints for name in names])
         return cls(names, commanded, continuous, model.lower, model.upper, model.velocity_limit)
 
     def columns(self, joint_names: Sequence[str], *, allow_partial: bool) -> np.ndarray:
-        """(n,) the place of each joint among those named, −1 where it is not; TrajectoryRejected: a joint that is
-        unknown or not commanded, or some missing without ``allow_partial``."""
+        """(n,) the place of each joint among those named, −1 where it is not; TrajectoryRejected: a
+        joint that is unknown or not commanded, or some missing without ``allow_partial``.
+        """
         wrong = ResultCode.INVALID_JOINTS
         column_of = {name: i for i, name in enumerate(self.names) if self.commanded[i]}
         for i, name in enumerate(joint_names):
@@ -84,8 +91,10 @@ class JointTable:
 
 @dataclass(slots=True, eq=False)
 class PreparedMotion:
-    """A trajectory as routines take it: ``fields``, (4 × m × k,) positions, velocities, accelerations, efforts, row after row;
-    ``segments``, ((m − 1) × k × 8,); ``handed``, ``times`` and ``segments`` as routines take them, once it is followed."""
+    """A trajectory as routines take it: ``fields``, (4 × m × k,) positions, velocities,
+    accelerations, efforts, row after row; ``segments``, ((m − 1) × k × 8,); ``handed``, ``times``
+    and ``segments`` as routines take them, once it is followed.
+    """
 
     stamp: int
     columns: np.ndarray
@@ -98,8 +107,10 @@ class PreparedMotion:
 
     def describe(self, memory: Memory[TracksMemory], slot: int) -> None:
         """Tell the routines about it, under this slot."""
-        n, m = len(self.columns), len(self.times)
-        memory["points"][slot], memory["width"][slot] = m, len(self.fields) // (4 * m)
+        n = len(self.columns)
+        m = len(self.times)
+        memory["points"][slot] = m
+        memory["width"][slot] = len(self.fields) // (4 * m)
         memory["efforts_given"][slot] = self.with_effort
         memory["column"][slot * n : slot * n + n] = self.columns
 
@@ -108,8 +119,10 @@ _FIELDS = ("", ".positions", ".velocities", ".accelerations", ".effort", ".time_
 
 
 class ReferenceGenerator:
-    """Motion that the joints follow, as :mod:`~robot_dynamics_ros.control.reference.tracks` states; ``changed`` is called when they
-    follow something else, or a goal has ended; ``deceleration``: (n,) of a stop."""
+    """Motion that the joints follow, as :mod:`~robot_dynamics_ros.control.reference.tracks` states;
+    ``changed`` is called when they follow something else, or a goal has ended; ``deceleration``:
+    (n,) of a stop.
+    """
 
     def __init__(
         self,
@@ -120,7 +133,10 @@ class ReferenceGenerator:
         *,
         compiled: bool = False,
     ) -> None:
-        self.table, self.options, self._changed, self._compiled = table, options, changed, compiled
+        self.table = table
+        self.options = options
+        self._changed = changed
+        self._compiled = compiled
         self.memory = self._new_memory()
         self.memory["deceleration"][:] = deceleration
         self._routines = routines = make_routines(self.memory, ROUTINES, compiled=compiled)
@@ -138,11 +154,9 @@ class ReferenceGenerator:
     def _new_memory(self) -> Memory[TracksMemory]:
         memory = Memory(TracksMemory, {"nv": len(self.table.names)}, compiled=self._compiled)
         t = self.table
-        memory["continuous"][:], memory["lower"][:], memory["upper"][:] = (
-            t.continuous,
-            t.lower,
-            t.upper,
-        )
+        memory["continuous"][:] = t.continuous
+        memory["lower"][:] = t.lower
+        memory["upper"][:] = t.upper
         memory["velocity_limit"][:] = t.fastest
         memory["max_step"][0] = self.options.max_step
         memory["stream_timeout"][0] = nanoseconds(self.options.stream_timeout)
@@ -151,11 +165,14 @@ class ReferenceGenerator:
     def _run(self, name: str, *arguments: Any) -> Any:
         return self._routines[name](self.memory, *arguments)
 
-    # -- what is followed ----------------------------------------------------------------------------------------
+    # -- what is followed --------------------------------------------------------------------------
 
     def _read(self, memory: Memory[TracksMemory], t: int) -> int:
-        """Fill ``now`` of all joints; returns when one of their polynomials is over, or a motion begins."""
-        p, due = memory.python, NEVER
+        """Fill ``now`` of all joints; returns when one of their polynomials is over, or a motion
+        begins.
+        """
+        p = memory.python
+        due = NEVER
         where: Any = memory.block.ctypes.data if self._compiled else p
         for i in range(len(self.table.names)):
             slot = p.slot[i]
@@ -167,7 +184,8 @@ class ReferenceGenerator:
         return tuple(x.ctypes.data if self._compiled else x.data for x in arrays)
 
     def load(self, t: int) -> tuple[Array, int, int]:
-        """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on; until when they hold, ns; and
+        """(8, n) coefficients of 1, τ … τ⁵ of position and of 1, τ of effort, τ in s from ``t`` on;
+        until when they hold, ns; and
         the number of the mode: HOLD, TRAJECTORY or STREAM."""
         due = self._read(self.memory, t)
         return self.memory["now"], due, tracks.mode_at(self.memory.python, t)
@@ -197,21 +215,26 @@ class ReferenceGenerator:
             (self._goals[p.goal[slot]] for slot in queue if p.goal_waits[slot]), None
         )
 
-    # -- requests ------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def stop_from(
         self, t: int, q: Array, v: Array, status: int, reason: Reason, text: str = ""
     ) -> None:
-        """Decelerate from (``q``, ``v``) and hold; open goals end with ``status`` and ``text``, or the reason's words."""
+        """Decelerate from (``q``, ``v``) and hold; open goals end with ``status`` and ``text``, or
+        the reason's words.
+        """
         now = self.memory["now"]
-        now[0], now[1] = q, v
+        now[0] = q
+        now[1] = v
         self._run("stop_all", t, status, int(reason))
         self._take_events(text)
 
     def prepare(self, trajectory: Trajectory, t: int) -> PreparedMotion:
-        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready; changes nothing, so that any thread
-        may call it.  TrajectoryRejected: joints do not match; its last point moves although it may not; numbers that cannot be
-        meant, a point outside the position limits, a way that no joint covers in the time given for it."""
+        """Check a trajectory with points as it would be followed from ``t`` on, and make it ready;
+        changes nothing, so that any thread may call it.  TrajectoryRejected: joints do not match;
+        its last point moves although it may not; numbers that cannot be meant, a point outside the
+        position limits, a way that no joint covers in the time given for it.
+        """
         memory = self._new_memory()
         motion = self._checked(
             trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end
@@ -224,7 +247,9 @@ class ReferenceGenerator:
     def _checked(
         self, trajectory: Trajectory, memory: Memory[TracksMemory], t: int, *, at_rest: bool = False
     ) -> PreparedMotion:
-        """The motion of a trajectory, described to the routines as that of a set-point, and checked."""
+        """The motion of a trajectory, described to the routines as that of a set-point, and
+        checked.
+        """
         x = trajectory
         columns = self.table.columns(
             x.joint_names, allow_partial=self.options.allow_partial_joints_goal
@@ -235,7 +260,8 @@ class ReferenceGenerator:
         fields = np.concatenate(
             [y.ravel() for y in (x.positions, x.velocities, x.accelerations, effort)]
         )
-        times, degree = x.times.astype(np.int64), x.degree.astype(np.int64)
+        times = x.times.astype(np.int64)
+        degree = x.degree.astype(np.int64)
         motion = PreparedMotion(x.stamp, columns, times, degree, fields, x.effort is not None)
         motion.describe(memory, SET_POINT)
         begin = x.stamp or t
@@ -247,8 +273,11 @@ class ReferenceGenerator:
         return motion
 
     def _refusal(self, p: TracksMemory, problem: int, within: float) -> TrajectoryRejected:
-        """The error for what ``bad_…`` say: ``problem`` as of ``check_points``, 0: a jump; ``within``: s for the way."""
-        i, value = p.bad_joint[0], p.bad_value[0]
+        """The error for what ``bad_…`` say: ``problem`` as of ``check_points``, 0: a jump;
+        ``within``: s for the way.
+        """
+        i = p.bad_joint[0]
+        value = p.bad_value[0]
         joint = f"joint {self.table.names[i]!r}"
         if problem == 0:
             text = f"{joint} would have to jump by {value:.4g}"
@@ -256,23 +285,28 @@ class ReferenceGenerator:
                 f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
             )
         elif problem == 1:
-            text = f"{joint} is sent to {value:.6g}, its limits are {p.lower[i]:.6g} to {p.upper[i]:.6g}"
+            text = (
+                f"{joint} is sent to {value:.6g}, its limits are {p.lower[i]:.6g} to "
+                f"{p.upper[i]:.6g}"
+            )
             remedy = "Keep every point within the position limits."
         elif problem == 5:
-            text, remedy = (
-                f"{joint} would have to move by {value:.4g} in {within:.4g} s",
-                "Give the motion more time.",
-            )
+            text = f"{joint} would have to move by {value:.4g} in {within:.4g} s"
+            remedy = "Give the motion more time."
         else:
-            text = f"{value:.6g} for {joint} cannot be meant, the most that is accepted is {p.bad_value[1]:.6g}"
+            text = (
+                f"{value:.6g} for {joint} cannot be meant, the most that is accepted is "
+                f"{p.bad_value[1]:.6g}"
+            )
             remedy = "Check the units: rad or m, s, N m or N."
         return TrajectoryRejected(
             text, where=f"points[{p.bad_point[0]}]{_FIELDS[problem]}", got=value, remedy=remedy
         )
 
     def adopt(self, motion: PreparedMotion, t: int, tolerances: Tolerances) -> Goal:
-        """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one is too far from the
-        reference, or too many wait."""
+        """Follow what was prepared; TrajectoryRejected: all points are in the past, the first one
+        is too far from the reference, or too many wait.
+        """
         self.begin(t)
         p = self.memory.python
         slot = self._run("free_slot")
@@ -282,17 +316,20 @@ class ReferenceGenerator:
             )
         motion.describe(self.memory, slot)
         if self._run("offer", slot, t, motion.stamp, motion.times):
-            problem, old = (
-                f"its last point was due {p.bad_value[0]:.3f} s ago",
-                ResultCode.OLD_HEADER_TIMESTAMP,
+            problem = f"its last point was due {p.bad_value[0]:.3f} s ago"
+            old = ResultCode.OLD_HEADER_TIMESTAMP
+            remedy = (
+                "Set the stamp to zero (start now) or to the future, and check that the clocks "
+                "agree."
             )
-            remedy = "Set the stamp to zero (start now) or to the future, and check that the clocks agree."
             raise TrajectoryRejected(
                 problem, where="header.stamp", got=motion.stamp, code=old, remedy=remedy
             )
-        begin, start = p.origin[slot], p.start[slot]
+        begin = p.origin[slot]
+        start = p.start[slot]
         within = begin + int(motion.times[p.first[slot]]) - start
-        self.memory["now"][0] = self.sample(start)[0]  # of what may have begun by then
+        # of what may have begun by then
+        self.memory["now"][0] = self.sample(start)[0]
         self._number += 1
         p.goal[slot] = self._number
         if self._run("accept", slot, motion.times, motion.fields):
@@ -308,8 +345,9 @@ class ReferenceGenerator:
         return goal
 
     def stream(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
-        """Follow one set-point; open goals are preempted.  TrajectoryRejected, and nothing is changed: as
-        :meth:`prepare` and :meth:`adopt`."""
+        """Follow one set-point; open goals are preempted.  TrajectoryRejected, and nothing is
+        changed: as :meth:`prepare` and :meth:`adopt`.
+        """
         trajectory = Trajectory.from_points(joint_names, [point], allow_nonzero_end_velocity=True)
         motion = self._checked(trajectory, self.memory, t)
         self.begin(t)
@@ -325,7 +363,8 @@ class ReferenceGenerator:
             self._take_events()
 
     def _begin(self, memory: Memory[TracksMemory], t: int) -> bool:
-        p, began = memory.python, False
+        p = memory.python
+        began = False
         while p.waiting[0] and p.start[p.queue[0]] <= t:
             motion = self._motions[p.queue[0]]
             self._read(memory, p.start[p.queue[0]])
@@ -333,14 +372,17 @@ class ReferenceGenerator:
             began = True
         return began
 
-    # -- goals ---------------------------------------------------------------------------------------------------
+    # -- goals -------------------------------------------------------------------------------------
 
     def _take_events(self, text: str = "", *, first: bool = False) -> None:
-        """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a reason's words, of all goals that
-        end or of the ``first``."""
+        """Bring goals up to date, and forget what is no longer followed; ``text``: instead of a
+        reason's words, of all goals that end or of the ``first``.
+        """
         p = self.memory.python
         for k in range(0, 5 * p.events[0], 5):
-            number, status, reason = p.event[k], p.event[k + 1], p.event[k + 2]
+            number = p.event[k]
+            status = p.event[k + 1]
+            reason = p.event[k + 2]
             if status == tracks.ACTIVE:
                 self._goals[number].status = GoalStatus.ACTIVE
             else:
@@ -356,24 +398,29 @@ class ReferenceGenerator:
         self._changed()
 
     def end_goals(self, cycle: Memory[CycleMemory], text: str) -> None:
-        """End goals as a cycle has put down; ``text`` instead of a reason's words, of the active goal if a cycle ends that alone."""
+        """End goals as a cycle has put down; ``text`` instead of a reason's words, of the active
+        goal if a cycle ends that alone.
+        """
         active = bool(cycle["ended"][0])
         told = (cycle[name] for name in ("ended", "stopped", "bad_joint", "bad_field", "bad_value"))
         self._run("end_goals", *told, cycle.python.last[0], cycle["q"], cycle["v"])
         self._take_events(text, first=active)
 
     def remark(self, e: Array) -> str:
-        """About a goal that is reached with position errors ``e`` (n,): a joint that no tolerance watches and that is off by more
-        than half of its own motion, or ""."""
+        """About a goal that is reached with position errors ``e`` (n,): a joint that no tolerance
+        watches and that is off by more than half of its own motion, or "".
+        """
         goal = self.active_goal
         assert goal is not None
-        size, travel = np.abs(e), self.memory["travel"]
+        size = np.abs(e)
+        travel = self.memory["travel"]
         missed = (goal.tolerances.goal_position == 0.0) & (size > np.maximum(0.5 * travel, FAR_OFF))
         if not missed.any():
             return ""
         i = int(np.argmax(np.where(missed, size, 0.0)))
         name = self.table.names[i]
         return (
-            f"done by the clock only: joint {name!r} is {size[i]:.3g} from its goal, its reference moved by "
+            f"done by the clock only: joint {name!r} is {size[i]:.3g} from its goal, its "
+            "reference moved by "
             f"{travel[i]:.3g}, and no tolerance watches it (set constraints.{name}.goal)"
         )

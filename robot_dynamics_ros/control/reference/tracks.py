@@ -1,11 +1,13 @@
-"""Routines of the reference, joint by joint: polynomials, trajectories that wait, goals, and events that end them.
+"""Routines of the reference, joint by joint: polynomials, trajectories that wait, goals, and events
+that end them.
 
-A joint follows pieces of its own, four at most; before the last of them the segments of a trajectory, if it has one.  A
-trajectory lies in a *slot*; its arrays belong to the caller, who hands them over.  Routines that lead from the present
-reference to something else take it from ``now``, which :func:`read_joint` fills joint by joint.
+A joint follows pieces of its own, four at most; before the last of them the segments of a
+trajectory, if it has one.  A trajectory lies in a *slot*; its arrays belong to the caller, who
+hands them over.  Routines that lead from the present reference to something else take it from
+``now``, which :func:`read_joint` fills joint by joint.
 
-The polynomials are the unique Hermite interpolants; see e.g. Biagiotti and Melchiorri, Trajectory Planning for Automatic
-Machines and Robots (2008), chapter 2.
+The polynomials are the unique Hermite interpolants; see e.g. Biagiotti and Melchiorri, Trajectory
+Planning for Automatic Machines and Robots (2008), chapter 2.
 """
 
 from __future__ import annotations
@@ -25,21 +27,33 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     row,
 )
 
-NEVER = 2**62  # A time that does not come, ns
-WAITING = 16  # Trajectories whose time has not come, at most
-EVENTS = 64  # Events that are kept until somebody takes them
-SET_POINT = 0  # The slot of streamed set-points
+# A time that does not come, ns
+NEVER = 2**62
+# Trajectories whose time has not come, at most
+WAITING = 16
+# Events that are kept until somebody takes them
+EVENTS = 64
+# The slot of streamed set-points
+SET_POINT = 0
 HARDEST = (
-    10.0  # How much harder than asked a joint may brake in order to stop before its position limit
+    # How much harder than asked a joint may brake in order to stop before its position limit
+    10.0
 )
-LONGEST = 1e6  # s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
+# s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
+LONGEST = 1e6
 FASTEST_SHARE = (
-    10.0  # How many times a joint's velocity limit a velocity may be that is taken for meant
+    # How many times a joint's velocity limit a velocity may be that is taken for meant
+    10.0
 )
-FASTEST, SHARPEST, STRONGEST = 1e4, 1e7, 1e7
+FASTEST = 1e4
+SHARPEST = 1e7
+STRONGEST = 1e7
 """Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
-SLACK = 1e-6  # rad or m beyond a position limit that is rounding
-FREE, USED, RELEASED = 0, 1, 2
+# rad or m beyond a position limit that is rounding
+SLACK = 1e-6
+FREE = 0
+USED = 1
+RELEASED = 2
 ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
 _SLOTS = f"(nv + {WAITING + 3})"
 
@@ -108,7 +122,7 @@ class TracksMemory(Declared):
     event_value: Matrix = numbers(EVENTS, 3, meaning="as bad_value")
 
 
-# -- polynomials ------------------------------------------------------------------------------------------------------
+# -- polynomials -----------------------------------------------------------------------------------
 
 
 def fit(
@@ -123,7 +137,9 @@ def fit(
     a1: float,
     T: float,
 ) -> None:
-    """Coefficients of 1, τ … τ⁵, from ``out[at]`` on, of a polynomial of degree 1, 3 or 5 through both ends, T s apart."""
+    """Coefficients of 1, τ … τ⁵, from ``out[at]`` on, of a polynomial of degree 1, 3 or 5 through
+    both ends, T s apart.
+    """
     d = (q1 - q0) / T
     for k in range(2, 6):
         out[first + k] = 0.0
@@ -145,7 +161,9 @@ def fit(
 
 
 def shift(p: TracksMemory, i: int, x: float) -> None:
-    """Count the polynomials of joint ``i`` in ``now`` from ``x`` s later: Horner's scheme, again and again."""
+    """Count the polynomials of joint ``i`` in ``now`` from ``x`` s later: Horner's scheme, again
+    and again.
+    """
     for k in range(5):
         for m in range(4, k - 1, -1):
             p.now[m, i] = p.now[m, i] + x * p.now[m + 1, i]
@@ -161,13 +179,18 @@ def begin_piece(
     p.begin[k] = t
     for m in range(8):
         p.piece[k, m] = 0.0
-    p.piece[k, 0], p.piece[k, 1], p.piece[k, 2], p.piece[k, 6] = q, v, 0.5 * a, effort
+    p.piece[k, 0] = q
+    p.piece[k, 1] = v
+    p.piece[k, 2] = 0.5 * a
+    p.piece[k, 6] = effort
 
 
 def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) -> None:
-    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends, after |v| / a and v²/2a.
+    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends, after |v| / a and
+    v²/2a.
 
-    One that would run over a position limit brakes harder, just enough to stop there, but not more than ten times as hard.
+    One that would run over a position limit brakes harder, just enough to stop there, but not more
+    than ten times as hard.
     """
     a = p.deceleration[i]
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
@@ -180,11 +203,12 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     begin_piece(p, i, rest, q + 0.5 * v * duration, 0.0, 0.0, effort)
 
 
-# -- what is followed at one time -------------------------------------------------------------------------------------
+# -- what is followed at one time ------------------------------------------------------------------
 
 
 def read_joint(p: TracksMemory, i: int, t: int, times: Integers, segments: Vector) -> int:
-    """``now`` of joint ``i`` at ``t``; returns when that polynomial is over, or a trajectory that waits begins.
+    """``now`` of joint ``i`` at ``t``; returns when that polynomial is over, or a trajectory that
+    waits begins.
     ``times``, ``segments``: of the trajectory in its slot; anything if it has none."""
     last = 4 * i + p.count[i] - 1
     end = p.start[p.queue[0]] if p.waiting[0] > 0 else NEVER
@@ -229,7 +253,7 @@ def mode_at(p: TracksMemory, t: int) -> int:
     return TRAJECTORY if busy else HOLD
 
 
-# -- goals and events -------------------------------------------------------------------------------------------------
+# -- goals and events ------------------------------------------------------------------------------
 
 
 def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
@@ -239,8 +263,11 @@ def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
         return
     p.events[0] = k + 1
     first = 5 * k
-    p.event[first], p.event[first + 1], p.event[first + 2] = goal, status, reason
-    p.event[first + 3], p.event[first + 4] = p.bad_joint[0], p.bad_field[0]
+    p.event[first] = goal
+    p.event[first + 1] = status
+    p.event[first + 2] = reason
+    p.event[first + 3] = p.bad_joint[0]
+    p.event[first + 4] = p.bad_field[0]
     for m in range(3):
         p.event_value[k, m] = p.bad_value[m]
 
@@ -291,7 +318,9 @@ def drop_waiting(p: TracksMemory, k: int) -> None:
 
 
 def take_joints(p: TracksMemory, k: int, slot: int) -> None:
-    """The trajectory in place ``k`` loses the joints that another has; it waits no more if it had no others."""
+    """The trajectory in place ``k`` loses the joints that another has; it waits no more if it had
+    no others.
+    """
     others = False
     for i in range(p.nv):
         mine = p.queue[k] * p.nv + i
@@ -304,7 +333,9 @@ def take_joints(p: TracksMemory, k: int, slot: int) -> None:
 
 
 def stop_all(p: TracksMemory, t: int, status: int, reason: int) -> None:
-    """All joints brake from the positions and velocities in ``now``, and hold; open goals end with ``status``."""
+    """All joints brake from the positions and velocities in ``now``, and hold; open goals end with
+    ``status``.
+    """
     p.stops[0] = p.stops[0] + 1
     close_goals(p, status, reason)
     while p.waiting[0] > 0:
@@ -326,22 +357,27 @@ def end_goals(
     q: Vector,
     v: Vector,
 ) -> None:
-    """End goals as a cycle has put down: the active one with status and reason ``ended``, then all with ``stopped``, where the arm
-    brakes from (``q``, ``v``) at ``t``.  ``joint``, ``field``, ``value``: see ``bad_…``."""
+    """End goals as a cycle has put down: the active one with status and reason ``ended``, then all
+    with ``stopped``, where the arm brakes from (``q``, ``v``) at ``t``.  ``joint``, ``field``,
+    ``value``: see ``bad_…``.
+    """
     if ended[0] != 0 or stopped[0] != 0:
-        p.bad_joint[0], p.bad_field[0] = joint[0], field[0]
+        p.bad_joint[0] = joint[0]
+        p.bad_field[0] = field[0]
         for m in range(3):
             p.bad_value[m] = value[m]
     if ended[0] != 0:
         end_goal(p, ended[0], ended[1])
     if stopped[0] != 0:
         for i in range(p.nv):
-            p.now[0, i], p.now[1, i] = q[i], v[i]
+            p.now[0, i] = q[i]
+            p.now[1, i] = v[i]
         stop_all(p, t, stopped[0], stopped[1])
-    ended[0], stopped[0] = 0, 0
+    ended[0] = 0
+    stopped[0] = 0
 
 
-# -- trajectories and set-points --------------------------------------------------------------------------------------
+# -- trajectories and set-points -------------------------------------------------------------------
 
 
 def fastest_meant(p: TracksMemory, i: int) -> float:
@@ -351,20 +387,27 @@ def fastest_meant(p: TracksMemory, i: int) -> float:
 
 def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float) -> None:
     """Note what is wrong with a trajectory."""
-    p.bad_point[0], p.bad_joint[0], p.bad_field[0] = point, joint, 0
-    p.bad_value[0], p.bad_value[1], p.bad_value[2] = value, largest, 0.0
+    p.bad_point[0] = point
+    p.bad_joint[0] = joint
+    p.bad_field[0] = 0
+    p.bad_value[0] = value
+    p.bad_value[1] = largest
+    p.bad_value[2] = 0.0
 
 
 def check_points(
     p: TracksMemory, slot: int, begin: int, start: int, times: Integers, fields: Vector
 ) -> int:
-    """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a time that is too short.
+    """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a
+    time that is too short.
 
-    Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.  Positions and times of
-    points that are over at ``start`` are not looked at.  ``begin``: ns, what the times (points,) count from;
+    Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.
+    Positions and times of points that are over at ``start`` are not looked at.  ``begin``: ns, what
+    the times (points,) count from;
     ``fields``: (4, points, width).
     """
-    k, last = p.width[slot], p.points[slot] - 1
+    k = p.width[slot]
+    last = p.points[slot] - 1
     size = k * (last + 1)
     for m in range(last + 1):
         due = begin + times[m] > start or m == last
@@ -396,22 +439,24 @@ def check_points(
 def make_segments(
     p: TracksMemory, slot: int, times: Integers, degree: Integers, fields: Vector, segments: Vector
 ) -> None:
-    """Polynomials (points − 1, width, 8) between the points; a segment has the smaller degree of its two ends."""
+    """Polynomials (points − 1, width, 8) between the points; a segment has the smaller degree of
+    its two ends.
+    """
     k = p.width[slot]
-    v, a, e = k * p.points[slot], 2 * k * p.points[slot], 3 * k * p.points[slot]
+    v = k * p.points[slot]
+    a = 2 * k * p.points[slot]
+    e = 3 * k * p.points[slot]
     for m in range(p.points[slot] - 1):
         T = (times[m + 1] - times[m]) / NANOSECONDS
         least = min(degree[m], degree[m + 1])
         for x in range(m * k, m * k + k):
             y = x + k
-            q0, v0, a0, q1, v1, a1 = (
-                fields[x],
-                fields[v + x],
-                fields[a + x],
-                fields[y],
-                fields[v + y],
-                fields[a + y],
-            )
+            q0 = fields[x]
+            v0 = fields[v + x]
+            a0 = fields[a + x]
+            q1 = fields[y]
+            v1 = fields[v + y]
+            a1 = fields[a + y]
             fit(segments, 8 * x, least, q0, v0, a0, q1, v1, a1, T)
             segments[8 * x + 6] = fields[e + x]
             segments[8 * x + 7] = (fields[e + y] - fields[e + x]) / T
@@ -429,13 +474,17 @@ def offer(p: TracksMemory, slot: int, now: int, stamp: int, times: Integers) -> 
     """When and from which point on a trajectory would be followed; 0, or the reason not to."""
     begin = stamp if stamp > 0 else now
     start = max(now, begin)
-    first, last = 0, p.points[slot] - 1
+    first = 0
+    last = p.points[slot] - 1
     while first < last and begin + times[first] <= start:
         first = first + 1
-    if begin + times[last] < start:  # not those that are due at once
+    # not those that are due at once
+    if begin + times[last] < start:
         refuse(p, last, 0, (start - begin - times[last]) / NANOSECONDS, 0.0)
         return Reason.TOO_LATE
-    p.origin[slot], p.start[slot], p.first[slot] = begin, start, first
+    p.origin[slot] = begin
+    p.start[slot] = start
+    p.first[slot] = first
     return 0
 
 
@@ -455,8 +504,11 @@ def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vec
 
 
 def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
-    """Have the trajectory that :func:`offer` has looked at wait for its start, at which ``now`` is; 0, or the reason not to."""
-    start, first = p.start[slot], p.first[slot]
+    """Have the trajectory that :func:`offer` has looked at wait for its start, at which ``now`` is;
+    0, or the reason not to.
+    """
+    start = p.start[slot]
+    first = p.first[slot]
     if not near_enough(p, slot, first, p.origin[slot] + times[first] - start, fields):
         return Reason.STEP
     p.with_effort[0] = max(p.with_effort[0], p.efforts_given[slot])
@@ -470,30 +522,34 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
         p.queue[place] = p.queue[place - 1]
         place = place - 1
     p.queue[place] = slot
-    p.state[slot], p.uses[slot], p.goal_waits[slot] = USED, 1, 1
+    p.state[slot] = USED
+    p.uses[slot] = 1
+    p.goal_waits[slot] = 1
     return 0
 
 
 def approach(
     p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector
 ) -> None:
-    """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due then, or at once."""
-    size, k = p.points[slot] * p.width[slot], 4 * i
-    turns = (
-        whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0
-    )  # the short way round
-    q, v, a, effort = (
-        fields[place] + turns,
-        fields[size + place],
-        fields[2 * size + place],
-        fields[3 * size + place],
-    )
+    """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due
+    then, or at once.
+    """
+    size = p.points[slot] * p.width[slot]
+    k = 4 * i
+    # the short way round
+    turns = whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0
+    q = fields[place] + turns
+    v = fields[size + place]
+    a = fields[2 * size + place]
+    effort = fields[3 * size + place]
     leave(p, i)
     p.turns[i] = turns
     begin_piece(p, i, t, q, 0.0, 0.0, effort)
     if due > t:
-        T, v0 = (due - t) / NANOSECONDS, p.now[1, i]
-        if degree == 1 and v0 != 0.0:  # its velocity would jump at the start of a straight line
+        T = (due - t) / NANOSECONDS
+        v0 = p.now[1, i]
+        # its velocity would jump at the start of a straight line
+        if degree == 1 and v0 != 0.0:
             fit(row(p.piece, k), 0, 3, p.now[0, i], v0, 0.0, q, (q - p.now[0, i]) / T, 0.0, T)
         else:
             fit(row(p.piece, k), 0, degree, p.now[0, i], v0, 2.0 * p.now[2, i], q, v, a, T)
@@ -503,20 +559,23 @@ def approach(
 
 
 def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vector) -> None:
-    """Follow the trajectory that waits first, whose arrays these are, from its start, at which ``now`` is."""
+    """Follow the trajectory that waits first, whose arrays these are, from its start, at which
+    ``now`` is.
+    """
     slot = p.queue[0]
-    start, first, last = p.start[slot], p.first[slot], p.points[slot] - 1
+    start = p.start[slot]
+    first = p.first[slot]
+    last = p.points[slot] - 1
     size = p.points[slot] * p.width[slot]
-    due, end = p.origin[slot] + times[first], p.origin[slot] + times[last]
+    due = p.origin[slot] + times[first]
+    end = p.origin[slot] + times[last]
     if p.goal_waits[slot] == 1:
         if p.open[0] == 1:
             end_goal(p, PREEMPTED, Reason.REPLACED)
-        p.open[0], p.active[0], p.active_slot[0], p.goal_end[0] = (
-            1,
-            p.goal[slot],
-            slot,
-            max(start, end),
-        )
+        p.open[0] = 1
+        p.active[0] = p.goal[slot]
+        p.active_slot[0] = slot
+        p.goal_end[0] = max(start, end)
         p.streaming[0] = 0
         tell(p, p.active[0], ACTIVE, 0)
     for i in range(p.nv):
@@ -536,26 +595,26 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
 
 
 def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> int:
-    """Follow the set-point in slot 0, due ``after`` ns, go on with its velocity, and stop if no other comes in time; 0,
-    or the reason not to. ``now`` is at ``t``."""
+    """Follow the set-point in slot 0, due ``after`` ns, go on with its velocity, and stop if no
+    other comes in time; 0, or the reason not to. ``now`` is at ``t``.
+    """
     if not near_enough(p, SET_POINT, 0, after, fields):
         return Reason.STEP
     close_goals(p, PREEMPTED, Reason.STREAMED)
     for k in range(p.waiting[0] - 1, -1, -1):
         take_joints(p, k, SET_POINT)
-    due, size = t + after, p.width[SET_POINT]
+    due = t + after
+    size = p.width[SET_POINT]
     halt = max(due, t + p.stream_timeout[0])
     for i in range(p.nv):
         j = p.column[i]
         if j < 0:
             continue
         approach(p, i, SET_POINT, j, t, due, degree, fields)
-        q, v, a, effort = (
-            fields[j] + p.turns[i],
-            fields[size + j],
-            fields[2 * size + j],
-            fields[3 * size + j],
-        )
+        q = fields[j] + p.turns[i]
+        v = fields[size + j]
+        a = fields[2 * size + j]
+        effort = fields[3 * size + j]
         if halt > due:
             begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS

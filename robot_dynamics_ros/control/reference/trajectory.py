@@ -1,6 +1,7 @@
 """A joint trajectory: named joints, points, times; checked once, then constant.
 
-The meaning follows trajectory_msgs/JointTrajectory as joint_trajectory_controller of ros2_controllers documents it.
+The meaning follows trajectory_msgs/JointTrajectory as joint_trajectory_controller of
+ros2_controllers documents it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
 NANOSECONDS = 1_000_000_000
-REST_SPEED = 1.2e-7  # rad/s or m/s at the last point that still counts as rest: single-precision rounding of a zero
+# rad/s or m/s at the last point that still counts as rest: single-precision rounding of a zero
+REST_SPEED = 1.2e-7
 SLICE = 4096
-"""Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's lock in much of what it
-does, and the control cycle, in another thread, should not wait for it longer than some 0.1 ms."""
+"""Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's
+lock in much of what it does, and the control cycle, in another thread, should not wait for it
+longer than some 0.1 ms.
+"""
 
 
 def slices(n: int) -> Iterator[slice]:
@@ -41,8 +45,9 @@ def nanoseconds(seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryPoint:
-    """One point, as in trajectory_msgs/JointTrajectoryPoint: ``time_from_start``, ns, and values in the order of the joint names, SI;
-    an empty field is one that is not given."""
+    """One point, as in trajectory_msgs/JointTrajectoryPoint: ``time_from_start``, ns, and values in
+    the order of the joint names, SI; an empty field is one that is not given.
+    """
 
     time_from_start: int
     positions: Sequence[float] = ()
@@ -53,14 +58,16 @@ class TrajectoryPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
-    """A checked trajectory of k joints through n points, made by :meth:`from_points` or :meth:`from_waypoints`.
+    """A checked trajectory of k joints through n points, made by :meth:`from_points` or
+    :meth:`from_waypoints`.
 
     Attributes:
         joint_names: the k joints.
         times: (n,) int64, ns after the start, strictly increasing.
         positions, velocities, accelerations: (n, k); rows of values that were not given are zero.
-        degree: (n,) how each point was specified: 1 position; 3 and velocity; 5 and acceleration.  A segment is a
-            polynomial of the smaller degree of its two ends: linear, cubic or quintic.
+        degree: (n,) how each point was specified: 1 position; 3 and velocity; 5 and acceleration.
+            A segment is a polynomial of the smaller degree of its two ends: linear, cubic or
+            quintic.
         effort: (n, k) feed-forward effort, or ``None`` if no point has any.
         stamp: ns, the time at which the trajectory starts; 0: when it is accepted.
     """
@@ -93,25 +100,24 @@ class Trajectory:
     ) -> Trajectory:
         """Check points and freeze them.  No points make an empty trajectory, which means: hold.
 
-        TrajectoryRejected: a name twice, no names, a field of the wrong length, a value that is not finite, no positions, a negative
-        or not increasing time, a last point that moves although ``allow_nonzero_end_velocity`` is false.
+        TrajectoryRejected: a name twice, no names, a field of the wrong length, a value that is not
+            finite, no positions, a negative
+        or not increasing time, a last point that moves although ``allow_nonzero_end_velocity`` is
+        false.
         """
         rows = list(points)
         names = _checked_names(joint_names, needed=bool(rows))
-        n, k = len(rows), len(names)
-        times, fields, present = (
-            np.zeros(n, dtype=np.int64),
-            np.zeros((4, n, k)),
-            np.zeros((4, n), dtype=bool),
-        )
+        n = len(rows)
+        k = len(names)
+        times = np.zeros(n, dtype=np.int64)
+        fields = np.zeros((4, n, k))
+        present = np.zeros((4, n), dtype=bool)
         for i, point in enumerate(rows):
             time = point.time_from_start
             if isinstance(time, bool) or not isinstance(time, (int, np.integer)):
                 problem = f"expected an integer number of nanoseconds, got {time!r}"
-                where, remedy = (
-                    f"points[{i}].time_from_start",
-                    "Convert seconds with nanoseconds().",
-                )
+                where = f"points[{i}].time_from_start"
+                remedy = "Convert seconds with nanoseconds()."
                 raise TrajectoryRejected(problem, where=where, got=time, remedy=remedy)
             times[i] = time
             for f, name in enumerate(_FIELDS):
@@ -136,8 +142,10 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from whole arrays, which the caller gives away: ``times``, (n,) int64 ns after the start; ``fields``, (4, n, k)
-        positions, velocities, accelerations, efforts; ``present``, (4, n) whether a point has the field, which else is zero."""
+        """The same from whole arrays, which the caller gives away: ``times``, (n,) int64 ns after
+        the start; ``fields``, (4, n, k) positions, velocities, accelerations, efforts; ``present``,
+        (4, n) whether a point has the field, which else is zero.
+        """
         names = _checked_names(joint_names, needed=len(times) > 0)
         if not isinstance(stamp, (int, np.integer)) or stamp < 0:
             problem = f"expected a non-negative integer number of nanoseconds, got {stamp!r}"
@@ -154,7 +162,9 @@ class Trajectory:
         return trajectory
 
     def check_rest(self) -> None:
-        """Refuse a trajectory with points whose last one moves; TrajectoryRejected names the fastest joint."""
+        """Refuse a trajectory with points whose last one moves; TrajectoryRejected names the
+        fastest joint.
+        """
         worst = int(np.argmax(np.abs(self.velocities[-1])))
         speed = float(self.velocities[-1, worst])
         if abs(speed) > REST_SPEED:
@@ -179,7 +189,9 @@ class Trajectory:
         stamp: int = 0,
         allow_nonzero_end_velocity: bool = False,
     ) -> Trajectory:
-        """The same from arrays, ``times`` (n,) in seconds, the others (n, k); TrajectoryRejected: as there, or unlike lengths."""
+        """The same from arrays, ``times`` (n,) in seconds, the others (n, k); TrajectoryRejected:
+        as there, or unlike lengths.
+        """
         for i, time in enumerate(times):
             if not math.isfinite(time):
                 remedy = "Give seconds as finite numbers."
@@ -204,17 +216,21 @@ class Trajectory:
         )
 
     def smoothed(self, start: Sequence[float] | None = None) -> Trajectory:
-        """The same points with the velocities of the cubic spline through the positions that is at rest at both ends, in place
-        of what was given, so that the motion through them has continuous acceleration.
+        """The same points with the velocities of the cubic spline through the positions that is at
+        rest at both ends, in place of what was given, so that the motion through them has
+        continuous acceleration.
 
-        ``start``: (k,) positions at the start of the trajectory, where the first point is not at time 0; without it the arm
-        rests at the first point.  TrajectoryRejected: fewer than two positions to go through, or ``start`` of the wrong length.
+        ``start``: (k,) positions at the start of the trajectory, where the first point is not at
+            time 0; without it the arm
+        rests at the first point.  TrajectoryRejected: fewer than two positions to go through, or
+        ``start`` of the wrong length.
 
         Source: de Boor, A Practical Guide to Splines (1978), chapter IV (complete spline).
         """
         from scipy.interpolate import CubicSpline
 
-        times, positions = self.times / NANOSECONDS, self.positions
+        times = self.times / NANOSECONDS
+        positions = self.positions
         prepend = start is not None and len(self) > 0 and self.times[0] > 0
         if prepend:
             first = np.asarray(start, dtype=np.float64)
@@ -223,7 +239,8 @@ class Trajectory:
                 raise TrajectoryRejected(
                     problem, where="start", got=start, remedy="Give one position a joint."
                 )
-            times, positions = np.concatenate([[0.0], times]), np.vstack([first, positions])
+            times = np.concatenate([[0.0], times])
+            positions = np.vstack([first, positions])
         if len(times) < 2:
             remedy = "Give at least two, or a start."
             raise TrajectoryRejected("there is only one position", where="points", remedy=remedy)
@@ -231,7 +248,8 @@ class Trajectory:
             1 if prepend else 0 :
         ]
         velocities[-1] = 0.0
-        zeros, degree = np.zeros_like(velocities), np.full(len(self), 3, dtype=np.int8)
+        zeros = np.zeros_like(velocities)
+        degree = np.full(len(self), 3, dtype=np.int8)
         for array in (velocities, zeros, degree):
             array.setflags(write=False)
         return replace(self, velocities=velocities, accelerations=zeros, degree=degree)
@@ -261,10 +279,10 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
             problem, where=f"points[{i}].time_from_start", got=int(times[i]), remedy=remedy
         )
     if not np.isfinite(fields.sum()):
-        for i, f, j in np.argwhere(~np.isfinite(fields.swapaxes(0, 1)))[
-            :1
-        ]:  # or their sum overflowed
-            value, where = float(fields[f, i, j]), f"points[{i}].{_FIELDS[f]}"
+        # or their sum overflowed
+        for i, f, j in np.argwhere(~np.isfinite(fields.swapaxes(0, 1)))[:1]:
+            value = float(fields[f, i, j])
+            where = f"points[{i}].{_FIELDS[f]}"
             problem = f"the value of joint {names[j]!r} is {value}"
             remedy = "Give finite numbers; leave the field empty if it is not specified."
             raise TrajectoryRejected(problem, where=where, got=value, remedy=remedy)
@@ -282,11 +300,9 @@ def _checked_names(joint_names: Sequence[str], *, needed: bool) -> tuple[str, ..
         good = isinstance(name, str) and bool(name)
         if not good or name in names[:i]:
             problem = f"joint {name!r} is named twice" if good else f"{name!r} is no joint name"
-            where, wrong, remedy = (
-                f"joint_names[{i}]",
-                ResultCode.INVALID_JOINTS,
-                "Name each joint, and once.",
-            )
+            where = f"joint_names[{i}]"
+            wrong = ResultCode.INVALID_JOINTS
+            remedy = "Name each joint, and once."
             raise TrajectoryRejected(problem, where=where, got=name, code=wrong, remedy=remedy)
     return names
 

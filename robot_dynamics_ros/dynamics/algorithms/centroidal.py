@@ -1,4 +1,6 @@
-"""The whole robot, or a link and everything beyond it: energies, centre of mass, momentum, inertia, seen from the world."""
+"""The whole robot, or a link and everything beyond it: energies, centre of mass, momentum, inertia,
+seen from the world.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,8 @@ def mass_center(tree: Tree[S], q: Vector[S]) -> Vec3:
 def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]]:
     """A with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
 
-    Source: Orin, Goswami and Lee, *Centroidal dynamics of a humanoid robot* (2013); in the root frame each column is
+    Source: Orin, Goswami and Lee, *Centroidal dynamics of a humanoid robot* (2013); in the root
+        frame each column is
     composite inertia times subspace.
     """
     frame = RootFrame(tree, q)
@@ -111,7 +114,8 @@ def mass_center_motion(
     tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]
 ) -> tuple[Vec3, Vec3, Vec3]:
     """Position, velocity and acceleration of the centre of mass in the world frame."""
-    momentum, rate = tree.field(Force), tree.field(Force)
+    momentum = tree.field(Force)
+    rate = tree.field(Force)
     momentum[tree.root] = rate[tree.root] = Force.zero()
     motion = ForwardKinematics(tree, q, v, a, gravity=False)
     for i in motion.outward():
@@ -140,42 +144,45 @@ def mass_center_motion(
 def subtree_state(
     tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], *, options: Options
 ) -> tuple[Vec3, Vec3, Vec3, Mat3, Vec3, Vec3]:
-    """Position, velocity, acceleration of the subtree's centre of mass; inertia about it; linear and angular momentum.
+    """Position, velocity, acceleration of the subtree's centre of mass; inertia about it; linear
+    and angular momentum.
 
     All in world axes; the angular momentum is about the centre of mass.
     """
-    link, links = options["link"], link_tree(tree.model)
+    link = options["link"]
+    links = link_tree(tree.model)
     top, _ = link_placement(tree, link)
     inside = {link_placement(tree, k)[0] for k in links.subtree(link)}
-    total, momentum, rate = tree.field(RigidInertia), tree.field(Force), tree.field(Force)
+    total = tree.field(RigidInertia)
+    momentum = tree.field(Force)
+    rate = tree.field(Force)
     motion = ForwardKinematics(tree, q, v, a, gravity=False, pose_of_root=tree.base_transform())
 
     def start(i: Hashable, inertia: RigidInertia) -> None:
-        total[i], momentum[i] = inertia, inertia.mul(motion.v[i])
+        total[i] = inertia
+        momentum[i] = inertia.mul(motion.v[i])
         rate[i] = net_force(inertia, motion.v[i], motion.a[i])
 
     start(tree.root, RigidInertia.zero())
     for i in motion.outward():
         start(i, i.inertia if i in inside and i is not top else RigidInertia.zero())
-    start(
-        top, group_inertia(tree, links.fixed_group(link))
-    )  # of this body only what is fixed beyond the link
+    # of this body only what is fixed beyond the link
+    start(top, group_inertia(tree, links.fixed_group(link)))
     for _ in zip(
         composite_inertia(tree, motion.X, total),
         transmit(tree, motion.X, momentum, rate),
         strict=True,
     ):
         pass
-    m, R = total[top].m, motion.pose[top].E.T
+    m = total[top].m
+    R = motion.pose[top].E.T
     c = total[top].h * (1.0 / m)
-    about_center = (
-        Transform(Mat3.identity(), c * -1.0).rigid_back(total[top]).I
-    )  # in a frame whose origin is at c
-    linear, angular = (
-        R.mul(momentum[top].lin),
-        R.mul(momentum[top].ang - c.cross(momentum[top].lin)),
-    )
-    center, acceleration = motion.pose[top].r + R.mul(c), R.mul(rate[top].lin) * (1.0 / m)
+    # in a frame whose origin is at c
+    about_center = Transform(Mat3.identity(), c * -1.0).rigid_back(total[top]).I
+    linear = R.mul(momentum[top].lin)
+    angular = R.mul(momentum[top].ang - c.cross(momentum[top].lin))
+    center = motion.pose[top].r + R.mul(c)
+    acceleration = R.mul(rate[top].lin) * (1.0 / m)
     return center, linear * (1.0 / m), acceleration, R.T.congruence(about_center), linear, angular
 
 

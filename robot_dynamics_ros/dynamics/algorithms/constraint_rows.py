@@ -1,8 +1,10 @@
-"""Constraints between links or joints as rows: K(q) v = 0, their residual φ(q), and their rate K̇ v.
+"""Constraints between links or joints as rows: K(q) v = 0, their residual φ(q), and their rate K̇
+v.
 
-A constraint is given as a tuple ``(kind, a, b, numbers)``: kind of constraint, numbers of the two links (−1: the world) or
-first velocity indices of two joints, and geometry in the links' frames.  Every row is the velocity of something that
-must not move, so the reaction that goes with it acts along the same vectors: λ times the row on b, −λ times it on a.
+A constraint is given as a tuple ``(kind, a, b, numbers)``: kind of constraint, numbers of the two
+links (−1: the world) or first velocity indices of two joints, and geometry in the links' frames.
+Every row is the velocity of something that must not move, so the reaction that goes with it acts
+along the same vectors: λ times the row on b, −λ times it on a.
 """
 
 from __future__ import annotations
@@ -32,11 +34,16 @@ class Row:
     """One scalar constraint."""
 
     residual: (
-        Any  # φ, zero where the constraint holds; always zero for rows that bind velocities alone
+        # φ, zero where the constraint holds; always zero for rows that bind velocities alone
+        Any
     )
-    jacobian: list[Any]  # (nv) K, with φ̇ = K v
-    rate: Any  # K̇ v
-    force: Vec3  # that a reaction λ = 1 exerts on b at its contact point, world axes; zero where joints are bound
+    # (nv) K, with φ̇ = K v
+    jacobian: list[Any]
+    # K̇ v
+    rate: Any
+    # that a reaction λ = 1 exerts on b at its contact point, world axes; zero where joints are
+    # bound
+    force: Vec3
     moment: Vec3
 
     def speed(self, v: Sequence[Scalar]) -> Scalar:
@@ -47,8 +54,10 @@ class Row:
 class _End(NamedTuple):
     """A point P fixed to a link."""
 
-    frame: Placement  # of the link's axes at P, with accelerations without q̈
-    J: list[list[Any]]  # rows of the Jacobian [ω; ṗ], world axes
+    # of the link's axes at P, with accelerations without q̈
+    frame: Placement
+    # rows of the Jacobian [ω; ṗ], world axes
+    J: list[list[Any]]
 
     def moved(self, d: Vec3) -> _End:
         """The point of the same link that lies ``d`` (world axes) away now."""
@@ -91,7 +100,8 @@ _UNIT = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 def _points(a: _End, b: _End) -> list[Row]:
     """p_b − p_a = 0, in world axes."""
     J = _difference(a.J[3:], b.J[3:])
-    gap, rate = b.frame.p - a.frame.p, b.frame.a - a.frame.a
+    gap = b.frame.p - a.frame.p
+    rate = b.frame.a - a.frame.a
     zero = Vec3.zero()
     return [
         Row(x, J[k], r, _UNIT[k], zero)
@@ -100,9 +110,13 @@ def _points(a: _End, b: _End) -> list[Row]:
 
 
 def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
-    """u · n = 0 for directions u fixed in a and n fixed in b: d/dt (u · n) = (ω_b − ω_a) · (n × u)."""
-    u, n = a.frame.R.mul(u_a), b.frame.R.mul(n_b)
-    wa, wb = a.frame.omega, b.frame.omega
+    """u · n = 0 for directions u fixed in a and n fixed in b: d/dt (u · n) = (ω_b − ω_a) · (n ×
+    u).
+    """
+    u = a.frame.R.mul(u_a)
+    n = b.frame.R.mul(n_b)
+    wa = a.frame.omega
+    wb = b.frame.omega
     across = n.cross(u)
     turning = wb.cross(n).cross(u) + n.cross(wa.cross(u))
     rate = turning.dot(wb - wa) + across.dot(b.frame.alpha - a.frame.alpha)
@@ -112,29 +126,41 @@ def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
 
 
 def _distance(a: _End, b: _End, length: float) -> Row:
-    """(d · d − L²)/(2 L) = 0 with d = p_b − p_a: of the dimension of a length, and its reaction a force."""
-    d, moving = b.frame.p - a.frame.p, b.frame.v - a.frame.v
+    """(d · d − L²)/(2 L) = 0 with d = p_b − p_a: of the dimension of a length, and its reaction a
+    force.
+    """
+    d = b.frame.p - a.frame.p
+    moving = b.frame.v - a.frame.v
     u = d * (1.0 / length)
     rate = moving.dot(moving) * (1.0 / length) + u.dot(b.frame.a - a.frame.a)
-    return Row((d.dot(d) - length * length) * (0.5 / length), _combined(u, _difference(a.J[3:], b.J[3:])), rate, u,
-               Vec3.zero())  # fmt: skip
+    return Row(
+        (d.dot(d) - length * length) * (0.5 / length),
+        _combined(u, _difference(a.J[3:], b.J[3:])),
+        rate,
+        u,
+        Vec3.zero(),
+    )
 
 
 def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list[Row], Vec3]:
-    """A disc or a ball that rolls on a plane: the material points in contact do not move against each other.
+    """A disc or a ball that rolls on a plane: the material points in contact do not move against
+    each other.
 
-    ``numbers``: of the plane, in its link's frame: normal and two tangents; radius; axis of a disc in the wheel's frame
-    (zero for a ball).  Returns rows along the two tangents (velocity alone) and the normal (position too), and the point
-    of contact.
+    ``numbers``: of the plane, in its link's frame: normal and two tangents; radius; axis of a disc
+        in the wheel's frame
+    (zero for a ball).  Returns rows along the two tangents (velocity alone) and the normal
+    (position too), and the point of contact.
     """
     normal, first, second = _vectors(numbers[:9])
-    radius, axis = float(numbers[9]), Vec3.of([float(x) for x in numbers[10:13]])
-    P, W = plane.frame, wheel.frame
-    n, tangents = P.R.mul(normal), [P.R.mul(first), P.R.mul(second)]
+    radius = float(numbers[9])
+    axis = Vec3.of([float(x) for x in numbers[10:13]])
+    P = plane.frame
+    W = wheel.frame
+    n = P.R.mul(normal)
+    tangents = [P.R.mul(first), P.R.mul(second)]
     n_rate = P.omega.cross(n)
-    if any(
-        numbers[10:13]
-    ):  # the lowest point of a disc: away from its centre along n, made perpendicular to its axis
+    # the lowest point of a disc: away from its centre along n, made perpendicular to its axis
+    if any(numbers[10:13]):
         a = W.R.mul(axis)
         a_rate = W.omega.cross(a)
         s = n.dot(a)
@@ -145,7 +171,8 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
         down_rate = n_rate - a * s_rate - a_rate * s
         rho_rate = (down_rate + rho * rho.dot(down_rate) * -1.0) * (-size)
     else:
-        rho, rho_rate = -n, -n_rate
+        rho = -n
+        rho_rate = -n_rate
     arm = rho * radius
     own = wheel.moved(arm)
     contact = own.frame.p
@@ -177,14 +204,16 @@ def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
     kind, a, b, numbers = spec
     if kind == "gear":
         ratio, offset, q_a, k_a, d_a, q_b, k_b, d_b = numbers
-        K, q = [0.0] * links.tree.nv, links.q
+        K = [0.0] * links.tree.nv
+        q = links.q
         K[b] = K[b] + k_b
         K[a] = K[a] - ratio * k_a
         gap = q[int(q_b)] * k_b + d_b - (q[int(q_a)] * k_a + d_a) * ratio - offset
         zero = Vec3.zero()
         return [Row(gap, K, 0.0, zero, zero)], zero, zero
     at_a, at_b = _vectors(numbers[:6])
-    A, B = _end(links, a, at_a), _end(links, b, at_b)
+    A = _end(links, a, at_a)
+    B = _end(links, b, at_b)
     rest = numbers[6:]
     if kind == "rolling":
         rows, contact = _rolling(A, B, rest)
@@ -212,9 +241,11 @@ def constraint_rows(
 def end_wrenches(
     tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tuple[Spec, ...]
 ) -> list[Scalar]:
-    """Wrenches of each constraint on its links a and b: [moment; force] about the link's origin in its axes, flat.
+    """Wrenches of each constraint on its links a and b: [moment; force] about the link's origin in
+    its axes, flat.
 
-    Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the origin for the world.
+    Zero for constraints of joints, which exert efforts and no wrenches; in world axes about the
+    origin for the world.
     """
     out: list[Any] = []
     links = LinkMotions(tree, q, tree.zeros(), tree.zeros())
@@ -222,18 +253,18 @@ def end_wrenches(
     for spec in specs:
         kind, a, b, _ = spec
         rows, p_a, p_b = _rows_of(links, spec)
-        force, moment = Vec3.zero(), Vec3.zero()
+        force = Vec3.zero()
+        moment = Vec3.zero()
         for row in rows:
-            force, moment = (
-                force + row.force * reactions[first],
-                moment + row.moment * reactions[first],
-            )
+            force = force + row.force * reactions[first]
+            moment = moment + row.moment * reactions[first]
             first += 1
         for link, p, sign in ((a, p_a, -1.0), (b, p_b, 1.0)):
             if kind == "gear":
                 out += [0.0] * 6
                 continue
-            F, M = force * sign, moment * sign
+            F = force * sign
+            M = moment * sign
             own = links.link(link)
             about = M + (p - own.p).cross(F)
             out += [*own.R.tmul(about).parts(), *own.R.tmul(F).parts()]

@@ -1,9 +1,11 @@
-"""Dynamics under constraints K(q) v = 0: reactions λ, accelerations, and projections onto what the constraints allow.
+"""Dynamics under constraints K(q) v = 0: reactions λ, accelerations, and projections onto what the
+constraints allow.
 
     M q̈ + b = τ + Kᵀ λ,    K q̈ = −K̇ v − d K v − p φ
 
-Reactions solve (K M⁻¹ Kᵀ + μ 1) λ = b, refined until μ no longer matters.  Where rows depend on each other (a planar loop
-closed by a hinge in space, singular configurations) that gives the solution of least norm; no row has to be left out.
+Reactions solve (K M⁻¹ Kᵀ + μ 1) λ = b, refined until μ no longer matters.  Where rows depend on
+each other (a planar loop closed by a hinge in space, singular configurations) that gives the
+solution of least norm; no row has to be left out.
 """
 
 from __future__ import annotations
@@ -30,13 +32,16 @@ from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar
 
-DAMPING, REFINEMENTS = 1e-8, 3
-"""μ as a part of the mean diagonal of K M⁻¹ Kᵀ, and how often its effect is corrected: directions in which that matrix is
-below about 1e-6 of its mean count as dependent."""
+DAMPING = 1e-8
+REFINEMENTS = 3
+"""μ as a part of the mean diagonal of K M⁻¹ Kᵀ, and how often its effect is corrected: directions
+in which that matrix is below about 1e-6 of its mean count as dependent.
+"""
 
 
 class ReactionSolver(Generic[S]):
-    """Solves for reactions λ and accelerations a = M⁻¹ (f + Kᵀ λ) with K a given; M and K M⁻¹ Kᵀ are factored once.
+    """Solves for reactions λ and accelerations a = M⁻¹ (f + Kᵀ λ) with K a given; M and K M⁻¹ Kᵀ
+    are factored once.
 
     ``rows``: numbers of the rows of K that are not zero throughout; the others have no reaction.
     """
@@ -67,7 +72,9 @@ class ReactionSolver(Generic[S]):
     def solve(
         self, acceleration: Sequence[Scalar], effort: Sequence[Scalar] | None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """(nc,) λ and (nv,) a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``, for the ``effort`` f."""
+        """(nc,) λ and (nv,) a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``, for the ``effort``
+        f.
+        """
         # 4. z = L⁻ᵀ f,  b = acceleration − Yᵀ D⁻¹ z: what the reactions have to add
         z = [0.0] * len(self.D_inverse) if effort is None else solve_upper(self.L, effort)
         weighted = self._weighted(z)
@@ -131,9 +138,11 @@ def constrained_acceleration(
     *,
     options: Options,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """q̈ and λ under efforts τ and wrenches from the surroundings, with (p, d) of Baumgarte's stabilization, 1/s² and 1/s.
+    """q̈ and λ under efforts τ and wrenches from the surroundings, with (p, d) of Baumgarte's
+    stabilization, 1/s² and 1/s.
 
-    Source: Featherstone (2008), sections 3.2 and 8.5; Carpentier, Budhiraja and Mansard (2021) for the damping.
+    Source: Featherstone (2008), sections 3.2 and 8.5; Carpentier, Budhiraja and Mansard (2021) for
+        the damping.
     """
     rows = constraint_rows(tree, q, v, options["constraints"])
     bias = bias_forces(tree, q, v, external)
@@ -155,8 +164,9 @@ def constrained_acceleration(
 def projections(
     tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """One step dq of Newton back to φ = 0, in velocity coordinates; the velocity v′ = v + M⁻¹ Kᵀ impulse that the constraints allow
-    nearest to ``v`` (metric M); the impulse."""
+    """One step dq of Newton back to φ = 0, in velocity coordinates; the velocity v′ = v + M⁻¹ Kᵀ
+    impulse that the constraints allow nearest to ``v`` (metric M); the impulse.
+    """
     rows = constraint_rows(tree, q, v, options["constraints"])
     solver = ReactionSolver(tree, q, rows)
     _, dq = solver.solve([-row.residual for row in rows], None)

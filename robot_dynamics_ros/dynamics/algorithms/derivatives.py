@@ -1,4 +1,6 @@
-"""The Coriolis matrix, derivatives of inverse and forward dynamics, and the linearization made of them."""
+"""The Coriolis matrix, derivatives of inverse and forward dynamics, and the linearization made of
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,14 @@ from robot_dynamics_ros.spatial import Motion, Scalar
     exports=(Export("Coriolis matrix of the Christoffel symbols.", {"C": "Coriolis matrix"}),),
 )
 def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> Square:
-    """C(q, v): C v the velocity-dependent efforts, Ṁ − 2C skew-symmetric (Echeandia and Wensing 2021, algorithm 1)."""
+    """C(q, v): C v the velocity-dependent efforts, Ṁ − 2C skew-symmetric (Echeandia and Wensing
+    2021, algorithm 1).
+    """
     frame = RootFrame(tree, q, v, coriolis=True)
     C = tree.square()
     rates = tree.each([Motion], frame.subspace_rate)
-    inertia, B = frame.inertia, frame.B
+    inertia = frame.inertia
+    B = frame.B
     forces = frame.products(
         lambda j, S_j, rate: inertia[j].mul(rate) + B[j].mul(S_j) * 0.5, frame.S, rates
     )
@@ -58,14 +63,18 @@ def inverse_dynamics_derivatives(
 ) -> tuple[Square, Square]:
     """∂τ/∂q and ∂τ/∂v at (q, v, a), external forces fixed to their links.
 
-    With Ψ̇ = v_λ × S, Ψ̈ = a_λ × S + v_λ × Ψ̇, Ṡ = v × S, and I, B, f of the subtree beyond joint i, for joints j ≤ i:
+    With Ψ̇ = v_λ × S, Ψ̈ = a_λ × S + v_λ × Ψ̇, Ṡ = v × S, and I, B, f of the subtree beyond joint
+    i, for joints j ≤ i:
 
-        ∂τ_j/∂q_i = S_jᵀ (2 B Ψ̇_i + I Ψ̈_i + S_i ×* f)      ∂τ_j/∂v_i = S_jᵀ (2 B S_i + I (Ψ̇_i + Ṡ_i))
-        ∂τ_i/∂q_j = S_iᵀ (2 B Ψ̇_j + I Ψ̈_j)                 ∂τ_i/∂v_j = S_iᵀ (2 B S_j + I (Ψ̇_j + Ṡ_j))
+        ∂τ_j/∂q_i = S_jᵀ (2 B Ψ̇_i + I Ψ̈_i + S_i ×* f)      ∂τ_j/∂v_i = S_jᵀ (2 B S_i + I (Ψ̇_i +
+        Ṡ_i)) ∂τ_i/∂q_j = S_iᵀ (2 B Ψ̇_j + I Ψ̈_j)                 ∂τ_i/∂v_j = S_iᵀ (2 B S_j + I
+        (Ψ̇_j + Ṡ_j))
 
-    The term in f belongs to j < i alone.  For a floating joint the derivative by q is taken along the tangent, q ⊕ δ.
+    The term in f belongs to j < i alone.  For a floating joint the derivative by q is taken along
+    the tangent, q ⊕ δ.
 
-    Source: Singh, Russo and Wensing, *Efficient analytical derivatives of rigid-body dynamics using spatial vector
+    Source: Singh, Russo and Wensing, *Efficient analytical derivatives of rigid-body dynamics using
+        spatial vector
     algebra* (2022), table I, in the root frame.
     """
     return _derivatives(tree, RootFrame(tree, q, v, a, external, coriolis=True))
@@ -73,20 +82,23 @@ def inverse_dynamics_derivatives(
 
 def _derivatives(tree: Tree[S], frame: RootFrame[S]) -> tuple[Square, Square]:
     """By the formulas of :func:`inverse_dynamics_derivatives`, at the motion of the frame."""
-    dtau_dq, dtau_dv = tree.square(), tree.square()
-    psi_dot, psi_ddot, sums = (
-        frame.psi_dot,
-        tree.field([Motion]),
-        tree.field([Motion]),
-    )  # the last: Ψ̇ + Ṡ
+    dtau_dq = tree.square()
+    dtau_dv = tree.square()
+    # the last: Ψ̇ + Ṡ
+    psi_dot = frame.psi_dot
+    psi_ddot = tree.field([Motion])
+    sums = tree.field([Motion])
     for i in tree.outward():
-        v_parent, a_parent = frame.v[i.parent], frame.a[i.parent]
+        v_parent = frame.v[i.parent]
+        a_parent = frame.a[i.parent]
         psi_ddot[i] = [
             a_parent.cross(S_i) + v_parent.cross(psi_dot_i)
             for S_i, psi_dot_i in zip(frame.S[i], psi_dot[i], strict=True)
         ]
         sums[i] = [x + S_dot for x, S_dot in zip(psi_dot[i], frame.subspace_rate(i), strict=True)]
-    S, inertia, B = frame.S, frame.inertia, frame.B
+    S = frame.S
+    inertia = frame.inertia
+    B = frame.B
     F_q = frame.products(lambda i, x, y: B[i].mul(x) + inertia[i].mul(y), psi_dot, psi_ddot)
     F_q_f = frame.products(lambda i, x, S_i: x + S_i.cross_force(frame.force[i]), F_q, S)
     F_v = frame.products(lambda i, x, y: B[i].mul(x) + inertia[i].mul(y), S, sums)
@@ -130,7 +142,8 @@ def forward_dynamics_derivatives(
 
     ``damping``: (nv,) viscous friction that ``tau`` must overcome, N m s/rad; none if not given.
 
-    Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms* (2018).
+    Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms*
+        (2018).
     """
     frame = RootFrame(tree, q, v, tree.zeros(), external, coriolis=True)
     bias = tree.vector()
@@ -161,7 +174,8 @@ _OUTPUTS = {"A": "system matrix", "B": "input matrix"}
     per_cube=4,
     exports=(
         Export(
-            "Linearization dx/dt = A x + B u about (q, v, tau), x = [deviation of q; deviation of v], u that of tau.",
+            "Linearization dx/dt = A x + B u about (q, v, tau), x = [deviation of q; deviation "
+            "of v], u that of tau.",
             _OUTPUTS,
             options={"viscous": False},
         ),
@@ -184,8 +198,8 @@ def linearization(
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """A = [0 1; ∂q̈/∂q  ∂q̈/∂v] and B = [0; ∂q̈/∂τ].
 
-    With the option ``viscous`` the joints have their viscous friction.  Deviations of a floating joint are counted in a
-    frame that moves with the nominal motion.
+    With the option ``viscous`` the joints have their viscous friction.  Deviations of a floating
+    joint are counted in a frame that moves with the nominal motion.
     """
     n = tree.nv
     damping: Any = tree.model.damping.tolist() if options["viscous"] else None
@@ -205,7 +219,8 @@ def linearization(
 
 def _moving_frame(A: list[list[Scalar]], first: int, v: Sequence[Scalar]) -> None:
     """−(v ×) of a floating joint."""
-    w, u = v[first : first + 3], v[first + 3 : first + 6]
+    w = v[first : first + 3]
+    u = v[first + 3 : first + 6]
     for row, column, x in ((0, 0, w), (3, 3, w), (3, 0, u)):
         for i, j, value in (
             (0, 1, x[2]),

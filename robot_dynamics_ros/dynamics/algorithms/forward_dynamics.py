@@ -34,8 +34,8 @@ def forward_dynamics(
 ) -> list[S]:
     """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
-    By articulated bodies, in a number of operations proportional to that of bodies; by the mass matrix where that takes
-    fewer (short or well branched robots), and for :func:`tied` robots.
+    By articulated bodies, in a number of operations proportional to that of bodies; by the mass
+    matrix where that takes fewer (short or well branched robots), and for :func:`tied` robots.
     """
 
     def by_mass_matrix() -> list[S]:
@@ -54,17 +54,25 @@ def forward_dynamics(
 
 
 DEEP = 8
-"""Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer operations."""
+"""Mean number of joints between a body and the root beyond which the mass matrix cannot take fewer
+operations.
+"""
 
 
 def articulated_body(
     tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None
 ) -> list[S]:
-    """The algorithm of the table above, for a robot that is not :func:`tied`  (Featherstone 2008, table 7.1)."""
+    """The algorithm of the table above, for a robot that is not :func:`tied`  (Featherstone 2008,
+    table 7.1).
+    """
     motion = ForwardKinematics(tree, q, v, products=True)
-    X, c = motion.X, motion.c
-    IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
-    U, D, u = tree.field(list), tree.field(list), tree.field(list)
+    X = motion.X
+    c = motion.c
+    IA = tree.field(ArticulatedInertia)
+    pA = tree.field(Force)
+    U = tree.field(list)
+    D = tree.field(list)
+    u = tree.field(list)
     IA[tree.root] = ArticulatedInertia.of([0.0] * 21)
     pA[tree.root] = Force.zero()
 
@@ -79,9 +87,8 @@ def articulated_body(
     for i in tree.inward():
         if i.kind is Kind.FREE:
             u[i] = [tau[dof] - S_i.dot(pA[i]) for dof, S_i in i.columns]
-            effort = Force.of(
-                [tau[dof] for dof, _ in i.columns]
-            )  # all that the parent feels of the body
+            # all that the parent feels of the body
+            effort = Force.of([tau[dof] for dof, _ in i.columns])
             pA[i.parent] = pA[i.parent] + X[i].force_back(effort)
             continue
         ((dof, S_i),) = i.columns
@@ -92,14 +99,17 @@ def articulated_body(
         pa = pA[i] + Ia.mul(c[i]) + Ui * (Di * ui)
         IA[i.parent] = IA[i.parent] + X[i].articulated_back(Ia)
         pA[i.parent] = pA[i.parent] + X[i].force_back(pa)
-        U[i], D[i], u[i] = Ui.parts(), [Di], [ui]
+        U[i] = Ui.parts()
+        D[i] = [Di]
+        u[i] = [ui]
 
     # Pass 3, outward: accelerations
     acc = tree.field(Motion)
     acc[tree.root] = tree.gravity_motion()
     qdd = tree.vector()
     for i in tree.outward():
-        a_prime = X[i].motion(acc[i.parent]) + c[i]  # a′: with the joint's own acceleration zero
+        # a′: with the joint's own acceleration zero
+        a_prime = X[i].motion(acc[i.parent]) + c[i]
         if i.kind is Kind.FREE:
             matrix = [[S_i.dot(IA[i].mul(S_j)) for _, S_j in i.columns] for _, S_i in i.columns]
             x = solve_symmetric(

@@ -1,4 +1,6 @@
-"""Where a frame is and how it moves, seen from the world or another frame; frames that options choose."""
+"""Where a frame is and how it moves, seen from the world or another frame; frames that options
+choose.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from robot_dynamics_ros.spatial import Force, Mat3, Scalar, Vec3
 class FrameChoice(LinkMotions[S]):
     """The frames that the options and inputs of a call name.
 
-    A frame is chosen by a link's number, −1 for the world; an option ``own_…`` says that the frame is placed on that
-    link by an input of the function.
+    A frame is chosen by a link's number, −1 for the world; an option ``own_…`` says that the frame
+    is placed on that link by an input of the function.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class FrameChoice(LinkMotions[S]):
 
 
 def reduced(f: Force, moved: Vec3 | None, rotation: Mat3 | None) -> Force:
-    """A wrench about another point, from which ``moved`` leads to the old one (old axes), in other axes."""
+    """A wrench about another point, from which ``moved`` leads to the old one (old axes), in other
+    axes.
+    """
     moment = f.ang if moved is None else f.ang + moved.cross(f.lin)
     return (
         Force(moment, f.lin)
@@ -57,7 +61,8 @@ def reduced(f: Force, moved: Vec3 | None, rotation: Mat3 | None) -> Force:
 def seen_from(A: Placement, B: Placement) -> Placement:
     """B seen from A, in its axes.
 
-    An observer who rotates with ω and α sees ṙ = v − v_A − ω × d and r̈ = a − a_A − α × d − ω × (ω × d) − 2 ω × ṙ.
+    An observer who rotates with ω and α sees ṙ = v − v_A − ω × d and r̈ = a − a_A − α × d − ω × (ω
+    × d) − 2 ω × ṙ.
     """
     d = B.p - A.p
     dot = B.v - A.v - A.omega.cross(d)
@@ -94,8 +99,10 @@ def _point_motion(
     options: Options,
 ) -> tuple[Vec3 | Mat3, ...]:
     frames = FrameChoice(tree, options, q, v, a)
-    A, B = frames.observer(observer), frames.link(options["link"])
-    if carried:  # a frame that moves on the link, and rates of the point within it
+    A = frames.observer(observer)
+    B = frames.link(options["link"])
+    # a frame that moves on the link, and rates of the point within it
+    if carried:
         B = B.carrying(carried[:24])
         no_rate = [0.0] * 3
         rows: list[Scalar] = [

@@ -7,9 +7,10 @@
 | h_i (6) | momentum of body i and everything beyond | body i |
 | w_i (6) | force that holds body i and everything beyond against gravity | body i |
 
-Outward, h_i = I_i v_i and w_i = I_i (−g); inward, h_λ += ⁱX_λᵀ h_i, w_λ += ⁱX_λᵀ w_i and p_i = S_iᵀ h_i.  Without accelerations
-the subtree's momentum changes by f_i as seen from outside, so by f_i − v_i ×* h_i in the axes of body i, while S_iᵀ f_i is
-the joint's share of C v.  With Ṁ = C + Cᵀ this leaves (Cᵀ v)_i = −S_iᵀ (v_i ×* h_i).
+Outward, h_i = I_i v_i and w_i = I_i (−g); inward, h_λ += ⁱX_λᵀ h_i, w_λ += ⁱX_λᵀ w_i and p_i = S_iᵀ
+h_i.  Without accelerations the subtree's momentum changes by f_i as seen from outside, so by f_i −
+v_i ×* h_i in the axes of body i, while S_iᵀ f_i is the joint's share of C v.  With Ṁ = C + Cᵀ this
+leaves (Cᵀ v)_i = −S_iᵀ (v_i ×* h_i).
 """
 
 from __future__ import annotations
@@ -41,13 +42,18 @@ from robot_dynamics_ros.spatial import Force, Motion
 def generalized_momentum(tree: Tree[S], q: Vector[S], v: Vector[S]) -> tuple[list[S], list[S]]:
     """p = M(q) v, and Cᵀ v − g: its rate but for the efforts that act, ṗ = Cᵀ v − g + τ."""
     motion = ForwardKinematics(tree, q, v)
-    up, h, w = tree.field(Motion), tree.field(Force), tree.field(Force)
+    up = tree.field(Motion)
+    h = tree.field(Force)
+    w = tree.field(Force)
     up[tree.root] = tree.gravity_motion()
-    h[tree.root], w[tree.root] = Force.zero(), Force.zero()
+    h[tree.root] = Force.zero()
+    w[tree.root] = Force.zero()
     for i in motion.outward():
         up[i] = motion.X[i].motion(up[i.parent])
-        h[i], w[i] = i.inertia.mul(motion.v[i]), i.inertia.mul(up[i])
-    p, rate = tree.vector(), tree.vector()
+        h[i] = i.inertia.mul(motion.v[i])
+        w[i] = i.inertia.mul(up[i])
+    p = tree.vector()
+    rate = tree.vector()
     for i in transmit(tree, motion.X, h, w):
         project(i, h[i], p)
         project(i, (motion.v[i].cross_force(h[i]) + w[i]) * -1.0, rate)

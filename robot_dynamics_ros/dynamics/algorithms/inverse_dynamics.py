@@ -1,4 +1,5 @@
-"""Inverse dynamics: the recursive Newton-Euler algorithm, with the force through every joint on the way.
+"""Inverse dynamics: the recursive Newton-Euler algorithm, with the force through every joint on the
+way.
 
 | symbol | is | frame |
 |---|---|---|
@@ -8,7 +9,8 @@
 | f_i (6) | force that the joint transmits to body i: it moves i and everything beyond | body i |
 | f_i^x (6) | external force on body i | body i |
 
-Outward, f_i = I_i a_i + v_i ×* I_i v_i − f_i^x; inward, τ_i = S_iᵀ f_i and f_λ += ⁱX_λᵀ f_i  (Featherstone 2008, table 5.1).
+Outward, f_i = I_i a_i + v_i ×* I_i v_i − f_i^x; inward, τ_i = S_iᵀ f_i and f_λ += ⁱX_λᵀ f_i
+(Featherstone 2008, table 5.1).
 """
 
 from __future__ import annotations
@@ -87,7 +89,8 @@ def inverse_dynamics(
     common=True,
     exports=(
         Export(
-            "What every joint carries: the wrench [moment; force] that the parent side exerts on the child link, about "
+            "What every joint carries: the wrench [moment; force] that the parent side exerts on "
+            "the child link, about "
             "the joint's origin, in the child link's axes.",
             {"wrenches": "one row a joint"},
             name="joint_wrenches",

@@ -1,4 +1,6 @@
-"""One step of inverse kinematics, so that the whole iteration runs in code compiled for the robot."""
+"""One step of inverse kinematics, so that the whole iteration runs in code compiled for the
+robot.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,12 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Mat3, Scalar, Vec3, maximum, minimum, sqrt
 
-LONGEST_STEP = 1.0  # rad or m for each joint
-_STEEP = 1e30  # turns a difference into a yes or no
-_LEAST = 1e-3  # of the largest diagonal entry of JᵀWJ: no joint counts for less
+# rad or m for each joint
+LONGEST_STEP = 1.0
+# turns a difference into a yes or no
+_STEEP = 1e30
+# of the largest diagonal entry of JᵀWJ: no joint counts for less
+_LEAST = 1e-3
 
 
 @function(
@@ -36,13 +41,15 @@ def inverse_kinematics_step(
     *,
     options: Options,
 ) -> tuple[list[S], list[S]]:
-    """q + Δq with (JᵀWJ + λ D) Δq = JᵀW e, D the diagonal of JᵀWJ, W the squared weights; by its dual form, 6 × 6 for any
+    """q + Δq with (JᵀWJ + λ D) Δq = JᵀW e, D the diagonal of JᵀWJ, W the squared weights; by its
+    dual form, 6 × 6 for any
     robot: Δq = D⁻¹ Jᵀ √W (√W J D⁻¹ Jᵀ √W + λ 1)⁻¹ √W e.
 
-    e = [2 sin(φ/2) u; p* − p] with φ about u the rotation that is missing, and p of the tool's frame.  A joint at a limit
-    that would go on beyond it gets no weight D⁻¹; each joint moves by :data:`LONGEST_STEP` at most and stays within its
-    limits.  Joints of several degrees of freedom stand.  ``target`` and ``tool`` are (3, 4) [R | p] in the world and in the link's
-    frame, ``weights`` those of radians, of metres, and λ.
+    e = [2 sin(φ/2) u; p* − p] with φ about u the rotation that is missing, and p of the tool's
+    frame.  A joint at a limit that would go on beyond it gets no weight D⁻¹; each joint moves by
+    :data:`LONGEST_STEP` at most and stays within its
+    limits.  Joints of several degrees of freedom stand.  ``target`` and ``tool`` are (3, 4) [R | p]
+    in the world and in the link's frame, ``weights`` those of radians, of metres, and λ.
 
     Returns the next q, and the squared errors at q: 4 sin²(φ/2), and |p* − p|² in m².
     """
@@ -53,12 +60,14 @@ def inverse_kinematics_step(
     R_target, p_target = _split(target)
     R = own.R.matmul(R_tool)
     linear = p_target - (own.p + own.R.mul(p_tool))
-    M = R_target.matmul(R.T)  # the rotation that is missing, in world axes
+    # the rotation that is missing, in world axes
+    M = R_target.matmul(R.T)
     trace = M.a.x + M.b.y + M.c.z
     angular = Vec3(M.c.y - M.b.z, M.a.z - M.c.x, M.b.x - M.a.y) * (
         1.0 / sqrt(maximum(1.0 + trace, 1e-12))
     )
-    # near half a turn the vector is lost in rounding errors, the trace is not; for small angles it is the other way round
+    # near half a turn the vector is lost in rounding errors, the trace is not; for small angles it
+    # is the other way round
     turn = maximum(angular.dot(angular), 3.0 - trace - 1e-14)
     error = [x * of_angle for x in angular.parts()] + [x * of_length for x in linear.parts()]
 
@@ -71,7 +80,8 @@ def inverse_kinematics_step(
     largest: Scalar = 1e-30
     for j in moving:
         largest = maximum(size[j], largest)
-    share = {}  # D⁻¹, without the joints that their limits hold
+    # D⁻¹, without the joints that their limits hold
+    share = {}
     for j in moving:
         uphill = dot(columns[j], error)
         held = _is_positive(uphill) * (

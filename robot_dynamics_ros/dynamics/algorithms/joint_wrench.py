@@ -1,10 +1,12 @@
 """The wrench of any joint, fixed ones included.
 
-The recursions run over bodies, in which links joined by fixed joints are one.  A moving joint transmits the force that
-the Newton-Euler algorithm finds for its body.  A fixed joint carries the part of the body on its far side (its
-*fixed-joint group*), and every moving joint attached to that part.
+The recursions run over bodies, in which links joined by fixed joints are one.  A moving joint
+transmits the force that the Newton-Euler algorithm finds for its body.  A fixed joint carries the
+part of the body on its far side (its *fixed-joint group*), and every moving joint attached to that
+part.
 
-The balance of wrenches of a link, as a moving observer sets it up, has the fictitious forces of his frame besides:
+The balance of wrenches of a link, as a moving observer sets it up, has the fictitious forces of his
+frame besides:
 
 | part | force at the mass centre c, as seen from A |
 |---|---|
@@ -13,7 +15,8 @@ The balance of wrenches of a link, as a moving observer sets it up, has the fict
 | centrifugal | −m ω_A × (ω_A × r) |
 | Coriolis | −2 m ω_A × ṙ |
 
-r and ṙ are position and velocity of c in the observer's frame A; a_A, α_A and ω_A are those of A in an inertial frame.
+r and ṙ are position and velocity of c in the observer's frame A; a_A, α_A and ω_A are those of A in
+an inertial frame.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ from robot_dynamics_ros.spatial import Force, Mat3, RigidInertia, Scalar, Transf
 
 
 class JointWrenches:
-    """Inverse dynamics, and from it the force through any joint, under (nl, 6) wrenches on all links, in their frames.
+    """Inverse dynamics, and from it the force through any joint, under (nl, 6) wrenches on all
+    links, in their frames.
 
     ``external``: by link number, the external force on it in the frame of its body.
     """
@@ -64,23 +68,29 @@ class JointWrenches:
         return total
 
     def through(self, link: int) -> Force:
-        """The force through the joint above a link, about the joint's origin, in the link's frame."""
+        """The force through the joint above a link, about the joint's origin, in the link's
+        frame.
+        """
         body, X_link_B = link_placement(self.tree, link)
         return to_link(
             X_link_B, self.carried(link, body) if self.links.fixed[link] else self.found.f[body]
         )
 
     def carried(self, link: int, body: Body[S] | None) -> Force:
-        """The same in the frame of ``body``, the body of the link's parent (``None`` for the root body)."""
-        links, f, motion = self.links, self.found.f, self.found.motion
+        """The same in the frame of ``body``, the body of the link's parent (``None`` for the root
+        body).
+        """
+        links = self.links
+        f = self.found.f
+        motion = self.found.motion
         if not links.fixed[link]:
             i, _ = link_placement(self.tree, link)
             total = f[i]
-            while (
-                i is not body
-            ):  # more than one step for a planar joint, which is three elementary ones
+            # more than one step for a planar joint, which is three elementary ones
+            while i is not body:
                 assert i is not None
-                total, i = motion.X[i].force_back(total), i.parent
+                total = motion.X[i].force_back(total)
+                i = i.parent
             return total
         group = links.fixed_group(link)
         total = net_force(group_inertia(self.tree, group), motion.v[body], motion.a[body])
@@ -93,7 +103,9 @@ class JointWrenches:
 
 
 def group_inertia(tree: Tree[S], links: Sequence[int]) -> RigidInertia:
-    """Inertia of some links of one body together, in the body's frame (the root link's for the root body)."""
+    """Inertia of some links of one body together, in the body's frame (the root link's for the root
+    body).
+    """
     total = RigidInertia.zero()
     for k in links:
         _, X = link_placement(tree, k)
@@ -128,12 +140,16 @@ def _joint_wrenches(
     *,
     options: Options,
 ) -> list[Force]:
-    """Wrenches of the joints above the links ``joints_of``, about the points and in the axes that the options choose."""
+    """Wrenches of the joints above the links ``joints_of``, about the points and in the axes that
+    the options choose.
+    """
     wrenches = JointWrenches(tree, q, v, a, link_external)
     frames = FrameChoice(tree, options, q)
     results = []
     for link in options["joints_of"]:
-        f, moved, rotation = wrenches.through(link), None, None
+        f = wrenches.through(link)
+        moved = None
+        rotation = None
         if options["about"] != "joint":
             own = frames.link(link)
             moved = own.R.tmul(own.p - frames.point(options["about"], about))
@@ -163,23 +179,30 @@ PARTS = (
 def balance(
     tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, observer: Placement
 ) -> list[Force]:
-    """The balance of wrenches of one link in an observer's frame, about the origin of the joint above the link.
+    """The balance of wrenches of one link in an observer's frame, about the origin of the joint
+    above the link.
 
     dynamic = joint + D'Alembert + Euler + centrifugal + Coriolis + gravity + distal + external
 
-    Returns the wrenches :data:`PARTS`, in the observer's axes; ``own`` is the placement of the link.
+    Returns the wrenches :data:`PARTS`, in the observer's axes; ``own`` is the placement of the
+    link.
     """
     m, c, about_com = tree.link_inertia(link)
     seen = seen_from(observer, own.at(c.parts()))
-    A, R = observer.R, seen.R
-    arm = R.mul(c)  # from the joint's origin to the mass centre
+    A = observer.R
+    R = seen.R
+    # from the joint's origin to the mass centre
+    arm = R.mul(c)
 
     def at_joint(force: Vec3, moment: Vec3 | None = None) -> Force:
         moment_of_force = arm.cross(force)
         return Force(moment_of_force if moment is None else moment_of_force + moment, force)
 
-    omega, alpha = A.tmul(observer.omega), A.tmul(observer.alpha)
-    omega_B, alpha_B = A.tmul(own.omega), A.tmul(own.alpha)  # of the link, absolute
+    omega = A.tmul(observer.omega)
+    alpha = A.tmul(observer.alpha)
+    # of the link, absolute
+    omega_B = A.tmul(own.omega)
+    alpha_B = A.tmul(own.alpha)
     I = R.T.congruence(about_com)  # noqa: E741 - the book's name
     dynamic = at_joint(seen.a * m, I.mul(alpha_B) + omega_B.cross(I.mul(omega_B)))
     g = A.tmul(tree.gravity())
@@ -219,7 +242,8 @@ def _wrench_balance(
     options: Options,
 ) -> list[Force]:
     frames = FrameChoice(tree, options, q, v, a)
-    A, own = frames.observer(observer), frames.link(options["link"])
+    A = frames.observer(observer)
+    own = frames.link(options["link"])
     moved = (
         None
         if options["about"] == "joint"

@@ -1,4 +1,6 @@
-"""Where the links are and how they move: placements, velocities, accelerations, Jacobians and their rates."""
+"""Where the links are and how they move: placements, velocities, accelerations, Jacobians and their
+rates.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,21 @@ def link_placement(tree: Tree[S], link: int) -> tuple[Body[S] | None, Transform]
 class Placement(NamedTuple):
     """Where a frame is and how it moves, in world axes."""
 
-    R: Mat3  # rotation to world axes
-    p: Vec3  # origin
+    # rotation to world axes
+    R: Mat3
+    # origin
+    p: Vec3
     omega: Vec3 = Vec3.zero()
-    v: Vec3 = Vec3.zero()  # of the origin
+    # of the origin
+    v: Vec3 = Vec3.zero()
     alpha: Vec3 = Vec3.zero()
-    a: Vec3 = Vec3.zero()  # of the origin, gravity no part of it
+    # of the origin, gravity no part of it
+    a: Vec3 = Vec3.zero()
 
     def moved(self, d: Vec3) -> Placement:
-        """The frame fixed to this one, of the same axes, whose origin is ``d`` (world axes) away now."""
+        """The frame fixed to this one, of the same axes, whose origin is ``d`` (world axes) away
+        now.
+        """
         wd = self.omega.cross(d)
         a = self.a + self.alpha.cross(d) + self.omega.cross(wd)
         return self._replace(p=self.p + d, v=self.v + wd, a=a)
@@ -56,7 +64,9 @@ class LinkMotions(Generic[S]):
     def __init__(
         self, tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
     ) -> None:
-        self.tree, self.q, self._moves = tree, q, v is not None
+        self.tree = tree
+        self.q = q
+        self._moves = v is not None
         self._motion = ForwardKinematics(
             tree, q, v, a, gravity=False, pose_of_root=tree.base_transform()
         )
@@ -65,7 +75,8 @@ class LinkMotions(Generic[S]):
     def link(self, number: int) -> Placement:
         """Placement and motion of a link (−1: the world).
 
-        The pass carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone 2008, section 2.11).
+        The pass carries spatial accelerations; p̈ is their linear part plus ω × ṗ (Featherstone
+        2008, section 2.11).
         """
         if number not in self._known:
             body, X_link_B = link_placement(self.tree, number)
@@ -74,7 +85,8 @@ class LinkMotions(Generic[S]):
             R = pose.E.T
             rates: list[Vec3] = []
             if self._moves:
-                v, a = X_link_B.motion(motion.v[body]), X_link_B.motion(motion.a[body])
+                v = X_link_B.motion(motion.v[body])
+                a = X_link_B.motion(motion.a[body])
                 rates = [R.mul(x) for x in (v.ang, v.lin, a.ang, a.lin + v.ang.cross(v.lin))]
             self._known[number] = Placement(R, pose.r, *rates)
         return self._known[number]
@@ -83,7 +95,8 @@ class LinkMotions(Generic[S]):
 def jacobian_and_rate(
     tree: Tree[S], q: Vector[S], v: Vector[S] | None, link: int, point: Vec3, axes: str
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    """Geometric Jacobian of a point P of a link, and its time derivative (zero if ``v`` is ``None``).
+    """Geometric Jacobian of a point P of a link, and its time derivative (zero if ``v`` is
+    ``None``).
 
     | frame | origin | axes |
     |---|---|---|
@@ -92,7 +105,8 @@ def jacobian_and_rate(
     | P | the point P | world |
     | L | the point P | of the link |
 
-    Both are (6, nv) nested lists, in the ``axes`` ``"world"`` (columns in frame P) or ``"link"`` (in frame L).
+    Both are (6, nv) nested lists, in the ``axes`` ``"world"`` (columns in frame P) or ``"link"``
+    (in frame L).
     """
     body, X_link_B = link_placement(tree, link)
     motion = ForwardKinematics(tree, q, v, pose_of_root=tree.base_transform())
@@ -111,13 +125,16 @@ def jacobian_and_rate(
     X_L0 = Transform(X_link_B.E, X_link_B.r + X_link_B.E.tmul(point)).compose(X_B0)
     X_P0 = Transform(Mat3.identity(), X_L0.r)
     v_P = X_P0.motion(X_B0.motion_back(motion.v[body])) if v is not None else Motion.zero()
-    omega, p_rate = v_P.ang, v_P.lin
+    omega = v_P.ang
+    p_rate = v_P.lin
 
-    # 3. Each column in frame P, which moves with ṗ: d(X_P0 S)/dt = X_P0 Ṡ + [0; S_ang × ṗ].  Frame L turns with ω too
+    # 3. Each column in frame P, which moves with ṗ: d(X_P0 S)/dt = X_P0 Ṡ + [0; S_ang × ṗ].  Frame
+    # L turns with ω too
     J: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
     J_rate: list[list[Any]] = [[0.0] * tree.nv for _ in range(6)]
     for dof, S_0, S_rate_0 in columns:
-        column, rate = X_P0.motion(S_0), X_P0.motion(S_rate_0)
+        column = X_P0.motion(S_0)
+        rate = X_P0.motion(S_rate_0)
         rate = Motion(rate.ang, rate.lin + S_0.ang.cross(p_rate))
         if axes == "link":
             rate = Motion(rate.ang - omega.cross(column.ang), rate.lin - omega.cross(column.lin))
@@ -130,7 +147,8 @@ def jacobian_and_rate(
 
 
 def _homogeneous(link: Placement) -> list[Scalar]:
-    R, p = link.R, link.p
+    R = link.R
+    p = link.p
     return [*R.a.parts(), p.x, *R.b.parts(), p.y, *R.c.parts(), p.z, 0.0, 0.0, 0.0, 1.0]
 
 

@@ -27,8 +27,10 @@ def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
 def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
     """A = Lᵀ D L of a symmetric positive-definite matrix, L unit lower triangular.
 
-    Eliminating from the last row up keeps the zeros that a kinematic tree puts into its mass matrix: no entry is
-    filled in (Featherstone 2008, section 6.5).  Structural zeros are skipped.  Returns L below the diagonal and 1/D.
+    Eliminating from the last row up keeps the zeros that a kinematic tree puts into its mass
+    matrix: no entry is
+    filled in (Featherstone 2008, section 6.5).  Structural zeros are skipped.  Returns L below the
+    diagonal and 1/D.
     """
     n = len(A)
     L = [[A[i][j] for j in range(i + 1)] for i in range(n)]
@@ -85,7 +87,8 @@ def inverse_of_factors(
 ) -> list[list[Scalar]]:
     """(Lᵀ D L)⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, zeros of L⁻¹ skipped; only one half is computed."""
     n = len(inverse)
-    K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]  # L⁻¹, lower triangular
+    # L⁻¹, lower triangular
+    K: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for j in range(n):
         K[j][j] = 1.0
         for i in range(j + 1, n):

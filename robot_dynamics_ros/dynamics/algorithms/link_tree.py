@@ -11,7 +11,8 @@ class LinkTree:
     """The links of a model as a tree.  Constant; made once per model.
 
     Attributes:
-        joint_names: every joint, fixed and mimic ones included, in the order of ``model.link_names[1:]``.
+        joint_names: every joint, fixed and mimic ones included, in the order of
+            ``model.link_names[1:]``.
         joint_of: by link number, the name of the joint above it; ``""`` for the root.
         link_of: joint name → number of its child link.
         children: by link number, the numbers of the child links.
@@ -26,7 +27,8 @@ class LinkTree:
         self.joint_of = [""] * n
         self.fixed = [True] * n
         for joint in model.description.joints:
-            child, parent = model.link_index(joint.child), model.link_index(joint.parent)
+            child = model.link_index(joint.child)
+            parent = model.link_index(joint.parent)
             self.parent[child] = parent
             self.joint_of[child] = joint.name
             self.fixed[child] = joint.name in model.fixed_joint_names
@@ -61,7 +63,9 @@ def link_tree(model: RobotModel) -> LinkTree:
 
 
 def number_of_pairs(model: RobotModel) -> int:
-    """Pairs of a body and one that carries it, or itself: the sum of the bodies' distances from the root."""
+    """Pairs of a body and one that carries it, or itself: the sum of the bodies' distances from the
+    root.
+    """
     depth = [0] * model.nb
     for i, parent in enumerate(model.parent.tolist()):
         depth[i] = 1 + (depth[parent] if parent >= 0 else 0)
@@ -69,8 +73,10 @@ def number_of_pairs(model: RobotModel) -> int:
 
 
 def tied(model: RobotModel) -> bool:
-    """Whether coordinates depend on each other in a way that no recursion over bodies can see: by mimic joints, by rotors that
-    turn with two joints, or by rotors or friction of a free joint's coordinates."""
+    """Whether coordinates depend on each other in a way that no recursion over bodies can see: by
+    mimic joints, by rotors that turn with two joints, or by rotors or friction of a free joint's
+    coordinates.
+    """
     own = model.armature + model.damping + model.friction
     free = (
         model.v_slice(name)

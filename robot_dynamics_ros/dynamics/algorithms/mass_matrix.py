@@ -1,4 +1,5 @@
-"""The joint-space inertia matrix: the composite-rigid-body algorithm, in two forms that suit small and large trees.
+"""The joint-space inertia matrix: the composite-rigid-body algorithm, in two forms that suit small
+and large trees.
 
 | symbol | is | frame |
 |---|---|---|
@@ -18,7 +19,9 @@ from robot_dynamics_ros.spatial import RigidInertia, Scalar
 
 
 def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
-    """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table 6.2)."""
+    """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table
+    6.2).
+    """
     Ic = tree.field(RigidInertia)
     Ic[tree.root] = RigidInertia.zero()
     placed = ForwardKinematics(tree, q)

@@ -1,5 +1,5 @@
-"""The robot as an ordinary differential equation, with friction, effort limits and joint stops that are smooth enough
-for a fixed step.
+"""The robot as an ordinary differential equation, with friction, effort limits and joint stops that
+are smooth enough for a fixed step.
 
 For what a stand-in robot needs beyond this (true sticking, impacts, events within a step) see
 :mod:`robot_dynamics_ros.simulation`.
@@ -39,13 +39,16 @@ def applied_efforts(
     stops: Sequence[S],
     step: Scalar,
 ) -> tuple[list[S], list[S]]:
-    """(nv,) efforts that reach the mechanism, and (nv,) inertia that makes a step of length ``step`` implicit in them.
+    """(nv,) efforts that reach the mechanism, and (nv,) inertia that makes a step of length
+    ``step`` implicit in them.
 
-    Commands saturate at the effort limits; friction takes d v + f v / √(v² + s²) off them; a stop pushes back with
-    k x (1 + c ẋ), x the depth beyond the limit, never pulling (Hunt and Crossley 1975).
+    Commands saturate at the effort limits; friction takes d v + f v / √(v² + s²) off them; a stop
+    pushes back with k x (1 + c ẋ), x the depth beyond the limit, never pulling (Hunt and Crossley
+    1975).
 
-    With e(q, v) the efforts, (M − h ∂e/∂v − h² ∂e/∂q) v̇ = e(q + h v, v) − bias is the linearly implicit Euler step.  All of it acts
-    on one joint at a time, so it adds to the rotor inertias: h (d + f/√(v² + s²) + k x c) + h² k.
+    With e(q, v) the efforts, (M − h ∂e/∂v − h² ∂e/∂q) v̇ = e(q + h v, v) − bias is the linearly
+    implicit Euler step.  All of it acts on one joint at a time, so it adds to the rotor inertias: h
+    (d + f/√(v² + s²) + k x c) + h² k.
     """
     model = tree.model
     viscous, coulomb, smooth = friction
@@ -53,7 +56,8 @@ def applied_efforts(
     efforts: list[Any] = []
     inertia: list[Any] = []
     for d in range(model.nv):
-        effort, limit = tau[d], float(model.effort_limit[d])
+        effort = tau[d]
+        limit = float(model.effort_limit[d])
         if np.isfinite(limit):
             effort = minimum(maximum(effort, -limit), limit)
         slope = secant_slope(
@@ -64,7 +68,8 @@ def applied_efforts(
     for name in model.joint_names:
         if model.joint(name).type.nq != 1:
             continue
-        i, d = model.q_slice(name).start, model.v_slice(name).start
+        i = model.q_slice(name).start
+        d = model.v_slice(name).start
         for bound, sign in ((float(model.upper[i]), 1.0), (float(model.lower[i]), -1.0)):
             if np.isfinite(bound):
                 ahead = q[i] + step * v[d]

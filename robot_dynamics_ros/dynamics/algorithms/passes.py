@@ -1,11 +1,11 @@
 """The passes over the tree that the algorithms share, each written once.
 
-An outward pass goes from the root to the tips and carries motions, an inward pass goes back and carries forces or
-inertias.  A pass is an iterator over the bodies: what an algorithm does besides at each body goes into the loop, so
-that one loop over the tree does both.
+An outward pass goes from the root to the tips and carries motions, an inward pass goes back and
+carries forces or inertias.  A pass is an iterator over the bodies: what an algorithm does besides
+at each body goes into the loop, so that one loop over the tree does both.
 
-Notation (Featherstone 2008): λ the parent of body i, X = ⁱX_λ, S the motion subspace.  All quantities of body i are in
-its own frame, so (..., 6) vectors [angular; linear].
+Notation (Featherstone 2008): λ the parent of body i, X = ⁱX_λ, S the motion subspace.  All
+quantities of body i are in its own frame, so (..., 6) vectors [angular; linear].
 """
 
 from __future__ import annotations
@@ -25,17 +25,21 @@ class ForwardKinematics(Generic[S]):
 
     Args:
         v, a: leave them out to leave out velocities, accelerations.
-        gravity: whether the root accelerates with −g, so that ``a`` is what forces are made of; else ``a`` is the
-            acceleration as seen.
-        pose_of_root: transform from some frame (the world, say) to the root; then ``pose`` is from that frame.
+        gravity: whether the root accelerates with −g, so that ``a`` is what forces are made of;
+            else ``a`` is the acceleration as seen.
+        pose_of_root: transform from some frame (the world, say) to the root; then ``pose`` is from
+            that frame.
         products: keep the products v_i × S_i v too.
     """
 
-    X: Field[Transform]  # from the parent to each body
-    pose: Field[Transform]  # from the chosen frame to each body
+    # from the parent to each body
+    X: Field[Transform]
+    # from the chosen frame to each body
+    pose: Field[Transform]
     v: Field[Motion]
     a: Field[Motion]
-    c: Field[Motion]  # v_i × S_i v
+    # v_i × S_i v
+    c: Field[Motion]
 
     def __init__(
         self,
@@ -48,8 +52,12 @@ class ForwardKinematics(Generic[S]):
         pose_of_root: Transform | None = None,
         products: bool = False,
     ) -> None:
-        self.tree, self._q, self._v, self._a = tree, q, v, a
-        self._poses, self._products = pose_of_root is not None, products
+        self.tree = tree
+        self._q = q
+        self._v = v
+        self._a = a
+        self._poses = pose_of_root is not None
+        self._products = products
         self.X = tree.field(Transform)
         self._known: set[Body[S]] = set()
         if pose_of_root is not None:
@@ -67,9 +75,8 @@ class ForwardKinematics(Generic[S]):
     def outward(self, bodies: Iterable[Body[S]] | None = None) -> Iterator[Body[S]]:
         """Each body (or some, parents first) once it has been placed and moved."""
         for i in self.tree.outward() if bodies is None else bodies:
-            self.X[i] = i.transform(
-                self._q
-            )  # read back from the field: recorded as loops, it knows what is constant
+            # read back from the field: recorded as loops, it knows what is constant
+            self.X[i] = i.transform(self._q)
             if self._poses:
                 self.pose[i] = self.X[i].compose(self.pose[i.parent])
             if self._v is not None:
@@ -84,7 +91,9 @@ class ForwardKinematics(Generic[S]):
             yield i
 
     def reach(self, body: Body[S] | None) -> Body[S] | None:
-        """Place a body and whatever carries it, where that has not been done yet; returns the body."""
+        """Place a body and whatever carries it, where that has not been done yet; returns the
+        body.
+        """
         for i in self.outward([i for i in self.tree.path(body) if i not in self._known]):
             self._known.add(i)
         return body
@@ -96,7 +105,10 @@ def net_force(inertia: RigidInertia, v: Motion, a: Motion) -> Force:
 
 
 def transmit(tree: Tree[S], X: Field[Transform], *forces: Field[Force]) -> Iterator[Body[S]]:
-    """Inward pass: each body hands what it carries on to its parent, f_λ += Xᵀ f_i.  Yields each body, children first."""
+    """Inward pass: each body hands what it carries on to its parent, f_λ += Xᵀ f_i.
+
+    Yields each body, children first.
+    """
     for i in tree.inward():
         for f in forces:
             f[i.parent] = f[i.parent] + X[i].force_back(f[i])
@@ -106,7 +118,10 @@ def transmit(tree: Tree[S], X: Field[Transform], *forces: Field[Force]) -> Itera
 def composite_inertia(
     tree: Tree[S], X: Field[Transform], inertia: Field[RigidInertia]
 ) -> Iterator[Body[S]]:
-    """Inward pass: I_λ += Xᵀ I_i X, which makes of each inertia that of the whole subtree.  Yields each body."""
+    """Inward pass: I_λ += Xᵀ I_i X, which makes of each inertia that of the whole subtree.
+
+    Yields each body.
+    """
     for i in tree.inward():
         inertia[i.parent] = inertia[i.parent] + X[i].rigid_back(inertia[i])
         yield i
@@ -119,7 +134,9 @@ def project(body: Body[S], f: Force, tau: list[S]) -> None:
 
 
 def add_rotors(tree: Tree[S], x: Vector[S], out: list[S]) -> None:
-    """Add the rotors' inertia times accelerations, or velocities, ``x``; a rotor may turn with two joints."""
+    """Add the rotors' inertia times accelerations, or velocities, ``x``; a rotor may turn with two
+    joints.
+    """
     for dof in tree.degrees():
         out[dof] = out[dof] + tree.armature(dof) * x[dof]
     for i, j, inertia in tree.model.coupled_rotors:

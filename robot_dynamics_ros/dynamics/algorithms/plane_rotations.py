@@ -1,4 +1,6 @@
-"""Transforms whose rotation is a sequence of rotations in planes: cheaper to apply to tensors than a full matrix."""
+"""Transforms whose rotation is a sequence of rotations in planes: cheaper to apply to tensors than
+a full matrix.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,17 @@ from robot_dynamics_ros.spatial import Mat3, Scalar, Transform, Vec3
 class PlaneRotation:
     """A rotation about the x or the z axis by an angle of given cosine and sine.
 
-    Any joint's rotation is three of these (Euler's z-x-z), of which two are constant and, where axes are parallel or at
-    right angles, cost nothing.  Rotating tensors one plane at a time takes far fewer operations than a full matrix does.
+    Any joint's rotation is three of these (Euler's z-x-z), of which two are constant and, where
+    axes are parallel or at right angles, cost nothing.  Rotating tensors one plane at a time takes
+    far fewer operations than a full matrix does.
     """
 
     __slots__ = ("about_x", "c", "s")
 
     def __init__(self, about_x: bool, c: Scalar, s: Scalar) -> None:
-        self.about_x, self.c, self.s = about_x, c, s
+        self.about_x = about_x
+        self.c = c
+        self.s = s
 
     @property
     def trivial(self) -> bool:
@@ -27,14 +32,16 @@ class PlaneRotation:
 
     def forth(self, v: Vec3) -> Vec3:
         """R v."""
-        c, s = self.c, self.s
+        c = self.c
+        s = self.s
         if self.about_x:
             return Vec3(v.x, c * v.y - s * v.z, s * v.y + c * v.z)
         return Vec3(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
 
     def back(self, v: Vec3) -> Vec3:
         """Rᵀ v."""
-        c, s = self.c, self.s
+        c = self.c
+        s = self.s
         if self.about_x:
             return Vec3(v.x, c * v.y + s * v.z, c * v.z - s * v.y)
         return Vec3(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
@@ -42,22 +49,39 @@ class PlaneRotation:
     def symmetric(self, S: Mat3) -> Mat3:
         """R S Rᵀ of a symmetric S: a deviator in the plane rotations by twice the angle."""
         if self.about_x:
-            p, q, w, u1, u2, axial = S.b.y, S.c.z, S.b.z, S.a.y, S.a.z, S.a.x
+            p = S.b.y
+            q = S.c.z
+            w = S.b.z
+            u1 = S.a.y
+            u2 = S.a.z
+            axial = S.a.x
         else:
-            p, q, w, u1, u2, axial = S.a.x, S.b.y, S.a.y, S.a.z, S.b.z, S.c.z
-        c, s = self.c, self.s
+            p = S.a.x
+            q = S.b.y
+            w = S.a.y
+            u1 = S.a.z
+            u2 = S.b.z
+            axial = S.c.z
+        c = self.c
+        s = self.s
         if self.trivial:
-            cc, ss, cs = c * c, s * s, c * s
+            cc = c * c
+            ss = s * s
+            cs = c * s
             p, q, w = (
                 cc * p - 2.0 * (cs * w) + ss * q,
                 ss * p + 2.0 * (cs * w) + cc * q,
                 cs * (p - q) + (cc - ss) * w,
             )
         else:
-            cc, ss = (c - s) * (c + s), 2.0 * (c * s)
-            mean, half = 0.5 * (p + q), 0.5 * (p - q)
-            rotated, w = half * cc - w * ss, half * ss + w * cc
-            p, q = mean + rotated, mean - rotated
+            cc = (c - s) * (c + s)
+            ss = 2.0 * (c * s)
+            mean = 0.5 * (p + q)
+            half = 0.5 * (p - q)
+            rotated = half * cc - w * ss
+            w = half * ss + w * cc
+            p = mean + rotated
+            q = mean - rotated
         u1, u2 = c * u1 - s * u2, s * u1 + c * u2
         if self.about_x:
             return Mat3.symmetric(axial, u1, u2, p, w, q)
@@ -66,12 +90,15 @@ class PlaneRotation:
     def matrix(self, H: Mat3) -> Mat3:
         """R H Rᵀ."""
         columns = H.T
-        rows = Mat3(self.forth(columns.a), self.forth(columns.b), self.forth(columns.c)).T  # R H
+        # R H
+        rows = Mat3(self.forth(columns.a), self.forth(columns.b), self.forth(columns.c)).T
         return Mat3(self.forth(rows.a), self.forth(rows.b), self.forth(rows.c))
 
 
 class StagedTransform(Transform):
-    """A transform whose rotation is a sequence of plane rotations, Eᵀ = rotations[0] rotations[1] …"""
+    """A transform whose rotation is a sequence of plane rotations, Eᵀ = rotations[0]
+    rotations[1] …
+    """
 
     __slots__ = ("rotations",)
 

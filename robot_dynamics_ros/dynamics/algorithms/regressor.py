@@ -17,11 +17,14 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 def joint_torque_regressor(
     tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]
 ) -> list[list[Scalar]]:
-    """Y(q, v, a) with τ = Y π (+ rotor inertia), π the parameters of all bodies of the model in order.
+    """Y(q, v, a) with τ = Y π (+ rotor inertia), π the parameters of all bodies of the model in
+    order.
 
-    A body's ten columns are the wrenches that it takes with unit parameters; each joint before it feels Sᵀ of them.
+    A body's ten columns are the wrenches that it takes with unit parameters; each joint before it
+    feels Sᵀ of them.
 
-    Source: Atkeson, An and Hollerbach, *Estimation of inertial parameters of manipulator loads and links* (1986).
+    Source: Atkeson, An and Hollerbach, *Estimation of inertial parameters of manipulator loads and
+        links* (1986).
     """
     count = tree.model.nb
     Y: list[list[Any]] = [[0.0] * (10 * count) for _ in range(tree.nv)]
@@ -32,7 +35,8 @@ def joint_torque_regressor(
     for i in motion.outward():
         pose = motion.pose[i]
         S0[i] = [(dof, pose.motion_back(column)) for dof, column in i.columns]
-        if i not in number:  # a massless body inside a planar joint
+        # a massless body inside a planar joint
+        if i not in number:
             continue
         first = 10 * number[i]
         for k, wrench in enumerate(_body_regressor(i.to_link(motion.v[i]), i.to_link(motion.a[i]))):
@@ -45,7 +49,8 @@ def joint_torque_regressor(
 
 def _body_regressor(v: Motion, a: Motion) -> list[Force]:
     """The ten wrenches, about the body's origin, that unit parameters take at a given motion."""
-    w, dw = v.ang, a.ang
+    w = v.ang
+    dw = a.ang
     # classical acceleration of the origin
     d = a.lin + w.cross(v.lin)
     zero = Vec3.zero()

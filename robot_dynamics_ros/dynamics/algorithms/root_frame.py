@@ -1,8 +1,9 @@
 """Everything brought to the root frame once: what pairwise algorithms start from.
 
-In the root frame composite quantities are plain sums over subtrees, and every entry of a joint-space matrix is a
-product between quantities of the deeper joint and of its ancestor.  The outward pass is that of
-:class:`~robot_dynamics_ros.dynamics.algorithms.passes.ForwardKinematics` with all X = 1: v_i = v_λ + S_i v.
+In the root frame composite quantities are plain sums over subtrees, and every entry of a
+joint-space matrix is a product between quantities of the deeper joint and of its ancestor.  The
+outward pass is that of :class:`~robot_dynamics_ros.dynamics.algorithms.passes.ForwardKinematics`
+with all X = 1: v_i = v_λ + S_i v.
 """
 
 from __future__ import annotations
@@ -17,21 +18,25 @@ from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar
 
 
 class CoriolisOperator:
-    """Twice the operator B(I, v) = ½ [(v×*) I − I (v×) + (I v)×̄*] of a body or a subtree, with (f ×̄*) m = m ×* f.
+    """Twice the operator B(I, v) = ½ [(v×*) I − I (v×) + (I v)×̄*] of a body or a subtree, with (f
+    ×̄*) m = m ×* f.
 
-    Written out, two of its four blocks vanish, and the others hold the rate of the rotational inertia about the frame's
-    origin, J̇ = ω×J + (ω×J)ᵀ + 2 (v·h) 1 − h vᵀ − v hᵀ, and the momentum [n; p].  For m = [ω; v]:
+    Written out, two of its four blocks vanish, and the others hold the rate of the rotational
+    inertia about the frame's origin, J̇ = ω×J + (ω×J)ᵀ + 2 (v·h) 1 − h vᵀ − v hᵀ, and the momentum
+    [n; p].  For m = [ω; v]:
 
         2 B m = [J̇ ω − n × ω; −2 p × ω]        2 Bᵀ m = [J̇ ω + n × ω + 2 p × v; 0]
 
-    Source: Echeandia and Wensing, *Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
+    Source: Echeandia and Wensing, *Numerical methods to compute the Coriolis matrix and Christoffel
+        symbols for rigid-body
     systems* (2021), for B; the factorization of v ×* I v that makes Ṁ − 2C skew.
     """
 
     __slots__ = ("inertia_rate", "momentum")
 
     def __init__(self, inertia_rate: Mat3, momentum: Force) -> None:
-        self.inertia_rate, self.momentum = inertia_rate, momentum
+        self.inertia_rate = inertia_rate
+        self.momentum = momentum
 
     @staticmethod
     def of_body(inertia: RigidInertia, v: Motion) -> CoriolisOperator:
@@ -53,19 +58,23 @@ class CoriolisOperator:
 
     def mul(self, m: Motion) -> Force:
         """2 B m."""
-        n, p = self.momentum.ang, self.momentum.lin
+        n = self.momentum.ang
+        p = self.momentum.lin
         return Force(self.inertia_rate.mul(m.ang) - n.cross(m.ang), p.cross(m.ang) * -2.0)
 
     def tmul(self, m: Motion) -> Force:
         """2 Bᵀ m."""
-        n, p = self.momentum.ang, self.momentum.lin
+        n = self.momentum.ang
+        p = self.momentum.lin
         return Force(
             self.inertia_rate.mul(m.ang) + n.cross(m.ang) + p.cross(m.lin) * 2.0, Vec3.zero()
         )
 
 
 def with_rotors(tree: Tree[S], M: Matrix) -> Matrix:
-    """The matrix with rotor inertia on its diagonal, and beside it where a rotor turns with two joints."""
+    """The matrix with rotor inertia on its diagonal, and beside it where a rotor turns with two
+    joints.
+    """
     for dof in tree.degrees():
         M.add(dof, dof, tree.armature(dof))
     for i, j, inertia in tree.model.coupled_rotors:
@@ -109,9 +118,10 @@ class RootFrame(Generic[S]):
             self.psi_dot[i] = [v_parent.cross(S_i) for S_i in self.S[i]]
             self.v[i] = v_parent + _along(i, self.S[i], v)
             if a is not None:
+                # v × S v = Ψ̇ v
                 self.a[i] = (
                     self.a[i.parent] + _along(i, self.S[i], a) + _along(i, self.psi_dot[i], v)
-                )  # v × S v = Ψ̇ v
+                )
                 if external is not None:
                     applied[i] = self.pose[i].force_back(external[i])
         self.own = own = tree.each(RigidInertia, lambda i: self.pose[i].rigid_back(i.inertia))
@@ -142,7 +152,8 @@ class RootFrame(Generic[S]):
     def mass_matrix(self) -> Matrix:
         """M_ji = S_jᵀ I_i S_i for joint i and its ancestors j: one six-term product for each pair.
 
-        The sum in each entry cancels over the distance from the root, so M is exact up to the robot's reach over a link's length.
+        The sum in each entry cancels over the distance from the root, so M is exact up to the
+        robot's reach over a link's length.
         """
         tree, M = self.tree, self.tree.matrix()
         for i in tree.inward():
@@ -161,7 +172,9 @@ class RootFrame(Generic[S]):
         return with_rotors(tree, M)
 
     def accelerate(self, x: Vector[S]) -> None:
-        """Add joint accelerations to the motions and the forces of a frame that was made without any."""
+        """Add joint accelerations to the motions and the forces of a frame that was made without
+        any.
+        """
         tree = self.tree
         change = tree.field(Motion)
         change[tree.root] = Motion.zero()
@@ -175,7 +188,9 @@ class RootFrame(Generic[S]):
             force[i.parent] = force[i.parent] + force[i]
 
     def products(self, product: Callable[..., Force], *columns: Field[Any]) -> Field[list[Force]]:
-        """A force for each column of each joint, from the body and its part of each of ``columns``."""
+        """A force for each column of each joint, from the body and its part of each of
+        ``columns``.
+        """
         return self.tree.each(
             [Force],
             lambda i: [product(i, *parts) for parts in zip(*(x[i] for x in columns), strict=True)],

@@ -1,1 +1,3 @@
-"""How a function of the registry runs for one robot: tracing, backends, compiled loops, code generation."""
+"""How a function of the registry runs for one robot: tracing, backends, compiled loops, code
+generation.
+"""

@@ -20,7 +20,8 @@ def as_input(
     finite: bool = True,
     contiguous: bool = True,
 ) -> np.ndarray:
-    """``values`` as a float64 array of shape (..., *shape), C-contiguous unless strided ones shall stay as they are.
+    """``values`` as a float64 array of shape (..., *shape), C-contiguous unless strided ones shall
+    stay as they are.
 
     Lists, integers and strided arrays are converted; what would lose something is refused.
     """
@@ -35,7 +36,10 @@ def as_input(
             f"expected shape {_words(shape)}, got {values.shape}",
             where=name,
             got=values.shape,
-            remedy="The last dimensions are the robot's; any dimensions before them are a batch of states.",
+            remedy=(
+                "The last dimensions are the robot's; any dimensions before them are a batch of "
+                "states."
+            ),
         )
     if finite and not np.isfinite(values).all():
         check_finite(**{name: values})
@@ -74,15 +78,19 @@ def common_batch(leads: Mapping[str, tuple[int, ...]], where: str) -> tuple[int,
 
 
 def check_quaternions(q: np.ndarray, starts: Sequence[int]) -> None:
-    """Refuse configurations whose quaternions (x, y, z, w from each start) are not of unit length."""
+    """Refuse configurations whose quaternions (x, y, z, w from each start) are not of unit
+    length.
+    """
     for start in starts:
         part = q[..., start : start + 4]
         square = np.einsum("...i,...i->...", part, part)
-        bad = ~(np.abs(square - 1.0) <= QUATERNION_TOLERANCE)  # so that NaN is bad
+        # so that NaN is bad
+        bad = ~(np.abs(square - 1.0) <= QUATERNION_TOLERANCE)
         if np.any(bad):
             norm = float(np.sqrt(np.ravel(square)[int(np.argmax(np.ravel(bad)))]))
             raise ArgumentError(
-                f"the quaternion q[{start}:{start + 4}] (x, y, z, w) has norm {norm:.9g}, expected 1",
+                f"the quaternion q[{start}:{start + 4}] (x, y, z, w) has norm {norm:.9g}, "
+                "expected 1",
                 where="q",
                 got=norm,
                 remedy="Divide it by its norm; rd.neutral and rd.integrate keep it unit.",

@@ -1,11 +1,14 @@
-"""Backends: how a function is computed, chosen by the model's size and by what is installed, or by name.
+"""Backends: how a function is computed, chosen by the model's size and by what is installed, or by
+name.
 
-=============  =====================================================================================================
-``native``     traced for the robot, compiled to machine code through llvmlite; the default where llvmlite is present
-``loops``      compiled loops over the tree, for robots too large to unroll; chosen by ``native`` where it is better
-``numpy``      traced for the robot, run as straight-line Python and NumPy; the default where llvmlite is not present
-``interpreted``  the algorithm as written, for checking the others
-=============  =====================================================================================================
+=============
+=====================================================================================================
+``native``     traced for the robot, compiled to machine code through llvmlite; the default where
+llvmlite is present ``loops``      compiled loops over the tree, for robots too large to unroll;
+chosen by ``native`` where it is better ``numpy``      traced for the robot, run as straight-line
+Python and NumPy; the default where llvmlite is not present ``interpreted``  the algorithm as
+written, for checking the others =============
+=====================================================================================================
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ REQUIREMENT = f"llvmlite>={'.'.join(map(str, OLDEST_LLVMLITE))}"
 
 @functools.cache
 def compiler_missing() -> str | None:
-    """Why there is no compiler here, in a few words; ``None`` if there is one, which is then loaded."""
+    """Why there is no compiler here, in a few words; ``None`` if there is one, which is then
+    loaded.
+    """
     if importlib.util.find_spec("llvmlite") is None:
         return "llvmlite is not installed"
     try:
@@ -53,7 +58,10 @@ def compiler_missing() -> str | None:
         return f"llvmlite cannot be loaded ({type(error).__name__}: {error})"
     version = importlib.import_module("llvmlite").__version__
     if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
-        return f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is needed"
+        return (
+            f"llvmlite {version} is too old, {'.'.join(map(str, OLDEST_LLVMLITE))} or later is "
+            "needed"
+        )
     return None
 
 
@@ -62,25 +70,33 @@ def remedy() -> str:
     by_pip = f"{sys.executable or 'python3'} -m pip install '{REQUIREMENT}'"
     if sys.prefix != sys.base_prefix:
         return by_pip
-    return f"apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual environment {by_pip}"
+    return (
+        "apt install python3-llvmlite (Ubuntu 24.04, Debian 12 and later), or in a virtual "
+        f"environment {by_pip}"
+    )
 
 
 class _Made:
     """Everything compiled for one model.
 
-    Kept weakly by model, so it must not refer to that very model: a twin, which shares its arrays, stands in for it in
-    everything made here.  Whoever holds a kernel holds the twin with it, so a kernel outlives its model.
+    Kept weakly by model, so it must not refer to that very model: a twin, which shares its arrays,
+    stands in for it in everything made here.  Whoever holds a kernel holds the twin with it, so a
+    kernel outlives its model.
     """
 
     def __init__(self, model: RobotModel) -> None:
         self.twin = dataclasses.replace(model)
         self.functions: dict[tuple[str, Options], Evaluator] = {}
         self.kernels: dict[Evaluator, Kernel] = {}
-        """Call wrappers, which keep their evaluators alive; an evaluator that kept its wrapper would stay for ever."""
+        """Call wrappers, which keep their evaluators alive; an evaluator that kept its wrapper
+        would stay for ever.
+        """
         self.lock = threading.RLock()
-        name, where = model.backend, "backend"
+        name = model.backend
+        where = "backend"
         if name == "auto":
-            name, where = os.environ.get(ENVIRONMENT, "auto"), ENVIRONMENT
+            name = os.environ.get(ENVIRONMENT, "auto")
+            where = ENVIRONMENT
         self.insisted = name != "auto"
         self.backend = _checked(name, where) if self.insisted else available_backends()[0]
 
@@ -94,7 +110,8 @@ def available_backends() -> tuple[str, ...]:
 
 
 def backend_of(model: RobotModel) -> str:
-    """The backend a model's functions use: its own, else ``ROBOT_DYNAMICS_BACKEND``, else the best there is.
+    """The backend a model's functions use: its own, else ``ROBOT_DYNAMICS_BACKEND``, else the best
+    there is.
 
     Raises:
         UnknownNameError: the environment names a backend that does not exist.
@@ -128,7 +145,8 @@ class BackendStatus:
 
 
 def backend_status(model: RobotModel) -> BackendStatus:
-    """Whether a robot's dynamics run as machine code; if not, why, and what to do about it on this machine.
+    """Whether a robot's dynamics run as machine code; if not, why, and what to do about it on this
+    machine.
 
     >>> import robot_dynamics_ros as rd
     >>> print(rd.backend_status(rd.limb(2).with_backend("numpy")))
@@ -151,7 +169,9 @@ def backend_status(model: RobotModel) -> BackendStatus:
 
 
 def prepared(model: RobotModel) -> frozenset[tuple[str, Options]]:
-    """Names and options of the functions that are ready for a model: nothing is compiled when these are called."""
+    """Names and options of the functions that are ready for a model: nothing is compiled when these
+    are called.
+    """
     return frozenset(_of(model).functions)
 
 
@@ -185,7 +205,9 @@ def evaluator(model: RobotModel, name: str, options: Options = ()) -> Evaluator:
 
 
 def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
-    """Whether a function's machine code is in the cache on disk, so that making it takes a millisecond or two."""
+    """Whether a function's machine code is in the cache on disk, so that making it takes a
+    millisecond or two.
+    """
     from robot_dynamics_ros.dynamics.engine.codegen import cache
     from robot_dynamics_ros.dynamics.engine.native_engine import cache_key
 
@@ -197,10 +219,11 @@ def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
 def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     """A callable ``kernel(*inputs, *outputs)`` for one function of one model, for control cycles.
 
-    It takes the function's inputs in the order of its documentation, then the arrays to write to (or nothing, and
-    returns new ones).  Contiguous float64 arrays of exact shape go straight to machine code and nothing is allocated;
-    anything else is converted or refused with a clear error, as by the plain functions.  Unlike them it lets NaN and
-    infinities pass through to the results that depend on them.
+    It takes the function's inputs in the order of its documentation, then the arrays to write to
+    (or nothing, and returns new ones).  Contiguous float64 arrays of exact shape go straight to
+    machine code and nothing is allocated; anything else is converted or refused with a clear error,
+    as by the plain functions.  Unlike them it lets NaN and infinities pass through to the results
+    that depend on them.
 
     Args:
         name: of the function.
@@ -264,7 +287,9 @@ def _warn_once(text: str) -> None:
 
 
 def _engine(of: _Made, name: str, options: Options) -> Engine:
-    """The engine of a function; where the compiler does not work and no backend was asked for, that is said once in the log."""
+    """The engine of a function; where the compiler does not work and no backend was asked for, that
+    is said once in the log.
+    """
     model = of.twin
     backend = _suited(model, name, options, of.backend)
     if backend in ("native", "loops"):
@@ -278,7 +303,10 @@ def _engine(of: _Made, name: str, options: Options) -> Engine:
                     f"the compiler does not work on this machine: {error}",
                     where="backend",
                     got=backend,
-                    remedy=f"Install another llvmlite, {'.'.join(map(str, OLDEST_LLVMLITE))} or later, or use the backend 'numpy'.",
+                    remedy=(
+                        f"Install another llvmlite, {'.'.join(map(str, OLDEST_LLVMLITE))} or "
+                        "later, or use the backend 'numpy'."
+                    ),
                 ) from error
             _failures.append(f"{type(error).__name__}: {error}")
             _warn_once(f"no machine code ({_failures[-1]}); using the slower numpy backend")
@@ -286,9 +314,11 @@ def _engine(of: _Made, name: str, options: Options) -> Engine:
     return (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
 
 
-UNROLL_NATIVE, UNROLL_SOURCE = 40_000, 400_000
-"""Operations up to which a robot is unrolled where loops cannot do it (the compiler's time grows faster than the number of
-operations), and in Python."""
+UNROLL_NATIVE = 40_000
+UNROLL_SOURCE = 400_000
+"""Operations up to which a robot is unrolled where loops cannot do it (the compiler's time grows
+faster than the number of operations), and in Python.
+"""
 
 
 def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str:

@@ -1,7 +1,8 @@
-"""Compiling in a process of its own, so that a control cycle in this one never waits for the interpreter lock.
+"""Compiling in a process of its own, so that a control cycle in this one never waits for the
+interpreter lock.
 
-The process puts machine code into the kernel cache on disk, from where this one loads it in a millisecond or two a
-function.  It stays for further robots, and ends with this process.
+The process puts machine code into the kernel cache on disk, from where this one loads it in a
+millisecond or two a function.  It stays for further robots, and ends with this process.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ if sys.stdin.buffer.peek(1):
 
 
 def start() -> None:
-    """Start the process where one can be of use, before time matters: it may hold this one up for some milliseconds.  Until it is asked
-    for something it has loaded nothing."""
+    """Start the process where one can be of use, before time matters: it may hold this one up for
+    some milliseconds.  Until it is asked for something it has loaded nothing.
+    """
     if cache_directory() is not None:
         with _lock, contextlib.suppress(OSError):
             _started()
@@ -53,13 +55,15 @@ def _started() -> subprocess.Popen[bytes]:
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, (_HOME, os.environ.get("PYTHONPATH")))),
             },
-            start_new_session=True,  # Ctrl-C is for this process; that one ends when its input does
+            # Ctrl-C is for this process; that one ends when its input does
+            start_new_session=True,
         )
     return _process
 
 
 def compile_elsewhere(model: RobotModel, functions: Iterable[tuple[str, Options]]) -> bool:
-    """Have functions of a robot (names and options) compiled by another process; returns whether they are in the cache now.
+    """Have functions of a robot (names and options) compiled by another process; returns whether
+    they are in the cache now.
 
     If not (no cache, no second process), this process compiles them itself when they are used.
     """
@@ -94,12 +98,15 @@ def stop() -> None:
 
 def serve() -> None:
     """Main function of the other process: one request after the other, until there are no more."""
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write among the answers
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+    # nothing else may write among the answers
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _step_back()
     while True:
         try:
-            model, missing = pickle.load(requests)  # from the process that started this one
+            # from the process that started this one
+            model, missing = pickle.load(requests)
         except (EOFError, pickle.UnpicklingError):
             return
         answer = b"+"
@@ -111,7 +118,8 @@ def serve() -> None:
         try:
             answers.write(answer)
         except BrokenPipeError:
-            return  # the one who asked has ended meanwhile
+            # the one who asked has ended meanwhile
+            return
 
 
 def _step_back() -> None:

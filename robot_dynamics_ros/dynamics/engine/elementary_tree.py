@@ -1,13 +1,16 @@
 """The robot as a tree of elementary joints about or along z, in numbers.
 
-Every moving joint is brought to one of three elementary kinds.  A revolute (or continuous) joint rotates about the z axis
-of an internal body frame, a prismatic one slides along it, and a floating joint is free; a planar joint is two slides
-and a rotation in series with massless bodies between.  Rotating each body frame once, when the tree is made, so that
-its joint axis becomes z costs nothing later, and leaves joint transforms and motion subspaces full of zeros and ones.
+Every moving joint is brought to one of three elementary kinds.  A revolute (or continuous) joint
+rotates about the z axis of an internal body frame, a prismatic one slides along it, and a floating
+joint is free; a planar joint is two slides and a rotation in series with massless bodies between.
+Rotating each body frame once, when the tree is made, so that its joint axis becomes z costs nothing
+later, and leaves joint transforms and motion subspaces full of zeros and ones.
 
-:class:`NumericTree` is the :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree` that runs an algorithm body by body
+:class:`NumericTree` is the :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree` that runs an
+algorithm body by body
 on whatever scalars it is given: floats, arrays, or symbols.
-:class:`~robot_dynamics_ros.dynamics.engine.loops.LoopTree` is the one that records an algorithm as loops.
+:class:`~robot_dynamics_ros.dynamics.engine.loops.LoopTree` is the one that records an algorithm as
+loops.
 """
 
 from __future__ import annotations
@@ -57,7 +60,9 @@ from robot_dynamics_ros.spatial import (
 )
 
 SNAP = 1e-13
-"""Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost accuracy."""
+"""Rotation entries and offsets this near to 0 or ±1 are taken as exact; larger snaps would cost
+accuracy.
+"""
 
 
 SUBSPACE: dict[Kind, tuple[tuple[float, ...], ...]] = {
@@ -69,7 +74,8 @@ SUBSPACE: dict[Kind, tuple[tuple[float, ...], ...]] = {
 
 
 def _snapped(values: np.ndarray) -> np.ndarray:
-    if values.dtype == object:  # symbols
+    # symbols
+    if values.dtype == object:
         return values
     out = np.array(values, dtype=float)
     for target in (0.0, 1.0, -1.0):
@@ -78,7 +84,9 @@ def _snapped(values: np.ndarray) -> np.ndarray:
 
 
 def z_from(axis: np.ndarray) -> np.ndarray:
-    """(3, 3) rotation N with N axis = e_z; a signed permutation where the axis is a coordinate axis."""
+    """(3, 3) rotation N with N axis = e_z; a signed permutation where the axis is a coordinate
+    axis.
+    """
     axis = _snapped(axis)
     k = int(np.argmax(np.abs(axis)))
     if np.count_nonzero(axis) == 1:
@@ -108,13 +116,16 @@ def _main_successors(model: RobotModel) -> list[int]:
 
 
 def _spin_towards(axis: np.ndarray) -> np.ndarray:
-    """Rotation about z that brings the next joint's axis into the y-z plane, which spares one of its three rotations."""
+    """Rotation about z that brings the next joint's axis into the y-z plane, which spares one of
+    its three rotations.
+    """
     across = np.hypot(axis[0], axis[1])
-    if (
-        across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10
-    ):  # parallel, or spared already
+    # parallel, or spared already
+    if across <= SNAP or min(abs(axis[0]), abs(axis[1])) <= SNAP * 10:
         return np.eye(3)
-    s, c = axis[0] / across, -axis[1] / across  # of the first rotation a
+    # of the first rotation a
+    s = axis[0] / across
+    c = -axis[1] / across
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -125,22 +136,32 @@ def _euler(R: np.ndarray) -> Euler:
     """((cos a, sin a), (cos b, sin b), (c, cos c, sin c)) with R = Rz(a) Rx(b) Rz(c)."""
     sine = float(np.hypot(R[0, 2], R[1, 2]))
     if sine <= SNAP:
-        ca, sa, cb, sb = 1.0, 0.0, float(np.sign(R[2, 2])), 0.0
-        cc, sc = float(R[0, 0]), float(R[1, 0] * cb)
+        ca = 1.0
+        sa = 0.0
+        cb = float(np.sign(R[2, 2]))
+        sb = 0.0
+        cc = float(R[0, 0])
+        sc = float(R[1, 0] * cb)
     else:
-        ca, sa = float(-R[1, 2] / sine), float(R[0, 2] / sine)
-        cb, sb = float(R[2, 2]), sine
-        # from Rz(a)' R, not from the last row: for small b the last row tells a and c to eps / b only, their sum to eps
-        cc, sc = float(ca * R[0, 0] + sa * R[1, 0]), float(-ca * R[0, 1] - sa * R[1, 1])
+        ca = float(-R[1, 2] / sine)
+        sa = float(R[0, 2] / sine)
+        cb = float(R[2, 2])
+        sb = sine
+        # from Rz(a)' R, not from the last row: for small b the last row tells a and c to eps / b
+        # only, their sum to eps
+        cc = float(ca * R[0, 0] + sa * R[1, 0])
+        sc = float(-ca * R[0, 1] - sa * R[1, 1])
     ca, sa, cb, sb, cc, sc = _snapped(np.array([ca, sa, cb, sb, cc, sc])).tolist()
     return (ca, sa), (cb, sb), (math.atan2(sc, cc), cc, sc)
 
 
 class BodyConstants(NamedTuple):
-    """One body of a model, in the frame of its joint's child link: floats, or symbols and exact numbers (arrays of objects).
+    """One body of a model, in the frame of its joint's child link: floats, or symbols and exact
+    numbers (arrays of objects).
 
-    ``rotation`` and ``position`` place the joint frame in the parent's frame, the third row of the rotation ``normal`` is the joint's
-    axis, ``inertia`` is about the centre of mass.  q of the joint = multiplier · q[q_index] + offset.
+    ``rotation`` and ``position`` place the joint frame in the parent's frame, the third row of the
+    rotation ``normal`` is the joint's axis, ``inertia`` is about the centre of mass.  q of the
+    joint = multiplier · q[q_index] + offset.
     """
 
     parent: int
@@ -158,10 +179,12 @@ class BodyConstants(NamedTuple):
 
 
 class ElementaryBody(NamedTuple):
-    """One body of the elementary tree, in its internal frame: placed in the parent's, inertia about the frame's origin.
+    """One body of the elementary tree, in its internal frame: placed in the parent's, inertia about
+    the frame's origin.
 
-    Parents (−1: the root) have smaller numbers.  ``normal`` is the (3, 3) rotation from the child link's frame to the internal one,
-    ``euler`` that of the joint, where it is numbers, as rotations about z, x, z.
+    Parents (−1: the root) have smaller numbers.  ``normal`` is the (3, 3) rotation from the child
+    link's frame to the internal one, ``euler`` that of the joint, where it is numbers, as rotations
+    about z, x, z.
     """
 
     parent: int
@@ -199,15 +222,21 @@ class Layout:
     ) -> None:
         self.bodies: list[ElementaryBody] = []
         self.body: list[int] = []
-        eye, zero = np.eye(3), np.zeros(3)
+        eye = np.eye(3)
+        zero = np.zeros(3)
         for b in bodies:
             parent = -1 if b.parent < 0 else self.body[b.parent]
             n_parent = eye if parent < 0 else self.bodies[parent].normal
-            R, r, N = n_parent @ b.rotation, n_parent @ b.position, b.normal
-            q, v = b.q_index, b.v_index
+            R = n_parent @ b.rotation
+            r = n_parent @ b.position
+            N = b.normal
+            q = b.q_index
+            v = b.v_index
             if b.type is JointType.PLANAR:
-                # internal z slides along the plane's x, then y; both brought into place by cyclic permutations
-                to_x, to_y = z_from(np.array([1.0, 0, 0])), z_from(np.array([0, 1.0, 0]))
+                # internal z slides along the plane's x, then y; both brought into place by cyclic
+                # permutations
+                to_x = z_from(np.array([1.0, 0, 0]))
+                to_y = z_from(np.array([0, 1.0, 0]))
                 slides = Kind.PRISMATIC
                 nothing = (0.0, zero, np.zeros((3, 3)))
                 R = R @ N.T @ to_x.T
@@ -220,7 +249,11 @@ class Layout:
                         parent, slides, R, zero, *nothing, q + 1, v + 1, 1.0, 0.0, to_y @ N
                     )
                 )
-                R, r, q, v, kind = to_y, zero, q + 2, v + 2, Kind.REVOLUTE
+                R = to_y
+                r = zero
+                q = q + 2
+                v = v + 2
+                kind = Kind.REVOLUTE
             else:
                 R = R @ N.T
                 kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(
@@ -234,8 +267,11 @@ class Layout:
             self.body.append(self._add(own))
         self.n = len(self.bodies)
         self.nv = len(armature)
-        self.gravity, self.armature, self.root = gravity, armature, root
-        self.base_rotation, self.base_position = _snapped(base[0]), base[1]
+        self.gravity = gravity
+        self.armature = armature
+        self.root = root
+        self.base_rotation = _snapped(base[0])
+        self.base_position = base[1]
 
     def _add(self, b: ElementaryBody) -> int:
         R = _snapped(b.rotation)
@@ -247,23 +283,29 @@ class Layout:
         return len(self.bodies) - 1
 
     def regrouped(self) -> Layout:
-        """The same tree with base inertial parameters: efforts, mass matrix and accelerations stay, many inertias vanish.
+        """The same tree with base inertial parameters: efforts, mass matrix and accelerations stay,
+        many inertias vanish.
 
-        A part of a body's inertia that its joint's motion leaves as it is may as well belong to the parent.  For a joint
-        that rotates about z that is the mass, the first moment along z and an inertia I_yy (1 - e_z e_z'), so that m,
-        h_z and I_yy become zero; for one that slides along z it is the whole rotational inertia.  Forces through joints,
-        energies and momenta of single bodies are no longer theirs.  (Gautier and Khalil, "Direct calculation of minimum
-        set of inertial parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990.)
+        A part of a body's inertia that its joint's motion leaves as it is may as well belong to the
+        parent.  For a joint that rotates about z that is the mass, the first moment along z and an
+        inertia I_yy (1 - e_z e_z'), so that m, h_z and I_yy become zero; for one that slides along
+        z it is the whole rotational inertia.  Forces through joints, energies and momenta of single
+        bodies are no longer theirs.  (Gautier and Khalil, "Direct calculation of minimum set of
+        inertial parameters of serial robots", IEEE Trans. Robotics and Automation 6(3), 1990.)
         """
-        mass, first_moment = [b.mass for b in self.bodies], [b.first_moment for b in self.bodies]
+        mass = [b.mass for b in self.bodies]
+        first_moment = [b.first_moment for b in self.bodies]
         inertia = [b.inertia for b in self.bodies]
         for i, b in reversed(list(enumerate(self.bodies))):
             m: Scalar
-            m, h, I = 0.0, np.zeros(3), inertia[i]  # noqa: E741 - the book's name
+            m = 0.0
+            h = np.zeros(3)
+            I = inertia[i]  # noqa: E741 - the book's name
             if b.kind is Kind.FREE:
                 continue
             if b.kind is Kind.REVOLUTE:
-                m, h[2] = mass[i], first_moment[i][2]
+                m = mass[i]
+                h[2] = first_moment[i][2]
                 moved = np.diag([I[1, 1], I[1, 1], 0.0])
             else:
                 moved = I
@@ -273,7 +315,8 @@ class Layout:
             p = b.parent
             if p < 0:
                 continue
-            R, r = b.rotation, b.position
+            R = b.rotation
+            r = b.position
             h = R @ h
             g = h + m * r
             mass[p] = mass[p] + m
@@ -288,7 +331,8 @@ class Layout:
 
 def _body_constants(model: RobotModel) -> Iterator[BodyConstants]:
     successor = _main_successors(model)
-    kinds, normals = [JointType(kind) for kind in model.joint_type.tolist()], []
+    kinds = [JointType(kind) for kind in model.joint_type.tolist()]
+    normals = []
     for i, kind in enumerate(kinds):
         N = np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
         if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
@@ -322,12 +366,14 @@ def regrouped_layout_of(model: RobotModel) -> Layout:
 
 
 class Body:
-    """One elementary body of a :class:`NumericTree`: constants, and what its joint does to coordinates.
+    """One elementary body of a :class:`NumericTree`: constants, and what its joint does to
+    coordinates.
 
     Attributes:
         parent: the parent body, or ``None`` for bodies on the root.
         inertia: rigid-body inertia in the body frame.
-        columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in the column.
+        columns: the motion subspace, as (index into v, Motion) pairs; a mimic's multiplier is in
+            the column.
     """
 
     __slots__ = (
@@ -344,11 +390,15 @@ class Body:
     )
 
     def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
-        self.tree, self.number, self.parent = tree, number, parent
+        self.tree = tree
+        self.number = number
+        self.parent = parent
         self.constants = own = tree.layout.bodies[number]
-        self.kind, self.euler = own.kind, own.euler
+        self.kind = own.kind
+        self.euler = own.euler
         self.normal = Mat3.of(own.normal.tolist())
-        h, I = Vec3.of(own.first_moment.tolist()), Mat3.of(own.inertia.tolist())  # noqa: E741 - the book's names
+        h = Vec3.of(own.first_moment.tolist())
+        I = Mat3.of(own.inertia.tolist())  # noqa: E741 - the book's names
         self.inertia = RigidInertia(own.mass, h, I)
         k = own.multiplier
         self.columns = [
@@ -362,7 +412,8 @@ class Body:
         first = self.constants.q_index
         if self.kind is Kind.FREE:
             return q[first : first + 7]
-        k, d = self.constants.multiplier, self.constants.offset
+        k = self.constants.multiplier
+        d = self.constants.offset
         return [q[first] if k == 1.0 and d == 0.0 else q[first] * k + d]
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
@@ -379,19 +430,20 @@ class Body:
 
     def placed(self, p: Vec3, x: Scalar) -> Transform:
         """The transform to a body at ``p``, rotated by the joint if it rotates."""
-        if (
-            self.euler is None
-        ):  # the exact angles of constant rotations in symbols have no closed form
+        # the exact angles of constant rotations in symbols have no closed form
+        if self.euler is None:
             R = self.joint[0]
             return Transform(
                 (R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p
             )
         (ca, sa), (cb, sb), (angle, cc, sc) = self.euler
-        first, second = PlaneRotation(False, ca, sa), PlaneRotation(True, cb, sb)
+        first = PlaneRotation(False, ca, sa)
+        second = PlaneRotation(True, cb, sb)
         if self.kind is Kind.PRISMATIC:
             last = PlaneRotation(False, cc, sc)
         elif cc == 0.0 or sc == 0.0:
-            s, c = sin(x), cos(x)
+            s = sin(x)
+            c = cos(x)
             last = PlaneRotation(False, c * cc - s * sc, s * cc + c * sc)
         else:
             last = PlaneRotation(False, cos(x + angle), sin(x + angle))
@@ -476,9 +528,11 @@ class NumericFactors:
 
 
 class NumericTree:
-    """The tree on given scalars; its methods are those of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`.
+    """The tree on given scalars; its methods are those of
+    :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`.
 
-    ``root`` is the key of the root body in working memory; it is what ``body.parent`` is for bodies on the root.
+    ``root`` is the key of the root body in working memory; it is what ``body.parent`` is for bodies
+    on the root.
     """
 
     def __init__(self, model: RobotModel, layout: Layout | None = None) -> None:
@@ -514,9 +568,8 @@ class NumericTree:
         return _Each(value)
 
     def external_forces(self, rows: Sequence[Scalar]) -> dict[Hashable, Force]:
-        forces: dict[Hashable, Force] = defaultdict(
-            Force.zero
-        )  # of the bodies within a planar joint
+        # of the bodies within a planar joint
+        forces: dict[Hashable, Force] = defaultdict(Force.zero)
         for k in range(self.model.nb):
             body = self.model_body(k)
             assert body is not None
@@ -590,7 +643,8 @@ class NumericTree:
 
     def total_mass(self) -> Scalar:
         total = self.layout.root[0] + sum(b.mass for b in self.layout.bodies)
-        if isinstance(total, Expr):  # masses that are symbols: their sum has no sign yet
+        # masses that are symbols: their sum has no sign yet
+        if isinstance(total, Expr):
             return total
         if total <= 0.0:
             raise ModelError(
@@ -609,10 +663,12 @@ class NumericTree:
 
     def link_frame(self, link: int) -> Transform:
         body = int(self.model.link_body[link])
-        R, p = self.model.link_rotation[link], self.model.link_position[link]
+        R = self.model.link_rotation[link]
+        p = self.model.link_position[link]
         if body >= 0:
             N = self.layout.bodies[self.layout.body[body]].normal
-            R, p = N @ R, N @ p
+            R = N @ R
+            p = N @ p
         return Transform(Mat3.of(_snapped(R.T).tolist()), Vec3.of(_snapped(p).tolist()))
 
     def link_inertia(self, link: int) -> tuple[Scalar, Vec3, Mat3]:

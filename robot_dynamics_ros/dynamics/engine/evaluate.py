@@ -1,7 +1,7 @@
 """Kernels: one function of the table, for one model, ready to be called on numbers.
 
-A kernel checks arguments, handles batches and hands blocks of states to its engine.  Each backend has an engine of its
-own; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
+A kernel checks arguments, handles batches and hands blocks of states to its engine.  Each backend
+has an engine of its own; :mod:`robot_dynamics_ros.dynamics.engine.codegen` makes them.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Scalar, maximum, minimum
 
 Kernel: TypeAlias = Callable[..., Any]
-"""A function of a robot: inputs, then nothing or the outputs.  What it returns depends on its name and on the batch."""
+"""A function of a robot: inputs, then nothing or the outputs.
+
+What it returns depends on its name and on the batch.
+"""
 Argument: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | None
-"""Numbers, or a configuration's name, or positions by joint; ``None`` where an output is not given."""
+"""Numbers, or a configuration's name, or positions by joint; ``None`` where an output is not given.
+"""
 Flat: TypeAlias = Callable[..., Sequence[Scalar]]
 
 
@@ -60,8 +64,9 @@ class Engine(abc.ABC):
     def block(
         self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
     ) -> bool:
-        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous; False if it stopped at inputs that shall
-        be ``finite`` and are not, where :meth:`checks` says so."""
+        """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous; False
+        if it stopped at inputs that shall be ``finite`` and are not, where :meth:`checks` says so.
+        """
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A callable equal to the evaluator with this choice, as fast as the engine can."""
@@ -103,14 +108,18 @@ class Evaluator:
         return cast("ArrayLike", value)
 
     def __call__(self, *arguments: Argument, finite: bool = False) -> Any:
-        """Of inputs, then nothing or all the outputs: the output, a float for a scalar of a single state; of several a tuple, or ``None``
-        where they were given.  ``finite``: refuse inputs that are not finite; else they pass through."""
-        n, m = len(self._sizes_in), len(self._sizes_out)
+        """Of inputs, then nothing or all the outputs: the output, a float for a scalar of a single
+        state; of several a tuple, or ``None`` where they were given.  ``finite``: refuse inputs
+        that are not finite; else they pass through.
+        """
+        n = len(self._sizes_in)
+        m = len(self._sizes_out)
         if len(arguments) == n + m == n + 1 and arguments[n] is None:
             arguments = arguments[:n]
         if len(arguments) not in (n, n + m):
             raise ArgumentError(
-                f"takes {n} inputs ({', '.join(w for w, _ in self.signature.inputs)}), and then nothing or {m} "
+                f"takes {n} inputs ({', '.join(w for w, _ in self.signature.inputs)}), and then "
+                f"nothing or {m} "
                 f"outputs; got {len(arguments)} arguments",
                 where=self.signature.name,
                 got=len(arguments),
@@ -183,16 +192,21 @@ def quaternion_starts(model: RobotModel) -> list[int]:
 
 
 CHUNK = 2048
-"""States evaluated at once without a compiler: enough to hide Python, few enough to stay in cache and memory."""
+"""States evaluated at once without a compiler: enough to hide Python, few enough to stay in cache
+and memory.
+"""
 
 
 class PythonEngine(Engine):
-    """Runs a function without a compiler: ``scalar`` takes a list of numbers for each input, ``vector`` lists of arrays
-    that hold a number of each state; both return all outputs in one flat sequence."""
+    """Runs a function without a compiler: ``scalar`` takes a list of numbers for each input,
+    ``vector`` lists of arrays that hold a number of each state; both return all outputs in one flat
+    sequence.
+    """
 
     def __init__(self, backend: str, scalar: Flat, vector: Flat) -> None:
         super().__init__(backend)
-        self._scalar, self._vector = scalar, vector
+        self._scalar = scalar
+        self._vector = vector
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         results = iter(self._scalar(*[x.ravel().tolist() for x in inputs]))
@@ -214,13 +228,15 @@ class PythonEngine(Engine):
 
 
 def interpreted_engine(model: RobotModel, name: str, options: Options) -> PythonEngine:
-    """The algorithm as written, on floats or on arrays of states: no trace, no compiler, slow and plain."""
-    tree, words = NumericTree(model), [word for word, _ in signature(model, name, options).inputs]
+    """The algorithm as written, on floats or on arrays of states: no trace, no compiler, slow and
+    plain.
+    """
+    tree = NumericTree(model)
+    words = [word for word, _ in signature(model, name, options).inputs]
 
     def run(*inputs: Sequence[Scalar]) -> list[Scalar]:
-        own = copy.copy(
-            tree
-        )  # an algorithm may move its base or add to its rotors; others share the tree
+        # an algorithm may move its base or add to its rotors; others share the tree
+        own = copy.copy(tree)
         outputs = TABLE[name].run(own, dict(options), dict(zip(words, inputs, strict=True)))
         return [x for output in outputs for x in output]
 

@@ -1,10 +1,12 @@
 """The algorithms recorded as loops over the tree, for robots too large to unroll.
 
-A :class:`LoopTree` speaks the vocabulary of :class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`, but its loops run once
-for each *class* of bodies instead of once a body, on symbols for the body's constants and for what is in memory; what an
-algorithm stores is recorded as a :class:`~robot_dynamics_ros.dynamics.engine.codegen.loop_program.LoopProgram`.  Bodies are alike when
-the same of their constants are zeros, ones and values that all of them share: for those, the recorded step is as sparse as
-an unrolled one.
+A :class:`LoopTree` speaks the vocabulary of
+:class:`~robot_dynamics_ros.dynamics.algorithms.tree.Tree`, but its loops run once for each *class*
+of bodies instead of once a body, on symbols for the body's constants and for what is in memory;
+what an algorithm stores is recorded as a
+:class:`~robot_dynamics_ros.dynamics.engine.codegen.loop_program.LoopProgram`.  Bodies are alike
+when the same of their constants are zeros, ones and values that all of them share: for those, the
+recorded step is as sparse as an unrolled one.
 """
 
 from __future__ import annotations
@@ -48,14 +50,17 @@ from robot_dynamics_ros.spatial import (
 )
 
 APART = -2
-"""Number of the class of all bodies in loops in which none needs another; a free joint's is smaller."""
+"""Number of the class of all bodies in loops in which none needs another; a free joint's is
+smaller.
+"""
 MOST_CLASSES = 8
 """With more kinds of bodies than this, constants stay symbols: code grows with every class."""
 
 
 class _Class(NamedTuple):
     kind: Kind
-    constants: tuple[float | None, ...]  # known values by slot; None where bodies differ
+    # known values by slot; None where bodies differ
+    constants: tuple[float | None, ...]
     has_row: bool
 
 
@@ -63,17 +68,23 @@ def body_constants(tree: NumericTree, k: int) -> list[float]:
     """R0 (9), p (3), m, h (3), I (6), multiplier, offset, N (9) of an elementary body."""
     b = tree.layout.bodies[k]
     return [
-        *b.rotation.ravel().tolist(), *b.position.tolist(), b.mass, *b.first_moment.tolist(),
-        *b.inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(), b.multiplier, b.offset,
+        *b.rotation.ravel().tolist(),
+        *b.position.tolist(),
+        b.mass,
+        *b.first_moment.tolist(),
+        *b.inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist(),
+        b.multiplier,
+        b.offset,
         *b.normal.ravel().tolist(),
-    ]  # fmt: skip
+    ]
 
 
 def classify(
     constants: np.ndarray, kinds: list[Kind], rows: list[bool], alike: bool = False
 ) -> tuple[list[_Class], list[int]]:
-    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a class shares; ``alike``: into as few
-    classes as there can be, whatever the constants."""
+    """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a
+    class shares; ``alike``: into as few classes as there can be, whatever the constants.
+    """
 
     def pattern(row: np.ndarray, fine: bool) -> tuple[float | None, ...]:
         return tuple(float(x) if fine and x in (0.0, 1.0, -1.0) else None for x in row)
@@ -102,7 +113,7 @@ def _united(classes: Sequence[_Class]) -> _Class:
     return _Class(classes[0].kind, shared, any(cls.has_row for cls in classes))
 
 
-# -- memory of an algorithm while it is recorded: values by body, vectors and matrices by degree ---------------------------
+# -- memory of an algorithm while it is recorded: values by body, vectors and matrices by degree ---
 
 _SIZES = {
     Transform: 12,
@@ -116,16 +127,20 @@ _SIZES = {
 
 
 class Degree(NamedTuple):
-    """Degree of freedom ``c`` of the body ``who`` stands for, or the degree of a loop over degrees."""
+    """Degree of freedom ``c`` of the body ``who`` stands for, or the degree of a loop over
+    degrees.
+    """
 
     who: str
     c: int
 
 
 class LoopRecord:
-    """The loops of an algorithm that were recorded, and loads and stores of the block that is being recorded.
+    """The loops of an algorithm that were recorded, and loads and stores of the block that is being
+    recorded.
 
-    Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``: not known yet).
+    Columns of ``free`` joints hold six motions; to the fields ``gathered`` children add (``None``:
+    not known yet).
     """
 
     def __init__(self, free: bool, gathered: set[int] | None) -> None:
@@ -143,7 +158,8 @@ class LoopRecord:
 
     def allocate(self, size: int) -> int:
         """Number of the first of some new entries of every body."""
-        first, self.entries = self.entries, self.entries + size
+        first = self.entries
+        self.entries = self.entries + size
         return first
 
     def open_block(self, section: ir.Section | None, block: ir.Block) -> None:
@@ -182,10 +198,14 @@ class LoopRecord:
 
 
 class LoopField(Generic[T]):
-    """Working memory for one value a body: loads and stores at ``i``, its parent and the root, by their ``who``."""
+    """Working memory for one value a body: loads and stores at ``i``, its parent and the root, by
+    their ``who``.
+    """
 
     def __init__(self, tree: LoopRecord, number: int, kind: Any) -> None:
-        self.tree, self.number, self.kind = tree, number, kind
+        self.tree = tree
+        self.number = number
+        self.kind = kind
         self.by_column = isinstance(kind, list)
         size = (36 if tree.free else 6) if self.by_column else _SIZES[kind]
         self.offset = tree.allocate(size)
@@ -195,7 +215,8 @@ class LoopField(Generic[T]):
         return ("record", self.offset + k, who)
 
     def __getitem__(self, body: Any) -> T:
-        tree, who = self.tree, body.who
+        tree = self.tree
+        who = body.who
         if self.by_column:
             size = 6 * body.degrees
         elif self.kind is list:
@@ -217,8 +238,11 @@ class LoopField(Generic[T]):
         return cast("T", value)
 
     def _rematerialized(self, loaded: list[Expr], k: int) -> Expr | None:
-        """A stored entry that need not be loaded: a constant, a parameter, or another entry of the same value."""
-        x, tree = loaded[k], self.tree
+        """A stored entry that need not be loaded: a constant, a parameter, or another entry of the
+        same value.
+        """
+        x = loaded[k]
+        tree = self.tree
         if x.op == "const":
             return x
         if x.op == "leaf" and x.a[0][0] == "param":
@@ -235,7 +259,8 @@ class LoopField(Generic[T]):
         return None
 
     def __setitem__(self, body: Any, value: T) -> None:
-        tree, who = self.tree, body.who
+        tree = self.tree
+        who = body.who
         lifted = [tree.graph.lift(x) for x in flat(value)]
         if self.kind is list and who == "i":
             tree.lengths[self.number, tree.current] = lifted
@@ -251,7 +276,8 @@ class LoopVector:
     """An array indexed by coordinates."""
 
     def __init__(self, tree: LoopRecord, number: int) -> None:
-        self.tree, self.number = tree, number
+        self.tree = tree
+        self.number = number
 
     def _location(self, dof: Degree) -> ir.Location:
         return ("arg", self.number, "v", dof.c, dof.who)
@@ -267,7 +293,8 @@ class LoopSquare:
     """A matrix."""
 
     def __init__(self, tree: LoopRecord, number: int) -> None:
-        self.tree, self.number = tree, number
+        self.tree = tree
+        self.number = number
 
     def add(self, i: Degree, j: Degree, value: Scalar) -> None:
         # each pair of joints is met once: nothing to add to
@@ -284,7 +311,7 @@ class LoopMatrix(LoopSquare):
         super().add(i, j, value)
 
 
-# -- the tree ------------------------------------------------------------------------------------------------------------
+# -- the tree --------------------------------------------------------------------------------------
 
 
 class LoopBody(Body):
@@ -294,13 +321,16 @@ class LoopBody(Body):
 
     def __init__(self, tree: LoopTree, cls: _Class) -> None:
         self.tree: Any = tree
-        self.kind, self.who, self.degrees = cls.kind, "i", len(SUBSPACE[cls.kind])
+        self.kind = cls.kind
+        self.who = "i"
+        self.degrees = len(SUBSPACE[cls.kind])
         self.number = -1
         self.parent: Any = _Key("p")
         values = [tree.parameter(s, x) for s, x in enumerate(cls.constants)]
         self.joint = (Mat3.of([values[0:3], values[3:6], values[6:9]]), Vec3.of(values[9:12]))
         self.inertia = RigidInertia.of(values[12:22])
-        self.normal, self.euler = Mat3.of([values[24:27], values[27:30], values[30:33]]), None
+        self.normal = Mat3.of([values[24:27], values[27:30], values[30:33]])
+        self.euler = None
         columns: Any = [
             (Degree("i", c), Motion.of(list(column))) for c, column in enumerate(SUBSPACE[cls.kind])
         ]
@@ -334,7 +364,8 @@ class _RowForces:
     """Forces on bodies, from an argument that has a row for each joint with coordinates."""
 
     def __init__(self, tree: LoopTree, number: int) -> None:
-        self.tree, self.number = tree, number
+        self.tree = tree
+        self.number = number
 
     def __getitem__(self, body: LoopBody) -> Force:
         if not self.tree.classes[self.tree.current].has_row:
@@ -367,7 +398,8 @@ class _Factors:
 class LoopTree(LoopRecord):
     """Records an algorithm; see the module.
 
-    ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of ``arguments``; further arrays are
+    ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of
+        ``arguments``; further arrays are
     working memory.
     """
 
@@ -383,10 +415,8 @@ class LoopTree(LoopRecord):
         self.layout = lay = layout_of(model)
         kinds = [b.kind for b in lay.bodies]
         super().__init__(Kind.FREE in kinds, gathered)
-        self.base_velocity, self.gravity_motion = (
-            self.numeric.base_velocity,
-            self.numeric.gravity_motion,
-        )
+        self.base_velocity = self.numeric.base_velocity
+        self.gravity_motion = self.numeric.gravity_motion
         self.root = _Key("root")
         self.constants = np.array([body_constants(self.numeric, k) for k in range(lay.n)])
         self.rows = [-1] * lay.n
@@ -396,12 +426,14 @@ class LoopTree(LoopRecord):
             self.constants, kinds, [r >= 0 for r in self.rows], alike
         )
         self.field_count = 0
-        self.outputs, self.arguments, self.made = outputs, arguments, 0
+        self.outputs = outputs
+        self.arguments = arguments
+        self.made = 0
         self.cleared: list[tuple[int, int]] = []
         self.scratch: dict[int, int] = {}
         self.symmetric: list[int] = []
 
-    # -- the vocabulary --------------------------------------------------------------------------------------------
+    # -- the vocabulary ----------------------------------------------------------------------------
 
     def _close(self) -> None:
         self.current = -1
@@ -427,13 +459,15 @@ class LoopTree(LoopRecord):
         for degrees in (1, 6) if self.free else (1,):
             self.inner = ir.AncestorLoop(degrees)
             self.block.loops.append(self.inner)
-            kept, self.values = self.values, dict(self.values)
+            kept = self.values
+            self.values = dict(self.values)
             yield _Ancestor(degrees)
             self.values = kept
             self.inner = None
 
     def each(self, kind: type[T] | list[type[T]], value: Callable[[LoopBody], T]) -> LoopField[T]:
-        field, loop = self.field(kind), ir.BodyLoop(False, apart=True)
+        field = self.field(kind)
+        loop = ir.BodyLoop(False, apart=True)
         self.sections.append(loop)
         single = [c for c, cls in enumerate(self.classes) if cls.kind is not Kind.FREE]
         for group in filter(
@@ -471,7 +505,9 @@ class LoopTree(LoopRecord):
         return field
 
     def _array(self, rows: int, clear: bool = True) -> int:
-        """Number of a new array with ``rows`` rows of nv: an output, or working memory if it is none."""
+        """Number of a new array with ``rows`` rows of nv: an output, or working memory if it is
+        none.
+        """
         self.made += 1
         number = self.outputs.get(self.made, self.arguments + self.made)
         length = self.layout.nv
@@ -507,7 +543,9 @@ class LoopTree(LoopRecord):
         return self.load(("armature", dof.c, dof.who)) if self.layout.armature.any() else 0.0
 
     def external_forces(self, rows: LoopVector) -> _RowForces:
-        """External forces by body, loaded where they are used from the argument with a row for each body."""
+        """External forces by body, loaded where they are used from the argument with a row for each
+        body.
+        """
         return _RowForces(self, rows.number)
 
     def per_joint(self, f: LoopField[Force]) -> LoopVector:
@@ -522,7 +560,9 @@ class LoopTree(LoopRecord):
 
 
 def supported(model: RobotModel, name: str, options: Options) -> bool:
-    """Whether a function can run as loops: of a robot that is not tied, and without a moving base."""
+    """Whether a function can run as loops: of a robot that is not tied, and without a moving
+    base.
+    """
     return (
         bool(TABLE[name].loops)
         and not tied(model)
@@ -534,9 +574,11 @@ def supported(model: RobotModel, name: str, options: Options) -> bool:
 def record_loops(
     model: RobotModel, name: str, options: Options = (), alike: bool = False
 ) -> tuple[Signature, ir.LoopProgram]:
-    """Record a function of the table as loops; ``alike`` for machines that run all classes of bodies on every body.
+    """Record a function of the table as loops; ``alike`` for machines that run all classes of
+    bodies on every body.
 
-    Recorded twice: the first time tells which arrays are results, and which fields gather from children and so cannot keep
+    Recorded twice: the first time tells which arrays are results, and which fields gather from
+        children and so cannot keep
     the patterns with which they were first stored.
     """
     shapes = signature(model, name, options)
@@ -548,7 +590,8 @@ def record_loops(
         arguments: Any = {
             word: LoopVector(tree, number) for number, (word, _) in enumerate(shapes.inputs)
         }
-        vocabulary: Any = tree  # of bodies that are classes, and of coordinates that are degrees
+        # of bodies that are classes, and of coordinates that are degrees
+        vocabulary: Any = tree
         result = TABLE[name].call(vocabulary, dict(options), arguments)
         results = [result] if len(shapes.outputs) == 1 else result
         outputs = {
@@ -609,8 +652,10 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
 
 
 def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) -> list[ir.Section]:
-    """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of the two bodies, become loops
-    along its rows; not where coordinates of the bodies beyond a joint are no run of numbers."""
+    """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of
+    the two bodies, become loops along its rows; not where coordinates of the bodies beyond a joint
+    are no run of numbers.
+    """
     singles = [k for k in range(len(ints)) if ints[k, 3] not in free]
     inner_free = any(ints[k, 3] in free and ints[k, 0] < len(ints) for k in range(len(ints)))
     if inner_free or any(ints[k, 2] != ints[singles[0], 2] + k - singles[0] for k in singles):
@@ -639,7 +684,9 @@ def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) ->
 
 
 def _down_a_column(store: ir.Store) -> bool:
-    """Whether a store goes down a column of a matrix, and its value needs but entries of the two bodies."""
+    """Whether a store goes down a column of a matrix, and its value needs but entries of the two
+    bodies.
+    """
     leaves = [node.a[0] for node in reachable([store.value]) if node.op == "leaf"]
     down = store.location[0] == "matrix" and store.location[2][0] == "j"
     return down and all(x[0] == "record" and x[2] in ("i", "j") for x in leaves)

@@ -1,4 +1,6 @@
-"""The native backend: functions traced for one robot and compiled, from the cache where possible."""
+"""The native backend: functions traced for one robot and compiled, from the cache where
+possible.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ PART = 1 << 27
 
 
 class NativeEngine(Engine):
-    """Machine code for one function of one robot: straight lines, or loops where the robot is too large for those."""
+    """Machine code for one function of one robot: straight lines, or loops where the robot is too
+    large for those.
+    """
 
     def __init__(
         self, model: RobotModel, name: str, options: Options, *, loops: bool = False
@@ -94,7 +98,9 @@ class NativeEngine(Engine):
             return self._wide
 
     def _unrolled(self) -> NativeEngine | None:
-        """For many states side by side where the robot is small enough for straight lines, though one state is faster as loops."""
+        """For many states side by side where the robot is small enough for straight lines, though
+        one state is faster as loops.
+        """
         model, name, options = self._traced_from
         if not self._loops or model.backend == "loops" or estimated_operations(model, name) > LARGE:
             return None
@@ -104,7 +110,9 @@ class NativeEngine(Engine):
             return self._straight
 
     def _further(self) -> list[np.ndarray]:
-        """Arguments of loops besides the function's own: their tables, and working memory of the caller's own."""
+        """Arguments of loops besides the function's own: their tables, and working memory of the
+        caller's own.
+        """
         return [*self._tables, aligned_zeros(self._workspace)] if self._workspace else []
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -125,9 +133,8 @@ class NativeEngine(Engine):
         memories = [self._further() for _ in range(several)]
         arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]
         strides = [step for x in arrays for step in x.strides]
-        addresses = [
-            x.ctypes.data for x in (*arrays, *outputs)
-        ]  # the arrays live until the code has run
+        # the arrays live until the code has run
+        addresses = [x.ctypes.data for x in (*arrays, *outputs)]
         further = [[x.ctypes.data for x in memory] for memory in memories]
 
         def run(begin: int, end: int, thread: int) -> bool:
@@ -136,7 +143,8 @@ class NativeEngine(Engine):
                 return True
             width = vector_width()
             rest = end - (end - begin) % width
-            last = max(end - width, 0)  # a whole group again: some of its states are computed twice
+            # a whole group again: some of its states are computed twice
+            last = max(end - width, 0)
             return wide(begin, rest, *addresses, *strides, finite) and (
                 rest == end or wide(last, last + width, *addresses, *strides, finite)
             )
@@ -144,12 +152,16 @@ class NativeEngine(Engine):
         return run_pieces(run, count, several, max(GRAIN, PART // self._bytes // GRAIN * GRAIN))
 
     def callee(self) -> tuple[int, list[np.ndarray]]:
-        """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on after its arguments."""
+        """Address of ``@batch``, for compiled code that calls this function, and arrays to hand on
+        after its arguments.
+        """
         return self._library.address("batch"), self._further()
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
-        """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone where this Python's
-        objects are laid out otherwise.  All callers share its working memory: it runs under the interpreter lock from end to end."""
+        """A fast call wrapper, which leaves what it does not expect to the evaluator, or that alone
+        where this Python's objects are laid out otherwise.  All callers share its working memory:
+        it runs under the interpreter lock from end to end.
+        """
         slow = super().wrapper(evaluator, finite=finite)
         if not wrappers_supported():
             return slow
@@ -224,7 +236,9 @@ _NO_INFLUENCE = {
 
 
 def _absorb(h: hashlib._Hash, value: object) -> None:
-    """Feed a value into a digest, whole: a field forgotten here would let one robot run another's code."""
+    """Feed a value into a digest, whole: a field forgotten here would let one robot run another's
+    code.
+    """
     if isinstance(value, np.ndarray):
         h.update(repr((value.dtype.str, value.shape)).encode())
         h.update(np.ascontiguousarray(value).tobytes())

@@ -1,4 +1,6 @@
-"""Threads for batches: each computes one piece of states after the other, in machine code that needs no interpreter lock."""
+"""Threads for batches: each computes one piece of states after the other, in machine code that
+needs no interpreter lock.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,13 @@ from robot_dynamics_ros.errors import ArgumentError
 
 _threads: int | None = None
 PARALLEL_BYTES = 1 << 21
-"""Batches whose arrays are smaller than this take some 300 µs, in which a second thread gains nothing: it has to wake first."""
+"""Batches whose arrays are smaller than this take some 300 µs, in which a second thread gains
+nothing: it has to wake first.
+"""
 GRAIN = 64
-"""Pieces start at multiples of so many states: of any vector's width, and no two threads write to one cache line."""
+"""Pieces start at multiples of so many states: of any vector's width, and no two threads write to
+one cache line.
+"""
 PIECES = 8
 """Pieces of a thread's share, at least: a thread that the system stops holds up its piece only."""
 MOST = 256
@@ -23,7 +29,9 @@ MOST = 256
 
 
 def threads() -> int:
-    """Threads that batches use: what :func:`set_threads` said, else one for each processor this process may use."""
+    """Threads that batches use: what :func:`set_threads` said, else one for each processor this
+    process may use.
+    """
     if _threads is not None:
         return _threads
     return min(
@@ -49,9 +57,11 @@ def set_threads(count: int | None) -> None:
 
 
 def run_pieces(run: Callable[[int, int, int], bool], count: int, several: int, most: int) -> bool:
-    """Have ``several`` threads compute ``count`` states, at most ``most`` at a time; between two pieces the keyboard is looked at.
+    """Have ``several`` threads compute ``count`` states, at most ``most`` at a time; between two
+    pieces the keyboard is looked at.
 
-    ``run(begin, end, thread)`` is false if it refused these states; returns whether it refused none.
+    ``run(begin, end, thread)`` is false if it refused these states; returns whether it refused
+    none.
     """
     if several > 1:
         grain = GRAIN if count > GRAIN * several else 1
@@ -63,14 +73,17 @@ def run_pieces(run: Callable[[int, int, int], bool], count: int, several: int, m
         for begin in pieces:
             if not run(begin, min(begin + most, count), thread):
                 refused.append(begin)
-                deque(pieces, 0)  # the others find none any more
+                # the others find none any more
+                deque(pieces, 0)
 
     helpers: list[Future[None]] = []
-    with contextlib.suppress(RuntimeError):  # the system has no more threads
+    # the system has no more threads
+    with contextlib.suppress(RuntimeError):
         helpers += (_pool().submit(work, thread) for thread in range(1, several))
     try:
         work(0)
-    finally:  # a helper that begins only now finds no piece
+    finally:
+        # a helper that begins only now finds no piece
         deque(pieces, 0)
         for helper in helpers:
             if not helper.cancel():
@@ -84,6 +97,5 @@ def _pool() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=_pool.cache_clear
-    )  # the child has the memory, not the threads
+    # the child has the memory, not the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)

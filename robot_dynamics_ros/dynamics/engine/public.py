@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Public:
-    """One function of the registry for every model: ``run(model, *inputs)``, or with the output, or ``None``, last; or for
+    """One function of the registry for every model: ``run(model, *inputs)``, or with the output, or
+    ``None``, last; or for
     every model and link: ``run(model, link, *inputs)``.
 
     >>> import robot_dynamics_ros as rd
@@ -26,16 +27,18 @@ class Public:
     >>> gravity_forces.run(rd.limb(2), [0.0, 0.0], None).shape
     (2,)
 
-    As soon as a model has compiled call wrappers ``run`` is a compiled router, which finds them without a step of Python.
-    They are kept as long as their models live.  Take ``run`` first and call it then: Python 3.11 takes 0.1 µs for an attribute
-    that is called where it stands.
+    As soon as a model has compiled call wrappers ``run`` is a compiled router, which finds them
+    without a step of Python. They are kept as long as their models live.  Take ``run`` first and
+    call it then: Python 3.11 takes 0.1 µs for an attribute that is called where it stands.
     """
 
     __slots__ = ("_keys", "_lock", "_name", "_options", "_router", "_wrappers", "run")
     checks_its_model = True
 
     def __init__(self, name: str, options: Options = (), *, of_link: bool = False) -> None:
-        self._name, self._options, self._keys = name, options, 2 if of_link else 1
+        self._name = name
+        self._options = options
+        self._keys = 2 if of_link else 1
         self._wrappers: dict[
             int, tuple[weakref.ref[RobotModel], dict[str, tuple[str, Kernel]]]
         ] = {}
@@ -54,8 +57,10 @@ class Public:
             check_model(model)
         try:
             held, wrapper = of_model[1][chosen] if of_model is not None else (None, None)
-        except (KeyError, TypeError):  # the latter: not hashable, so no name
-            held, wrapper = None, None
+        except (KeyError, TypeError):
+            # the latter: not hashable, so no name
+            held = None
+            wrapper = None
         if wrapper is None:
             of_link = (("link", model.link_index(chosen)),) if self._keys == 2 else ()
             evaluate = evaluator(model, self._name, tuple(sorted((*self._options, *of_link))))
@@ -68,9 +73,8 @@ class Public:
 
                 self._router = Router(self._name, self._keys, self._first)
                 self.run = self._router.call
-            if (
-                held is not None and held is not chosen
-            ):  # equal names: the router knows but one, which is held
+            # equal names: the router knows but one, which is held
+            if held is not None and held is not chosen:
                 self._router.remove(id(model), id(held))
             self._keep(model, chosen, wrapper)
             self._router.add((id(model), id(chosen))[: self._keys], wrapper)

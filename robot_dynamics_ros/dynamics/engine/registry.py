@@ -1,8 +1,8 @@
 """The table of functions, as the algorithms declare them.
 
-Every file of :mod:`robot_dynamics_ros.dynamics.algorithms` is imported here, so that a new one is found without being
-listed anywhere.  Which functions are common, which divide by the mass matrix, which can be exported and how many
-operations each takes follows from the declarations.
+Every file of :mod:`robot_dynamics_ros.dynamics.algorithms` is imported here, so that a new one is
+found without being listed anywhere.  Which functions are common, which divide by the mass matrix,
+which can be exported and how many operations each takes follows from the declarations.
 """
 
 from __future__ import annotations
@@ -55,11 +55,13 @@ def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
     return {
         "nq": model.nq,
         "nv": model.nv,
-        "n2": 2 * model.nv,  # numbers of a state
+        # numbers of a state
+        "n2": 2 * model.nv,
         "nj": len(model.joint_names),
         "nb": model.nb,
         "nl": len(model.link_names),
-        "np": 10 * model.nb,  # inertial parameters
+        # inertial parameters
+        "np": 10 * model.nb,
         "nx": model.nb if options.get("external") else 0,
         "ny": len(model.link_names) if options.get("external") else 0,
         "nm": 2 if options.get("moving_base") else 0,
@@ -67,7 +69,8 @@ def sizes(model: RobotModel, options: NamedOptions) -> dict[str, int]:
         "nf": 10 if options.get("own_frame") else 0,
         "no": 8
         if options.get("own_observer")
-        else 0,  # rows of frames and points that are not simply a link's
+        # rows of frames and points that are not simply a link's
+        else 0,
         "na": 3 if options.get("own_axes") else 0,
         "nt": 1 if options.get("own_point") else 0,
         "nc": sum(ROWS[kind] for kind, *_ in options.get("constraints", ())),

@@ -1,7 +1,9 @@
-"""Functions with loops and branches, on declared memory: compiled where there is a compiler, else run as written.
+"""Functions with loops and branches, on declared memory: compiled where there is a compiler, else
+run as written.
 
-See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source` for the subset of Python in which they are
-written, and :mod:`~robot_dynamics_ros.dynamics.engine.codegen.declared` for the declarations.
+See :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source` for the subset of Python in
+which they are written, and :mod:`~robot_dynamics_ros.dynamics.engine.codegen.declared` for the
+declarations.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class Callee(Protocol):
 
 
 Function: TypeAlias = Evaluator | Callee | Callable[..., object]
-"""What a kernel may be: a function of a robot, other compiled code, or a function on arrays, inputs first, where nothing is compiled."""
+"""What a kernel may be: a function of a robot, other compiled code, or a function on arrays, inputs
+first, where nothing is compiled.
+"""
 Routine: TypeAlias = Callable[..., Any]
 """A function that works on a memory; what it returns is a number or nothing."""
 Entry: TypeAlias = Callable[[ArrayLike, Array], object]
@@ -52,20 +56,23 @@ Entry: TypeAlias = Callable[[ArrayLike, Array], object]
 Prototype: TypeAlias = "Callable[..., type[ctypes._CFunctionType]]"
 Given: TypeAlias = Array | memoryview | bytes | int | float
 D = TypeVar("D", bound=Declared, covariant=True)
-_ALIGNMENT = 8  # numbers: 64 bytes
+# numbers: 64 bytes
+_ALIGNMENT = 8
 _LONG = 16
 """Robots of fewer degrees of freedom have loops too short for vector instructions."""
 _lock = threading.Lock()
 
 
 class Memory(Generic[D]):
-    """All that a class declares, in one ``block``: arrays, constants, and the kernels that routines call.
+    """All that a class declares, in one ``block``: arrays, constants, and the kernels that routines
+    call.
 
     ``python`` is the same as the routines see it when Python runs them.
 
     Args:
-        kernels: name → function of a robot, called with its inputs and outputs; or several, of which the first argument of a call
-            chooses one.  Those that are left out, or ``None``, are given by :meth:`exchange` before they are called.
+        kernels: name → function of a robot, called with its inputs and outputs; or several, of
+            which the first argument of a call chooses one.  Those that are left out, or ``None``,
+            are given by :meth:`exchange` before they are called.
         compiled: whether compiled code will use it; needs kernels of a compiling backend.
     """
 
@@ -77,7 +84,8 @@ class Memory(Generic[D]):
         *,
         compiled: bool,
     ) -> None:
-        self.declared, self._compiled = declared, compiled
+        self.declared = declared
+        self._compiled = compiled
         declarations = fields(declared)
         kernels = dict(kernels or {})
         _check_names(declared, constants, kernels)
@@ -132,8 +140,9 @@ class Memory(Generic[D]):
         )
 
     def exchange(self, name: str, function: Function) -> bool:
-        """Have routines call another function under this name from now on, with the same arguments; false, and nothing is changed,
-        where there is no room for what this one needs besides them."""
+        """Have routines call another function under this name from now on, with the same arguments;
+        false, and nothing is changed, where there is no room for what this one needs besides them.
+        """
         if not self._compiled:
             setattr(self.python, name, _interpreted(function))
             return True
@@ -179,7 +188,8 @@ def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None
         several = [_interpreted(evaluator) for evaluator in function]
         return lambda k, *views: several[k](*views)
     if isinstance(function, Evaluator):
-        single, count = function.engine.single, len(function.signature.inputs)
+        single = function.engine.single
+        count = len(function.signature.inputs)
 
         def evaluate(*views: memoryview) -> None:
             arrays = [np.asarray(x) for x in views]
@@ -197,8 +207,9 @@ def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None
 class Routines:
     """Some functions for memories of one layout.
 
-    ``routines[name](memory, …)`` runs one; further arguments are numbers, or contiguous arrays of doubles.  The one named ``entry``,
-    with two parameters, the memory and a vector of ``entry_size``, is also to be had as :attr:`entry`.
+    ``routines[name](memory, …)`` runs one; further arguments are numbers, or contiguous arrays of
+    doubles.  The one named ``entry``, with two parameters, the memory and a vector of
+    ``entry_size``, is also to be had as :attr:`entry`.
     """
 
     def __init__(
@@ -233,7 +244,9 @@ class Routines:
         self.entry: Entry = (
             self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
         )
-        """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an argument was unusual."""
+        """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an
+        argument was unusual.
+        """
 
     def _bound(self, function: Routine, prototype: Prototype = ctypes.CFUNCTYPE) -> Routine:
         words = {name: annotation_name(x) for name, x in inspect.get_annotations(function).items()}
@@ -246,8 +259,9 @@ class Routines:
         return bound
 
     def held(self, name: str) -> Routine:
-        """One compiled function for calls that take microseconds: the interpreter's lock is kept, and arguments are addresses, of the
-        memory's block first, or bytes."""
+        """One compiled function for calls that take microseconds: the interpreter's lock is kept,
+        and arguments are addresses, of the memory's block first, or bytes.
+        """
         return self._bound(self._originals[name], ctypes.PYFUNCTYPE)
 
     def __getitem__(self, name: str) -> Routine:

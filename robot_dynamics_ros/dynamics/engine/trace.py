@@ -1,4 +1,6 @@
-"""Traces: a function of the table is run on symbols, for one robot, and its operations are recorded."""
+"""Traces: a function of the table is run on symbols, for one robot, and its operations are
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Trace:
 
 
 def signature(model: RobotModel, name: str, options: Options) -> Signature:
-    """Shapes of a function for a model; optional inputs that the options do not ask for are left out."""
+    """Shapes of a function for a model; optional inputs that the options do not ask for are left
+    out.
+    """
     function = TABLE[name]
     numbers = sizes(model, dict(options))
 

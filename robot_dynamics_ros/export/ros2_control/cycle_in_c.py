@@ -1,4 +1,6 @@
-"""The control cycle of one robot as C: steps, observer and laws, written from the routines and laws of the Python controller."""
+"""The control cycle of one robot as C: steps, observer and laws, written from the routines and laws
+of the Python controller.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
     if law.straight_line
 }
 """Law → its name, and its fields for the gains p, i, d."""
-FRICTION = ("none", "reference", "measured")  # ways to compensate it
+# ways to compensate it
+FRICTION = ("none", "reference", "measured")
 
 
 def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
@@ -52,7 +55,8 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
         begin_law,
         *BETWEEN_CYCLES,
     )
-    sizes = {"nv": nv, "nb": loaded, "nl": loaded}  # known wrenches: a row for each loaded link
+    # known wrenches: a row for each loaded link
+    sizes = {"nv": nv, "nb": loaded, "nl": loaded}
     kernels = {
         name: f"{prefix}_cycle_{name}"
         for name, x in fields(CycleMemory).items()
@@ -82,7 +86,9 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
 
 
 def _memories(plan: Plan, friction: Friction) -> list[str]:
-    """The memories of a controller with default settings, before its first state: limits as described, shares of a robustness 1."""
+    """The memories of a controller with default settings, before its first state: limits as
+    described, shares of a robustness 1.
+    """
     options = ControllerOptions(robustness=Robustness(rotor_share=1.0, rejected_effort=1.0))
     runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None)
     runner.guards.describe(runner.memory)
@@ -120,9 +126,11 @@ def _attach() -> list[str]:
     (m1, c1, I1), (m2, c2, I2) = (
         (x[0], x[1:4], x[4:][moments]) for x in (leaves["body"], leaves["payload"])
     )
-    R, position = leaves["placement"][:3], leaves["placement"][3]
+    R = leaves["placement"][:3]
+    position = leaves["placement"][3]
     c2 = position + R @ c2
-    d, total = c2 - c1, m1 + m2
+    d = c2 - c1
+    total = m1 + m2
     # both bodies about the common centre of mass: parallel axes
     inertia = I1 + R @ I2 @ R.T + (np.eye(3) * np.dot(d, d) - np.outer(d, d)) * (m1 * m2 / total)
     flat = [total, *((c1 * m1 + c2 * m2) / total), *inertia[np.triu_indices(3)]]
@@ -136,8 +144,12 @@ def _indented(lines: Iterable[str]) -> str:
 
 
 def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
-    """The words that the templates of the cycle leave open; ``friction``: what the laws compensate."""
-    upper, n, loaded = plan.prefix.upper(), plan.model.nv, len(plan.external)
+    """The words that the templates of the cycle leave open; ``friction``: what the laws
+    compensate.
+    """
+    upper = plan.prefix.upper()
+    n = plan.model.nv
+    loaded = len(plan.external)
     texts = _routines(n, loaded, plan.prefix)
     includes = sorted({name for text in texts for name in text.includes})
     numbers = [
@@ -164,13 +176,15 @@ def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
 
 def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
     """The two halves of each law, their arguments, and a table of what each asks for."""
-    prefix, n = plan.prefix, plan.model.nv
+    prefix = plan.prefix
+    n = plan.model.nv
     inputs = list(law_input_shapes(n))
     parameters = ", ".join(
         [f"const {prefix}_robot *robot", *(f"const double *{x}" for x in inputs), "double *out"]
     )
     asked = ("gravity", "inertia", "motion", "motion_of_reference")
-    functions, rows = [], []
+    functions = []
+    rows = []
     for kind, way in product(LAW_NAMES, FRICTION):
         word, *gains = LAW_NAMES[kind]
         options: dict[str, object] = {field: np.ones(1) for field in gains if field}

@@ -2,18 +2,14 @@
 
 The file is plain text, a line a call: a word, then numbers, those of joints in model order::
 
-    settings                                      parameters and their values, a line each, and "end"; then the controller is made
-    change                                        the same, for a controller that runs
-    activate t q v
-    trajectory now id stamp joints points …       numbers of the joints, then a row a point: time, 4 × (given, values)
-    point now …                                   a streamed set-point, the same
-    hold now
-    wrench now link six numbers
-    state t q v [effort]                          followed by its expectations:
-    expect mode command effort wrenches external q_d v_d a_d
-    watch t                                       likewise
-    refused code                                  what the trajectory or point before must be refused with
-    goal id status code                           at the end
+    settings                                      parameters and their values, a line each, and
+    "end"; then the controller is made change                                        the same, for a
+    controller that runs activate t q v trajectory now id stamp joints points …       numbers of the
+    joints, then a row a point: time, 4 × (given, values) point now …
+    a streamed set-point, the same hold now wrench now link six numbers state t q v [effort]
+    followed by its expectations: expect mode command effort wrenches external q_d v_d a_d watch t
+    likewise refused code                                  what the trajectory or point before must
+    be refused with goal id status code                           at the end
 """
 
 from __future__ import annotations
@@ -62,8 +58,8 @@ def _or_none(limit: ArrayLike | None) -> ArrayLike:
 class CycleLog:
     """Calls a controller, and writes down what was called and what came of it.
 
-    The ``controller`` is not active yet, its friction the one that the exported package compensates; ``external``: links that may
-    carry known wrenches, in the order of the package.
+    The ``controller`` is not active yet, its friction the one that the exported package
+    compensates; ``external``: links that may carry known wrenches, in the order of the package.
     """
 
     def __init__(self, controller: JointController, external: Sequence[str]) -> None:
@@ -85,10 +81,14 @@ class CycleLog:
     def _write_settings(self, word: str) -> None:
         """All parameters of the package, as the controller has them now."""
         c = self.controller
-        n, o, g, t = c.model.nv, c.options, c.guards.settings, c.tolerances
+        n = c.model.nv
+        o = c.options
+        g = c.guards.settings
+        t = c.tolerances
         name, *fields = LAW_NAMES[type(c.law)]
         friction = getattr(c.law, "friction", None)
-        robustness, load = o.robustness or Robustness(), c.payload
+        robustness = o.robustness or Robustness()
+        load = c.payload
         same = {x.name: getattr(y, x.name) for y in (g, o) for x in dataclasses.fields(y)}
         values: dict[str, Any] = {
             **{
@@ -237,7 +237,8 @@ class CycleLog:
 
 def _home(model: RobotModel) -> Array:
     """(n,) zero, or what is next to it well within the limits."""
-    lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
+    lower = np.maximum(model.lower, -3.0)
+    upper = np.minimum(model.upper, 3.0)
     margin = 0.3 * (upper - lower)
     return np.clip(np.zeros(model.nv), lower + margin, upper - margin)
 
@@ -245,15 +246,19 @@ def _home(model: RobotModel) -> Array:
 def example_cycles(
     model: RobotModel, friction: Friction, external: Sequence[str], payload_link: str
 ) -> str:
-    """Some hundred milliseconds of control: trajectories, set-points, a payload, other gains, a pause, an active brake.
+    """Some hundred milliseconds of control: trajectories, set-points, a payload, other gains, a
+    pause, an active brake.
 
     Args:
         friction: what the law compensates.
         external: links that may carry known wrenches.
         payload_link: one that may carry a payload.
     """
-    n, names, ms = model.nv, model.joint_names, 1_000_000
-    # without guards of motion in the way of a robot with low limits, this is about the law and the reference
+    n = model.nv
+    names = model.joint_names
+    ms = 1_000_000
+    # without guards of motion in the way of a robot with low limits, this is about the law and the
+    # reference
     controller = JointController(
         model,
         ComputedTorque(kp=100.0, kd=20.0, ki=50.0, friction=friction),
@@ -263,13 +268,17 @@ def example_cycles(
         observer=MomentumObserver(model, 50.0, friction),
     )
     log = CycleLog(controller, external)
-    q, v = _home(model), np.zeros(n)
+    q = _home(model)
+    v = np.zeros(n)
     way = 0.05 * np.array([1.0, -1.0])[np.arange(n) % 2]
-    t, h = 10**9, 2 * ms
+    t = 10**9
+    h = 2 * ms
     log.activate(t, q, v)
 
     def cycles(count: int) -> None:
-        """The arm is near its reference: no simulation, which would have to be stable for every robot."""
+        """The arm is near its reference: no simulation, which would have to be stable for every
+        robot.
+        """
         nonlocal t, q, v
         for _ in range(count):
             log.update(t, q, v)
@@ -296,7 +305,8 @@ def example_cycles(
     cycles(6)
     log.hold(t)
     cycles(3)
-    t += 200 * ms  # the state goes missing
+    # the state goes missing
+    t += 200 * ms
     log.watch(t - 50 * ms)
     cycles(4)
     controller.set_law(PDGravity(kp=50.0, kd=5.0, friction=friction))

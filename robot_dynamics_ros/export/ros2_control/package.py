@@ -1,4 +1,6 @@
-"""The files of the controller package: kernels and ``robot.hpp`` made for the robot, the rest from templates."""
+"""The files of the controller package: kernels and ``robot.hpp`` made for the robot, the rest from
+templates.
+"""
 
 from __future__ import annotations
 
@@ -55,21 +57,26 @@ def export_controller(
     """An ament_cmake package with a ros2_control controller for this robot.
 
     Its dynamics are exported C, its law, references and guards are those of
-    :class:`~robot_dynamics_ros.control.controller.JointController`, its parameters those of the controller node.
+    :class:`~robot_dynamics_ros.control.controller.JointController`, its parameters those of the
+    controller node.
 
     Args:
         model: the robot, joints of one degree of freedom each.
-        prefix: of the C functions; the package is ``<prefix>_controller``.  The robot's name if not given.
+        prefix: of the C functions; the package is ``<prefix>_controller``.  The robot's name if not
+            given.
         external: links on which known wrenches may act; the last links of the tree if not given.
-        payload: links that may carry a payload, and with each all links rigidly attached to it; the last bodies of the
-            tree if not given.  Their mass properties stay numbers that can be changed while the controller runs.
+        payload: links that may carry a payload, and with each all links rigidly attached to it; the
+            last bodies of the tree if not given.  Their mass properties stay numbers that can be
+            changed while the controller runs.
         friction: what the law compensates; the URDF's if not given.
         rename: joint or link → identifier, where the one made of its name clashes.
         max_operations: refuse functions that take more.
-        inverse_dynamics_solver: add a plugin of the package of that name, with the robot's dynamics.
+        inverse_dynamics_solver: add a plugin of the package of that name, with the robot's
+            dynamics.
 
     Raises:
-        ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that clash.
+        ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that
+            clash.
         UnknownNameError: a link that does not exist.
         ModelError: a function that is too large.
 
@@ -106,7 +113,9 @@ def _files(
     kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, solver: bool
 ) -> dict[str, str]:
     """Path → text, generated and from templates."""
-    plan, model, prefix = kernels.plan, kernels.plan.model, kernels.plan.prefix
+    prefix = kernels.plan.prefix
+    model = kernels.plan.model
+    plan = kernels.plan
     package = f"{prefix}_controller"
     words = {
         "package": package,
@@ -167,14 +176,20 @@ def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
     return bodies
 
 
-# -- robot.hpp: one robot's names, and what its controller counts, says and answers, numbered and worded as in Python ---
+# -- robot.hpp: one robot's names, and what its controller counts, says and answers, numbered and
+# worded as in Python ---
 
-_OTHERS = "stale_state fault external_wrench_expired collision reference_refused state_not_read command_not_written"
+_OTHERS = (
+    "stale_state fault external_wrench_expired collision reference_refused state_not_read "
+    "command_not_written"
+)
 WRENCH_SOURCES = [
     word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]
 ]
 CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS.split())
-"""What is counted, under the names that ``JointController.counts`` has; the last two are of interfaces."""
+"""What is counted, under the names that ``JointController.counts`` has; the last two are of
+interfaces.
+"""
 _ENUMERATIONS = {
     "Mode": ("What the controller does.", [mode.value for mode in Mode]),
     "Status": ("What became of a goal.", STATUSES),
@@ -215,7 +230,9 @@ def links_on(model: RobotModel, bodies: Iterable[int]) -> list[str]:
 
 
 def body_symbols(model: RobotModel, bodies: Sequence[int]) -> dict[str, str]:
-    """Place → symbol of the mass properties of bodies, which a payload changes while the controller runs."""
+    """Place → symbol of the mass properties of bodies, which a payload changes while the controller
+    runs.
+    """
     symbols = {}
     for k, body in enumerate(bodies):
         link = model.joint(model.moving_joint_names[body]).child
@@ -242,13 +259,13 @@ def _names(name: str, words: Iterable[str], about: str) -> list[str]:
 
 
 def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
-    """The header of a ``package``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies`` that can carry a payload, and at
-    least one external link."""
-    model, prefix = plan.model, plan.prefix
-    carriers, children = (
-        links_on(model, bodies),
-        [model.joint(name).child for name in model.joint_names],
-    )
+    """The header of a ``package``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies``
+    that can carry a payload, and at least one external link.
+    """
+    model = plan.model
+    prefix = plan.prefix
+    carriers = links_on(model, bodies)
+    children = [model.joint(name).child for name in model.joint_names]
     links = [model.link_index(name) for name in carriers]
     numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
     first = [
@@ -261,7 +278,8 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
         f"{{{{{', '.join(c_number(x, 'double') for x in placement)}}}}}" for placement in placements
     ]
     out = [
-        f"// The robot {json.dumps(model.name)[1:-1]}: names and words. Generated by robot_dynamics_ros.",
+        f"// The robot {json.dumps(model.name)[1:-1]}: names and words. Generated by "
+        "robot_dynamics_ros.",
         "",
         "#pragma once",
         "",
@@ -275,7 +293,8 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
         "{",
         "",
         f"constexpr std::size_t N = {model.nv};  ///< joints",
-        f"constexpr std::size_t LOADED = {len(plan.external)};  ///< links that may carry a known external wrench",
+        f"constexpr std::size_t LOADED = {len(plan.external)};  ///< links that may carry a "
+        "known external wrench",
         "constexpr double INFINITE = std::numeric_limits<double>::infinity();",
         "",
         "using Vector = std::array<double, N>;",
@@ -325,9 +344,11 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             "Code", "REASON_CODES", [f"Code::{x.code.name.lower()}" for x in Reason], "Its code."
         ),
         *_names("REASON_WORDS", (x.words for x in Reason), "The same for people."),
-        "constexpr const char * name_of(Mode x) { return MODE_NAMES[static_cast<std::size_t>(x)]; }",
+        "constexpr const char * name_of(Mode x) { return "
+        "MODE_NAMES[static_cast<std::size_t>(x)]; }",
         "constexpr Code code_of(Reason x) { return REASON_CODES[static_cast<std::size_t>(x)]; }",
-        "constexpr const char * text_of(Reason x) { return REASON_WORDS[static_cast<std::size_t>(x)]; }",
+        "constexpr const char * text_of(Reason x) { return "
+        "REASON_WORDS[static_cast<std::size_t>(x)]; }",
         "",
     ]
     return "\n".join([*out, f"}}  // namespace {package}"]) + "\n"

@@ -1,4 +1,6 @@
-"""One configuration of the controller node: a robot, its controller, and the topics of the cycle."""
+"""One configuration of the controller node: a robot, its controller, and the topics of the
+cycle.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import Outputs
 
-#: :meth:`ControlLoop.watch` coming this much later than the last time means that the process was held up, ns.
+# : :meth:`ControlLoop.watch` coming this much later than the last time means that the process was
+# held up, ns.
 HELD_UP = 60_000_000
 
 
@@ -36,7 +39,8 @@ class FaultError(RobotDynamicsError):
 
 
 class ControlLoop:
-    """From joint states to commands; ``failed`` is called with an error that made a cycle impossible.
+    """From joint states to commands; ``failed`` is called with an error that made a cycle
+    impossible.
 
     Attributes:
         joints: those commanded; their parameters are declared here.
@@ -61,21 +65,21 @@ class ControlLoop:
         self.description = description
         self.model = model
         self.controller = controller = _make_controller(values, model)
-        compile_process.start()  # for payloads on the way
+        # for payloads on the way
+        compile_process.start()
         self.running = False
         self.stamp = 0
         self.after_cycle: Callable[[], None] | None = None
         self.enabled = False
         self._arrival = 0
         self._watched = self._held_up = 0
-        self._stamped = 0  # steady time at which the stamps last went on
+        # steady time at which the stamps last went on
+        self._stamped = 0
         self._late = round(values["state_timeout"] * 1e9)
-        self._node, self._rejections, self._report, self._failed = (
-            node,
-            report.rejections,
-            report,
-            failed,
-        )
+        self._node = node
+        self._rejections = report.rejections
+        self._report = report
+        self._failed = failed
         self._clock = node.get_clock()
         self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
         self._efforts = EffortWatch(controller)
@@ -83,7 +87,8 @@ class ControlLoop:
             wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"]
         )
         self._others = Outputs(other_outputs(node, controller, self._reader, values))
-        # after all that parameters may be wrong for: a publisher that stays behind would count as a second controller
+        # after all that parameters may be wrong for: a publisher that stays behind would count as a
+        # second controller
         self.commands = CommandPublisher(
             node,
             values["command_format"],
@@ -103,8 +108,10 @@ class ControlLoop:
 
     def enable(self) -> None:
         """Hold from the next joint state on."""
-        self.enabled, self.running = True, False
-        self._watched = self._held_up = 0  # nothing to be late for yet
+        self.enabled = True
+        self.running = False
+        # nothing to be late for yet
+        self._watched = self._held_up = 0
 
     def disable(self) -> None:
         """Send the safe command and stop."""
@@ -146,14 +153,15 @@ class ControlLoop:
         try:
             if not self.running:
                 controller.activate(stamp, reader.position, reader.velocity)
-                self.running, self.stamp = True, 0
+                self.running = True
+                self.stamp = 0
             self._arrival = steady
             if self._held_up or steady - self._watched > HELD_UP:
                 self._note_own_delay(stamp, steady)
-            if (
-                not 0 <= self.stamp - stamp <= self._late
-            ):  # else time stands still, and the state gets old
-                self.stamp, self._stamped = stamp, steady
+            # else time stands still, and the state gets old
+            if not 0 <= self.stamp - stamp <= self._late:
+                self.stamp = stamp
+                self._stamped = steady
             current = controller.answer()
             ready = time.monotonic_ns()
             self.commands.publish_answer()
@@ -173,7 +181,8 @@ class ControlLoop:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
         self._report.cycle(stamp, steady, period, sent - ready)
         if self.after_cycle is not None:
-            chores, self.after_cycle = self.after_cycle, None
+            chores = self.after_cycle
+            self.after_cycle = None
             chores()
 
     def _other_robots(self) -> str:
@@ -184,7 +193,9 @@ class ControlLoop:
         return f"; {topic} is published by {', '.join(publishing_nodes(self._node, topic))}"
 
     def _note_own_delay(self, stamp: int, steady: int) -> None:
-        """If :meth:`watch` did not run when it should have, this process was held up, and the robot is not to blame."""
+        """If :meth:`watch` did not run when it should have, this process was held up, and the robot
+        is not to blame.
+        """
         gap = max(steady - self._watched if self._watched else 0, self._held_up)
         self._held_up = 0
         if gap > HELD_UP:
@@ -202,7 +213,8 @@ class ControlLoop:
             self._held_up = 0
             return
         if late:
-            return  # joint states have arrived meanwhile: they come first
+            # joint states have arrived meanwhile: they come first
+            return
         command = self.controller.watch(self.now())
         if command is not None:
             self.commands.publish(command, self.stamp)
@@ -216,7 +228,9 @@ class ControlLoop:
                 self._rejections.report("measured_effort", sentence)
 
     def look_for_listeners(self) -> None:
-        """To be called many times a second, but not while a joint state waits: who wants what besides commands."""
+        """To be called many times a second, but not while a joint state waits: who wants what
+        besides commands.
+        """
         if not self.running:
             return
         self.wrenches.look_for_listeners()
@@ -236,9 +250,8 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
         contact=settings.contact(values, model),
         flange=settings.flange(values, model),
     )
-    if (
-        values["law"] != "cartesian_impedance" and values["cartesian.link"]
-    ):  # compiled now, at hand later
+    # compiled now, at hand later
+    if values["law"] != "cartesian_impedance" and values["cartesian.link"]:
         controller.set_law(settings.make_law({**values, "law": "cartesian_impedance"}, model))
         controller.set_law(settings.make_law(values, model))
     load = settings.payload(values)
@@ -248,8 +261,10 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
 
 
 _POSES = 12
-_STILL = 1e-3  # rad or m between two looks
-_ELSEWHERE = 0.1  # rad or m between two poses
+# rad or m between two looks
+_STILL = 1e-3
+# rad or m between two poses
+_ELSEWHERE = 0.1
 
 
 class EffortWatch:
@@ -261,8 +276,11 @@ class EffortWatch:
         self._poses: list[tuple[Array, Array, Array]] = []
 
     def look(self, q: Array, effort: Array) -> str:
-        """Once a second, with the newest position and measured effort, (n,): a sentence if efforts contradict their meaning."""
-        last, self._last = self._last, q.copy()
+        """Once a second, with the newest position and measured effort, (n,): a sentence if efforts
+        contradict their meaning.
+        """
+        last = self._last
+        self._last = q.copy()
         if last is None or np.abs(q - last).max() > _STILL:
             return ""
         if any(np.abs(q - pose).max() < _ELSEWHERE for pose, _, _ in self._poses):

@@ -1,4 +1,6 @@
-"""Inputs of the controller: trajectories, goals of the action, set-points, external wrenches, and ``~/hold``."""
+"""Inputs of the controller: trajectories, goals of the action, set-points, external wrenches, and
+``~/hold``.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, Q
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 
 MOST_TRAJECTORIES = 4
-"""Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of the newest are used."""
+"""Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of
+the newest are used.
+"""
 _INACTIVE = "the controller is not active, or has no joint state yet"
 
 
 class ControllerInputs:
-    """The action and the query live as long as this object; the topics and ``~/hold`` from :meth:`open` to :meth:`close`."""
+    """The action and the query live as long as this object; the topics and ``~/hold`` from
+    :meth:`open` to :meth:`close`.
+    """
 
     def __init__(
         self,
@@ -41,17 +47,20 @@ class ControllerInputs:
         loop: Callable[[], ControlLoop | None],
         report: ControllerReport,
     ) -> None:
-        self._node, self._values, self._loop = node, values, loop
-        self._rejections, self._report = report.rejections, report
-        self._trajectories: deque[bytes | memoryview] = deque(
-            maxlen=MOST_TRAJECTORIES
-        )  # arrived, not looked at yet
+        self._node = node
+        self._values = values
+        self._loop = loop
+        self._rejections = report.rejections
+        self._report = report
+        # arrived, not looked at yet
+        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)
         self._trajectories_arrived = 0
         self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
         if messages.ActionType is None:
             node.get_logger().info(
-                "control_msgs is not installed: no ~/follow_joint_trajectory and no ~/controller_state; everything else works"
+                "control_msgs is not installed: no ~/follow_joint_trajectory and no "
+                "~/controller_state; everything else works"
             )
         else:
             self._action = trajectory_action.FollowJointTrajectory(
@@ -66,7 +75,9 @@ class ControllerInputs:
             node.create_service(query, "~/query_state", self._on_query, qos_profile=MANY_REQUESTS)
 
     def open(self) -> list[Subscription]:
-        """Make the topics and the service; the subscriptions that the executor looks at in every wait."""
+        """Make the topics and the service; the subscriptions that the executor looks at in every
+        wait.
+        """
         node = self._node
         self._trajectories.clear()
         hold = node.create_service(Trigger, "~/hold", self._on_hold, qos_profile=MANY_REQUESTS)
@@ -84,9 +95,8 @@ class ControllerInputs:
             self._topics.callback(node.destroy_subscription, subscription)
         arrive = self._on_trajectory_bytes
         trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
-        self._topics.callback(
-            trajectories.destroy
-        )  # the first: its thread must not outlive what it waits for
+        # the first: its thread must not outlive what it waits for
+        self._topics.callback(trajectories.destroy)
         return subscriptions
 
     def close(self) -> None:
@@ -102,8 +112,11 @@ class ControllerInputs:
         return self._action is not None and self._action.unfinished
 
     def poll(self) -> None:
-        """To be called many times a second, but not while a joint state waits: follow the trajectories that have arrived."""
-        arrived, self._trajectories_arrived = self._trajectories_arrived, 0
+        """To be called many times a second, but not while a joint state waits: follow the
+        trajectories that have arrived.
+        """
+        arrived = self._trajectories_arrived
+        self._trajectories_arrived = 0
         if arrived > MOST_TRAJECTORIES:
             passed_over = arrived - MOST_TRAJECTORIES
             self._rejections.report(
@@ -149,7 +162,8 @@ class ControllerInputs:
             make,
             allow_nonzero_end_velocity=self._values["allow_nonzero_velocity_at_trajectory_end"],
         )
-        # beside the cycle too while an earlier one is being prepared, or that would replace this one
+        # beside the cycle too while an earlier one is being prepared, or that would replace this
+        # one
         if size > messages.LONG or controller.changes.pending:
             controller.accept_trajectory_later(make, done, tolerances)
             return
@@ -171,7 +185,8 @@ class ControllerInputs:
             self._report.say("empty trajectory: holding")
         else:
             self._report.say(
-                f"following a trajectory of {len(trajectory)} points and {trajectory.duration:.3f} s"
+                f"following a trajectory of {len(trajectory)} points and "
+                f"{trajectory.duration:.3f} s"
             )
 
     def _begin_goal(
@@ -185,7 +200,8 @@ class ControllerInputs:
                 )
             )
             return
-        names, log = loop.model.joint_names, self._node.get_logger()
+        names = loop.model.joint_names
+        log = self._node.get_logger()
         tolerances = trajectory_action.goal_tolerances(
             requested, loop.controller.tolerances, names, log
         )
@@ -241,11 +257,14 @@ class ControllerInputs:
         response: messages.QueryTrajectoryState.Response,
     ) -> messages.QueryTrajectoryState.Response:
         """No success without a trajectory that covers the time asked for."""
-        loop, time = self._running_loop("query"), messages.to_nanoseconds(request.time)
-        response.success, response.message = False, _INACTIVE
+        loop = self._running_loop("query")
+        time = messages.to_nanoseconds(request.time)
+        response.success = False
+        response.message = _INACTIVE
         if loop is None:
             return response
-        controller, goal = loop.controller, loop.controller.goal
+        goal = loop.controller.goal
+        controller = loop.controller
         response.name = list(loop.joints)
         if goal is None:
             response.message = "no trajectory is being followed"
@@ -255,7 +274,8 @@ class ControllerInputs:
             )
         else:
             index = [controller.model.joint_names.index(name) for name in loop.joints]
-            response.success, response.message = True, ""
+            response.success = True
+            response.message = ""
             response.position, response.velocity, response.acceleration = controller.desired(time)[
                 :, index
             ].tolist()

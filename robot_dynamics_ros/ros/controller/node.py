@@ -21,7 +21,8 @@ from robot_dynamics_ros.ros.transport.realtime import apply_scheduling, keep_col
 from robot_dynamics_ros.ros.transport.reports import Background, Rejections, guard_services
 from robot_dynamics_ros.ros.transport.robot import DescriptionSource
 
-_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+_SUCCESS = TransitionCallbackReturn.SUCCESS
+_FAILURE = TransitionCallbackReturn.FAILURE
 _WATCH_PERIOD = 0.02
 
 
@@ -30,11 +31,13 @@ class ControllerNode(LifecycleNode):
 
     def __init__(self, **options: object) -> None:
         super().__init__("computed_torque_controller", **options)
-        # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor has failed
+        # what destroy_node needs comes first: from Kilted on rclpy destroys nodes whose constructor
+        # has failed
         self._ending, self._background = ExitStack(), Background()
         self._ending.callback(self._background.close)
         self.loop: ControlLoop | None = None
-        self._released = False  # by somebody who wants it so
+        # by somebody who wants it so
+        self._released = False
         self.parameters = ParameterSet(
             self, settings.CONTROLLER_PARAMETERS, self._validate, self._apply
         )
@@ -74,11 +77,15 @@ class ControllerNode(LifecycleNode):
         elif text != self.loop.description:
             self.rejections.report(
                 "description_changed",
-                "another robot_description has arrived; it is used after cleanup and configure, until then the old one",
+                "another robot_description has arrived; it is used after cleanup and configure, "
+                "until then the old one",
             )
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the model, compile its dynamics, create topics.  FAILURE without a usable description."""
+        """Load the model, compile its dynamics, create topics.
+
+        FAILURE without a usable description.
+        """
         if not self._source.text:
             self.get_logger().error("cannot configure: no robot_description has arrived yet")
             return _FAILURE
@@ -121,7 +128,9 @@ class ControllerNode(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the robot and take the topics down; from now on only a request configures the node."""
+        """Forget the robot and take the topics down; from now on only a request configures the
+        node.
+        """
         self._released = True
         self._release()
         return super().on_cleanup(state)
@@ -158,7 +167,9 @@ class ControllerNode(LifecycleNode):
         return self._inputs.unfinished
 
     def finish(self) -> None:
-        """The process ends: leave the robot with a safe command, and see that it has been delivered."""
+        """The process ends: leave the robot with a safe command, and see that it has been
+        delivered.
+        """
         if self.loop is not None:
             self._stop()
             self.loop.commands.wait_until_sent()
@@ -181,9 +192,11 @@ class ControllerNode(LifecycleNode):
         if (loop := self.loop) is not None:
             loop.watch()
             if loop.running and loop.after_cycle is None:
-                loop.after_cycle = self._chores  # then there is most time until the next
+                # then there is most time until the next
+                loop.after_cycle = self._chores
                 return
-            loop.after_cycle = None  # no cycle has come since the last watch
+            # no cycle has come since the last watch
+            loop.after_cycle = None
         self._chores()
 
     def _chores(self) -> None:
@@ -209,7 +222,9 @@ class ControllerNode(LifecycleNode):
         )
 
     def _alone_on_the_command_topic(self, loop: ControlLoop) -> bool:
-        """False if somebody else commands the robot and ``second_publisher`` says that this must not be."""
+        """False if somebody else commands the robot and ``second_publisher`` says that this must
+        not be.
+        """
         policy = self.parameters["second_publisher"]
         topic = loop.commands.publisher.topic_name
         others = competing_publishers(self, topic, own=True) if policy != "ignore" else []

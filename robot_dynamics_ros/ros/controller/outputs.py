@@ -1,4 +1,6 @@
-"""Topics that the controller publishes after a cycle: wrenches, external efforts, reference and error."""
+"""Topics that the controller publishes after a cycle: wrenches, external efforts, reference and
+error.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,11 @@ from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 def further_wrenches(
     node: Node, controller: JointController, values: ParameterSet
 ) -> list[topics.Output]:
-    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``; what computes them is compiled."""
-    model, patterns = controller.model, values["joint_wrenches.fixed_joints"]
+    """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``;
+    what computes them is compiled.
+    """
+    model = controller.model
+    patterns = values["joint_wrenches.fixed_joints"]
     further = [name for name in all_joint_names(model) if name not in model.joint_names]
     mimic = [name for name in further if name in model.moving_joint_names]
     fixed = [name for name in further if name not in mimic]
@@ -78,11 +83,14 @@ class EstimatedWrench(topics.WrenchTopics):
 
 
 class ExternalEfforts(topics.Output):
-    """``~/external_efforts``: what the model does not explain, for each joint, by the controller's observer."""
+    """``~/external_efforts``: what the model does not explain, for each joint, by the controller's
+    observer.
+    """
 
     def __init__(self, node: Node, controller: JointController) -> None:
         assert controller.observer is not None
-        self._controller, self._observer = controller, controller.observer
+        self._controller = controller
+        self._observer = controller.observer
         self._publisher = topics.JointTopic(
             node, "~/external_efforts", controller.model.joint_names, "effort"
         )
@@ -98,12 +106,15 @@ class ExternalEfforts(topics.Output):
 
 
 class ReferenceTopics(topics.Output):
-    """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody listens."""
+    """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody
+    listens.
+    """
 
     def __init__(
         self, node: Node, controller: JointController, reader: JointStateReader, rate: float
     ) -> None:
-        self._reader, self._controller = reader, controller
+        self._reader = reader
+        self._controller = controller
         self._period = round(1e9 / rate)
         self._due = 0
         names = controller.model.joint_names
@@ -132,7 +143,8 @@ class ReferenceTopics(topics.Output):
                 self._publish_state(topic, stamp)
 
     def _publish_state(self, topic: topics.Topic, stamp: int) -> None:
-        controller, reader = self._controller, self._reader
+        controller = self._controller
+        reader = self._reader
         state = messages.JointTrajectoryControllerState(
             joint_names=list(controller.model.joint_names)
         )
@@ -143,7 +155,8 @@ class ReferenceTopics(topics.Output):
         if reader.effort_known:
             state.feedback.effort = reader.effort.tolist()
         state.output.effort = controller.command.tolist()
-        state.speed_scaling_factor = 1.0  # time is never scaled here
+        # time is never scaled here
+        state.speed_scaling_factor = 1.0
         topic.publish_message(state)
 
 
@@ -151,7 +164,8 @@ def wrench_outputs(
     node: Node, controller: JointController, values: ParameterSet
 ) -> list[topics.Output]:
     """Wrenches, which are published at a rate of their own."""
-    further, model = further_wrenches(node, controller, values), controller.model
+    further = further_wrenches(node, controller, values)
+    model = controller.model
     outputs = [
         topics.joint_wrenches(node, model, model.joint_names, lambda: controller.wrenches),
         *further,

@@ -56,8 +56,10 @@ def unused_gains(values: ParameterValues) -> str:
     if not names:
         return ""
     return (
-        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''} not used: with robustness.enabled, "
-        "computed_torque takes its gains from robustness.bandwidth; set that, or set robustness.enabled to false"
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''} not used: with "
+        "robustness.enabled, "
+        "computed_torque takes its gains from robustness.bandwidth; set that, or set "
+        "robustness.enabled to false"
     )
 
 
@@ -69,8 +71,11 @@ def _of_joints(values: ParameterValues, model: RobotModel, name: str) -> np.ndar
 
 
 def make_law(values: ParameterValues, model: RobotModel) -> Law:
-    """The law that the parameters describe, its gains in model order; joints not commanded have none."""
-    law, friction = LAWS[values["law"]], joint_friction(values, model)
+    """The law that the parameters describe, its gains in model order; joints not commanded have
+    none.
+    """
+    law = LAWS[values["law"]]
+    friction = joint_friction(values, model)
     gains = {
         field: _of_joints(values, model, f"gains.<joint>.{gain}")
         for gain, field in gain_fields(law).items()
@@ -79,14 +84,13 @@ def make_law(values: ParameterValues, model: RobotModel) -> Law:
     if friction is not None and "friction_at" in {field.name for field in fields(law)}:
         settings["friction_at"] = values["friction_compensation"]
     if law is CartesianImpedance:
-        link, remedy = values["cartesian.link"], "Name the link that cartesian_impedance controls."
+        link = values["cartesian.link"]
+        remedy = "Name the link that cartesian_impedance controls."
         if not link:
             raise ArgumentError("is empty", where="parameter 'cartesian.link'", remedy=remedy)
         model.link(link)
-        stiffness, damping_ratio = (
-            values["cartesian.stiffness"] or 0.0,
-            values["cartesian.damping_ratio"],
-        )
+        stiffness = values["cartesian.stiffness"] or 0.0
+        damping_ratio = values["cartesian.damping_ratio"]
         settings |= {"link": link, "stiffness": stiffness, "damping_ratio": damping_ratio}
     return law(**settings)
 
@@ -209,7 +213,8 @@ def observer(values: ParameterValues, model: RobotModel) -> MomentumObserver | N
 
 def _need_observer(values: ParameterValues, why: str, instead: str) -> None:
     if values["observer_gain"] == 0.0:
-        text, remedy = f"is 0 although {why}", f"Give it a value, or {instead}."
+        text = f"is 0 although {why}"
+        remedy = f"Give it a value, or {instead}."
         raise ArgumentError(text, where="parameter 'observer_gain'", remedy=remedy)
 
 

@@ -1,4 +1,6 @@
-"""Reports of the controller: once a second to `/diagnostics`, and a log line when something changes."""
+"""Reports of the controller: once a second to `/diagnostics`, and a log line when something
+changes.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,13 @@ _MILLISECONDS = 1e-6
 
 
 class ControllerReport:
-    """Collects figures and counts; the background makes and publishes the messages, and writes log lines."""
+    """Collects figures and counts; the background makes and publishes the messages, and writes log
+    lines.
+    """
 
     def __init__(self, node: Node, rejections: Rejections, background: Background) -> None:
-        self._node, self._background = node, background
+        self._node = node
+        self._background = background
         self._log = node.get_logger()
         self._clock = node.get_clock()
         self.rejections = rejections
@@ -43,7 +48,9 @@ class ControllerReport:
         self._budget = math.inf
 
     def configured(self, controller: JointController | None, budget: float = 0.0) -> None:
-        """A robot is known, or none any more; a cycle may take ``budget`` in s, 0: the period of the joint states."""
+        """A robot is known, or none any more; a cycle may take ``budget`` in s, 0: the period of
+        the joint states.
+        """
         self._controller = controller
         self._fixed_budget = budget > 0.0
         self._budget = budget * 1e3 if budget > 0.0 else math.inf
@@ -54,8 +61,10 @@ class ControllerReport:
             window.clear()
 
     def cycle(self, stamp: int, started: int, period: int, sending: int) -> None:
-        """A cycle is done, all in ns: stamp of its state, when it began on the steady clock, time since the state before (0: not
-        known), and the part in which the middleware published the command."""
+        """A cycle is done, all in ns: stamp of its state, when it began on the steady clock, time
+        since the state before (0: not known), and the part in which the middleware published the
+        command.
+        """
         self._cycles += 1
         if period:
             self._period.append(period * _MILLISECONDS)
@@ -66,7 +75,8 @@ class ControllerReport:
             self.rejections.report(
                 "overrun", f"a cycle took {took:.3f} ms; there are {self._budget:.3f} ms for it"
             )
-        if not self._cycles & 7:  # the ROS clock is dear to ask
+        # the ROS clock is dear to ask
+        if not self._cycles & 7:
             self._age.append((self._clock.now().nanoseconds - stamp) * _MILLISECONDS)
 
     def goal(self, goal: Goal) -> None:
@@ -88,7 +98,8 @@ class ControllerReport:
         mode = self._controller.mode if self._controller is not None else None
         if mode is not self._mode:
             if mode is Mode.SAFE and self._controller is not None:
-                # a robot that comes and goes would fill the log: each reason at once, then every few seconds
+                # a robot that comes and goes would fill the log: each reason at once, then every
+                # few seconds
                 self.rejections.report(
                     "safe_command", f"safe command: {self._controller.safe_reason}", distinct=True
                 )
@@ -117,7 +128,8 @@ class ControllerReport:
                 else "the delay allows no more"
             )
             self.say(
-                f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is {delay * 1e3:.3g} ms late"
+                f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is "
+                f"{delay * 1e3:.3g} ms late"
             )
 
     def _log_end(self, goal: Goal) -> None:
@@ -170,9 +182,12 @@ class ControllerReport:
             {cause: n for cause, n in counts.items() if cause not in harmless}
         )
         if safe_reason:
-            level, text = 2, f"safe command: {safe_reason}"
+            level = 2
+            text = f"safe command: {safe_reason}"
         elif grown or not windows:
-            level, text = 1, grown or "not configured"
+            level = 1
+            text = grown or "not configured"
         else:
-            level, text = 0, str(values["mode"])
+            level = 0
+            text = str(values["mode"])
         self._diagnostics.publish(level, text, values | more, counts)

@@ -1,6 +1,8 @@
-"""``~/follow_joint_trajectory``: trajectories as goals, with feedback, cancellation and a result that says why.
+"""``~/follow_joint_trajectory``: trajectories as goals, with feedback, cancellation and a result
+that says why.
 
-Everything happens in callbacks of the executor's one thread; only the requests are taken in a thread of their own.
+Everything happens in callbacks of the executor's one thread; only the requests are taken in a
+thread of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 if TYPE_CHECKING:
     from control_msgs.msg import JointTolerance as JointToleranceMessage
 
-# s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from Kilted on
+# s after the end of a goal, as joint_trajectory_controller; rclpy's own is 900 in Jazzy, 10 from
+# Kilted on
 _RESULT_KEPT = 10
 
 
@@ -54,9 +57,11 @@ def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolera
 
 
 def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
-    """How the action ends when the controller is done with a goal: final transition, ``error_code``, ``error_string``.
+    """How the action ends when the controller is done with a goal: final transition,
+    ``error_code``, ``error_string``.
 
-    ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than its own
+    ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than
+        its own
     cancellation, is aborted, and the text says by what.
     """
     if goal.status is GoalStatus.SUCCEEDED:
@@ -69,7 +74,9 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
 
 @dataclass(slots=True)
 class _Pursuit:
-    """One accepted action goal, when its points are due (ns from its start), and what became of it in the controller."""
+    """One accepted action goal, when its points are due (ns from its start), and what became of it
+    in the controller.
+    """
 
     handle: ServerGoalHandle
     goal: Goal
@@ -85,12 +92,12 @@ class _Pursuit:
 
 
 class FollowJointTrajectory:
-    """The action server.  It lives as long as its node, and refuses goals while it is not ready: a server that is taken
-    down cannot deliver the results of its last goals any more.
+    """The action server.  It lives as long as its node, and refuses goals while it is not ready: a
+    server that is taken down cannot deliver the results of its last goals any more.
 
     Args:
-        begin: starts an action's goal, and calls the function given with it, at once or later, with the goal or
-            with the exception that says why it cannot be followed.
+        begin: starts an action's goal, and calls the function given with it, at once or later, with
+            the goal or with the exception that says why it cannot be followed.
         ready: whether goals can be taken now; says why not to the log.
         hold: brings the arm to a stop, which cancels its goals.
         rate: of feedback, Hz; :meth:`poll` should be called at least as often.
@@ -106,10 +113,14 @@ class FollowJointTrajectory:
         feedback: Callable[[Goal], ActionType.Feedback],
         rate: float,
     ) -> None:
-        self._begin, self._ready, self._hold, self._feedback = begin, ready, hold, feedback
+        self._begin = begin
+        self._ready = ready
+        self._hold = hold
+        self._feedback = feedback
         self._log = node.get_logger()
         self._pursuits: list[_Pursuit] = []
-        self._beginning: list[ServerGoalHandle] = []  # their trajectories are being prepared
+        # their trajectories are being prepared
+        self._beginning: list[ServerGoalHandle] = []
         self._open = 0
         self._feedback_period = round(1e9 / rate)
         self._feedback_due = 0
@@ -150,7 +161,8 @@ class FollowJointTrajectory:
         if not any(
             known is handle for known in (*self._beginning, *(p.handle for p in self._pursuits))
         ):
-            return CancelResponse.REJECT  # it has ended just now
+            # it has ended just now
+            return CancelResponse.REJECT
         self._log.info("the goal is canceled: stopping")
         self._hold()
         return CancelResponse.ACCEPT
@@ -167,16 +179,15 @@ class FollowJointTrajectory:
         if handle.is_cancel_requested:
             goal.finish(GoalStatus.CANCELED)
         else:
-            requested, begun = _goal_of(handle.request), Future()
+            requested = _goal_of(handle.request)
+            begun = Future()
             self._beginning.append(handle)
             self._begin(requested, begun.set_result)
             beginning = begun.result() if begun.done() else await begun
             self._beginning.remove(handle)
             if isinstance(beginning, Goal):
-                goal, pursuit = (
-                    beginning,
-                    _Pursuit(handle, beginning, Future(), requested.trajectory.times),
-                )
+                goal = beginning
+                pursuit = _Pursuit(handle, beginning, Future(), requested.trajectory.times)
                 self._pursuits.append(pursuit)
                 self.poll(0)
                 await pursuit.done
@@ -192,7 +203,9 @@ class FollowJointTrajectory:
         return messages.ActionType.Result(error_code=error_code, error_string=text)
 
     def poll(self, now: int) -> None:
-        """Send results of goals that are done, and feedback; ``now`` is of a clock that never stands still, ns."""
+        """Send results of goals that are done, and feedback; ``now`` is of a clock that never
+        stands still, ns.
+        """
         if not self._pursuits:
             return
         for pursuit in self._pursuits:
@@ -204,7 +217,8 @@ class FollowJointTrajectory:
             for pursuit in self._pursuits:
                 if pursuit.goal.status is GoalStatus.ACTIVE:
                     message = self._feedback(pursuit.goal)
-                    if hasattr(message, "index"):  # control_msgs 6.3 and later: Lyrical
+                    # control_msgs 6.3 and later: Lyrical
+                    if hasattr(message, "index"):
                         message.index = pursuit.point(message)
                     pursuit.handle.publish_feedback(message)
 
@@ -212,7 +226,9 @@ class FollowJointTrajectory:
 def goal_tolerances(
     message: ActionGoal, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger
 ) -> Tolerances:
-    """The tolerances that a goal asks for; the default ones, with a log line, if it asks for something impossible."""
+    """The tolerances that a goal asks for; the default ones, with a log line, if it asks for
+    something impossible.
+    """
     try:
         return defaults.with_requests(
             joints,
@@ -228,7 +244,9 @@ def goal_tolerances(
 def feedback_message(
     controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
 ) -> ActionType.Feedback:
-    """Where the joints should be, are, and the difference, in the joint state of time ``stamp``, ns."""
+    """Where the joints should be, are, and the difference, in the joint state of time ``stamp``,
+    ns.
+    """
     index = [controller.model.joint_names.index(name) for name in joints]
     points = {}
     for name, rows in (

@@ -1,4 +1,6 @@
-"""The simulated robot as a node: efforts in, joint states out, paced by a clock or by the commands."""
+"""The simulated robot as a node: efforts in, joint states out, paced by a clock or by the
+commands.
+"""
 
 from __future__ import annotations
 
@@ -44,19 +46,27 @@ from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 
 _WATCH_PERIOD = 0.02
 _IDLE_NS = 20_000_000
-_REPEAT_NS = 1_000_000_000  # lockstep: silence after which the last state is sent again
-_LEAD_NS = 200_000  # the executor's own lateness, which is slept off
-_LONGEST_SILENCE = 10.0  # lockstep: s of simulated time to wait for a joint state that is under way
-_FARTHEST = 1e5  # rad or m, rad/s or m/s, that a state may be set to
+# lockstep: silence after which the last state is sent again
+_REPEAT_NS = 1_000_000_000
+# the executor's own lateness, which is slept off
+_LEAD_NS = 200_000
+# lockstep: s of simulated time to wait for a joint state that is under way
+_LONGEST_SILENCE = 10.0
+# rad or m, rad/s or m/s, that a state may be set to
+_FARTHEST = 1e5
 
 
 class Pushes:
-    """Wrenches on links, each ending a while after its last message; ``now`` tells the simulated time, ns."""
+    """Wrenches on links, each ending a while after its last message; ``now`` tells the simulated
+    time, ns.
+    """
 
     def __init__(
         self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections
     ) -> None:
-        self._model, self._now, self._rejections = model, now, rejections
+        self._model = model
+        self._now = now
+        self._rejections = rejections
         self._pushes: dict[str, tuple[int, Array]] = {}
         self.subscription = node.create_subscription(
             WrenchStamped,
@@ -77,7 +87,9 @@ class Pushes:
         self._pushes[link] = (self._now(), wrench)
 
     def now(self, timeout: float) -> dict[str, Array] | None:
-        """Link name → (6,) [moment; force] of the messages no older than ``timeout`` seconds; ``None`` without any."""
+        """Link name → (6,) [moment; force] of the messages no older than ``timeout`` seconds;
+        ``None`` without any.
+        """
         if not self._pushes:
             return None
         oldest = self._now() - timeout * 1e9
@@ -93,9 +105,8 @@ class SimulatorNode(Node):
 
     def __init__(self, **options: object) -> None:
         super().__init__("robot_simulator", **options)
-        self._background = (
-            Background()
-        )  # first: from Kilted on rclpy destroys nodes whose constructor has failed
+        # first: from Kilted on rclpy destroys nodes whose constructor has failed
+        self._background = Background()
         # time-outs are read where they are used
         self.parameters = ParameterSet(self, settings.SIMULATOR_PARAMETERS, settings.validate)
         apply_scheduling(self.parameters, self.get_logger())
@@ -128,9 +139,11 @@ class SimulatorNode(Node):
             values.declare(shape_parameters(shape))
         values.report_unknown(model)
         self._plant = settings.make_plant(values, model, text)
-        self._plant.prepare()  # nothing is compiled once it runs
+        # nothing is compiled once it runs
+        self._plant.prepare()
         self._period_ns = round(1e9 / values["update_rate"])
-        self._ticks = 1  # time starts one period after zero, because a stamp of zero means "none"
+        # time starts one period after zero, because a stamp of zero means "none"
+        self._ticks = 1
         self._stamps = StampOrigin()
         driven = [name for name in model.joint_names if model.joint(name).type.nv == 1]
         values.declare(of_joints(driven, *JOINT_PARAMETERS))
@@ -149,7 +162,8 @@ class SimulatorNode(Node):
             self._period_ns if factor == float("inf") else round(self._period_ns / factor)
         )
         self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
-        joints, qos = self._outputs.joints, EVENT if self._lockstep else NEWEST
+        joints = self._outputs.joints
+        qos = EVENT if self._lockstep else NEWEST
         self._commands = CommandReader(
             self, values["command_format"], joints, self._on_command, self.rejections.report, qos
         )
@@ -171,7 +185,8 @@ class SimulatorNode(Node):
         self.cycle_timers.append(self._timer)
         self.cycle_subscriptions = [self._commands.subscription, self._pushes.subscription]
         self.get_logger().info(
-            f"simulating {model.name!r}: {len(self._outputs.joints)} joints, {self._plant.model.total_mass:.6g} kg, "
+            f"simulating {model.name!r}: {len(self._outputs.joints)} joints, "
+            f"{self._plant.model.total_mass:.6g} kg, "
             f"{values['update_rate']:g} Hz, {values['time_mode']}"
         )
 
@@ -183,9 +198,8 @@ class SimulatorNode(Node):
         """Do the steps that are due and ask to be woken for the next."""
         now = time.monotonic_ns()
         if self._lockstep:
-            if (
-                now - self._published_ns > _REPEAT_NS
-            ):  # the other side was not there yet, or a message was lost
+            # the other side was not there yet, or a message was lost
+            if now - self._published_ns > _REPEAT_NS:
                 self._published_ns = now
                 if not self._outputs.repeat(self._elapsed(), self._origin()):
                     self._turn(1)
@@ -193,7 +207,8 @@ class SimulatorNode(Node):
         else:
             due = self._pacer.poll(now)
             if not due.steps and due.wait_ns is not None and due.wait_ns <= self._lead_ns:
-                time.sleep(due.wait_ns * 1e-9)  # the executor has woken a little early on purpose
+                # the executor has woken a little early on purpose
+                time.sleep(due.wait_ns * 1e-9)
                 now = time.monotonic_ns()
                 due = self._pacer.poll(now)
             for _ in range(due.steps):
@@ -231,7 +246,9 @@ class SimulatorNode(Node):
         self._outputs.measure(self._elapsed())
 
     def _turn(self, steps: int) -> None:
-        """Lockstep: do the steps of one command, and more while the answer is still on its way from the sensors."""
+        """Lockstep: do the steps of one command, and more while the answer is still on its way from
+        the sensors.
+        """
         for _ in range(steps):
             self._step()
         patience = int(_LONGEST_SILENCE * 1e9) // self._period_ns
@@ -290,11 +307,14 @@ class SimulatorNode(Node):
         self._show_state_again()
 
     def _show_state_again(self) -> None:
-        """The state has been set: publish it with the stamp of a period that has not been published yet."""
+        """The state has been set: publish it with the stamp of a period that has not been published
+        yet.
+        """
         self._diverged = ""
         if not self._lockstep and not self._pacer.paused:
             self._outputs.forget(self._elapsed())
-            return  # the next cycle publishes it
+            # the next cycle publishes it
+            return
         self._ticks += 1
         self._outputs.forget(self._elapsed())
         self._publish()
@@ -305,29 +325,30 @@ class SimulatorNode(Node):
         switch(time.monotonic_ns())
         if self._lockstep:
             self._published_ns = (
-                0  # publish the state again, so that a command comes and the turn goes on
+                # publish the state again, so that a command comes and the turn goes on
+                0
             )
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._set_pause(request.data)
-        response.success, response.message = True, "paused" if request.data else "running"
+        response.success = True
+        response.message = "paused" if request.data else "running"
         return response
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._enabled = request.data
         if not self._enabled:
             self._relax()
-        response.success, response.message = True, "enabled" if request.data else "disabled"
+        response.success = True
+        response.message = "enabled" if request.data else "disabled"
         return response
 
     def _on_single_step(
         self, _request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
         if not self._pacer.paused:
-            response.success, response.message = (
-                False,
-                "it is not paused: call ~/set_pause with true first",
-            )
+            response.success = False
+            response.message = "it is not paused: call ~/set_pause with true first"
             return response
         if self._lockstep:
             self._turn(1)
@@ -342,13 +363,15 @@ class SimulatorNode(Node):
         try:
             self._plant.reset(t=self._elapsed() * 1e-9)
         except RobotDynamicsError as error:
-            response.success, response.message = False, str(error)
+            response.success = False
+            response.message = str(error)
             return response
         self._relax()
         self._driver.reset()
         self._pushes.clear()
         self._show_state_again()
-        response.success, response.message = True, "the robot is back at its start; time continues"
+        response.success = True
+        response.message = "the robot is back at its start; time continues"
         return response
 
     def _watch(self) -> None:
@@ -359,7 +382,8 @@ class SimulatorNode(Node):
         if self.model is not None and self._command_ns is None:
             self._look_for_a_sender()
         counts = self.rejections.counts
-        level, text = 0, "running" if self.model is not None else "waiting for a description"
+        level = 0
+        text = "running" if self.model is not None else "waiting for a description"
         values: dict[str, object] = {}
         if self.model is not None:
             values = {
@@ -373,9 +397,11 @@ class SimulatorNode(Node):
             }
         grown = self._diagnostics.newly_counted(counts)
         if self._diverged:
-            level, text = 2, self._diverged
+            level = 2
+            text = self._diverged
         elif grown:
-            level, text = 1, grown
+            level = 1
+            text = grown
         self._background.call(self._diagnostics.publish, level, text, values, Counter(counts))
 
     def _look_for_a_sender(self) -> None:
@@ -402,8 +428,8 @@ def state_from_message(
 ) -> tuple[Array, Array]:
     """(nq,) configuration and (nv,) velocity after a message; ``q`` and ``v`` are those before it.
 
-    Joints that are not named stay as they are.  Named ones come to rest where no velocities are given, and keep their
-    position where no positions are.
+    Joints that are not named stay as they are.  Named ones come to rest where no velocities are
+    given, and keep their position where no positions are.
     """
     simple = [name for name in model.joint_names if model.joint(name).type.nq == 1]
     names = list(message.name)
@@ -428,7 +454,8 @@ def state_from_message(
             refuse(
                 abs(value) > _FARTHEST, text, f"Give rad or m, rad/s or m/s, up to {_FARTHEST:g}."
             )
-    q, v = q.copy(), v.copy()
+    q = q.copy()
+    v = v.copy()
     for k, name in enumerate(names):
         if len(message.position):
             q[model.q_slice(name)] = message.position[k]

@@ -1,4 +1,6 @@
-"""Outputs of the simulated robot: joint states, true wrenches of joints, constraints and contacts, poses of bodies, time."""
+"""Outputs of the simulated robot: joint states, true wrenches of joints, constraints and contacts,
+poses of bodies, time.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 
 def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> topics.WrenchTopics:
-    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its frame; not of gears."""
+    """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its
+    frame; not of gears.
+    """
     assert plant.constraints is not None
     constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
     publishers = [
@@ -46,7 +50,9 @@ def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> to
 
 
 def contact_wrenches(node: Node, plant: MujocoPlant) -> topics.WrenchTopics:
-    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its frame, zero if nothing does."""
+    """``~/contact_wrenches/<link>``: the sum of all that touches a link, about its origin, in its
+    frame, zero if nothing does.
+    """
     publishers = topics.wrench_publishers(
         node, "~/contact_wrenches/", {link: link for link in plant.links}
     )
@@ -77,13 +83,15 @@ class _PosePublisher(topics.TemplatePublisher):
         message = PoseStamped()
         message.header.frame_id = "world"
         numbers = marks(7)
-        position, orientation = message.pose.position, message.pose.orientation
+        position = message.pose.position
+        orientation = message.pose.orientation
         position.x, position.y, position.z = numbers[:3]
         orientation.x, orientation.y, orientation.z, orientation.w = numbers[3:]
         super().__init__(node, topic, message, numbers)
+        # takes long to import, and few simulators need it
         from scipy.spatial.transform import (
             Rotation,
-        )  # takes long to import, and few simulators need it
+        )
 
         self._rotation = Rotation
 
@@ -97,7 +105,8 @@ class SimulatorOutputs:
     """Publishes the state of a plant; the driver gives the measured efforts of joint states.
 
     Attributes:
-        joints: those of ``joint_states``, in order: with one degree of freedom, all in the order of the URDF if none are named.
+        joints: those of ``joint_states``, in order: with one degree of freedom, all in the order of
+            the URDF if none are named.
         v_index: (n,) where they are in velocities and efforts.
     """
 
@@ -141,13 +150,18 @@ class SimulatorOutputs:
         )
 
     def measure(self, ns: int) -> None:
-        """Let the sensors look at the state of simulated time ``ns``; to be called after every step."""
+        """Let the sensors look at the state of simulated time ``ns``; to be called after every
+        step.
+        """
         if self._sensors is not None:
             self._sensors.sample(ns * 1e-9, self._plant.q, self._plant.v, self._effort())
 
     def publish(self, ns: int, origin: int) -> bool:
-        """Publish the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint state went out."""
-        plant, stamp = self._plant, origin + ns
+        """Publish the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint
+        state went out.
+        """
+        plant = self._plant
+        stamp = origin + ns
         if self._clock is not None:
             self._clock.send(stamp)
         self._wrenches.publish(stamp)
@@ -171,7 +185,9 @@ class SimulatorOutputs:
         return self._last is not None
 
     def forget(self, ns: int) -> None:
-        """The state has been set: drop measurements that the sensors have delayed, and measure anew at ``ns``."""
+        """The state has been set: drop measurements that the sensors have delayed, and measure anew
+        at ``ns``.
+        """
         self._last = None
         if self._sensors is not None:
             self._sensors.reset()

@@ -87,7 +87,9 @@ def check_engine(values: ParameterValues) -> None:
 def make_mujoco_plant(
     values: ParameterValues, model: RobotModel, urdf: str, **common: object
 ) -> MujocoPlant:
-    """The robot and its world in MuJoCo, with geometry of the ``urdf`` text; ``common`` is what every plant takes."""
+    """The robot and its world in MuJoCo, with geometry of the ``urdf`` text; ``common`` is what
+    every plant takes.
+    """
     file = values["robot_description_file"]
     words = [param.name.rpartition(".")[2] for param in SHAPE_PARAMETERS]
     shapes = [
@@ -114,7 +116,8 @@ JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFOR
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     """The driver that the parameters describe."""
-    model, compensates = plant.model, values["driver.compensates"]
+    model = plant.model
+    compensates = values["driver.compensates"]
     rates = np.array(
         [values.get(f"limits.{name}.effort_rate", 0.0) or math.inf for name in model.joint_names]
     )
@@ -139,7 +142,9 @@ def sensors(values: ParameterValues) -> SensorSettings | None:
 
 
 def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
-    """The simulated robot: ``model`` with the errors of ``robot_model_error``; ``model`` itself if there are none."""
+    """The simulated robot: ``model`` with the errors of ``robot_model_error``; ``model`` itself if
+    there are none.
+    """
     factors = {name: values[f"robot_model_error.{name}"] for name in _FIGURES}
     if any(factor != 1.0 for factor in factors.values()):
         model = robot_model_error(model, **factors)
@@ -171,7 +176,8 @@ SIMULATOR_PARAMETERS = (
 
 def initial_position_parameters(model: RobotModel) -> list[Param]:
     """One parameter a joint; by default its entry of the initial configuration."""
-    start, text = model.initial_configuration(), "Position at the start and after a reset."
+    start = model.initial_configuration()
+    text = "Position at the start and after a reset."
     return [
         Param(
             f"{_START}{name}",
@@ -231,7 +237,9 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
 
 
 def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:
-    """The simulated robot of a description (``urdf``: its text), with the errors that it is to have."""
+    """The simulated robot of a description (``urdf``: its text), with the errors that it is to
+    have.
+    """
     model = with_model_error(values, model)
     period = 1.0 / values["update_rate"]
     common: dict[str, Any] = {
@@ -256,7 +264,10 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
     for name, plain in _OF_PLANT:
         if values[name] != plain:
-            problem = "a robot with closed loops is simulated by Moreau's midpoint step with stops that do not rebound"
+            problem = (
+                "a robot with closed loops is simulated by Moreau's midpoint step with stops "
+                "that do not rebound"
+            )
             remedy = f"Leave {name} at {plain!r}, or constraints_file empty."
             raise ArgumentError(problem, where=name, got=values[name], remedy=remedy)
     return ConstrainedPlant(constraints, period, stops=rigid, **common)

@@ -1,8 +1,10 @@
-"""Subscriptions and action servers that take large messages in a thread of their own, not in the control cycle.
+"""Subscriptions and action servers that take large messages in a thread of their own, not in the
+control cycle.
 
-rclpy holds the interpreter's lock while it takes a message and turns it into objects of Python: for a trajectory of 10⁵ points
-that is some seconds.  Here a thread of its own waits for such messages, and takes them by the C functions of the client library that
-rclpy has loaded, without the lock, and hands them over serialized.  Everything else happens in the executor's thread, as with rclpy.
+rclpy holds the interpreter's lock while it takes a message and turns it into objects of Python: for
+a trajectory of 10⁵ points that is some seconds.  Here a thread of its own waits for such messages,
+and takes them by the C functions of the client library that rclpy has loaded, without the lock, and
+hands them over serialized.  Everything else happens in the executor's thread, as with rclpy.
 """
 
 from __future__ import annotations
@@ -38,9 +40,13 @@ if TYPE_CHECKING:
     _Execute = Callable[[ServerGoalHandle], Awaitable[object]]
     _Read = Callable[[type, memoryview], tuple[UUID, object]]
 
-_RETRY = 500_000_000  # ns between two looks whether the thread is to end, should a wake-up be lost
-_UNSPUN = 0.05  # s between two looks whether the node is spun by now
-_PACE = 0.005  # s between two requests: the queue of a client holds ten answers, and more at once would be lost there
+# ns between two looks whether the thread is to end, should a wake-up be lost
+_RETRY = 500_000_000
+# s between two looks whether the node is spun by now
+_UNSPUN = 0.05
+# s between two requests: the queue of a client holds ten answers, and more at once would be lost
+# there
+_PACE = 0.005
 
 
 class Allocator(ctypes.Structure):
@@ -61,13 +67,17 @@ class SerializedMessage(ctypes.Structure):
 
 
 class ClientLibrary:
-    """The C functions of the client library that rclpy has loaded; an OSError or AttributeError where they are not found."""
+    """The C functions of the client library that rclpy has loaded; an OSError or AttributeError
+    where they are not found.
+    """
 
     def __init__(self) -> None:
-        rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
+        rcl = ctypes.CDLL("librcl.so")
+        rcutils = ctypes.CDLL("librcutils.so")
         pointer = ctypes.POINTER(SerializedMessage)
         self._allocator = rcutils.rcutils_get_default_allocator
-        self._allocator.restype, self._allocator.argtypes = Allocator, []
+        self._allocator.restype = Allocator
+        self._allocator.argtypes = []
         self._take = rcl.rcl_take_serialized_message
         self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
         # of the middleware that the client library is linked with, whichever that is
@@ -75,12 +85,16 @@ class ClientLibrary:
         self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
         self._free = rcutils.rcutils_uint8_array_fini
         self._free.argtypes = [pointer]
-        #: after a C function that has failed, so that the next failure of this thread is not taken for a second one
+        # : after a C function that has failed, so that the next failure of this thread is not taken
+        # for a second one
         self.forget_error = rcutils.rcutils_reset_error
-        self.forget_error.restype, self.forget_error.argtypes = None, []
+        self.forget_error.restype = None
+        self.forget_error.argtypes = []
 
     def take(self, subscription: int) -> memoryview | None:
-        """A view, which keeps the memory, of the next message of the ``rcl_subscription_t`` at that address, or ``None``."""
+        """A view, which keeps the memory, of the next message of the ``rcl_subscription_t`` at that
+        address, or ``None``.
+        """
         message = SerializedMessage(allocator=self._allocator())
         if self._take(subscription, message, None, None) or not message.length:
             self.forget_error()
@@ -104,15 +118,18 @@ class ClientLibrary:
 
 
 class MessageType:
-    """The C functions that belong to a message class of Python, which rclpy uses too; here they run without the interpreter's lock.
+    """The C functions that belong to a message class of Python, which rclpy uses too; here they run
+    without the interpreter's lock.
 
-    The class, its type support loaded, without such functions is an AttributeError or ValueError.  ``support`` is the address of
-    its ``rosidl_message_type_support_t``.
+    The class, its type support loaded, without such functions is an AttributeError or ValueError.
+    ``support`` is the address of its ``rosidl_message_type_support_t``.
     """
 
     def __init__(self, message_type: type) -> None:
-        pointer, pointer_of = ctypes.c_void_p, ctypes.pythonapi.PyCapsule_GetPointer
-        pointer_of.restype, pointer_of.argtypes = pointer, [ctypes.py_object, ctypes.c_char_p]
+        pointer = ctypes.c_void_p
+        pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype = pointer
+        pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
         def address(name: str) -> int:
             return int(pointer_of(getattr(message_type, name), None))
@@ -121,10 +138,8 @@ class MessageType:
         self._create = ctypes.CFUNCTYPE(pointer)(address("_CREATE_ROS_MESSAGE"))
         self._destroy = ctypes.CFUNCTYPE(None, pointer)(address("_DESTROY_ROS_MESSAGE"))
         # these two make and read objects of Python, so they keep the lock
-        from_python, to_python = (
-            (ctypes.c_bool, ctypes.py_object, pointer),
-            (ctypes.py_object, pointer),
-        )
+        from_python = (ctypes.c_bool, ctypes.py_object, pointer)
+        to_python = (ctypes.py_object, pointer)
         self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
         #: the object of Python for a C message
         self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
@@ -168,7 +183,8 @@ class WaitingThread:
         count: how many entities of each kind are waited for.
         entity: their handle, which nobody may destroy while it is waited for.
         add: puts them into the wait set.
-        look: called in that thread after every wait with the wait set, and with whether the thread is to end.
+        look: called in that thread after every wait with the wait set, and with whether the thread
+            is to end.
     """
 
     def __init__(
@@ -180,7 +196,9 @@ class WaitingThread:
         add: Callable[[Waitable], None],
         look: Callable[[_rclpy.WaitSet, Callable[[], bool]], None],
     ) -> None:
-        self._entity, self._add, self._look = entity, add, look
+        self._entity = entity
+        self._add = add
+        self._look = look
         self._closed = False
         context = node.context.handle
         with context:
@@ -192,9 +210,8 @@ class WaitingThread:
             self._set = _rclpy.WaitSet(*counts, context)
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
-        atexit.register(
-            self._end
-        )  # a thread inside the middleware when the interpreter goes would end with a crash
+        # a thread inside the middleware when the interpreter goes would end with a crash
+        atexit.register(self._end)
 
     def _end(self) -> None:
         self._closed = True
@@ -222,7 +239,9 @@ class WaitingThread:
 
 
 class ApartSubscription:
-    """A subscription whose messages, serialized, a thread of its own takes and gives to ``arrived``, in order."""
+    """A subscription whose messages, serialized, a thread of its own takes and gives to
+    ``arrived``, in order.
+    """
 
     def __init__(
         self,
@@ -232,14 +251,16 @@ class ApartSubscription:
         qos: QoSProfile,
         arrived: Callable[[bytes | memoryview], None],
     ) -> None:
-        self._node, self._arrived = node, arrived
+        self._node = node
+        self._arrived = arrived
         self._subscription = node.create_subscription(
             message_type, topic, lambda raw: arrived(raw), qos, raw=True
         )
-        self._subscription.callback_group = (
-            Nobody()
-        )  # its events (partners that do not fit) stay with the executor
-        handle, one = self._subscription.handle, NumberOfEntities(1)  # subscriptions come first
+        # its events (partners that do not fit) stay with the executor
+        self._subscription.callback_group = Nobody()
+        # subscriptions come first
+        handle = self._subscription.handle
+        one = NumberOfEntities(1)
         add = lambda wait_set: wait_set.add_subscription(handle)  # noqa: E731
         self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
 
@@ -253,7 +274,8 @@ class ApartSubscription:
             del raw
 
     def _take(self) -> bytes | memoryview | None:
-        library, handle = client_library(), self._subscription.handle
+        library = client_library()
+        handle = self._subscription.handle
         if library is not None:
             return library.take(handle.pointer)
         taken = handle.take_message(self._subscription.msg_type, True)
@@ -267,23 +289,23 @@ class RequestHeader(ctypes.Structure):
 
 
 class GoalRequests:
-    """C functions that take and answer requests for goals, and the types of both; an OSError, AttributeError or ValueError where
-    there are none."""
+    """C functions that take and answer requests for goals, and the types of both; an OSError,
+    AttributeError or ValueError where there are none.
+    """
 
     def __init__(self, action_type: type[FollowJointTrajectory]) -> None:
         library = client_library()
         if library is None:
             raise OSError("the client library is not found")
         self.library, actions = library, ctypes.CDLL("librcl_action.so")
-        self.action_type, self.service = action_type, action_type.Impl.SendGoalService
+        self.action_type = action_type
+        self.service = action_type.Impl.SendGoalService
         self.request, self.response = (
             MessageType(self.service.Request),
             MessageType(self.service.Response),
         )
-        self.take, self.answer = (
-            actions.rcl_action_take_goal_request,
-            actions.rcl_action_send_goal_response,
-        )
+        self.take = actions.rcl_action_take_goal_request
+        self.answer = actions.rcl_action_send_goal_response
         for function in (self.take, self.answer):
             function.argtypes = [ctypes.c_void_p, ctypes.POINTER(RequestHeader), ctypes.c_void_p]
 
@@ -292,11 +314,13 @@ class ApartActionServer(ActionServer):
     """rclpy's action server with a thread that takes the requests.
 
     Args:
-        read: makes ``(goal_id, goal)`` of the type of requests and a serialized one, in that thread; ``goal`` is what the
-            callbacks get instead of a message.  A ``ValueError`` from it has the request turned into a message after all.
+        read: makes ``(goal_id, goal)`` of the type of requests and a serialized one, in that
+            thread; ``goal`` is what the callbacks get instead of a message.  A ``ValueError`` from
+            it has the request turned into a message after all.
     """
 
-    _is_goal_request_ready: bool  # rclpy's
+    # rclpy's
+    _is_goal_request_ready: bool
 
     def __init__(
         self,
@@ -310,8 +334,10 @@ class ApartActionServer(ActionServer):
         super().__init__(
             node, requests.action_type, name, execute, callback_group=Nobody(), **options
         )
-        self._requests, self._read = requests, read
-        thread, count = f"requests of {name}", self.get_num_entities()
+        self._requests = requests
+        self._read = read
+        thread = f"requests of {name}"
+        count = self.get_num_entities()
         self._taker = WaitingThread(
             node, thread, count, self._handle, self.add_to_wait_set, self._take_ready
         )
@@ -326,13 +352,15 @@ class ApartActionServer(ActionServer):
             if not self.is_ready(wait_set):
                 return
             if self._is_goal_request_ready:
-                self._is_goal_request_ready = False  # the other requests are small: rclpy's way
+                # the other requests are small: rclpy's way
+                self._is_goal_request_ready = False
                 goal = self._take_goal()
                 if goal is not None:
                     taken["goal"] = goal
             taken.update(self.take_data())
         except _rclpy.InvalidHandle:
-            raise  # the server is being taken down
+            # the server is being taken down
+            raise
         except Exception as error:  # noqa: BLE001 (it goes to the executor, as with rclpy's own server)
             taken = {"error": error}
         while taken and not closed():
@@ -355,7 +383,8 @@ class ApartActionServer(ActionServer):
 
     def _take_goal(self) -> tuple[RequestHeader, object] | None:
         """Header and request, both as rclpy's own method would return them."""
-        c, header = self._requests, RequestHeader()
+        c = self._requests
+        header = RequestHeader()
         with c.request.message() as message:
             if c.take(self._handle.pointer, header, message):
                 c.library.forget_error()
@@ -364,7 +393,8 @@ class ApartActionServer(ActionServer):
                 goal_id, goal = self._read(
                     c.service.Request, c.library.serialize(c.request, message)
                 )
-            except ValueError as error:  # a name that is no UTF-8, for instance, which the message class of Python replaces
+            except ValueError as error:
+                # a name that is no UTF-8, for instance, which the message class of Python replaces
                 self._logger.debug(f"a goal is read as a message: {error}")
                 return header, c.request.to_python(message)
             return header, SimpleNamespace(goal_id=goal_id, goal=goal)

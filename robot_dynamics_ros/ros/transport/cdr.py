@@ -1,10 +1,11 @@
 """Joint states in and fixed-layout messages out, without building a message object each time.
 
-A node that runs at a kilohertz spends more time in turning messages into Python objects and back than in dynamics.
-The middleware hands out and takes serialized messages too; in those (Common Data Representation, OMG DDSI-RTPS 10.2,
-plain encapsulation, alignment counted from the end of the four-byte header) numbers stand at places that depend on
-nothing but the names, so the names are worked out once and the numbers are copied.  Whatever does not look as expected
-goes the slow way, through a message object.
+A node that runs at a kilohertz spends more time in turning messages into Python objects and back
+than in dynamics. The middleware hands out and takes serialized messages too; in those (Common Data
+Representation, OMG DDSI-RTPS 10.2, plain encapsulation, alignment counted from the end of the
+four-byte header) numbers stand at places that depend on nothing but the names, so the names are
+worked out once and the numbers are copied.  Whatever does not look as expected goes the slow way,
+through a message object.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 
-HEADER = 4  # bytes before the first value of a message: its encapsulation
+# bytes before the first value of a message: its encapsulation
+HEADER = 4
 _NATIVE = b"\x00\x01" if sys.byteorder == "little" else b"\x00\x00"
 _uint32 = struct.Struct("=I")
 _stamp = struct.Struct("=II")
@@ -35,17 +37,21 @@ _T = TypeVar("_T")
 
 
 def plain(raw: bytes | memoryview, message_type: type) -> bytes | memoryview:
-    """The same message in plain encapsulation and this machine's byte order; a ValueError if the bytes are no such message."""
+    """The same message in plain encapsulation and this machine's byte order; a ValueError if the
+    bytes are no such message.
+    """
     if raw[:2] == _NATIVE:
         return raw
     try:
         return serialize_message(deserialize_message(bytes(raw), message_type))
-    except Exception as error:  # the binding raises whatever the middleware does
+    except Exception as error:
+        # the binding raises whatever the middleware does
         raise ValueError(f"not a {message_type.__name__}: {error}") from error
 
 
 class CdrReader:
-    """Reads values one after the other, from ``offset`` on, from a message in plain encapsulation and this machine's byte order.
+    """Reads values one after the other, from ``offset`` on, from a message in plain encapsulation
+    and this machine's byte order.
 
     Every method raises ``struct.error`` or ``ValueError`` where the message ends too early.
     """
@@ -69,7 +75,9 @@ class CdrReader:
         return value - (1 << 32) if value >> 31 else value
 
     def count(self, smallest: int) -> int:
-        """Length of a sequence whose items take at least so many bytes; what cannot fit is an error at once."""
+        """Length of a sequence whose items take at least so many bytes; what cannot fit is an error
+        at once.
+        """
         n = self.uint32()
         if n * smallest > len(self._raw) - self.offset:
             raise ValueError(f"a sequence of {n} does not fit")
@@ -98,32 +106,36 @@ class StateRejected(ArgumentError):
 
 
 class JointStateLayout:
-    """Where the numbers stand in the joint states of one publisher, by one serialized ``sensor_msgs/JointState`` (see :func:`plain`).
+    """Where the numbers stand in the joint states of one publisher, by one serialized
+    ``sensor_msgs/JointState`` (see :func:`plain`).
 
     Attributes:
         names: joint names in the order of the message.
-        example, fixed: a message; and for each of its bytes whether all messages of this layout have the same there: not in
-            stamp and numbers, nor in the padding between strings, which may hold anything.
+        example, fixed: a message; and for each of its bytes whether all messages of this layout
+            have the same there: not in stamp and numbers, nor in the padding between strings, which
+            may hold anything.
 
     Raises:
         ValueError: the bytes are no such message.
     """
 
     def __init__(self, raw: bytes | memoryview) -> None:
-        reader, same = CdrReader(raw, HEADER + 8), np.zeros(len(raw), np.uint8)
-        same[:2] = 1  # byte order; then options and the stamp
+        reader = CdrReader(raw, HEADER + 8)
+        same = np.zeros(len(raw), np.uint8)
+        # byte order; then options and the stamp
+        same[:2] = 1
 
         def fixed(read: Callable[[], _T]) -> _T:
-            start, value = reader.aligned(4), read()
+            start = reader.aligned(4)
+            value = read()
             same[start : reader.offset] = 1
             return value
 
         try:
             fixed(reader.string)
             self.names = tuple(fixed(reader.string) for _ in range(fixed(reader.uint32)))
-            self._fields: list[
-                tuple[int, int]
-            ] = []  # position, velocity, effort: how many values, and the word of the first
+            # position, velocity, effort: how many values, and the word of the first
+            self._fields: list[tuple[int, int]] = []
             for _ in range(3):
                 start = reader.aligned(4)
                 same[start : start + 4] = 1
@@ -142,7 +154,9 @@ class JointStateLayout:
         return bool((own[self._same] == other[self._same]).all())
 
     def table(self, joints: Sequence[str]) -> StateLayout:
-        """Where the messages have these joints, in this order; a :class:`StateRejected` if they lack what the law needs."""
+        """Where the messages have these joints, in this order; a :class:`StateRejected` if they
+        lack what the law needs.
+        """
         names = self.names
         row = {name: i for i, name in enumerate(names)}
         missing = [name for name in joints if name not in row]
@@ -181,11 +195,12 @@ class JointStateReader:
         memory, read: of a controller; without them it reads into memory of its own.
 
     Attributes:
-        position, velocity, effort: (n,) of the newest good message, rad or m, rad/s or m/s, N m or N; overwritten by
-            the next.
+        position, velocity, effort: (n,) of the newest good message, rad or m, rad/s or m/s, N m or
+            N; overwritten by the next.
     """
 
-    _KEEP = 8  # publishers whose layouts are remembered
+    # publishers whose layouts are remembered
+    _KEEP = 8
 
     def __init__(
         self,
@@ -201,7 +216,8 @@ class JointStateReader:
         self.velocity: Array
         self.effort: Array
         self.position, self.velocity, self.effort = arrived["arrived"]
-        self._time, self._measured = arrived.python.time, arrived.python.measured
+        self._time = arrived.python.time
+        self._measured = arrived.python.measured
         self._tables: list[StateLayout] = []
         self._refused: list[tuple[JointStateLayout, StateRejected]] = []
 
@@ -220,8 +236,11 @@ class JointStateReader:
         return self._measured[0] == 1
 
     def read(self, raw: bytes | memoryview) -> None:
-        """Take over one serialized ``sensor_msgs/JointState``; after a :class:`StateRejected` the last good one stays."""
-        verdict, size = LAYOUT, len(raw)
+        """Take over one serialized ``sensor_msgs/JointState``; after a :class:`StateRejected` the
+        last good one stays.
+        """
+        verdict = LAYOUT
+        size = len(raw)
         for table in self._tables:
             verdict = self._read(raw, size, table)
             if verdict != LAYOUT:
@@ -231,14 +250,17 @@ class JointStateReader:
             verdict = self._read(raw, len(raw), table)
         if verdict == ABSURD:
             p = self._memory.python
-            value, field = p.bad_value[0], ("position", "velocity")[p.bad_field[0]]
+            value = p.bad_value[0]
+            field = ("position", "velocity")[p.bad_field[0]]
             cause = "absurd" if math.isfinite(value) else "not_finite"
             raise StateRejected(
                 cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}"
             )
 
     def _find_table(self, raw: bytes | memoryview) -> tuple[bytes | memoryview, StateLayout]:
-        """A message of another layout, in this machine's byte order, and the table to read it with."""
+        """A message of another layout, in this machine's byte order, and the table to read it
+        with.
+        """
         try:
             raw = plain(raw, JointState)
             for layout, refusal in self._refused:
@@ -259,7 +281,9 @@ class JointStateReader:
 
 
 def marks(n: int, first: int = 1) -> array.array[float]:
-    """``n`` numbers that occur nowhere else, to be put where the changing numbers of a :class:`Template` are."""
+    """``n`` numbers that occur nowhere else, to be put where the changing numbers of a
+    :class:`Template` are.
+    """
     return array.array("d", [(first + i) * 1.0123456789e-200 for i in range(n)])
 
 
@@ -291,9 +315,8 @@ class Template:
     def stamp(self, nanoseconds: int) -> None:
         """Set the stamp of a message that starts with a header (or is a bare time)."""
         seconds, rest = divmod(nanoseconds, 1_000_000_000)
-        _stamp.pack_into(
-            self.buffer, HEADER, seconds % (1 << 32), rest
-        )  # beyond 2038 it wraps, as it does in the cycle
+        # beyond 2038 it wraps, as it does in the cycle
+        _stamp.pack_into(self.buffer, HEADER, seconds % (1 << 32), rest)
 
     def bytes(self) -> bytes:
         return bytes(self.buffer)

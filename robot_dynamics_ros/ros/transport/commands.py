@@ -1,7 +1,9 @@
 """Effort commands in the two formats that ROS 2 hardware takes, and who else sends them.
 
-``multi_array``: ``std_msgs/Float64MultiArray``, one effort a joint in an agreed order, as forward_command_controller
-takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, as topic-based hardware takes it.
+``multi_array``: ``std_msgs/Float64MultiArray``, one effort a joint in an agreed order, as
+    forward_command_controller
+takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, as topic-based
+hardware takes it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ COMMAND_TOPICS = {
 
 
 def publishing_nodes(node: Node, topic: str) -> list[str]:
-    """Full names of the nodes that publish on a topic, sorted; a node counts once for each of its publishers.
+    """Full names of the nodes that publish on a topic, sorted; a node counts once for each of its
+    publishers.
 
     A process that was killed is listed until its lease has run out.
     """
@@ -45,7 +48,9 @@ def publishing_nodes(node: Node, topic: str) -> list[str]:
 
 
 def _publishers(node: Node, topic: str) -> list[tuple[str, str]]:
-    """Full name of the node and type of each publisher; those whose node is not known yet are left out."""
+    """Full name of the node and type of each publisher; those whose node is not known yet are left
+    out.
+    """
     return [
         (f"{info.node_namespace.rstrip('/')}/{info.node_name}", info.topic_type)
         for info in node.get_publishers_info_by_topic(topic)
@@ -54,7 +59,8 @@ def _publishers(node: Node, topic: str) -> list[tuple[str, str]]:
 
 
 def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[str]:
-    """Full names of the nodes that publish on a topic for which there should be one publisher; empty if there is one.
+    """Full names of the nodes that publish on a topic for which there should be one publisher;
+    empty if there is one.
 
     ``own``: ``node`` is the one publisher that there should be; it is then left out.
     """
@@ -65,9 +71,11 @@ def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[s
 
 
 def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
-    """A hint if nobody else is on the command topic, but somebody is on the topic of another format; else ``""``.
+    """A hint if nobody else is on the command topic, but somebody is on the topic of another
+    format; else ``""``.
 
-    ``topic`` is the full name; ``count`` is ``node.count_publishers`` or ``node.count_subscribers``.
+    ``topic`` is the full name; ``count`` is ``node.count_publishers`` or
+    ``node.count_subscribers``.
     """
     for other, name in COMMAND_TOPICS.items():
         elsewhere = node.resolve_topic_name(name)
@@ -77,12 +85,15 @@ def met_elsewhere(node: Node, topic: str, count: Callable[[str], int]) -> str:
 
 
 class CommandPublisher:
-    """Publishes efforts of joints; ``index`` is where each of them is in the arrays given to :meth:`publish`."""
+    """Publishes efforts of joints; ``index`` is where each of them is in the arrays given to
+    :meth:`publish`.
+    """
 
     def __init__(
         self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]
     ) -> None:
-        self._node, self._index = node, np.array(index, dtype=np.intp)
+        self._node = node
+        self._index = np.array(index, dtype=np.intp)
         self._stamped = command_format == "joint_state"
         effort = marks(len(joints))
         message = (
@@ -117,12 +128,15 @@ class CommandPublisher:
         self.publisher.wait_for_all_acked(Duration(seconds=timeout))
 
     def destroy(self) -> None:
-        """Take the publisher down, after its last message, which is the safe command, has been delivered."""
+        """Take the publisher down, after its last message, which is the safe command, has been
+        delivered.
+        """
         self.wait_until_sent()
         self._node.destroy_publisher(self.publisher)
 
 
-LARGEST_EFFORT = 1e9  # larger efforts, N m or N, are a mistake of whoever sends them
+# larger efforts, N m or N, are a mistake of whoever sends them
+LARGEST_EFFORT = 1e9
 
 
 class CommandRejected(ArgumentError):
@@ -138,7 +152,8 @@ class CommandReader:
 
     Args:
         joints: the joints commanded, in the order of the array format.
-        accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by the next command.
+        accepted: called with (n,) efforts in the order of ``joints``; the array is overwritten by
+            the next command.
         report: called with a cause and a sentence about a command that is not applied.
         topic: instead of the format's own.
     """
@@ -155,33 +170,42 @@ class CommandReader:
     ) -> None:
         self._joints = tuple(joints)
         self._values = np.zeros(len(joints))
-        self._accepted, self._report = accepted, report
+        self._accepted = accepted
+        self._report = report
         self._names: tuple[str, ...] | None = None
-        self._node, self._type_name = node, _NAMES[command_format]
+        self._node = node
+        self._type_name = _NAMES[command_format]
         topic = topic or COMMAND_TOPICS[command_format]
         self.subscription = node.create_subscription(
             _TYPES[command_format], topic, self._on_message, qos
         )
 
     def unheard(self) -> str:
-        """A sentence about publishers whose commands do not arrive because of their type, with the remedy; else empty.
+        """A sentence about publishers whose commands do not arrive because of their type, with the
+        remedy; else empty.
 
         The middleware never brings the two together, and neither side hears of it.
         """
-        topic, own = self.subscription.topic_name, self._type_name
+        topic = self.subscription.topic_name
+        own = self._type_name
         others = sorted(pair for pair in _publishers(self._node, topic) if pair[1] != own)
         if not others:
             return ""
         name, type_of_other = others[0]
         fitting = next((f for f, kind in _NAMES.items() if kind == type_of_other), "")
         remedy = f"set command_format to {fitting!r}" if fitting else "publish that type"
-        return f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this node takes {own}; {remedy}"
+        return (
+            f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this "
+            f"node takes {own}; {remedy}"
+        )
 
     def _on_message(self, message: JointState | Float64MultiArray) -> None:
         if isinstance(message, JointState):
-            names, data = tuple(message.name), message.effort
+            names = tuple(message.name)
+            data = message.effort
         else:
-            names, data = self._joints, message.data
+            names = self._joints
+            data = message.data
         try:
             if names != self._names:
                 self._names = None

@@ -1,8 +1,11 @@
-"""Executors: one that spends its time on the control cycle, and one that looks at what has arrived a few times a second.
+"""Executors: one that spends its time on the control cycle, and one that looks at what has arrived
+a few times a second.
 
-rclpy makes a new wait set of every entity of a node each time it waits: publishers' events, parameter and lifecycle
-services, timers.  With the thirty or so of these nodes that takes longer than the cycle itself.  Here one wait set of the
-few entities of the cycle is kept and waited on; everything else gets its turn many times a second, through rclpy's own way.
+rclpy makes a new wait set of every entity of a node each time it waits: publishers' events,
+parameter and lifecycle
+services, timers.  With the thirty or so of these nodes that takes longer than the cycle itself.
+Here one wait set of the few entities of the cycle is kept and waited on; everything else gets its
+turn many times a second, through rclpy's own way.
 """
 
 from __future__ import annotations
@@ -17,17 +20,20 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 _LOOK_AROUND_NS = 20_000_000
-_MOST = 200  # callbacks a round of the paced executor, so that a flood does not keep the signal from being seen
+# callbacks a round of the paced executor, so that a flood does not keep the signal from being seen
+_MOST = 200
 
 
 class _CycleWait:
-    """One wait set for the entities of the cycle, used again and again: ``subscriptions``, the list it was made of, and so many
-    ``timers``."""
+    """One wait set for the entities of the cycle, used again and again: ``subscriptions``, the list
+    it was made of, and so many ``timers``.
+    """
 
     def __init__(
         self, subscriptions: list[Subscription], timers: list[Timer], context: Context
     ) -> None:
-        self.subscriptions, self.timers = subscriptions, len(timers)
+        self.subscriptions = subscriptions
+        self.timers = len(timers)
         self._subscriptions = [
             (
                 s,
@@ -44,12 +50,15 @@ class _CycleWait:
             self._set = _rclpy.WaitSet(len(subscriptions), 0, len(timers), 0, 0, 0, context.handle)
 
     def wait(self, timeout_ns: int) -> None:
-        """Wait until something is ready; an InvalidHandle if one of the entities has been destroyed."""
+        """Wait until something is ready; an InvalidHandle if one of the entities has been
+        destroyed.
+        """
         wait_set = self._set
         entered = 0
         try:
             for handle in self._handles:
-                handle.__enter__()  # nobody may destroy it while it is waited for
+                # nobody may destroy it while it is waited for
+                handle.__enter__()
                 entered += 1
             wait_set.clear_entities()
             for subscription in self._subscriptions:
@@ -62,7 +71,9 @@ class _CycleWait:
                 handle.__exit__(None, None, None)
 
     def run(self) -> None:
-        """Call the callbacks of all that was ready; those of entities that have been destroyed meanwhile are left out."""
+        """Call the callbacks of all that was ready; those of entities that have been destroyed
+        meanwhile are left out.
+        """
         for k, (subscription, handle, kind, raw, message_only) in enumerate(self._subscriptions):
             if self._set.is_ready("subscription", k):
                 try:
@@ -98,10 +109,12 @@ class _Steps(SingleThreadedExecutor):
 
 
 class FocusedExecutor(_Steps):
-    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on ``spin()`` does not call it.
+    """Spins one node; :meth:`spin_once` is to be called again and again.  From rclpy 7.1.9 on
+    ``spin()`` does not call it.
 
-    In every wait it looks at the node's ``cycle_subscriptions`` (none: at everything; another list when they change) and
-    ``cycle_timers``, of which one must fire many times a second.  The callbacks of both are plain functions, not coroutines.
+    In every wait it looks at the node's ``cycle_subscriptions`` (none: at everything; another list
+    when they change) and ``cycle_timers``, of which one must fire many times a second.  The
+    callbacks of both are plain functions, not coroutines.
     """
 
     def __init__(self, node: Node) -> None:
@@ -113,7 +126,9 @@ class FocusedExecutor(_Steps):
         self.add_node(node)
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Run what the cycle has ready, or else wait for it; now and then one callback of everything else."""
+        """Run what the cycle has ready, or else wait for it; now and then one callback of
+        everything else.
+        """
         subscriptions = self._node.cycle_subscriptions
         if not subscriptions or self._is_shutdown:
             self._wait = None
@@ -121,10 +136,12 @@ class FocusedExecutor(_Steps):
             return
         remaining = self._look_around_at - time.monotonic_ns()
         if self._looking_around or remaining <= 0:
-            self._looking_around = self._run_next()  # the one after it follows the cycle's own
+            # the one after it follows the cycle's own
+            self._looking_around = self._run_next()
             if not self._looking_around:
                 self._look_around_at = time.monotonic_ns() + _LOOK_AROUND_NS
-            subscriptions, remaining = self._node.cycle_subscriptions, 0
+            subscriptions = self._node.cycle_subscriptions
+            remaining = 0
             if not subscriptions:
                 return
         wait = self._wait
@@ -149,8 +166,9 @@ class FocusedExecutor(_Steps):
 class PacedExecutor(_Steps):
     """Spins one node; each :meth:`spin_once` is one round, of so many a second.
 
-    A viewer needs thirty states a second of a robot that publishes a thousand.  With queues of one message the middleware
-    drops the others itself, and this process leaves the processor to the control loop.
+    A viewer needs thirty states a second of a robot that publishes a thousand.  With queues of one
+    message the middleware drops the others itself, and this process leaves the processor to the
+    control loop.
     """
 
     def __init__(self, node: Node, rate: float) -> None:

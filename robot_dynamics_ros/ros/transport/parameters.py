@@ -1,7 +1,9 @@
-"""Parameters as a contract: declared once, with type, unit, bounds and a description; checked together.
+"""Parameters as a contract: declared once, with type, unit, bounds and a description; checked
+together.
 
-A node declares :class:`Param` tables through a :class:`ParameterSet` and reads plain Python values from it.  A change
-at run time is accepted or refused as a whole, with a reason that says what would be right.
+A node declares :class:`Param` tables through a :class:`ParameterSet` and reads plain Python values
+from it.  A change at run time is accepted or refused as a whole, with a reason that says what would
+be right.
 """
 
 from __future__ import annotations
@@ -36,10 +38,10 @@ ParameterValues: TypeAlias = Mapping[str, Any]
 """Parameters of a node by name; each has the type of its :class:`Param`."""
 
 _OF_RCLPY = ("use_sim_time", "qos_overrides.", "start_type_description_service")
-_OF_SHAPE = re.compile(
-    r"mujoco\..+\."
-)  # parameters of the simulator's shapes, which it checks itself
-_START = "initial_positions.<joint>"  # the simulator's, whose default is the robot's own
+# parameters of the simulator's shapes, which it checks itself
+_OF_SHAPE = re.compile(r"mujoco\..+\.")
+# the simulator's, whose default is the robot's own
+_START = "initial_positions.<joint>"
 _TABLES = Path(__file__).parents[1] / "tables"
 _TYPES = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 _ARRAY_TYPES = {
@@ -104,7 +106,8 @@ class Param:
             description=text,
             additional_constraints="; ".join(constraints),
             read_only=self.read_only,
-            # rclpy would take [] for a list of bytes and refuse 5 for 5.0; the type is checked here instead
+            # rclpy would take [] for a list of bytes and refuse 5 for 5.0; the type is checked here
+            # instead
             dynamic_typing=self.is_array or isinstance(self.default, float),
         )
         kind = type(self.default)
@@ -169,7 +172,9 @@ def parameter_table(
     choices: Mapping[str, Iterable[str]] | None = None,
     defaults: Mapping[str, object] | None = None,
 ) -> tuple[Param, ...]:
-    """The parameters of one section of ``ros/tables/<file>.yaml``, with choices and defaults that the core defines."""
+    """The parameters of one section of ``ros/tables/<file>.yaml``, with choices and defaults that
+    the core defines.
+    """
     params = []
     for name, fields in _tables(file)[section].items():
         default = fields.get("default", (defaults or {}).get(name))
@@ -213,7 +218,8 @@ class ParameterSet(Mapping[str, Any]):
     Args:
         node, params: what to declare, and the node to declare it on.
         validate: called with a mapping of all values before any of them changes; raises to refuse.
-        apply: called with (changed names, all values) once a change at run time is accepted; may raise to refuse.
+        apply: called with (changed names, all values) once a change at run time is accepted; may
+            raise to refuse.
     """
 
     def __init__(
@@ -223,7 +229,9 @@ class ParameterSet(Mapping[str, Any]):
         validate: Callable[[ParameterValues], None] = lambda values: None,
         apply: Callable[[frozenset[str], ParameterValues], None] = lambda changed, values: None,
     ) -> None:
-        self._node, self._validate, self._apply = node, validate, apply
+        self._node = node
+        self._validate = validate
+        self._apply = apply
         self._params: dict[str, Param] = {}
         self._values: dict[str, Any] = {}
         node.add_on_set_parameters_callback(self._on_set)
@@ -233,25 +241,27 @@ class ParameterSet(Mapping[str, Any]):
     def declare(self, params: Iterable[Param]) -> None:
         """Declare parameters not declared yet; values given at start-up override the defaults.
 
-        Of those declared before, for another robot, the ones that still have their default get the new one.
+        Of those declared before, for another robot, the ones that still have their default get the
+        new one.
 
         Raises:
             ArgumentError: a given value has the wrong type or is outside the bounds.
         """
         for param in params:
             if (declared := self._params.get(param.name)) is not None:
-                if (
-                    self._values[param.name] == declared.default != param.default
-                ):  # nobody has chosen it
+                # nobody has chosen it
+                if self._values[param.name] == declared.default != param.default:
                     self._params[param.name] = param
                     self._node.set_parameters([Parameter(param.name, value=param.default)])
                 continue
             default = list(param.default) if param.is_array else param.default
-            # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter back
+            # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter
+            # back
             override = self._node._parameter_overrides.get(param.name)
             ignored = override is not None and override.value is None
             if override is not None and not ignored:
-                param.check(override.value)  # first: rclpy does not say what would be right
+                # first: rclpy does not say what would be right
+                param.check(override.value)
             try:
                 if param.is_array:
                     value = self._declare_array(param, default, ignored)
@@ -268,7 +278,10 @@ class ParameterSet(Mapping[str, Any]):
             self._params[param.name] = param
 
     def _declare_array(self, param: Param, default: list[object], ignore_override: bool) -> object:
-        """The same for a list.  rclpy takes an empty one for bytes, and tools would show it so: it is set with its type."""
+        """The same for a list.
+
+        rclpy takes an empty one for bytes, and tools would show it so: it is set with its type.
+        """
         open_to_change = param.descriptor()
         open_to_change.read_only = False
         value = self._node.declare_parameter(
@@ -284,9 +297,11 @@ class ParameterSet(Mapping[str, Any]):
         self._validate(self)
 
     def unknown(self, model: RobotModel | None) -> list[str]:
-        """Names of values given at the start that no node of this package has; one file may serve several nodes.
+        """Names of values given at the start that no node of this package has; one file may serve
+        several nodes.
 
-        Before the robot is known (``None``) names with a dot, as those of joints have, are left out.
+        Before the robot is known (``None``) names with a dot, as those of joints have, are left
+        out.
         """
         names = [
             name for name in self._node._parameter_overrides if not self._node.has_parameter(name)
@@ -318,13 +333,15 @@ class ParameterSet(Mapping[str, Any]):
         changed = []
         try:
             for parameter in parameters:
-                if not parameter.name:  # rclpy takes it for declared
+                # rclpy takes it for declared
+                if not parameter.name:
                     raise ArgumentError(
                         "it has no name", where="parameter", remedy="Name a parameter of this node."
                     )
                 param = self._params.get(parameter.name)
                 if param is None:
-                    continue  # use_sim_time and the like; or being declared just now, and checked there
+                    # use_sim_time and the like; or being declared just now, and checked there
+                    continue
                 proposed[param.name] = param.check(parameter.value)
                 changed.append(param.name)
             if changed:

@@ -17,7 +17,8 @@ from robot_dynamics_ros.ros.transport.parameters import ParameterValues, paramet
 
 try:
     import resource
-except ImportError:  # not on every system
+except ImportError:
+    # not on every system
     resource = None  # type: ignore[assignment]
 
 REALTIME_PARAMETERS = parameter_table("common", "realtime")
@@ -42,28 +43,36 @@ def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None
             )
         except (OSError, AttributeError) as error:
             logger.warning(
-                f"thread_priority {priority} cannot be set ({error}); continuing with ordinary scheduling. It needs the right to "
+                f"thread_priority {priority} cannot be set ({error}); continuing with ordinary "
+                "scheduling. It needs the right to "
                 "real-time scheduling (ulimit -r, or CAP_SYS_NICE)."
             )
     if parameters["lock_memory"] and (problem := _lock_memory()):
         logger.warning(
-            f"lock_memory is not possible ({problem}); continuing without it. It needs ulimit -l unlimited, or CAP_IPC_LOCK."
+            f"lock_memory is not possible ({problem}); continuing without it. It needs ulimit -l "
+            "unlimited, or CAP_IPC_LOCK."
         )
 
 
 def _for_each_thread(apply: Callable[[int], None]) -> None:
-    """Do something to every thread of this process, those of the middleware too; threads that these start inherit it."""
+    """Do something to every thread of this process, those of the middleware too; threads that these
+    start inherit it.
+    """
     try:
         threads = [int(name) for name in os.listdir("/proc/self/task")]
     except OSError:
-        threads = [0]  # the calling one
+        # the calling one
+        threads = [0]
     for thread in threads:
-        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+        # it has ended meanwhile
+        with contextlib.suppress(ProcessLookupError):
             apply(thread)
 
 
 def step_back() -> None:
-    """Let the control cycle go first: a thread of real-time priority calls this for itself if its work may wait."""
+    """Let the control cycle go first: a thread of real-time priority calls this for itself if its
+    work may wait.
+    """
     with contextlib.suppress(OSError, AttributeError):
         if (
             os.sched_getscheduler(0) == os.SCHED_FIFO
@@ -73,19 +82,23 @@ def step_back() -> None:
 
 
 def yield_to_others() -> None:
-    """Have this process, and every thread that it starts from now on, wait while others need the processor."""
+    """Have this process, and every thread that it starts from now on, wait while others need the
+    processor.
+    """
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)
     with contextlib.suppress(OSError, AttributeError):
         # a message that arrives does not interrupt whoever runs
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     with contextlib.suppress(OSError, AttributeError):
-        # Linux may group processes by session (sched(7), autogroup): niceness then counts only within the session
+        # Linux may group processes by session (sched(7), autogroup): niceness then counts only
+        # within the session
         if os.getsid(0) == os.getpid():
             Path("/proc/self/autogroup").write_text("10")
 
 
-#: ``struct sched_attr``, its first version: size, policy, flags, nice, priority, runtime, deadline, period
+# : ``struct sched_attr``, its first version: size, policy, flags, nice, priority, runtime,
+# deadline, period
 _SCHED_ATTR = struct.Struct("=IIQiIQQQ")
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 _SLICE = 100_000
@@ -94,8 +107,10 @@ _SLICE = 100_000
 def wake_sooner() -> None:
     """Have every thread of this process run in short slices.
 
-    From Linux 6.12 on, a thread of ordinary scheduling that wakes up interrupts one with longer slices at once, and does not
-    wait until that one's slice of some milliseconds is over.  It takes no right.  Older kernels ignore the request.
+    From Linux 6.12 on, a thread of ordinary scheduling that wakes up interrupts one with longer
+    slices at once, and does not
+    wait until that one's slice of some milliseconds is over.  It takes no right.  Older kernels
+    ignore the request.
     """
     number = _SCHED_SETATTR.get(platform.machine())
     syscall = _libc("syscall")
@@ -115,7 +130,8 @@ def wake_sooner() -> None:
     _for_each_thread(shorten)
 
 
-_MCL_CURRENT, _MCL_FUTURE = 1, 2
+_MCL_CURRENT = 1
+_MCL_FUTURE = 2
 
 
 def _libc(name: str) -> Callable[..., int] | None:
@@ -141,7 +157,9 @@ def _lock_memory() -> str:
 
 
 def keep_collections_short() -> None:
-    """Have Python's cyclic garbage collector look only at what is made from now on: then it takes less than a millisecond."""
+    """Have Python's cyclic garbage collector look only at what is made from now on: then it takes
+    less than a millisecond.
+    """
     gc.unfreeze()
     gc.collect()
     gc.freeze()

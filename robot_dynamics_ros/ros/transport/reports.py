@@ -1,4 +1,6 @@
-"""Reports of a node: causes counted and logged without flooding the log, the `/diagnostics` message, answers to bad requests."""
+"""Reports of a node: causes counted and logged without flooding the log, the `/diagnostics`
+message, answers to bad requests.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,24 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport.parameters import ParameterValues
 from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
-REMEMBERED = 2048  # times, the newest ones, of which there are percentiles
+# times, the newest ones, of which there are percentiles
+REMEMBERED = 2048
 _TOLERANCE = 0.1
 _MOST_TEXTS = 100
-_INTERVAL = 5.0  # s between two log lines about the same cause
+# s between two log lines about the same cause
+_INTERVAL = 5.0
 
 
 class Rejections:
     """Counts events by cause and logs each cause at once, then at most every few seconds.
 
-    The background writes the lines; without it whoever reports does.  ``counts``: cause → how often since the start.
+    The background writes the lines; without it whoever reports does.  ``counts``: cause → how often
+    since the start.
     """
 
     def __init__(self, logger: RcutilsLogger, background: Background | None = None) -> None:
-        self._logger, self._background = logger, background
+        self._logger = logger
+        self._background = background
         self._next: dict[str, float] = {}
         self._silent: Counter[str] = Counter()
         self._logged_texts: set[str] = set()
@@ -46,9 +52,11 @@ class Rejections:
     def report(
         self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False
     ) -> None:
-        """Count one event and say so, as ``"info"``, ``"warning"`` or ``"error"``, if it is time to.
+        """Count one event and say so, as ``"info"``, ``"warning"`` or ``"error"``, if it is time
+        to.
 
-        ``distinct``: say a text that has not been said yet at once, whenever the cause was reported last; only for texts of
+        ``distinct``: say a text that has not been said yet at once, whenever the cause was reported
+            last; only for texts of
         which there are few.
         """
         self.counts[cause] += 1
@@ -62,7 +70,9 @@ class Rejections:
         *,
         distinct: bool = False,
     ) -> None:
-        """The same for an event that is counted elsewhere; a text that takes time to make may be a function."""
+        """The same for an event that is counted elsewhere; a text that takes time to make may be a
+        function.
+        """
         now = time.monotonic()
         if now < self._next.get(cause, 0.0) and not (distinct and text not in self._logged_texts):
             self._silent[cause] += 1
@@ -88,11 +98,14 @@ class Rejections:
             self._logger.warning(line)
 
 
-_PATIENCE = 2.0  # s that closing waits for what is still to be done
+# s that closing waits for what is still to be done
+_PATIENCE = 2.0
 
 
 class Background:
-    """A thread that makes calls one after the other, in the order in which they were handed over."""
+    """A thread that makes calls one after the other, in the order in which they were handed
+    over.
+    """
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = (
@@ -110,7 +123,10 @@ class Background:
             self._calls.put((function, arguments))
 
     def close(self) -> None:
-        """Do what is left, and every further call in the caller's thread.  Before the node is destroyed."""
+        """Do what is left, and every further call in the caller's thread.
+
+        Before the node is destroyed.
+        """
         if not self._closed:
             self._closed = True
             self._calls.put(None)
@@ -135,7 +151,9 @@ def percentiles(name: str, values: list[float]) -> dict[str, float]:
 
 
 class CycleTimes:
-    """Counts cycles, and those that came a period (ns of the steady clock) after the one before, give or take a tenth."""
+    """Counts cycles, and those that came a period (ns of the steady clock) after the one before,
+    give or take a tenth.
+    """
 
     def __init__(self, period: int) -> None:
         self._period = period
@@ -166,10 +184,13 @@ class CycleTimes:
 
 
 class Diagnostics:
-    """Publishes one status under the node's name; ``hardware_id`` is what the status is about, the robot's name."""
+    """Publishes one status under the node's name; ``hardware_id`` is what the status is about, the
+    robot's name.
+    """
 
     def __init__(self, node: Node) -> None:
-        self._node, self.hardware_id = node, ""
+        self._node = node
+        self.hardware_id = ""
         self._publisher = node.create_publisher(
             DiagnosticArray, "/diagnostics", STATE, event_callbacks=QUIET_PUBLISHER
         )
@@ -186,9 +207,12 @@ class Diagnostics:
         return True
 
     def describe(self, model: RobotModel) -> None:
-        """From now on the status is about this robot; what computes its dynamics is logged and shown in every status."""
+        """From now on the status is about this robot; what computes its dynamics is logged and
+        shown in every status.
+        """
         status = backend_status(model)
-        self.hardware_id, self._dynamics = model.name, {"dynamics": str(status)}
+        self.hardware_id = model.name
+        self._dynamics = {"dynamics": str(status)}
         log = self._node.get_logger()
         (log.info if status.compiled else log.warning)(f"dynamics of {model.name!r}: {status}")
 
@@ -199,7 +223,9 @@ class Diagnostics:
         values: ParameterValues,
         counts: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to show, in order, then counts."""
+        """Publish one status: the level (0 good, 1 warning, 2 error), one sentence, and what to
+        show, in order, then counts.
+        """
         shown = {
             **values,
             **{f"count {cause}": n for cause, n in sorted(counts.items())},
@@ -220,7 +246,9 @@ class Diagnostics:
         self._publisher.publish(array)
 
     def newly_counted(self, counts: Mapping[str, int]) -> str:
-        """A sentence about counts that have grown since the last call, and by how much; ``""`` if none has."""
+        """A sentence about counts that have grown since the last call, and by how much; ``""`` if
+        none has.
+        """
         grown = {
             k: n - self._last_counts.get(k, 0)
             for k, n in counts.items()
@@ -234,15 +262,18 @@ class Diagnostics:
         )
 
 
-Message: TypeAlias = object  # a request or a response of any service
+# a request or a response of any service
+Message: TypeAlias = object
 
 
 def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
-    """Wrap the callbacks of a node's services, rclpy's own included; those wrapped already stay as they are.
+    """Wrap the callbacks of a node's services, rclpy's own included; those wrapped already stay as
+    they are.
 
-    rclpy lets exceptions through that a request can provoke: a lifecycle transition that the present state does not
-    have, a parameter of a type that does not exist.  Uncaught they end the process, and the caller waits in vain.
-    A request that fails is answered with the response as it then is, for services that have ``success`` with false.
+    rclpy lets exceptions through that a request can provoke: a lifecycle transition that the
+    present state does not have, a parameter of a type that does not exist.  Uncaught they end the
+    process, and the caller waits in vain. A request that fails is answered with the response as it
+    then is, for services that have ``success`` with false.
     """
     for service in node.services:
         if not hasattr(service.callback, "guarded"):

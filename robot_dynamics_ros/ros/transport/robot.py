@@ -1,4 +1,6 @@
-"""The robot's description, from a parameter, a file or a topic; and the model that a node works with."""
+"""The robot's description, from a parameter, a file or a topic; and the model that a node works
+with.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ from robot_dynamics_ros.ros.transport.parameters import (
 )
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-_PATIENCE = 5.0  # s
+# s
+_PATIENCE = 5.0
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."
 
@@ -41,7 +44,8 @@ ROBOT_PARAMETERS = parameter_table(
 
 
 def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:
-    """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no element for it.
+    """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no
+    element for it.
 
     Findings about the description go to the log.
     """
@@ -72,10 +76,8 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     for finding in findings:
         logger.warning(str(finding.message))
     # those that mimic a locked joint are locked with it
-    locked, start = (
-        [n for n in values["locked_joints"] if n in model.joint_names],
-        model.initial_configuration(),
-    )
+    locked = [n for n in values["locked_joints"] if n in model.joint_names]
+    start = model.initial_configuration()
     return (
         model.lock(locked, {name: start[model.q_slice(name)] for name in locked})
         if locked
@@ -84,7 +86,9 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
 
 
 def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, ...]:
-    """The joints that the parameter ``joints`` names, in its order; all of the robot if it names none."""
+    """The joints that the parameter ``joints`` names, in its order; all of the robot if it names
+    none.
+    """
     check_joints(values["joints"])
     for name in values["joints"]:
         check_name("joint", name, model.joint_names, where="parameter 'joints'")
@@ -122,7 +126,8 @@ def read_description_file(name: str) -> str:
 
 
 class DescriptionSource:
-    """Finds the description; ``changed`` is called with each new text from the topic, not with that of parameters.
+    """Finds the description; ``changed`` is called with each new text from the topic, not with that
+    of parameters.
 
     Attributes:
         text: the description, or ``""`` while none is known.
@@ -139,10 +144,12 @@ class DescriptionSource:
         self._changed = changed
         self._log = node.get_logger()
         if parameters["robot_description"]:
-            self.text, self.origin = parameters["robot_description"], "parameter robot_description"
+            self.text = parameters["robot_description"]
+            self.origin = "parameter robot_description"
         elif parameters["robot_description_file"]:
             name = parameters["robot_description_file"]
-            self.text, self.origin = read_description_file(name), f"file {name}"
+            self.text = read_description_file(name)
+            self.origin = f"file {name}"
             self.folder = find_robot(name)[0].parent
         else:
             node.create_subscription(String, "robot_description", self._on_message, LATCHED)
@@ -150,7 +157,8 @@ class DescriptionSource:
                 self._log.warning(
                     "the parameter robot_description is empty; the topic robot_description is used"
                 )
-            parameters.report_unknown(None)  # the description's own parameter may be misspelt
+            # the description's own parameter may be misspelt
+            parameters.report_unknown(None)
 
     def _on_message(self, message: String) -> None:
         if not message.data.strip():
@@ -161,7 +169,9 @@ class DescriptionSource:
 
 
 class FirstDescription(DescriptionSource):
-    """The description of a node that works with the first one that it can ``use``, and reports others."""
+    """The description of a node that works with the first one that it can ``use``, and reports
+    others.
+    """
 
     def __init__(
         self,
@@ -171,10 +181,14 @@ class FirstDescription(DescriptionSource):
         report: Callable[[str, str], None],
     ) -> None:
         super().__init__(node, parameters, self._arrived)
-        self._use, self._report, self.in_use = use, report, False
+        self._use = use
+        self._report = report
+        self.in_use = False
 
     def begin(self, until_then: str = "") -> None:
-        """Use the description that parameters give, an error if it cannot be used; without one, say that it is waited for."""
+        """Use the description that parameters give, an error if it cannot be used; without one, say
+        that it is waited for.
+        """
         if self.text:
             self._use(self.text)
             self.in_use = True
@@ -195,7 +209,9 @@ class FirstDescription(DescriptionSource):
 
 
 def wait_for_description(topic: str) -> str:
-    """Text of the description latched on ``topic``; an ArgumentError if no topic has such a name, or nothing came in 5 s."""
+    """Text of the description latched on ``topic``; an ArgumentError if no topic has such a name,
+    or nothing came in 5 s.
+    """
     context = rclpy.Context()
     rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -206,7 +222,10 @@ def wait_for_description(topic: str) -> str:
         node.destroy_node()
     except InvalidTopicNameException as error:
         problem = str(error).splitlines()[0].rstrip(":")
-        remedy = "For example /left/robot_description; a file needs a name that does not end in /robot_description."
+        remedy = (
+            "For example /left/robot_description; a file needs a name that does not end in "
+            "/robot_description."
+        )
         raise ArgumentError(
             problem, where=f"topic {topic[:80]!r}", got=topic, remedy=remedy
         ) from None
@@ -214,6 +233,9 @@ def wait_for_description(topic: str) -> str:
         rclpy.try_shutdown(context=context)
     if not found:
         problem = f"no description came within {_PATIENCE:g} s"
-        remedy = "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or name a file."
+        remedy = (
+            "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or "
+            "name a file."
+        )
         raise ArgumentError(problem, where=f"topic {topic!r}", got=topic, remedy=remedy)
     return str(message.data)

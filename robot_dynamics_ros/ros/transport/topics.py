@@ -1,7 +1,9 @@
-"""Topics that are published after a control cycle, as long as somebody listens; wrenches, out and in.
+"""Topics that are published after a control cycle, as long as somebody listens; wrenches, out and
+in.
 
-A joint's wrench is what the parent side exerts on the child link, about the joint's origin, in the child link's frame;
-``header.frame_id`` names that link.  The core keeps [moment; force], messages hold force and torque.
+A joint's wrench is what the parent side exerts on the child link, about the joint's origin, in the
+child link's frame; ``header.frame_id`` names that link.  The core keeps [moment; force], messages
+hold force and torque.
 """
 
 from __future__ import annotations
@@ -24,11 +26,14 @@ from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 from robot_dynamics_ros.topic_names import topic_token
 
 JOINT_WRENCHES = "~/joint_wrenches/"
-LARGEST = 1e6  # largest force, N, and moment, N m, that is taken for a measurement of something
+# largest force, N, and moment, N m, that is taken for a measurement of something
+LARGEST = 1e6
 
 
 class Topic:
-    """A topic that costs nothing while nobody listens, as far as :meth:`look_for_listeners` knows."""
+    """A topic that costs nothing while nobody listens, as far as :meth:`look_for_listeners`
+    knows.
+    """
 
     def __init__(self, node: Node, topic: str, message_type: type) -> None:
         self._node = node
@@ -38,7 +43,9 @@ class Topic:
         self.has_listeners = False
 
     def look_for_listeners(self) -> None:
-        """To be called a few times a second: asking the middleware costs more than a cycle should spend."""
+        """To be called a few times a second: asking the middleware costs more than a cycle should
+        spend.
+        """
         self.has_listeners = self._publisher.get_subscription_count() > 0
 
     def publish_message(self, message: object) -> None:
@@ -49,7 +56,9 @@ class Topic:
 
 
 class TemplatePublisher(Topic):
-    """A topic whose messages differ only in the stamp and in some numbers; arguments and blocks as of :class:`Template`."""
+    """A topic whose messages differ only in the stamp and in some numbers; arguments and blocks as
+    of :class:`Template`.
+    """
 
     def __init__(
         self, node: Node, topic: str, message: object, *blocks: array.array[float]
@@ -59,7 +68,9 @@ class TemplatePublisher(Topic):
         self.blocks = self._template.blocks
 
     def send(self, stamp: int, *rows: Array) -> None:
-        """Publish the numbers in :attr:`blocks`, those of the rows if there are any, with the time ``stamp``, ns."""
+        """Publish the numbers in :attr:`blocks`, those of the rows if there are any, with the time
+        ``stamp``, ns.
+        """
         for block, row in zip(self.blocks, rows, strict=False):
             block[:] = row
         self._template.stamp(stamp)
@@ -67,7 +78,9 @@ class TemplatePublisher(Topic):
 
 
 class JointTopic(TemplatePublisher):
-    """A topic of joint states with these fields, at full length; :attr:`blocks` has them in this order."""
+    """A topic of joint states with these fields, at full length; :attr:`blocks` has them in this
+    order.
+    """
 
     def __init__(self, node: Node, topic: str, joints: Sequence[str], *fields: str) -> None:
         n = len(joints)
@@ -83,19 +96,24 @@ class Output(ABC):
         self.has_listeners = False
 
     def look_for_listeners(self) -> None:
-        """Ask the middleware who listens; it costs more than a cycle should spend, so a timer calls it."""
+        """Ask the middleware who listens; it costs more than a cycle should spend, so a timer calls
+        it.
+        """
         for publisher in self._publishers:
             publisher.look_for_listeners()
         self.has_listeners = any(publisher.has_listeners for publisher in self._publishers)
 
     @abstractmethod
     def publish(self, stamp: int) -> None:
-        """Publish what belongs to the state of time ``stamp``, ns; to be called while it is :attr:`has_listeners`."""
+        """Publish what belongs to the state of time ``stamp``, ns; to be called while it is
+        :attr:`has_listeners`.
+        """
 
     def destroy(self) -> None:
         for publisher in self._publishers:
             publisher.destroy()
-        self._publishers, self.has_listeners = [], False
+        self._publishers = []
+        self.has_listeners = False
 
 
 class Outputs(Output):
@@ -103,7 +121,9 @@ class Outputs(Output):
 
     def __init__(self, outputs: Sequence[Output], divisor: int = 1) -> None:
         super().__init__(outputs)
-        self._outputs, self.divisor, self._countdown = outputs, divisor, 1
+        self._outputs = outputs
+        self.divisor = divisor
+        self._countdown = 1
 
     def publish(self, stamp: int) -> None:
         """Count a cycle, and publish the topics with listeners if this one is its turn."""
@@ -119,8 +139,11 @@ class Outputs(Output):
 
 
 def spatial_wrench(message: WrenchStamped) -> Array:
-    """(6,) [moment; force] of a message; an ArgumentError if a component is not finite or larger than :data:`LARGEST`."""
-    force, torque = message.wrench.force, message.wrench.torque
+    """(6,) [moment; force] of a message; an ArgumentError if a component is not finite or larger
+    than :data:`LARGEST`.
+    """
+    force = message.wrench.force
+    torque = message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     largest = np.abs(wrench).max()
     if not largest <= LARGEST:
@@ -152,12 +175,15 @@ class WrenchPublisher(TemplatePublisher):
         message = WrenchStamped()
         message.header.frame_id = frame
         numbers = marks(6)
-        force, torque = message.wrench.force, message.wrench.torque
+        force = message.wrench.force
+        torque = message.wrench.torque
         force.x, force.y, force.z, torque.x, torque.y, torque.z = numbers
         super().__init__(node, topic, message, numbers)
 
     def publish(self, wrench: Array, stamp: int) -> None:
-        """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one that is not finite."""
+        """Publish (6,) [moment; force] of the time ``stamp``, ns, if somebody listens; never one
+        that is not finite.
+        """
         if not self.has_listeners or not math.isfinite(wrench.dot(wrench)):
             return
         (numbers,) = self.blocks
@@ -169,7 +195,9 @@ class WrenchPublisher(TemplatePublisher):
 def wrench_publishers(
     node: Node, prefix: str, frames: Mapping[str, str], end: str = ""
 ) -> dict[str, WrenchPublisher]:
-    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its wrenches."""
+    """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its
+    wrenches.
+    """
     tokens = distinct_tokens(tuple(frames), prefix)
     return {
         name: WrenchPublisher(node, prefix + token + end, frames[name])
@@ -183,7 +211,8 @@ class WrenchTopics(Output):
     def __init__(
         self, publishers: Iterable[WrenchPublisher], wrenches: Callable[[], Iterable[Array]]
     ) -> None:
-        self._each, self._wrenches = list(publishers), wrenches
+        self._each = list(publishers)
+        self._wrenches = wrenches
         super().__init__(self._each)
 
     def publish(self, stamp: int) -> None:

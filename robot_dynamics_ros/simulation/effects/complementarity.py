@@ -1,20 +1,24 @@
-"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.  The functions are routines.
+"""Mixed linear complementarity: dry friction, stops and impacts of all joints at once.  The
+functions are routines.
 
-Find the change u of the velocity and the impulses x such that M u = f + x and, with w = v + u − target, in every row that
-friction or a stop acts on
+Find the change u of the velocity and the impulses x such that M u = f + x and, with w = v + u −
+target, in every row that friction or a stop acts on
 
     lo < x < hi:  w = 0          x = lo:  w ≥ 0          x = hi:  w ≤ 0
 
-and x = 0 in all others.  Rows are held (w = 0) or pushed (x at a bound): a guess gives the velocities of all rows that are not held,
-then the impulses of those that are.  Rows that contradict it change sides, all at once as long as that helps, then one at a time,
-which cannot cycle (Júdice and Pires, Computers & OR 21(5), 1994; Cottle, Pang, Stone, *The Linear Complementarity Problem*, ch. 4).
+and x = 0 in all others.  Rows are held (w = 0) or pushed (x at a bound): a guess gives the
+velocities of all rows that are not held, then the impulses of those that are.  Rows that contradict
+it change sides, all at once as long as that helps, then one at a time, which cannot cycle (Júdice
+and Pires, Computers & OR 21(5), 1994; Cottle, Pang, Stone, *The Linear Complementarity Problem*,
+ch. 4).
 
 Closed loops within a step, K(q) v = 0 for the velocities, and positions brought back to φ(q) = 0:
 
     Y = M⁻¹ Kᵀ,    A = K Y,    P = 1 − Y A⁺ K
 
-P takes off a velocity what the loops forbid, in the metric of the mass matrix; P M⁻¹ is the velocity per impulse of the robot with
-its loops.  A⁺ is by Cholesky's factors with pivoting up to the rank, so that rows which depend on others do no harm.
+P takes off a velocity what the loops forbid, in the metric of the mass matrix; P M⁻¹ is the
+velocity per impulse of the robot with its loops.  A⁺ is by Cholesky's factors with pivoting up to
+the rank, so that rows which depend on others do no harm.
 """
 
 from __future__ import annotations
@@ -42,11 +46,14 @@ from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 
 # sides of a row
-LOW, HELD, HIGH, FREE = -1, 0, 1, 2
-_UNLESS_PLAIN = "{} if rows + couples else 0"  # nothing where no row of loops or coupled motors is
-_ROWS = _UNLESS_PLAIN.format(
-    "rows + nv + couples"
-)  # of constraints, then of joints and coupled motors
+LOW = -1
+HELD = 0
+HIGH = 1
+FREE = 2
+# nothing where no row of loops or coupled motors is
+_UNLESS_PLAIN = "{} if rows + couples else 0"
+# of constraints, then of joints and coupled motors
+_ROWS = _UNLESS_PLAIN.format("rows + nv + couples")
 
 
 class ComplementarityMemory(Declared):
@@ -105,17 +112,20 @@ M = TypeVar("M", bound=ComplementarityMemory)
 
 
 def factor_mass(p: ComplementarityMemory) -> int:
-    """Factors of ``p.M`` for :func:`solve_mass`, in ``p.U`` and ``p.pivot``; 0 if it is not positive definite."""
+    """Factors of ``p.M`` for :func:`solve_mass`, in ``p.U`` and ``p.pivot``; 0 if it is not
+    positive definite.
+    """
     for i in range(p.nv):
         p.part[i] = i
     return _factor_part(p, p.nv)
 
 
 def _factor_part(p: ComplementarityMemory, n: int) -> int:
-    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part`` names.
+    """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part``
+    names.
 
-    Uᵀ D⁻¹ U = M, D the diagonal of U, is in the upper half of ``p.U``, 1/D in ``p.pivot``.  The other half takes Uᵀ D⁻¹, so that
-    substitution runs along rows both ways.
+    Uᵀ D⁻¹ U = M, D the diagonal of U, is in the upper half of ``p.U``, 1/D in ``p.pivot``.  The
+    other half takes Uᵀ D⁻¹, so that substitution runs along rows both ways.
     """
     p.whole[0] = n == p.nv
     for i in range(n):
@@ -148,7 +158,8 @@ def solve_mass(p: ComplementarityMemory, n: int, b: Vector) -> None:
 
 
 def factor_loops(p: ComplementarityMemory, n: int, least: float) -> None:
-    """L Lᵀ of the first ``n`` rows of ``p.loop_A``, the largest pivots first, down to ``least`` of the largest.
+    """L Lᵀ of the first ``n`` rows of ``p.loop_A``, the largest pivots first, down to ``least`` of
+    the largest.
 
     L takes the place of A: row and column ``p.loop_order[k]`` are its k-th.
     """
@@ -201,7 +212,9 @@ def solve_loops(p: ComplementarityMemory, n: int) -> None:
 
 
 def speed_of(p: ComplementarityMemory, i: int, v: Vector) -> float:
-    """Speed of row ``i`` for joint speeds ``v``: that of a joint, or of a motor that turns with two."""
+    """Speed of row ``i`` for joint speeds ``v``: that of a joint, or of a motor that turns with
+    two.
+    """
     if i < p.nv or p.couples == 0:
         return v[i]
     speed = 0.0
@@ -239,7 +252,8 @@ def _mobility(p: ComplementarityMemory) -> None:
 
 
 def _velocities_by_impulse(p: ComplementarityMemory) -> int:
-    """The same as :func:`_velocities` for a robot with loops or coupled motors, which moves by ``p.loop_free`` if no row acts.
+    """The same as :func:`_velocities` for a robot with loops or coupled motors, which moves by
+    ``p.loop_free`` if no row acts.
 
     Rows that hold each other share what they bear: a small ridge picks that one of all solutions.
     """
@@ -318,9 +332,12 @@ def _velocities(p: ComplementarityMemory) -> int:
 
 
 def _wrong_rows(p: ComplementarityMemory) -> int:
-    """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be; how many do."""
+    """Impulses of held rows, and in ``p.wrong`` what each row that contradicts its side should be;
+    how many do.
+    """
     scale = 1.0
-    slack = 1e-10 if p.by_impulse else 1e-13  # the ridge's, or rounding
+    # the ridge's, or rounding
+    slack = 1e-10 if p.by_impulse else 1e-13
     for i in range(p.nv):
         scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
     count = 0
@@ -349,8 +366,9 @@ def _wrong_rows(p: ComplementarityMemory) -> int:
 def solve_complementarity(p: ComplementarityMemory) -> int:
     """Solve it; 0 if that is not possible, because M is not positive definite.
 
-    Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW, HELD, HIGH, or FREE in rows that nothing
-    acts on) as the guess and leaves the solution's there, with ``p.u`` and ``p.x``.
+    Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW, HELD,
+    HIGH, or FREE in rows that nothing acts on) as the guess and leaves the solution's there, with
+    ``p.u`` and ``p.x``.
     """
     for i in range(p.nv + p.couples):
         if p.side[i] == LOW and p.lo[i] == -inf:
@@ -461,7 +479,8 @@ def allow(p: LoopMemory, n: int, v: Vector) -> None:
 def solve_apart(
     memory: Memory[M], solve: Callable[[Memory[M]], int], **problem: Array | float
 ) -> tuple[Array, Array, np.ndarray]:
-    """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity stays as it is.
+    """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity
+    stays as it is.
 
     ``solve`` runs :func:`solve_complementarity`; ``problem`` is what that reads, by name.
     """

@@ -4,8 +4,10 @@ Normal force (Hunt and Crossley, J. Applied Mechanics 42, 1975), for a penetrati
 
     f_n = k δ^e (1 + 3/2 c δ̇),  never pulling
 
-Tangential force: f_t = −μ f_n v_t / √(|v_t|² + v_r²), Coulomb friction smoothed below the speed v_r.  A link standing on
-a slope therefore creeps, at a speed below v_r as long as it is within the friction cone; joint friction does not.
+Tangential force: f_t = −μ f_n v_t / √(|v_t|² + v_r²), Coulomb friction smoothed below the speed
+    v_r.  A link standing on
+a slope therefore creeps, at a speed below v_r as long as it is within the friction cone; joint
+friction does not.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ class ContactMemory(Declared):
 
 
 def place_contacts(p: ContactMemory, q: Vector) -> None:
-    """Penetration, arm from the link's origin, and (3, nv) Jacobian of every contact point, in world axes.  A routine."""
+    """Penetration, arm from the link's origin, and (3, nv) Jacobian of every contact point, in
+    world axes.  A routine.
+    """
     for k in range(p.contacts):
         p.link_pose(k, q, p.pose)
         p.link_jacobian(k, q, p.link_origin, p.jacobian)
@@ -94,7 +98,8 @@ def place_contacts(p: ContactMemory, q: Vector) -> None:
             p.contact_arm[k, a] = arm
             depth -= p.contact_normal[k, a] * (p.pose[a, 3] + arm - p.contact_plane[k, a])
         p.contact_depth[k] = depth
-        for a in range(3):  # v_P = v_O + ω × r
+        # v_P = v_O + ω × r
+        for a in range(3):
             b = (a + 1) - 3 * (a // 2)
             c = (b + 1) - 3 * (b // 2)
             for i in range(p.nv):
@@ -105,9 +110,11 @@ def place_contacts(p: ContactMemory, q: Vector) -> None:
 
 
 def contact_force(p: ContactMemory, k: int, v: Vector) -> float:
-    """Normal force of contact ``k`` that is in the ground, N; its force in world axes goes to ``p.contact_force``.  A routine.
+    """Normal force of contact ``k`` that is in the ground, N; its force in world axes goes to
+    ``p.contact_force``.  A routine.
 
-    μ f_n / √(|v_t|² + v_r²), by which the tangential force follows the slip, goes to ``p.contact_sliding``.
+    μ f_n / √(|v_t|² + v_r²), by which the tangential force follows the slip, goes to
+    ``p.contact_sliding``.
     """
     closing = 0.0
     for a in range(3):
@@ -181,7 +188,8 @@ class GroundContact:
         link: name of the link.
         offset: (3,) centre of the sphere in the link frame, m.
         radius: m; 0 is a point.
-        plane_point, plane_normal: (3,), (3,) the plane in the world frame; the normal points out of the ground.
+        plane_point, plane_normal: (3,), (3,) the plane in the world frame; the normal points out of
+            the ground.
         stiffness: k, N/m^e.
         exponent: e; 1 is a linear spring, 3/2 is Hertz's.
         dissipation: c, s/m; about (1 − restitution)/impact speed.

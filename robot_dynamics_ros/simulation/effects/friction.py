@@ -1,11 +1,13 @@
 """Joint friction: viscous, and dry with sticking and a Stribeck curve.
 
     |v| > 0:   τ_f = −d v − F(|v|) sign(v),     F(s) = F_c + (F_s − F_c) exp(−(s / v_s)^δ)
-    v = 0:     τ_f is whatever keeps the joint at rest, as long as that is at most F_s; beyond it, the joint breaks away
+    v = 0:     τ_f is whatever keeps the joint at rest, as long as that is at most F_s; beyond it,
+    the joint breaks away
 
-(Armstrong-Hélouvry, Dupont, Canudas de Wit, Automatica 30(7), 1994.)  URDF's ``<dynamics damping friction>`` gives d
-and F_c = F_s.  At rest the law is a constraint, not a function of the velocity: nothing is regularised, so that a joint
-loaded below breakaway does not creep, and one that stops does not chatter.
+(Armstrong-Hélouvry, Dupont, Canudas de Wit, Automatica 30(7), 1994.)  URDF's ``<dynamics damping
+friction>`` gives d and F_c = F_s.  At rest the law is a constraint, not a function of the velocity:
+nothing is regularised, so that a joint loaded below breakaway does not creep, and one that stops
+does not chatter.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ class FrictionMemory(Declared):
 
 
 def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
-    """F(|v|) of joint or coupled motor ``i`` while sliding; F_s in the limit of rest.  A routine."""
+    """F(|v|) of joint or coupled motor ``i`` while sliding; F_s in the limit of rest.
+
+    A routine.
+    """
     if p.rise[i] == 0.0:
         return p.coulomb[i]
     return law.dry_friction(
@@ -58,7 +63,8 @@ def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointFriction:
-    """Friction of all joints: each field a number, (nv,) numbers, or a mapping from joint names (others zero).
+    """Friction of all joints: each field a number, (nv,) numbers, or a mapping from joint names
+    (others zero).
 
     Attributes:
         viscous: d, N m s/rad or N s/m; ``None``: the model's damping.
@@ -66,8 +72,9 @@ class JointFriction:
         static: F_s, breakaway, at least F_c; ``None``: equal to F_c.
         stribeck_velocity: v_s, rad/s or m/s; matters only where F_s exceeds F_c.
         stribeck_exponent: δ.
-        coupling: (5, nv) motors that turn with two joints, see :attr:`~robot_dynamics_ros.friction.compensation.Friction.coupling`;
-            ``None``: the model's.
+        coupling: (5, nv) motors that turn with two joints, see
+            :attr:`~robot_dynamics_ros.friction.compensation.Friction.coupling`; ``None``: the
+            model's.
     """
 
     viscous: Values | None = None
@@ -93,7 +100,8 @@ class JointFriction:
             if self.coulomb is None
             else per_joint(self.coulomb, model, "Coulomb friction")
         )
-        static = coulomb  # joints not named have no hump
+        # joints not named have no hump
+        static = coulomb
         if self.static is not None:
             static = per_joint(self.static, model, "static friction", default=coulomb)
         if (static < coulomb).any():
@@ -110,14 +118,11 @@ class JointFriction:
                 "velocity and exponent must be positive", where="Stribeck curve", got=got
             )
         rows = model.coupling if self.coupling is None else self.coupling
-        later = np.flatnonzero(
-            rows[0] * rows[3:5].any(axis=0)
-        )  # a motor is stated at both of its joints
+        # a motor is stated at both of its joints
+        later = np.flatnonzero(rows[0] * rows[3:5].any(axis=0))
         turns = np.zeros((len(later), model.nv))
-        turns[np.arange(len(later)), later], turns[np.arange(len(later)), later - 1] = (
-            1.0,
-            rows[0, later],
-        )
+        turns[np.arange(len(later)), later] = 1.0
+        turns[np.arange(len(later)), later - 1] = rows[0, later]
         dry = rows[3, later]
         more = (
             (viscous, rows[4, later]),
@@ -131,7 +136,8 @@ class JointFriction:
 
 @dataclass(eq=False)
 class FrictionTable:
-    """Friction of the joints, then of the motors that turn with two of them: arrays named as in :class:`FrictionMemory`.
+    """Friction of the joints, then of the motors that turn with two of them: arrays named as in
+    :class:`FrictionMemory`.
 
     ``static`` is F_s; ``curved`` tells whether any joint has F_s > F_c.
     """
@@ -159,7 +165,9 @@ class FrictionTable:
 
 
 def friction_table(model: RobotModel, friction: JointFriction | bool | None) -> FrictionTable:
-    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or ``None`` means none."""
+    """The numbers for an option of a plant: ``True`` takes them from the model, ``False`` or
+    ``None`` means none.
+    """
     if friction is True:
         return JointFriction().table(model)
     if friction is False or friction is None:

@@ -1,8 +1,9 @@
 """Limits: the command limiter of a drive, and the stops of a joint.
 
-The command limiter follows ros2_control's ``joint_limits`` (function ``compute_effort_limits``): an effort command is
-clamped to ±max_effort; at or beyond a position limit and not moving away from it, effort further towards the limit is
-cut to zero; above the velocity limit, effort that would accelerate further is cut to zero.
+The command limiter follows ros2_control's ``joint_limits`` (function ``compute_effort_limits``): an
+effort command is clamped to ±max_effort; at or beyond a position limit and not moving away from it,
+effort further towards the limit is cut to zero; above the velocity limit, effort that would
+accelerate further is cut to zero.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class LimitMemory(Declared):
 
 
 def limited_effort(p: LimitMemory, i: int, effort: float, position: float, speed: float) -> float:
-    """The commanded effort of joint ``i`` that ros2_control's limiter lets through at a position and speed.  A routine."""
+    """The commanded effort of joint ``i`` that ros2_control's limiter lets through at a position
+    and speed.  A routine.
+    """
     low = -p.effort_limit[i]
     high = p.effort_limit[i]
     if (position <= p.limit_lower[i] and speed <= 0.0) or speed < -p.velocity_limit[i]:
@@ -84,9 +87,8 @@ class RigidStops:
         if not self.rest_velocity > 0.0:
             raise ArgumentError("must be positive", where="rest_velocity", got=self.rest_velocity)
         size = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
-        tolerance = 1e-12 * (
-            1.0 + np.maximum(*size)
-        )  # distance below which a joint counts as touching
+        # distance below which a joint counts as touching
+        tolerance = 1e-12 * (1.0 + np.maximum(*size))
         numbers = {"restitution": e, "rest_velocity": self.rest_velocity, "tolerance": tolerance}
         return {"lower": lower, "upper": upper, **numbers}
 
@@ -118,7 +120,9 @@ class CompliantStops:
 def stop_parameters(
     stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
 ) -> dict[str, Any]:
-    """The numbers for an option of a plant, by their names in its memory: those of rigid stops always, at infinity if there are none."""
+    """The numbers for an option of a plant, by their names in its memory: those of rigid stops
+    always, at infinity if there are none.
+    """
     nowhere = np.full(model.nv, np.inf)
     none = RigidStops().parameters(model, -nowhere, nowhere)
     if stops == "rigid":

@@ -1,4 +1,6 @@
-"""The electric side of the joints' direct-current motors, see :mod:`~robot_dynamics_ros.model.motors`.  They are routines."""
+"""The electric side of the joints' direct-current motors, see
+:mod:`~robot_dynamics_ros.model.motors`.  They are routines.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class MotorMemory(Declared):
 
 
 def motor_current(p: MotorMemory, m: int, voltage: float, speed: float, current: float) -> float:
-    """Current of motor ``m`` now, A: its state, or (V − k_e N q̇)/R without inductance; within the drive's limit."""
+    """Current of motor ``m`` now, A: its state, or (V − k_e N q̇)/R without inductance; within the
+    drive's limit.
+    """
     now = current
     if p.motor_L[m] == 0.0:
         now = (voltage - p.motor_ke[m] * speed) / p.motor_R[m]
@@ -61,8 +65,8 @@ def motor_step(
 ) -> None:
     """Exact step of the electrical equation at constant speed.
 
-    Leaves the new current, the mean current over the step, and −d(mean torque)/d(speed), the damping by the back-EMF,
-    in ``p.new_current``, ``p.mean_current`` and ``p.motor_damping``.
+    Leaves the new current, the mean current over the step, and −d(mean torque)/d(speed), the
+    damping by the back-EMF, in ``p.new_current``, ``p.mean_current`` and ``p.motor_damping``.
     """
     limit = p.max_current[m]
     steady = (voltage - p.motor_ke[m] * speed) / p.motor_R[m]

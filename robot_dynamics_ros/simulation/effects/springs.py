@@ -1,4 +1,6 @@
-"""Springs and dampers at the joints, which are also proportional and derivative control with offsets."""
+"""Springs and dampers at the joints, which are also proportional and derivative control with
+offsets.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def spring_effort(p: SpringMemory, i: int, position: float, speed: float) -> flo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointPD:
-    """u = P (u_o − q) + D (v_o − q̇) + u_f at every joint (Exudyn's ObjectKinematicTree); a spring where v_o = 0.
+    """u = P (u_o − q) + D (v_o − q̇) + u_f at every joint (Exudyn's ObjectKinematicTree); a spring
+    where v_o = 0.
 
     Each field is a number, (nv,) numbers, or a mapping of joint names (others zero).
 
@@ -56,9 +59,11 @@ class JointPD:
         """The numbers for one model, by their names in :class:`SpringMemory`.
 
         Raises:
-            ArgumentError: a negative stiffness or damping, a wrong length, or a spring on a floating joint.
+            ArgumentError: a negative stiffness or damping, a wrong length, or a spring on a
+                floating joint.
         """
-        p, d = per_joint(self.p, model, "spring p"), per_joint(self.d, model, "spring d")
+        p = per_joint(self.p, model, "spring p")
+        d = per_joint(self.d, model, "spring d")
         if (p[~coordinates.has_position] > 0.0).any():
             problem = "a floating joint has no position coordinate for a spring to act on"
             remedy = "Name the joints that have springs in a mapping."

@@ -1,8 +1,9 @@
 """Stepping through stick, slip and impact without losing the integrator's order.
 
-A step is tried with the modes of its beginning.  If at its end a sliding joint has reversed, a locked one is loaded beyond its
-breakaway effort, or a joint has run through a stop, the earliest such moment is located and the modes are settled anew: which
-joints break away is a complementarity problem between reactions and accelerations, an impact one between impulses and velocities.
+A step is tried with the modes of its beginning.  If at its end a sliding joint has reversed, a
+locked one is loaded beyond its breakaway effort, or a joint has run through a stop, the earliest
+such moment is located and the modes are settled anew: which joints break away is a complementarity
+problem between reactions and accelerations, an impact one between impulses and velocities.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HI
 from robot_dynamics_ros.simulation.integrators.methods import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
-_MOST_EVENTS = 100  # in a step; the rest of endless bouncing is done by time stepping
+# in a step; the rest of endless bouncing is done by time stepping
+_MOST_EVENTS = 100
 
 
 class HybridStepper:
@@ -28,16 +30,17 @@ class HybridStepper:
     """
 
     def __init__(self, system: JointSystem, integrator: Integrator) -> None:
-        self.system, self.integrator, memory = system, integrator, system.memory
+        self.system = system
+        self.integrator = integrator
+        memory = system.memory
         self.events = 0
-        self._lower, self._upper, self._tolerance = (
-            memory["lower"],
-            memory["upper"],
-            memory["tolerance"],
-        )
+        self._lower = memory["lower"]
+        self._upper = memory["upper"]
+        self._tolerance = memory["tolerance"]
         self._solve = partial(solve_apart, memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
-        from scipy.optimize import brentq  # takes long to import: here, not in a step
+        # takes long to import: here, not in a step
+        from scipy.optimize import brentq
 
         self._find_root = brentq
 
@@ -60,11 +63,14 @@ class HybridStepper:
         self.system.set_modes()
         return self.system.advance(t, y, end - t)
 
-    # -- modes ---------------------------------------------------------------------------------------------------
+    # -- modes -------------------------------------------------------------------------------------
 
     def settle(self, t: float, y: Array) -> None:
-        """Decide which joints slide, in which direction, and which are locked, for the state ``y``."""
-        system, friction = self.system, self.system.friction
+        """Decide which joints slide, in which direction, and which are locked, for the state
+        ``y``.
+        """
+        friction = self.system.friction
+        system = self.system
         q, v, z = system.split(y)
         slip = np.where(friction.dry, np.sign(v), 0.0)
         at_low, at_high = self._touching(q)
@@ -81,16 +87,20 @@ class HybridStepper:
         _, _, sides = self._solve(
             M=system.mass_matrix(q), f=force, v=0.0, target=0.0, lo=low, hi=high, side=guess
         )
-        side, low, high = sides[rows], low[rows], high[rows]
-        slip[rows] = np.where(
-            friction.dry[rows], -side, 0
-        )  # friction at its lower bound: the joint moves forward
+        side = sides[rows]
+        low = low[rows]
+        high = high[rows]
+        # friction at its lower bound: the joint moves forward
+        slip[rows] = np.where(friction.dry[rows], -side, 0)
         held = side == 0
         system.set_modes(slip, rows[held])
-        self._reaction_low, self._reaction_high = low[held], high[held]
+        self._reaction_low = low[held]
+        self._reaction_high = high[held]
 
     def _collide(self, y: Array) -> None:
-        """Impulses at rigid stops that are being hit, and at joints held by a brake without limit."""
+        """Impulses at rigid stops that are being hit, and at joints held by a brake without
+        limit.
+        """
         system = self.system
         memory = system.memory
         q, v, _ = system.split(y)
@@ -119,29 +129,31 @@ class HybridStepper:
         position = self.system.coordinates.positions(q)
         return position <= self._lower + self._tolerance, position >= self._upper - self._tolerance
 
-    # -- one try -------------------------------------------------------------------------------------------------
+    # -- one try -----------------------------------------------------------------------------------
 
     def _try(self, t: float, y: Array, h: float) -> Array:
         y1 = self.integrator.step(self.system, t, y, h)
         locked = self.system.locked
-        if len(locked):  # implicit methods leave rounding where there must be rest
+        # implicit methods leave rounding where there must be rest
+        if len(locked):
             y1[self.system.nq + locked] = 0.0
             held = self.system.coordinates.q_of_v[locked]
             y1[held[held >= 0]] = y[held[held >= 0]]
         return y1
 
     def _margins(self, t: float, y: Array) -> tuple[Array, Array]:
-        """How far every joint is from its next event, and what counts as none; negative is past it."""
+        """How far every joint is from its next event, and what counts as none; negative is past
+        it.
+        """
         system = self.system
         q, v, z = system.split(y)
         sliding = np.where(system.slip != 0.0, system.slip * v, np.inf)
         position = system.coordinates.positions(q)
-        low, high = position - self._lower, self._upper - position
+        low = position - self._lower
+        high = self._upper - position
         low[system.locked] = high[system.locked] = np.inf
-        parts, tolerances = (
-            [sliding, low, high],
-            [np.full(system.nv, 1e-12), self._tolerance, self._tolerance],
-        )
+        parts = [sliding, low, high]
+        tolerances = [np.full(system.nv, 1e-12), self._tolerance, self._tolerance]
         if len(system.locked):
             reaction = system.reaction(t, q, v, z)
             scale = 1e-9 * (1.0 + np.abs(reaction))
@@ -151,22 +163,27 @@ class HybridStepper:
 
     def _locate(self, t: float, y: Array, h: float, y1: Array) -> tuple[float, Array]:
         """Time and state just past the earliest event within the step."""
-        first, event_state = h, y1
+        first = h
+        event_state = y1
 
         def nearest(sigma: float) -> float:
             nonlocal first, event_state
             state = self._try(t, y, sigma) if sigma > 0.0 else y
             margins, tolerances = self._margins(t + sigma, state)
             value = float(np.min(margins / tolerances)) + 1.0
-            if math.isnan(value):  # it diverges on the way: that lies past an event, too
+            # it diverges on the way: that lies past an event, too
+            if math.isnan(value):
                 value = -1.0
             if value < 0.0 and sigma < first:
-                first, event_state = sigma, state
+                first = sigma
+                event_state = state
             return value
 
         if nearest(0.0) > 0.0:
             self._find_root(nearest, 0.0, h, xtol=1e-14 * h, rtol=8.9e-16, maxiter=100)
-        else:  # past an event already: cannot get earlier than now, so take the smallest step that moves
+        else:
+            # past an event already: cannot get earlier than now, so take the smallest step that
+            # moves
             nearest(1e-12 * h)
         state = event_state.copy()
         self._touch(state)
@@ -178,7 +195,8 @@ class HybridStepper:
         q, v, _ = system.split(y)
         reversed_ = (system.slip != 0.0) & (system.slip * v < -1e-12)
         v[reversed_] = 0.0
-        position, where = system.coordinates.positions(q), system.coordinates.q_of_v
+        position = system.coordinates.positions(q)
+        where = system.coordinates.q_of_v
         for past, bound in (
             (position < self._lower - self._tolerance, self._lower),
             (position > self._upper + self._tolerance, self._upper),

@@ -1,8 +1,9 @@
 """Integrators with one small interface: a pure step of a mechanical system.
 
-The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor currents).  Its
-rate is [N(q) v; a; ż].  The methods integrate the four components of quaternions as they are, which keeps their order, and
-:meth:`MechanicalSystem.normalize` gives them unit length after each step.
+The state is one vector y = [q; v; z]: configuration, velocity, and whatever else has a rate (motor
+currents).  Its rate is [N(q) v; a; ż].  The methods integrate the four components of quaternions as
+they are, which keeps their order, and :meth:`MechanicalSystem.normalize` gives them unit length
+after each step.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class MechanicalSystem(Protocol):
     """The system that an integrator steps.
 
     Attributes:
-        twists: first numbers in v of floating joints, whose six velocities are a twist [ω; v] in the body's frame.
+        twists: first numbers in v of floating joints, whose six velocities are a twist [ω; v] in
+            the body's frame.
         locked: numbers in v of joints held at rest.
     """
 
@@ -60,7 +62,8 @@ class Integrator(Protocol):
     Attributes:
         name: its name.
         order: order of convergence on smooth problems.
-        stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive methods.
+        stability_limit: largest h |λ| on the negative real axis; infinite for implicit and adaptive
+            methods.
 
     A plant steps those of :data:`TIME_STEPPING` by its own routines, friction and stops included.
     """
@@ -94,10 +97,14 @@ TABLEAUS: dict[str, tuple[int, list[list[float]] | str, list[float]]] = {
     ),
     "rk8": (8, "DOP853", []),
 }
-"""Explicit method → order, coefficients of the stages below the first, weights; or SciPy's class that has them.
+"""Explicit method → order, coefficients of the stages below the first, weights; or SciPy's class
+that has them.
 
-Sources: Hairer, Nørsett, Wanner, *Solving Ordinary Differential Equations I*, 2nd ed., tables II.1.2 and II.1.3;
-Butcher, *Numerical Methods for Ordinary Differential Equations*, 3rd ed., sections 232-236 (orders 3, 5 and 6)."""
+Sources: Hairer, Nørsett, Wanner, *Solving Ordinary Differential Equations I*, 2nd ed., tables
+    II.1.2 and II.1.3;
+Butcher, *Numerical Methods for Ordinary Differential Equations*, 3rd ed., sections 232-236 (orders
+3, 5 and 6).
+"""
 
 
 class ExplicitRungeKutta:
@@ -110,18 +117,24 @@ class ExplicitRungeKutta:
         self.name = name
         self.order, rows, weights = TABLEAUS[name]
         if isinstance(rows, str):
-            from scipy import integrate  # takes longer to import than the rest of a node
+            # takes longer to import than the rest of a node
+            from scipy import integrate
 
             table = getattr(integrate, rows)
-            rows, weights = [list(table.A[i, :i]) for i in range(1, len(table.B))], list(table.B)
-        self.b, self.A = np.array(weights), np.zeros((len(weights), len(weights)))
+            rows = [list(table.A[i, :i]) for i in range(1, len(table.B))]
+            weights = list(table.B)
+        self.b = np.array(weights)
+        self.A = np.zeros((len(weights), len(weights)))
         for i, row in enumerate(rows, start=1):
             self.A[i, : len(row)] = row
         self.c = self.A.sum(axis=1)
         self.stability_limit = self._stability_limit()
 
     def _stability_limit(self) -> float:
-        """Where |R(z)| exceeds 1, R(z) = 1 + z bᵀ (I − z A)⁻¹ 1 (Hairer and Wanner II, eq. IV.2.10 ff.)."""
+        """Where |R(z)| exceeds 1, R(z) = 1 + z bᵀ (I − z A)⁻¹ 1 (Hairer and Wanner II, eq.
+
+        IV.2.10 ff.).
+        """
         z = -0.01 * np.arange(1, 5000)
         k = np.linalg.solve(
             np.eye(len(self.b)) - z[:, None, None] * self.A, np.ones((len(self.b), 1))
@@ -129,7 +142,8 @@ class ExplicitRungeKutta:
         return 0.01 * int(np.argmax(np.abs(1.0 + z * (k @ self.b)) > 1.0 + 1e-9))
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        A, c = self.A, self.c
+        A = self.A
+        c = self.c
         k = np.empty((len(c), len(y)))
         system.derivative(t, y, k[0])
         for i in range(1, len(k)):
@@ -140,22 +154,27 @@ class ExplicitRungeKutta:
 
 
 class TimeStepping:
-    """A method of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`, which a plant runs by itself."""
+    """A method of :mod:`~robot_dynamics_ros.simulation.integrators.timestepping`, which a plant
+    runs by itself.
+    """
 
     stability_limit = 2.0
 
     def __init__(self, name: str, order: int) -> None:
-        self.name, self.order = name, order
+        self.name = name
+        self.order = order
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
         return system.advance(t, y, h)
 
 
 class Adaptive:
-    """Integrates each step to a tolerance with a method of SciPy: ``"RK23"``, ``"RK45"``, ``"DOP853"`` or ``"Radau"``.
+    """Integrates each step to a tolerance with a method of SciPy: ``"RK23"``, ``"RK45"``,
+    ``"DOP853"`` or ``"Radau"``.
 
-    The first inner step tried is the whole step, so that nothing is remembered between steps and a step is a pure
-    function of the state.  ``rtol`` and ``atol`` limit the local error of every inner step.
+    The first inner step tried is the whole step, so that nothing is remembered between steps and a
+    step is a pure function of the state.  ``rtol`` and ``atol`` limit the local error of every
+    inner step.
     """
 
     stability_limit = math.inf
@@ -166,9 +185,12 @@ class Adaptive:
         if not (rtol > 0.0 and atol > 0.0):
             raise ArgumentError("must be positive", where="rtol, atol", got=(rtol, atol))
         self.name = {"RK45": "dopri5"}.get(method, method.lower())
-        self.method, self.order = method, orders[method]
-        self.rtol, self.atol = float(rtol), float(atol)
-        from scipy.integrate import solve_ivp  # takes longer to import than the rest of a node
+        self.method = method
+        self.order = orders[method]
+        self.rtol = float(rtol)
+        self.atol = float(atol)
+        # takes longer to import than the rest of a node
+        from scipy.integrate import solve_ivp
 
         self._solve = solve_ivp
 
@@ -190,7 +212,10 @@ class Adaptive:
         )
         if not solution.success:
             problem = f"{self.method} gave up in the step from t = {t:.6g} s: {solution.message}"
-            remedy = "Loosen the tolerances, soften the stiffest spring or stop, or use the integrator 'radau'."
+            remedy = (
+                "Loosen the tolerances, soften the stiffest spring or stop, or use the "
+                "integrator 'radau'."
+            )
             raise SimulationError(problem, where=f"integrator {self.name!r}", remedy=remedy)
         y1: Array = np.ascontiguousarray(solution.y[:, -1])
         system.normalize(y1)
@@ -198,13 +223,15 @@ class Adaptive:
 
 
 class Rosenbrock2:
-    """The two-stage Rosenbrock method ROS2: second order, L-stable, no iteration, for stiff springs, stops and friction.
+    """The two-stage Rosenbrock method ROS2: second order, L-stable, no iteration, for stiff
+    springs, stops and friction.
 
         (I − γ h J) k₁ = f(t, y) + γ h ∂f/∂t
         (I − γ h J) k₂ = f(t + h, y + h k₁) − 2 k₁ − γ h ∂f/∂t          y₁ = y + h (3 k₁ + k₂) / 2
 
-    with γ = 1 − 1/√2 (Verwer, Spee, Blom, Hundsdorfer, SIAM J. Sci. Comput. 20, 1999).  J = ∂f/∂y is taken by
-    differences; the method keeps its order for an inexact J, only stability rests on it.
+    with γ = 1 − 1/√2 (Verwer, Spee, Blom, Hundsdorfer, SIAM J. Sci. Comput. 20, 1999).  J = ∂f/∂y
+    is taken by differences; the method keeps its order for an inexact J, only stability rests on
+    it.
     """
 
     name = "rosenbrock"
@@ -212,8 +239,10 @@ class Rosenbrock2:
     stability_limit = math.inf
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        n, gamma = len(y), 1.0 - math.sqrt(0.5)
-        f0, f1 = np.empty(n), np.empty(n)
+        n = len(y)
+        gamma = 1.0 - math.sqrt(0.5)
+        f0 = np.empty(n)
+        f1 = np.empty(n)
         system.derivative(t, y, f0)
         J = np.empty((n, n))
         shifted = y.copy()
@@ -237,16 +266,19 @@ class Rosenbrock2:
 
 
 class VariationalMidpoint:
-    """The variational midpoint rule: implicit, symplectic, momentum keeping, no drift of the energy over long runs.
+    """The variational midpoint rule: implicit, symplectic, momentum keeping, no drift of the energy
+    over long runs.
 
-    The action over a step is approximated by one evaluation at its middle, L_d = h L(q_m, v_m) with q₁ = q₀ ⊕ ξ,
-    q_m = q₀ ⊕ ½ ξ, v_m = ξ / h, and Hamilton's principle is applied to the sum (Marsden and West, *Acta Numerica* 10, 2001,
-    secs. 1.5 and 3.2).  Where coordinates add up this reads, with momenta p = M v and g = ∂L/∂q + τ taken at (q_m, v_m),
+    The action over a step is approximated by one evaluation at its middle, L_d = h L(q_m, v_m) with
+    q₁ = q₀ ⊕ ξ, q_m = q₀ ⊕ ½ ξ, v_m = ξ / h, and Hamilton's principle is applied to the sum
+    (Marsden and West, *Acta Numerica* 10, 2001, secs. 1.5 and 3.2).  Where coordinates add up this
+    reads, with momenta p = M v and g = ∂L/∂q + τ taken at (q_m, v_m),
 
         p₀ = M(q_m) v_m − ½ h g        (solved for v_m)              p₁ = M(q_m) v_m + ½ h g
 
-    For floating joints ξ is a twist.  Variations η of the ends move it by δξ = dexp⁻¹(−ξ) η₁ − dexp⁻¹(ξ) η₀ and the middle by
-    Ad(exp(−½ξ)) η₀ + ½ dexp(−½ξ) δξ, so that (Bou-Rabee and Marsden, *Found. Comput. Math.* 9, 2009)
+    For floating joints ξ is a twist.  Variations η of the ends move it by δξ = dexp⁻¹(−ξ) η₁ −
+    dexp⁻¹(ξ) η₀ and the middle by Ad(exp(−½ξ)) η₀ + ½ dexp(−½ξ) δξ, so that (Bou-Rabee and Marsden,
+    *Found. Comput. Math.* 9, 2009)
 
         p₁ = dexp⁻¹(−ξ)ᵀ s,    p₀ = dexp⁻¹(ξ)ᵀ s − h Ad(exp(−½ξ))ᵀ g,    s = M(q_m) v_m + ½ h dexp(−½ξ)ᵀ g
     """
@@ -257,20 +289,28 @@ class VariationalMidpoint:
     stability_limit = 2.0
 
     def step(self, system: MechanicalSystem, t: float, y: Array, h: float) -> Array:
-        nq, nv = system.nq, system.nv
-        q0, v0, z0 = y[:nq], y[nq : nq + nv], y[nq + nv :]
+        nq = system.nq
+        nv = system.nv
+        q0 = y[:nq]
+        v0 = y[nq : nq + nv]
+        z0 = y[nq + nv :]
         free = np.ones(nv, dtype=bool)
         free[system.locked] = False
         twists = system.twists
         p0 = system.mass_matrix(q0) @ v0
         scale = 1e-14 * float(np.max(np.abs(p0), initial=1e-3))
-        v, z, q = v0.copy(), z0.copy(), np.empty(nq)
+        v = v0.copy()
+        z = z0.copy()
+        q = np.empty(nq)
         rate = np.empty_like(y)
-        best, stalled, done = math.inf, 0, False
+        best = math.inf
+        stalled = 0
+        done = False
         for _ in range(60):
             system.integrate(q0, 0.5 * h * v, q)
             momentum, g = system.generalized_momentum(q, v)
-            for i in twists:  # Cᵀ v holds what turns the axes; with twists held, ∂L/∂q does not
+            # Cᵀ v holds what turns the axes; with twists held, ∂L/∂q does not
+            for i in twists:
                 block = slice(i, i + 6)
                 g[block] -= _ad(v[block]).T @ momentum[block]
             g += system.applied_effort(t + 0.5 * h, q, v, z)
@@ -282,9 +322,8 @@ class VariationalMidpoint:
             size = float(np.max(np.abs(residual), initial=0.0))
             stalled = 0 if size < 0.5 * best else stalled + 1
             best = min(best, size)
-            done = size <= scale or (
-                stalled >= 3 and size <= 1e3 * scale
-            )  # the second: as good as rounding allows
+            # the second: as good as rounding allows
+            done = size <= scale or (stalled >= 3 and size <= 1e3 * scale)
             if done or not math.isfinite(size):
                 break
             v[free] += np.linalg.solve(system.mass_matrix(q)[np.ix_(free, free)], residual[free])
@@ -303,7 +342,8 @@ class VariationalMidpoint:
 
 def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple[Array, Array]:
     """(nv,), (nv,) momenta at the two ends of the step."""
-    start, end = P - 0.5 * h * g, P + 0.5 * h * g
+    start = P - 0.5 * h * g
+    end = P + 0.5 * h * g
     for i in twists:
         block = slice(i, i + 6)
         ad = _ad(h * v[block])
@@ -375,5 +415,8 @@ INTEGRATORS: dict[str, Callable[..., Integrator]] = {
 """Name → factory of every integrator."""
 TIME_STEPPING = ("moreau", "semi_implicit_euler")
 """Names of the methods that a plant runs as time stepping; the others go from event to event."""
-DEFAULT_INTEGRATOR, DEFAULT_STEP = "moreau", 1e-3
-"""Everywhere: exact with dry friction and stops, no drift of the energy, one call of machine code a step; s."""
+DEFAULT_INTEGRATOR = "moreau"
+DEFAULT_STEP = 1e-3
+"""Everywhere: exact with dry friction and stops, no drift of the energy, one call of machine code a
+step; s.
+"""

@@ -1,17 +1,22 @@
-"""The midpoint rule in momenta: what the robot's own motion adds in a step, so that energy does not drift.
+"""The midpoint rule in momenta: what the robot's own motion adds in a step, so that energy does not
+drift.
 
     p̂₁ − ½ h ĝ₁ = p̂₀ + ½ h ĝ₀ + impulses,        p̂ = M(q) v,    ĝ = ∂L/∂q at (q, v),    L = ½ vᵀ M v − U
 
-This is Hamilton's principle for the action h Σ L(q_k, v_k), taken between the points q_k ⊕ ½ h v_k at which the impulses act:
-the trapezoidal rule in (q, p).  Left and right are the momentum at those points.  Without impulses the map is
-conjugate to a symplectic one, and it keeps the momentum of every symmetry (Hairer, Lubich and Wanner, *Geometric Numerical
-Integration*, 2006, sections VI.6, VI.8; Marsden and West, *Acta Numerica* 10, 2001, secs. 1.5 and 3.2).
+This is Hamilton's principle for the action h Σ L(q_k, v_k), taken between the points q_k ⊕ ½ h v_k
+at which the impulses act:
+the trapezoidal rule in (q, p).  Left and right are the momentum at those points.  Without impulses
+the map is conjugate to a symplectic one, and it keeps the momentum of every symmetry (Hairer,
+Lubich and Wanner, *Geometric Numerical Integration*, 2006, sections VI.6, VI.8; Marsden and West,
+*Acta Numerica* 10, 2001, secs. 1.5 and 3.2).
 
 Floating joints move by twists: with x = ad(h v),
 
-    p(q ⊕ −½ h v) = (x / (eˣ − 1))ᵀ p̂ − ½ h (1 − tanh ¼x)ᵀ ĝ,      p(q ⊕ ½ h v) = (x / (1 − e⁻ˣ))ᵀ p̂ + ½ h (1 + tanh ¼x)ᵀ ĝ
+    p(q ⊕ −½ h v) = (x / (eˣ − 1))ᵀ p̂ − ½ h (1 − tanh ¼x)ᵀ ĝ,      p(q ⊕ ½ h v) = (x / (1 − e⁻ˣ))ᵀ
+    p̂ + ½ h (1 + tanh ¼x)ᵀ ĝ
 
-and the transport from the one point to the other is (eˣ)ᵀ  (Bou-Rabee and Marsden, *Found. Comput. Math.* 9, 2009).
+and the transport from the one point to the other is (eˣ)ᵀ  (Bou-Rabee and Marsden, *Found. Comput.
+Math.* 9, 2009).
 """
 
 from __future__ import annotations
@@ -100,7 +105,8 @@ class MomentumMemory(ComplementarityMemory):
 
 
 def recall_momentum(p: MomentumMemory, h: float) -> None:
-    """``p.momentum`` at the beginning of a step, and a first guess of ``p.bias_impulse``, what the robot itself adds to f.
+    """``p.momentum`` at the beginning of a step, and a first guess of ``p.bias_impulse``, what the
+    robot itself adds to f.
 
     Both follow from the last steps, if the state is the one that they ended with.
     """
@@ -124,7 +130,8 @@ def recall_momentum(p: MomentumMemory, h: float) -> None:
 
 
 def bias_impulse(p: MomentumMemory, h: float, v: Vector) -> None:
-    """``p.bias_impulse`` such that ``p.q1`` and ``v`` are the end of the step, if the impulses ``p.total`` act.
+    """``p.bias_impulse`` such that ``p.q1`` and ``v`` are the end of the step, if the impulses
+    ``p.total`` act.
 
     ``p.total`` is the momentum with which a step begins, its impulses included.
     """
@@ -134,7 +141,9 @@ def bias_impulse(p: MomentumMemory, h: float, v: Vector) -> None:
 
 
 def carry_momentum(p: MomentumMemory, h: float) -> None:
-    """Keep the momentum at the end of a step for the next one, and the bias impulse for its first guess."""
+    """Keep the momentum at the end of a step for the next one, and the bias impulse for its first
+    guess.
+    """
     for i in range(p.nv):
         p.ahead[i] = p.total[i] + p.before[i]
         change = p.bias_impulse[i]
@@ -151,7 +160,9 @@ def carry_momentum(p: MomentumMemory, h: float) -> None:
 
 
 def _evaluate(p: MomentumMemory, q: Vector, v: Vector, h: float) -> None:
-    """``p.ahead``, p̂ brought to the beginning of the step; ``p.before`` and ``p.after``, the shares of h ĝ on both sides."""
+    """``p.ahead``, p̂ brought to the beginning of the step; ``p.before`` and ``p.after``, the
+    shares of h ĝ on both sides.
+    """
     p.generalized_momentum(q, v, p.ahead, p.before)
     for i in range(p.nv):
         p.before[i] *= 0.5 * h
@@ -182,7 +193,9 @@ def _evaluate(p: MomentumMemory, q: Vector, v: Vector, h: float) -> None:
 
 
 def _transport(p: MomentumMemory, h: float, momentum: Vector, v: Vector, out: Vector) -> None:
-    """``out``: ``momentum`` brought from the beginning to the end of the step in which the robot moves by ``v``, and ``p.after``."""
+    """``out``: ``momentum`` brought from the beginning to the end of the step in which the robot
+    moves by ``v``, and ``p.after``.
+    """
     for i in range(p.nv):
         out[i] = momentum[i] + p.after[i]
     for f in range(p.floating):
@@ -199,10 +212,18 @@ def _transport(p: MomentumMemory, h: float, momentum: Vector, v: Vector, out: Ve
 
 def _coadjoint(p: MomentumMemory) -> None:
     """adᵀ of ``p.turn`` applied to ``p.power``, in its place."""
-    wx, wy, wz = p.turn[0], p.turn[1], p.turn[2]
-    vx, vy, vz = p.turn[3], p.turn[4], p.turn[5]
-    nx, ny, nz = p.power[0], p.power[1], p.power[2]
-    fx, fy, fz = p.power[3], p.power[4], p.power[5]
+    wx = p.turn[0]
+    wy = p.turn[1]
+    wz = p.turn[2]
+    vx = p.turn[3]
+    vy = p.turn[4]
+    vz = p.turn[5]
+    nx = p.power[0]
+    ny = p.power[1]
+    nz = p.power[2]
+    fx = p.power[3]
+    fy = p.power[4]
+    fz = p.power[5]
     p.power[0] = ny * wz - nz * wy + fy * vz - fz * vy
     p.power[1] = nz * wx - nx * wz + fz * vx - fx * vz
     p.power[2] = nx * wy - ny * wx + fx * vy - fy * vx

@@ -8,17 +8,23 @@ Moreau's midpoint rule, of order two between events:
 
     q_m = q ⊕ ½ h v,    M(q_m) (v₁ − v) = h (τ(q_m, v_m) − b̄) + λ,    q₁ = q_m ⊕ ½ h v₁
 
-with v_m predicted.  b̄ is the mean bias force of the rule in momenta (:mod:`~robot_dynamics_ros.simulation.integrators.momentum`), found by
-iteration; with closed loops it is b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts, the
-back-EMF of motors.  The midpoint rule takes them by the trapezoidal rule, and fully implicitly where that would oscillate.  λ are
-the impulses of dry friction, |λ| ≤ h F, and of rigid stops, λ ≥ 0: they and v₁ solve a complementarity problem.  A joint that would
-reverse within the step rests at its end.  Closed loops bind the midpoint rule, K(q_m) (v + v₁) = 0; what is left of φ(q₁) and
-K(q₁) v₁ is taken off by a projection.
+with v_m predicted.  b̄ is the mean bias force of the rule in momenta
+(:mod:`~robot_dynamics_ros.simulation.integrators.momentum`), found by iteration; with closed loops
+it is b(q_m, v_m).  D and K are what is stiff: viscous friction, springs, engaged stops, contacts,
+the
+back-EMF of motors.  The midpoint rule takes them by the trapezoidal rule, and fully implicitly
+where that would oscillate.  λ are the impulses of dry friction, |λ| ≤ h F, and of rigid stops, λ ≥
+0: they and v₁ solve a complementarity problem.  A joint that would reverse within the step rests at
+its end.  Closed loops bind the midpoint rule, K(q_m) (v + v₁) = 0; what is left of φ(q₁) and K(q₁)
+v₁ is taken off by a projection.
 
-Sources: Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996; Anitescu, SIAM J. Optim. 16, 2006; Acary and Brogliato, *Numerical
-Methods for Nonsmooth Dynamical Systems*, 2008, ch. 10; Hairer, Lubich and Wanner, *Geometric Numerical Integration*, 2006, sec. IV.4.
+Sources: Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996; Anitescu, SIAM J. Optim. 16, 2006;
+    Acary and Brogliato, *Numerical
+Methods for Nonsmooth Dynamical Systems*, 2008, ch. 10; Hairer, Lubich and Wanner, *Geometric
+Numerical Integration*, 2006, sec. IV.4.
 
-The functions here are routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
+The functions here are routines, see
+:mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 """
 
 from __future__ import annotations
@@ -70,7 +76,11 @@ from robot_dynamics_ros.simulation.integrators.momentum import (
 )
 
 # what became of a step
-DONE, DIVERGED, LEAPT, UNRESOLVED, UNUSUAL = 0, 1, 2, 3, 4
+DONE = 0
+DIVERGED = 1
+LEAPT = 2
+UNRESOLVED = 3
+UNUSUAL = 4
 
 
 class PlantMemory(
@@ -173,11 +183,13 @@ class PlantMemory(
     bias_forces: Kernel = kernel("q", "v", "external", "out b")
 
 
-# -- one control period --------------------------------------------------------------------------------------------
+# -- one control period ----------------------------------------------------------------------------
 
 
 def step(p: PlantMemory, command: Vector) -> int:
-    """Take a command and advance by one control period; what became of it is also left in ``p.status``."""
+    """Take a command and advance by one control period; what became of it is also left in
+    ``p.status``.
+    """
     p.status[0] = UNUSUAL
     for i in range(p.nv):
         if not abs(command[i]) < inf:
@@ -190,8 +202,9 @@ def step(p: PlantMemory, command: Vector) -> int:
 def run(
     p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int
 ) -> int:
-    """Many control periods; how many were done.  The command of period k begins at k · ``stride``; q, v and motor effort after
-    every period go to ``path`` if they are ``recorded``."""
+    """Many control periods; how many were done.  The command of period k begins at k · ``stride``;
+    q, v and motor effort after every period go to ``path`` if they are ``recorded``.
+    """
     for k in range(steps):
         for i in range(p.nv):
             p.command[i] = commands[k * stride + i]
@@ -209,7 +222,9 @@ def run(
 
 
 def hold(p: PlantMemory) -> None:
-    """From ``p.command``: ``p.held``, what the drives let through, and ``p.tau``, what the motors give."""
+    """From ``p.command``: ``p.held``, what the drives let through, and ``p.tau``, what the motors
+    give.
+    """
     for i in range(p.nv):
         p.held[i] = limited_effort(p, i, p.command[i], position_of(p, i, p.q), p.v[i])
         p.tau[i] = p.held[i]
@@ -227,7 +242,9 @@ def motor_efforts(p: PlantMemory) -> None:
 
 
 def advance(p: PlantMemory) -> int:
-    """Advance by one control period under what is held; if that fails, the state is as it was before."""
+    """Advance by one control period under what is held; if that fails, the state is as it was
+    before.
+    """
     copy_state(p, p.q, p.v, p.z, p.q0, p.v0, p.z0)
     for _ in range(p.substeps[0]):
         status = UNRESOLVED
@@ -254,7 +271,9 @@ def copy_state(
 
 
 def check_progress(p: PlantMemory) -> int:
-    """Whether the step from ``p.v`` to ``p.v1`` makes sense: no speed beyond ``p.max_speed``, all finite, and no leap."""
+    """Whether the step from ``p.v`` to ``p.v1`` makes sense: no speed beyond ``p.max_speed``, all
+    finite, and no leap.
+    """
     fastest = 0.0
     before = 0.0
     total = 0.0
@@ -271,11 +290,12 @@ def check_progress(p: PlantMemory) -> int:
     return LEAPT if fastest > 1.0 + 3.0 * before else DONE
 
 
-# -- one step ------------------------------------------------------------------------------------------------------
+# -- one step --------------------------------------------------------------------------------------
 
 
 def substep(p: PlantMemory, h: float) -> int:
-    """One step of length ``h`` from ``p.q``, ``p.v``, ``p.z`` to ``p.q1``, ``p.v1``, ``p.z1``; 0 if it cannot be resolved.
+    """One step of length ``h`` from ``p.q``, ``p.v``, ``p.z`` to ``p.q1``, ``p.v1``, ``p.z1``; 0 if
+    it cannot be resolved.
 
     Where the iteration does not converge, the step is made of 2, 4, … 64 shorter ones.
     """
@@ -306,7 +326,9 @@ def _undivided(p: PlantMemory, h: float) -> int:
 
 
 def prepare(p: PlantMemory, h: float) -> int:
-    """``p.q_forces``, where forces are evaluated, and the factors of the mass matrix with what is implicit in the step."""
+    """``p.q_forces``, where forces are evaluated, and the factors of the mass matrix with what is
+    implicit in the step.
+    """
     assign(p.nq, p.q, p.q_forces)
     if p.midpoint:
         move(p, p.q, p.v, 0.5 * h, p.q_forces)
@@ -371,7 +393,9 @@ def _bias(p: PlantMemory, v: Vector, h: float) -> None:
 
 
 def _start(p: PlantMemory, h: float) -> None:
-    """``p.push``, what external wrenches give at ``p.q_forces``, ``p.momentum`` there, and a first guess of ``p.bias_impulse``."""
+    """``p.push``, what external wrenches give at ``p.q_forces``, ``p.momentum`` there, and a first
+    guess of ``p.bias_impulse``.
+    """
     for i in range(p.nv):
         p.push[i] = 0.0
     if p.pushed[0] != 0:
@@ -442,7 +466,9 @@ def finish(p: PlantMemory, h: float) -> int:
 
 
 def _impulses(p: PlantMemory, h: float) -> None:
-    """``p.applied``, the impulses of all that acts but the robot's own motion and dry friction, and ``p.bound`` of friction."""
+    """``p.applied``, the impulses of all that acts but the robot's own motion and dry friction, and
+    ``p.bound`` of friction.
+    """
     reach = 0.5 * h
     if not p.midpoint:
         reach = h
@@ -505,9 +531,8 @@ def _iterate(p: PlantMemory, h: float) -> int:
     p.unsettled[0] = 0
     if _with_momentum(p, h, True) == 0:
         return 0
-    ratio = min(
-        1.0, 1.2 * p.contraction[0]
-    )  # the motion may have become faster: it grows until it is measured again
+    # the motion may have become faster: it grows until it is measured again
+    ratio = min(1.0, 1.2 * p.contraction[0])
     last = inf
     slow = 0
     for _ in range(30):
@@ -528,7 +553,8 @@ def _iterate(p: PlantMemory, h: float) -> int:
             return 1
         if not change < 0.5 * last:
             slow += 1
-            if change <= 1e-8 * fastest:  # as good as rounding allows
+            # as good as rounding allows
+            if change <= 1e-8 * fastest:
                 p.contraction[0] = 1.0
                 return 1
             if slow > 3:
@@ -550,9 +576,11 @@ def _free_motion(p: PlantMemory) -> None:
 
 
 def _bring_back(p: PlantMemory) -> int:
-    """``p.q1`` and ``p.v1`` made the nearest state that loops, and the stops that joints rest on, allow.
+    """``p.q1`` and ``p.v1`` made the nearest state that loops, and the stops that joints rest on,
+    allow.
 
-    In the metric of the mass matrix at the end of the step: that in its middle makes errors more than twice as large.
+    In the metric of the mass matrix at the end of the step: that in its middle makes errors more
+    than twice as large.
     """
     p.mass_matrix(p.q1, p.M)
     if factor_mass(p) == 0:
@@ -578,7 +606,9 @@ def _bring_back(p: PlantMemory) -> int:
 
 
 def _joint_efforts(p: PlantMemory, v: Vector) -> None:
-    """``p.effort``: commands, the user's and external efforts, viscous friction, springs and compliant stops at ``p.position`` and ``v``."""
+    """``p.effort``: commands, the user's and external efforts, viscous friction, springs and
+    compliant stops at ``p.position`` and ``v``.
+    """
     for i in range(p.nv):
         p.effort[i] = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
         p.effort[i] += spring_effort(p, i, p.position[i], v[i]) + stop_effort(
@@ -589,7 +619,8 @@ def _joint_efforts(p: PlantMemory, v: Vector) -> None:
 
 
 def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
-    """``p.effort``: all that acts at ``p.q_forces`` and ``v`` but dry friction, rigid stops and the bias b(q, v).
+    """``p.effort``: all that acts at ``p.q_forces`` and ``v`` but dry friction, rigid stops and the
+    bias b(q, v).
 
     The motors' new currents are left in ``p.new_current``.
     """
@@ -604,8 +635,9 @@ def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
 def resolve(p: PlantMemory, reach: float, first: bool) -> int:
     """The complementarity problem of friction and stops; 0 if it has no solution.
 
-    ``p.limit`` is −1 or +1 for joints whose lower or upper stop acts.  ``reach`` is the time for which the new velocity moves
-    the joints from ``p.position``.  ``first`` begins with friction alone; else rows and sides are those of the last time.
+    ``p.limit`` is −1 or +1 for joints whose lower or upper stop acts.  ``reach`` is the time for
+    which the new velocity moves the joints from ``p.position``.  ``first`` begins with friction
+    alone; else rows and sides are those of the last time.
     """
     if first:
         for i in range(p.nv):
@@ -616,7 +648,8 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
             if p.dry[i] != 0:
                 p.lo[i] = -p.bound[i]
                 p.hi[i] = p.bound[i]
-                p.side[i] = 0  # what rests is likely to rest on
+                # what rests is likely to rest on
+                p.side[i] = 0
                 speed = speed_of(p, i, p.v)
                 if speed > 0.0:
                     p.side[i] = -1
@@ -651,13 +684,15 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
     back = p.restitution[i] * direction * p.v[i]
     low = -bound
     high = bound
-    # a rebound that would cross to the other stop within the step cannot be followed: the joint is caught instead
+    # a rebound that would cross to the other stop within the step cannot be followed: the joint is
+    # caught instead
     if direction * p.v[i] > p.rest_velocity[0] and reach * back > 0.0 and reach * back < room:
         p.target[i] = -direction * back
         low = 0.0
         high = 0.0
     elif gap > p.tolerance[i]:
-        p.target[i] = direction * gap / reach  # arrive at the stop at the end of the step, sliding
+        # arrive at the stop at the end of the step, sliding
+        p.target[i] = direction * gap / reach
         low = -direction * bound
         high = low
     else:
@@ -666,7 +701,7 @@ def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
     p.hi[i] = inf if side < 0 else high
 
 
-# -- configurations ------------------------------------------------------------------------------------------------
+# -- configurations --------------------------------------------------------------------------------
 
 
 def assign(n: int, values: Vector, out: Vector) -> None:
@@ -693,8 +728,9 @@ def move(p: PlantMemory, q: Vector, v: Vector, h: float, out: Vector) -> None:
 def _fly(p: PlantMemory, h: float) -> None:
     """Let the origin of a floating body move in the axes of its joint frame.
 
-    A body's linear velocity is given in axes that turn with it.  Stepping those components as they are would let a spinning
-    body gain speed, (1 + h² ω²)^½ in every step; stepping the vector itself keeps its momentum.
+    A body's linear velocity is given in axes that turn with it.  Stepping those components as they
+    are would let a spinning body gain speed, (1 + h² ω²)^½ in every step; stepping the vector
+    itself keeps its momentum.
     """
     for f in range(p.floating):
         k = p.floating_q[f]
@@ -712,8 +748,13 @@ def _fly(p: PlantMemory, h: float) -> None:
 
 def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
     """Rotate ``p.flight`` by the unit quaternion at ``q[k]``, or back with ``sense`` −1."""
-    x, y, z, w = sense * q[k], sense * q[k + 1], sense * q[k + 2], q[k + 3]
-    sx, sy, sz = p.flight[0], p.flight[1], p.flight[2]
+    x = sense * q[k]
+    y = sense * q[k + 1]
+    z = sense * q[k + 2]
+    w = q[k + 3]
+    sx = p.flight[0]
+    sy = p.flight[1]
+    sz = p.flight[2]
     rx = 2.0 * (y * sz - z * sy)
     ry = 2.0 * (z * sx - x * sz)
     rz = 2.0 * (x * sy - y * sx)
@@ -722,18 +763,21 @@ def _rotate(p: PlantMemory, q: Vector, k: int, sense: float) -> None:
     p.flight[2] = sz + w * rz + x * ry - y * rx
 
 
-# -- what acts between events ----------------------------------------------------------------------------------------
+# -- what acts between events ----------------------------------------------------------------------
 
 
 def applied_efforts(p: PlantMemory) -> None:
-    """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.q_forces``, ``p.middle`` and currents ``p.z1``.
+    """``p.effort``: motors, springs, stops, user, contacts and friction at ``p.q_forces``,
+    ``p.middle`` and currents ``p.z1``.
 
-    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that direction.  Motor currents, their
-    rates, and forces of contacts are left in ``p.mean_current``, ``p.new_current`` and ``p.contact_force``.
+    Dry friction acts on the joints of which ``p.slip`` says that they slide, against that
+    direction.  Motor currents, their rates, and forces of contacts are left in ``p.mean_current``,
+    ``p.new_current`` and ``p.contact_force``.
     """
     for i in range(p.nv):
         p.position[i] = position_of(p, i, p.q_forces)
-        p.push[i] = 0.0  # external wrenches come on top
+        # external wrenches come on top
+        p.push[i] = 0.0
     _joint_efforts(p, p.middle)
     for i in range(p.nv):
         if p.slip[i] != 0.0:

@@ -1,8 +1,11 @@
-"""A robot as a MuJoCo model: one MuJoCo body for each moving body, joints in our coordinates, geometry from the URDF.
+"""A robot as a MuJoCo model: one MuJoCo body for each moving body, joints in our coordinates,
+geometry from the URDF.
 
-Links that fixed joints join to a body are sites.  A floating joint is three slides along the axes of the joint frame and a ball, since MuJoCo
-has free joints only at the world.  A mimic joint is a joint and an equality constraint; its damping, friction and rotor count
-for its master.  Motors of two joints are tendons.  Limits, dry friction and loops are as stiff as the step allows.
+Links that fixed joints join to a body are sites.  A floating joint is three slides along the axes
+of the joint frame and a ball, since MuJoCo has free joints only at the world.  A mimic joint is a
+joint and an equality constraint; its damping, friction and rotor count
+for its master.  Motors of two joints are tendons.  Limits, dry friction and loops are as stiff as
+the step allows.
 """
 
 from __future__ import annotations
@@ -46,8 +49,10 @@ if TYPE_CHECKING:
 PREFIX = "robot/"
 """Before the name of every element of the robot, so that a scene cannot have the same."""
 GEOMETRIES = ("collision", "visual", "none")
-AT_LEAST = 1e-12  # kg, kg m²: MuJoCo wants something of every body that moves
-STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # impedance of constraints that are meant to be rigid
+# kg, kg m²: MuJoCo wants something of every body that moves
+AT_LEAST = 1e-12
+# impedance of constraints that are meant to be rigid
+STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 
 
 def robot_geometry(
@@ -56,17 +61,23 @@ def robot_geometry(
     urdf: UrdfInput | None,
     directory: str | os.PathLike[str] | None,
 ) -> tuple[Shape, ...]:
-    """The shapes by which a robot touches things: those of ``<collision>`` or ``<visual>`` elements, or none."""
+    """The shapes by which a robot touches things: those of ``<collision>`` or ``<visual>``
+    elements, or none.
+    """
     check_name("geometry", geometry, GEOMETRIES, where="geometry")
     if geometry == "none":
         return ()
     if isinstance(urdf, (str, bytes)) and is_mjcf(urdf):
-        urdf = None  # the shapes of a robot in MJCF are not read
+        # the shapes of a robot in MJCF are not read
+        urdf = None
     looks = read_looks(model, urdf, directory)
     if geometry == "visual":
         return looks.visuals
     if looks.lost_meshes:
-        problem = f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: {', '.join(looks.lost_meshes[:5])}"
+        problem = (
+            f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: "
+            f"{', '.join(looks.lost_meshes[:5])}"
+        )
         remedy = (
             "Source the workspace that holds them, or take the robot without them: geometry 'none'."
         )
@@ -87,13 +98,15 @@ def robot_spec(
     """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
 
     Args:
-        h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as that allows.
+        h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as
+            that allows.
         shapes: geometry of its links; contact: further attributes of geoms.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()
     spec.modelname = model.name
-    spec.compiler.degree, spec.compiler.balanceinertia = False, False
+    spec.compiler.degree = False
+    spec.compiler.balanceinertia = False
     names = body_names(model)
     base = spec.worldbody.add_body(name=names[0], **placed(model.base))
     bodies = [base]
@@ -128,10 +141,11 @@ def robot_spec(
 
 
 def body_names(model: RobotModel) -> list[str]:
-    """(nb + 1,) of MuJoCo's bodies, without prefix: the links that the joints move, the base first."""
-    base = (
-        "root" if model.root_link == "world" else model.root_link
-    )  # MuJoCo has a world of its own
+    """(nb + 1,) of MuJoCo's bodies, without prefix: the links that the joints move, the base
+    first.
+    """
+    # MuJoCo has a world of its own
+    base = "root" if model.root_link == "world" else model.root_link
     return [base, *(model.joint(name).child for name in model.moving_joint_names)]
 
 
@@ -153,12 +167,15 @@ def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
 
 def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
     moments, axes = _principal(model, i)
-    if moments[2] > moments[0] + moments[1]:  # MuJoCo refuses it here; finish() sets it
+    # MuJoCo refuses it here; finish() sets it
+    if moments[2] > moments[0] + moments[1]:
         moments = np.full(3, moments[2])
     pose = placed(Pose(axes, model.body_com[i]))
     body.explicitinertial = True
     body.mass = max(float(model.body_mass[i]), AT_LEAST)
-    body.ipos, body.iquat, body.inertia = pose["pos"], pose["quat"], moments.tolist()
+    body.ipos = pose["pos"]
+    body.iquat = pose["quat"]
+    body.inertia = moments.tolist()
 
 
 def finish(
@@ -166,8 +183,9 @@ def finish(
 ) -> None:
     """Write to a compiled model what its source cannot say.
 
-    Moments of inertia that break the triangle inequality, as those of many vendors do: the dynamics is sound as long as
-    the mass matrix is positive definite.  Lengths of rods, which MuJoCo counts from their length at zero.
+    Moments of inertia that break the triangle inequality, as those of many vendors do: the dynamics
+    is sound as long as the mass matrix is positive definite.  Lengths of rods, which MuJoCo counts
+    from their length at zero.
     """
     for i, name in enumerate(body_names(model)[1:]):
         m.body_inertia[m.body(PREFIX + name).id] = _principal(model, i)[0]
@@ -180,9 +198,13 @@ def finish(
 
 
 def _joints_of(model: RobotModel, i: int) -> Iterator[tuple[str, str, list[float] | None, int]]:
-    """Name, kind, axis and entry in ``v`` (−1: it counts elsewhere, or not at all) of MuJoCo's joints for joint i."""
-    name, axis = model.moving_joint_names[i], model.joint_axis[i].tolist()
-    kind, dof = JointType(int(model.joint_type[i])), int(model.v_index[i])
+    """Name, kind, axis and entry in ``v`` (−1: it counts elsewhere, or not at all) of MuJoCo's
+    joints for joint i.
+    """
+    name = model.moving_joint_names[i]
+    axis = model.joint_axis[i].tolist()
+    kind = JointType(int(model.joint_type[i]))
+    dof = int(model.v_index[i])
     if model.mimic_master[i] >= 0:
         dof = -1
     if kind is JointType.FLOATING:
@@ -205,7 +227,8 @@ def _add_geometry(
     o: MujocoOptions,
     contact: GeomOptions,
 ) -> None:
-    # a scene's geoms have 1 and 1 unless it says otherwise: they meet ours; ours meet each other only if asked for
+    # a scene's geoms have 1 and 1 unless it says otherwise: they meet ours; ours meet each other
+    # only if asked for
     sides = (
         {"contype": 3, "conaffinity": 3} if o.self_collision else {"contype": 2, "conaffinity": 1}
     )
@@ -240,7 +263,8 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
         name = f"mesh{len(spec.meshes)}"
         try:
             hull = part.convex_hull
-            vertices, faces = np.asarray(hull.vertices) * shape.size, np.asarray(hull.faces)
+            vertices = np.asarray(hull.vertices) * shape.size
+            faces = np.asarray(hull.faces)
         except Exception as error:  # noqa: BLE001 - qhull: a mesh without volume
             problem = f"it has no convex hull ({type(error).__name__})"
             remedy = (
@@ -250,25 +274,26 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
                 problem, where=f"mesh {shape.file}", got=str(shape.file), remedy=remedy
             ) from None
         if np.prod(shape.size) < 0.0:
-            faces = faces[:, ::-1]  # a mirrored mesh is inside out
+            # a mirrored mesh is inside out
+            faces = faces[:, ::-1]
         mesh = spec.add_mesh(name=name)
-        mesh.uservert, mesh.userface = vertices.ravel().tolist(), faces.ravel().tolist()
+        mesh.uservert = vertices.ravel().tolist()
+        mesh.userface = faces.ravel().tolist()
         yield {"type": geom_type("mesh"), "meshname": name}
 
 
 def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
     for i in np.flatnonzero(model.mimic_master >= 0):
         master = model.moving_joint_names[int(model.mimic_master[i])]
-        follower, equation = (
-            model.moving_joint_names[i],
-            {0: model.mimic_offset[i], 1: model.mimic_multiplier[i]},
-        )
+        follower = model.moving_joint_names[i]
+        equation = {0: model.mimic_offset[i], 1: model.mimic_multiplier[i]}
         _tie(spec, f"{follower}={master}", "JOINT", "JOINT", follower, master, h, equation)
 
 
 def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
     """Friction and rotors of motors that turn with two joints."""
-    names, axes = Coordinates(model).names, np.eye(model.nv)
+    names = Coordinates(model).names
+    axes = np.eye(model.nv)
     columns = friction.couple, friction.coulomb[model.nv :], friction.viscous[model.nv :]
     motors = [(turns, dry, viscous, 0.0) for turns, dry, viscous in zip(*columns, strict=True)]
     for i, j, inertia in model.coupled_rotors:
@@ -278,7 +303,8 @@ def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable
     for number, (turns, dry, viscous, rotor) in enumerate(motors):
         tendon = spec.add_tendon(name=f"motor{number}", frictionloss=dry, armature=rotor)
         tendon.damping[0] = viscous
-        tendon.solref_friction, tendon.solimp_friction = [2.0 * h, 1.0], STIFF
+        tendon.solref_friction = [2.0 * h, 1.0]
+        tendon.solimp_friction = STIFF
         for dof in np.flatnonzero(turns):
             tendon.wrap_joint(names[dof], turns[dof])
 
@@ -293,14 +319,18 @@ def _tie(
     h: float,
     data: Mapping[int, float],
 ) -> None:
-    """An equality constraint of a kind between two joints, sites or tendons; ``data``: numbers that are not zero.
+    """An equality constraint of a kind between two joints, sites or tendons; ``data``: numbers that
+    are not zero.
 
     Of joints they are those of q_one = data[0] + data[1] · q_other.
     """
     mujoco = mujoco_or_error()
     tied = spec.add_equality(name=name, type=getattr(mujoco.mjtEq, f"mjEQ_{kind}"))
-    tied.name1, tied.name2, tied.objtype = one, other, getattr(mujoco.mjtObj, f"mjOBJ_{what}")
-    tied.solref, tied.solimp = [2.0 * h, 1.0], STIFF
+    tied.name1 = one
+    tied.name2 = other
+    tied.objtype = getattr(mujoco.mjtObj, f"mjOBJ_{what}")
+    tied.solref = [2.0 * h, 1.0]
+    tied.solimp = STIFF
     if data:
         tied.data = [data.get(k, 0.0) for k in range(len(tied.data))]
 
@@ -337,18 +367,21 @@ def _add_constraints(
                 h,
                 {},
             )
-        elif kind == "hinge":  # two points of the axis
-            axis_a, axis_b = np.cross(n[6:9], n[9:12]), n[-3:]
+        elif kind == "hinge":
+            # two points of the axis
+            axis_a = np.cross(n[6:9], n[9:12])
+            axis_b = n[-3:]
             for k in range(2):
                 one = site(f"{loop}/a{k}", a, n[:3] + 0.1 * k * axis_a)
                 other = site(f"{loop}/b{k}", b, n[3:6] + 0.1 * k * axis_b)
                 _tie(spec, f"{loop}/{k}" if k else loop, "CONNECT", "SITE", one, other, h, {})
         elif kind == "weld":
-            R_a, R_b = n[6:15].reshape(3, 3).T, n[15:24].reshape(3, 3).T
-            one, other = site(f"{loop}/a", a, n[:3], R_a), site(f"{loop}/b", b, n[3:6], R_b)
-            _tie(
-                spec, loop, "WELD", "SITE", one, other, h, {10: 1.0}
-            )  # torques weigh as much as forces at 1 m
+            R_a = n[6:15].reshape(3, 3).T
+            R_b = n[15:24].reshape(3, 3).T
+            one = site(f"{loop}/a", a, n[:3], R_a)
+            other = site(f"{loop}/b", b, n[3:6], R_b)
+            # torques weigh as much as forces at 1 m
+            _tie(spec, loop, "WELD", "SITE", one, other, h, {10: 1.0})
         elif kind == "distance":
             tendon = spec.add_tendon(name=loop)
             tendon.wrap_site(site(f"{loop}/a", a, n[:3]))
@@ -370,18 +403,19 @@ class CoordinateMap:
 
     def __init__(self, m: mujoco.MjModel, model: RobotModel) -> None:
         self.model = model
-        self.q_at, self.v_at = np.empty(model.nq, dtype=np.intp), np.empty(model.nv, dtype=np.intp)
+        self.q_at = np.empty(model.nq, dtype=np.intp)
+        self.v_at = np.empty(model.nv, dtype=np.intp)
         self.body = np.array([m.body(PREFIX + name).id for name in body_names(model)])
         self._floating: list[tuple[int, int]] = []
         mimics = []
         for i in range(model.nb):
-            iq, iv, name = (
-                int(model.q_index[i]),
-                int(model.v_index[i]),
-                PREFIX + model.moving_joint_names[i],
-            )
-            kind, joint = JointType(int(model.joint_type[i])), m.joint(name)
-            q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
+            iq = int(model.q_index[i])
+            iv = int(model.v_index[i])
+            name = PREFIX + model.moving_joint_names[i]
+            kind = JointType(int(model.joint_type[i]))
+            joint = m.joint(name)
+            q = int(joint.qposadr[0])
+            v = int(joint.dofadr[0])
             if model.mimic_master[i] >= 0:
                 mimics.append(
                     (q, v, iq, iv, float(model.mimic_multiplier[i]), float(model.mimic_offset[i]))
@@ -395,7 +429,8 @@ class CoordinateMap:
                 self.v_at[iv : iv + kind.nv] = range(v - kind.nv + 1, v + 1)
         rows = np.array(mimics).reshape(-1, 6)
         self._mimic_at = rows[:, :4].astype(np.intp)
-        self._ratio, self._offset = rows[:, 4], rows[:, 5]
+        self._ratio = rows[:, 4]
+        self._offset = rows[:, 5]
 
     def read(self, data: mujoco.MjData) -> tuple[Array, Array]:
         """(nq,) configuration and (nv,) velocity."""
@@ -404,18 +439,22 @@ class CoordinateMap:
 
     def write(self, data: mujoco.MjData, q: Array, v: Array) -> None:
         """Set the robot's part of ``qpos`` and ``qvel``, joints that mimic others included."""
-        data.qpos[self.q_at], data.qvel[self.v_at] = q, self._turned(q, v)
+        data.qpos[self.q_at] = q
+        data.qvel[self.v_at] = self._turned(q, v)
         for (q_at, v_at, iq, iv), ratio, offset in zip(
             self._mimic_at, self._ratio, self._offset, strict=True
         ):
-            data.qpos[q_at], data.qvel[v_at] = ratio * q[iq] + offset, ratio * v[iv]
+            data.qpos[q_at] = ratio * q[iq] + offset
+            data.qvel[v_at] = ratio * v[iv]
 
     def efforts(self, q: Array, tau: Array, out: Array) -> None:
         """Write (nv,) efforts to their entries of ``qfrc_applied``."""
         out[self.v_at] = self._turned(q, tau)
 
     def _turned(self, q: Array, values: Array, back: bool = False) -> Array:
-        """Linear parts of floating joints in the joint's frame instead of the child's, or ``back``; a copy if there are any."""
+        """Linear parts of floating joints in the joint's frame instead of the child's, or ``back``;
+        a copy if there are any.
+        """
         if not self._floating:
             return values
         values = values.copy()
@@ -432,7 +471,9 @@ class CoordinateMap:
         return a
 
     def forces(self, values: Array, q: Array) -> Array:
-        """(nv,) of generalised forces in MuJoCo's coordinates, those on mimic joints brought to their masters."""
+        """(nv,) of generalised forces in MuJoCo's coordinates, those on mimic joints brought to
+        their masters.
+        """
         tau = self._turned(q, values[self.v_at], back=True)
         for (_, v_at, _, iv), ratio in zip(self._mimic_at, self._ratio, strict=True):
             tau[iv] += ratio * values[v_at]

@@ -1,4 +1,6 @@
-"""The simulated robot in MuJoCo: like :class:`~robot_dynamics_ros.simulation.plant.Plant`, in contact with a world."""
+"""The simulated robot in MuJoCo: like :class:`~robot_dynamics_ros.simulation.plant.Plant`, in
+contact with a world.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,16 @@ if TYPE_CHECKING:
 
 LONGEST_STEP = 1e-3
 MOST_SUBSTEPS = 100
+# MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 SOFT = (
     0.3,
     0.95,
     0.001,
     0.5,
     2.0,
-)  # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
-BRAKE = 1e9  # N m or N: MuJoCo takes no infinite friction
+)
+# N m or N: MuJoCo takes no infinite friction
+BRAKE = 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +64,8 @@ class Contact:
     """One contact between two bodies.
 
     Attributes:
-        a, b: the robot's links (without prefix) or bodies of the world (``"world"`` where they are nameless).
+        a, b: the robot's links (without prefix) or bodies of the world (``"world"`` where they are
+            nameless).
         point: (3,) in the world, m.
         normal: (3,) unit vector from ``a`` to ``b``, world axes.
         force, moment: (3,) N, (3,) N m that ``a`` exerts on ``b`` at ``point``, world axes.
@@ -77,16 +82,22 @@ class Contact:
 
 
 class ContactReader:
-    """Reads contacts of one compiled model; ``links`` are the robot's links that have geometry, in model order."""
+    """Reads contacts of one compiled model; ``links`` are the robot's links that have geometry, in
+    model order.
+    """
 
     def __init__(self, m: mujoco.MjModel, model: RobotModel, shapes: Sequence[WorldShape]) -> None:
-        """``shapes``: those of the options; other geoms of the robot are called ``<link>/<number>``."""
-        self._mujoco, self._m = mujoco_or_error(), m
+        """``shapes``: those of the options; other geoms of the robot are called
+        ``<link>/<number>``.
+        """
+        self._mujoco = mujoco_or_error()
+        self._m = m
         self._link: list[str] = []
         self._name: list[str] = []
         owners = {f"{PREFIX}{shape.name}": shape.link for shape in shapes if shape.link}
         for g in range(m.ngeom):
-            name, body = m.geom(g).name, int(m.geom_bodyid[g])
+            name = m.geom(g).name
+            body = int(m.geom_bodyid[g])
             own = name.removeprefix(PREFIX).rpartition("/")[0] if name.startswith(PREFIX) else ""
             self._link.append(owners.get(name, own))
             self._name.append(
@@ -117,7 +128,9 @@ class ContactReader:
         )
 
     def wrenches(self, data: mujoco.MjData) -> dict[str, Array]:
-        """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero where nothing does."""
+        """Link → (6,) [moment; force] of all that touches it, about its origin, in its axes; zero
+        where nothing does.
+        """
         total = {link: np.zeros(6) for link in self.links}
         for k in range(data.ncon):
             one, other = (self._link[int(g)] for g in data.contact[k].geom)
@@ -153,13 +166,15 @@ class MujocoPlant(SimulatedRobot):
     >>> sorted(plant.contact_wrenches())
     ['tool0']
 
-    The robot is converted from its model and URDF; see :mod:`robot_dynamics_ros.simulation.mujoco_engine.convert`.  Its
-    base stands in the scene where the model's ``base`` says; gravity is the model's.
+    The robot is converted from its model and URDF; see
+    :mod:`robot_dynamics_ros.simulation.mujoco_engine.convert`.  Its base stands in the scene where
+    the model's ``base`` says; gravity is the model's.
 
     Args:
         model: the robot.
         dt: control period, s: the time :meth:`step` advances.
-        options: fields of :class:`~robot_dynamics_ros.simulation.mujoco_engine.world.MujocoOptions`, by name.
+        options: fields of
+            :class:`~robot_dynamics_ros.simulation.mujoco_engine.world.MujocoOptions`, by name.
 
     Attributes:
         m, data: MuJoCo's ``MjModel`` and ``MjData``, for functions that this class lacks.
@@ -170,7 +185,8 @@ class MujocoPlant(SimulatedRobot):
 
     Raises:
         BackendError: MuJoCo is not installed.
-        ArgumentError, UnknownNameError: an option that does not fit, a scene or a mesh that cannot be read.
+        ArgumentError, UnknownNameError: an option that does not fit, a scene or a mesh that cannot
+            be read.
     """
 
     def __init__(self, model: RobotModel, dt: float = 1e-3, **options: object) -> None:
@@ -198,16 +214,15 @@ class MujocoPlant(SimulatedRobot):
             [name.startswith(f"{PREFIX}loop/") for name in names], dtype=bool
         )
         self._ask = mujoco.MjData(m)
-        self.links, self.objects = self._reader.links, tuple(self._objects)
+        self.links = self._reader.links
+        self.objects = tuple(self._objects)
         self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous[
             : model.nv
         ]
         self._switch_brakes()
-        self.command, self.tau, self._periods = (
-            np.zeros(model.nv),
-            np.zeros(model.nv),
-            np.zeros(1, dtype=np.int64),
-        )
+        self.command = np.zeros(model.nv)
+        self.tau = np.zeros(model.nv)
+        self._periods = np.zeros(1, dtype=np.int64)
         self._inverse = kernel(model, "inverse_dynamics_wrenches", external=True)
         self._kind = mujoco.mjtState.mjSTATE_INTEGRATION
         self._saved = np.empty(mujoco.mj_stateSize(self.m, self._kind))
@@ -220,12 +235,11 @@ class MujocoPlant(SimulatedRobot):
         if integrator == "rk4" and viscous.any():
             M = mass_matrix(self.model, self._start_q)
             fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, viscous))).max()
-            longest = max(
-                min(longest, 1.0 / fastest), self.dt / MOST_SUBSTEPS
-            )  # the method's limit is 2.78 / fastest
+            # the method's limit is 2.78 / fastest
+            longest = max(min(longest, 1.0 / fastest), self.dt / MOST_SUBSTEPS)
         return max(1, math.ceil(self.dt / longest - 1e-9))
 
-    # -- state ---------------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     @property
     def compiled(self) -> bool:
@@ -246,7 +260,9 @@ class MujocoPlant(SimulatedRobot):
 
     def _set_dry(self) -> None:
         """Dry friction at the present speed."""
-        table, own = self._friction, slice(self.model.nv)  # coupled motors are tendons
+        # coupled motors are tendons
+        table = self._friction
+        own = slice(self.model.nv)
         dry = table.coulomb[own]
         if table.curved:
             speed = np.abs(self.map.read(self.data)[1])
@@ -258,17 +274,23 @@ class MujocoPlant(SimulatedRobot):
         )
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
-        """See :meth:`SimulatedRobot.reset`; without ``q`` and ``v`` the world goes back to its start, too, else it stays."""
+        """See :meth:`SimulatedRobot.reset`; without ``q`` and ``v`` the world goes back to its
+        start, too, else it stays.
+        """
         whole = q is None and v is None
         q, v, self._t0 = self._start_of(q, v, t)
-        mujoco, m, data = self._mujoco, self.m, self.data
+        mujoco = self._mujoco
+        m = self.m
+        data = self.data
         if whole:
             mujoco.mj_resetData(m, data)
             mujoco.mj_setState(m, data, self._initial, self._kind)
         if self.constraints is not None:
             q, v = self.constraints.consistent_state(q, v)
         self.map.write(data, q, v)
-        data.qfrc_applied[:], data.xfrc_applied[:], data.qacc_warmstart[:] = 0.0, 0.0, 0.0
+        data.qfrc_applied[:] = 0.0
+        data.xfrc_applied[:] = 0.0
+        data.qacc_warmstart[:] = 0.0
         self.command[:] = self.tau[:] = 0.0
         self._set_wrenches({}, {})
         self._periods[0] = 0
@@ -287,7 +309,7 @@ class MujocoPlant(SimulatedRobot):
         self._mujoco.mj_setState(self.m, self.data, state["mujoco"], self._kind)
         super().restore(state)
 
-    # -- motion --------------------------------------------------------------------------------------------------
+    # -- motion ------------------------------------------------------------------------------------
 
     def _set_wrenches(self, link: dict[str, Array], world: dict[str, Array]) -> None:
         super()._set_wrenches(link, world)
@@ -301,7 +323,9 @@ class MujocoPlant(SimulatedRobot):
             self.tau[i] = limited_effort(self._limits, i, self.command[i], x, speed)
 
     def advance(self) -> None:
-        mujoco, m, data = self._mujoco, self.m, self.data
+        mujoco = self._mujoco
+        m = self.m
+        data = self.data
         mujoco.mj_getState(m, data, self._saved, self._kind)
         before = data.warning.number.copy()
         self._fresh = False
@@ -346,24 +370,33 @@ class MujocoPlant(SimulatedRobot):
     def _check(self, before: Array) -> None:
         """Refuse a state that means nothing."""
         data = self.data
-        x, v, numbers = data.qpos, data.qvel, data.warning.number
+        x = data.qpos
+        v = data.qvel
+        numbers = data.warning.number
         if (
             math.isfinite(x.dot(x))
             and v.dot(v) <= self.max_speed**2
             and numbers.tobytes() == before.tobytes()
         ):
-            return  # what nearly every step comes to
-        speed, where = np.abs(v), f"MuJoCo, t = {self.t:g} s"
-        kinds, warned = self._mujoco.mjtWarning, numbers != before
+            # what nearly every step comes to
+            return
+        speed = np.abs(v)
+        where = f"MuJoCo, t = {self.t:g} s"
+        kinds = self._mujoco.mjtWarning
+        warned = numbers != before
         bad = [int(getattr(kinds, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC")]
         sound = np.isfinite(x).all() and speed.max(initial=0.0) <= self.max_speed
         if not sound or warned[bad].any():
             worst = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf))) if len(speed) else 0
             raise SimulationError(
-                f"the simulation diverges at {self._dof_name(worst)}, which reaches {speed[worst]:.3g} rad/s or m/s",
+                f"the simulation diverges at {self._dof_name(worst)}, which reaches "
+                f"{speed[worst]:.3g} rad/s or m/s",
                 where=where,
                 got=float(speed[worst]),
-                remedy="Take shorter steps (more substeps), softer contacts (contact_time) or a softer control law.",
+                remedy=(
+                    "Take shorter steps (more substeps), softer contacts (contact_time) or a "
+                    "softer control law."
+                ),
             )
         if warned[[int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL)]].any():
             problem = "there are more contacts than MuJoCo has memory for, and some are lost"
@@ -377,7 +410,7 @@ class MujocoPlant(SimulatedRobot):
             return f"joint {self._coordinates.names[own[0]]!r}"
         return f"body {self.m.body(int(self.m.dof_bodyid[dof])).name!r}"
 
-    # -- what the state and the command cause --------------------------------------------------------------------
+    # -- what the state and the command cause ------------------------------------------------------
 
     def prepare(self) -> None:
         self.joint_wrenches()
@@ -385,9 +418,13 @@ class MujocoPlant(SimulatedRobot):
             self.constraint_wrenches()
 
     def _look(self) -> mujoco.MjData:
-        """MuJoCo's forward dynamics in the present state, in memory of its own: asking changes nothing."""
+        """MuJoCo's forward dynamics in the present state, in memory of its own: asking changes
+        nothing.
+        """
         if not self._fresh:
-            mujoco, m, ask = self._mujoco, self.m, self._ask
+            mujoco = self._mujoco
+            m = self.m
+            ask = self._ask
             mujoco.mj_copyState(m, self.data, ask, self._kind)
             self._apply(ask, self.t)
             mujoco.mj_forward(m, ask)
@@ -403,7 +440,9 @@ class MujocoPlant(SimulatedRobot):
         return self._reader.contacts(self._look())
 
     def contact_wrenches(self) -> dict[str, Array]:
-        """Link with geometry → (6,) [moment; force] of all that touches it now, about its origin, in its axes."""
+        """Link with geometry → (6,) [moment; force] of all that touches it now, about its origin,
+        in its axes.
+        """
         return self._reader.wrenches(self._look())
 
     def object_pose(self, name: str) -> Array:
@@ -413,28 +452,38 @@ class MujocoPlant(SimulatedRobot):
             UnknownNameError: no such body.
         """
         check_name("object", name, self.objects)
-        data, body, pose = self._look(), self._objects[name], np.eye(4)
-        pose[:3, :3], pose[:3, 3] = data.xmat[body].reshape(3, 3), data.xpos[body]
+        data = self._look()
+        body = self._objects[name]
+        pose = np.eye(4)
+        pose[:3, :3] = data.xmat[body].reshape(3, 3)
+        pose[:3, 3] = data.xpos[body]
         return pose
 
     def _inverse_dynamics(self) -> tuple[Array, Array]:
-        model, ask = self.model, self._look()
+        model = self.model
+        ask = self._look()
         q, v = self.map.read(self.data)
-        tau, out = np.empty(model.nv), np.empty((len(model.joint_names), 6))
+        tau = np.empty(model.nv)
+        out = np.empty((len(model.joint_names), 6))
         self._inverse(q, v, self.acceleration(), self._outside(ask), tau, out)
         return tau, out
 
     def _outside(self, ask: mujoco.MjData) -> Array:
-        """(nb, 6) all that acts on the bodies but the joints, about their origins, in their axes."""
-        m, wrenches = self.m, np.empty((self.model.nb, 6))
+        """(nb, 6) all that acts on the bodies but the joints, about their origins, in their
+        axes.
+        """
+        m = self.m
+        wrenches = np.empty((self.model.nb, 6))
         for i, body in enumerate(self.map.body[1:]):
             center = ask.subtree_com[m.body_rootid[body]]
-            to_body = 1, ask.xpos[body], center, ask.xmat[body]  # 1: a force
+            # 1: a force
+            to_body = 1, ask.xpos[body], center, ask.xmat[body]
             self._mujoco.mju_transformSpatial(wrenches[i], ask.cfrc_ext[body], *to_body)
         return wrenches
 
     def reactions(self) -> Array:
-        """(nc,) λ of the constraints now: of the forces of MuJoCo, the share that least-norm reactions explain.
+        """(nc,) λ of the constraints now: of the forces of MuJoCo, the share that least-norm
+        reactions explain.
 
         Raises:
             ArgumentError: the plant was made without constraints.
@@ -444,8 +493,10 @@ class MujocoPlant(SimulatedRobot):
             raise ArgumentError(
                 "the plant was made without constraints", where="constraints", remedy=remedy
             )
-        ask, q = self._look(), self.q
-        kinds, numbers = ask.efc_type[: ask.nefc], ask.efc_id[: ask.nefc]
+        ask = self._look()
+        q = self.q
+        kinds = ask.efc_type[: ask.nefc]
+        numbers = ask.efc_id[: ask.nefc]
         equality = kinds == int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)
         mine = equality.copy()
         mine[equality] = self._loop_rows[numbers[equality]]
@@ -466,7 +517,8 @@ class MujocoPlant(SimulatedRobot):
 def _compile_world(
     model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Array
 ) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap]:
-    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, and where its coordinates are.
+    """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, and where its
+    coordinates are.
 
     Links that touch each other at the start never collide; a warning names them.
     """
@@ -499,7 +551,9 @@ def _compile(
     pieces: Sequence[Shape],
     excluded: set[tuple[str, str]],
 ) -> mujoco.MjModel:
-    """The scene with the robot attached; pairs of links that are ``excluded`` never touch each other."""
+    """The scene with the robot attached; pairs of links that are ``excluded`` never touch each
+    other.
+    """
     mujoco = mujoco_or_error()
     contact: GeomOptions = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT}
     world = read_scene(o.scene)
@@ -510,9 +564,12 @@ def _compile(
     if o.integrator is not None or o.scene is None:
         name = MUJOCO_INTEGRATORS[o.integrator or "implicitfast"]
         option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{name}")
-    if o.scene is None:  # what MuJoCo's manual advises for grasping
-        option.cone, option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
-    option.timestep, option.gravity = h, model.gravity
+    # what MuJoCo's manual advises for grasping
+    if o.scene is None:
+        option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        option.impratio = 10.0
+    option.timestep = h
+    option.gravity = model.gravity
     option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     try:
         add_shapes(world, o.shapes, contact)

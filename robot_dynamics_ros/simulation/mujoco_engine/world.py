@@ -34,14 +34,19 @@ MUJOCO_INTEGRATORS = {
     "euler": "EULER",
     "rk4": "RK4",
 }
-"""Name → MuJoCo's name.  All but ``"rk4"`` are of first order; ``"rk4"`` is of fourth where nothing touches or sticks."""
+"""Name → MuJoCo's name.
 
-OLDEST = 4  # major version of MuJoCo; those before leave tendons out of the forces on bodies
+All but ``"rk4"`` are of first order; ``"rk4"`` is of fourth where nothing touches or sticks.
+"""
+
+# major version of MuJoCo; those before leave tendons out of the forces on bodies
+OLDEST = 4
 _LOG = logging.getLogger("robot_dynamics_ros.mujoco")
 
 
 def mujoco_or_error() -> ModuleType:
-    """The package mujoco, its warnings sent to Python's ``logging`` instead of a file in the current directory.
+    """The package mujoco, its warnings sent to Python's ``logging`` instead of a file in the
+    current directory.
 
     A handler that the program has set itself stays.
     """
@@ -65,11 +70,13 @@ class WorldShape:
     Attributes:
         name: unique in the world; for reports and topics.
         kind: one of :data:`PRIMITIVES`.
-        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along z (of the capsule
-            between the centres of its ends); ellipsoid: three semi-axes; plane: none, it is infinite and its normal is z.
-        position, rpy: (3,) m, (3,) rad: where it is in the world, or in the frame of ``link``; of a body that moves, where
-            it starts.
-        mass: kg, evenly distributed; such a body moves freely.  0: the body is fixed, or part of its link.
+        size: m; box: three edge lengths; sphere: radius; cylinder and capsule: radius, length along
+            z (of the capsule between the centres of its ends); ellipsoid: three semi-axes; plane:
+            none, it is infinite and its normal is z.
+        position, rpy: (3,) m, (3,) rad: where it is in the world, or in the frame of ``link``; of a
+            body that moves, where it starts.
+        mass: kg, evenly distributed; such a body moves freely.  0: the body is fixed, or part of
+            its link.
         friction: Coulomb's coefficient against whatever touches it.
         link: the robot's link that it is fixed to; ``""``: none.
 
@@ -131,23 +138,30 @@ class WorldShape:
 
 @dataclass(frozen=True, eq=False)
 class MujocoOptions(CommonOptions):
-    """Options of :class:`~robot_dynamics_ros.simulation.mujoco_engine.plant.MujocoPlant`, beside those of every engine.
+    """Options of :class:`~robot_dynamics_ros.simulation.mujoco_engine.plant.MujocoPlant`, beside
+    those of every engine.
 
-    ``substeps`` are by default so many that none is longer than 1 ms, and with ``"rk4"`` that it can follow the joints'
-    damping (at most 100); ``user_effort`` is constant over a substep; constraints are of all kinds but rolling ones.
+    ``substeps`` are by default so many that none is longer than 1 ms, and with ``"rk4"`` that it
+    can follow the joints' damping (at most 100); ``user_effort`` is constant over a substep;
+    constraints are of all kinds but rolling ones.
 
     Attributes:
-        scene: the world: path or text of an MJCF document; ``None``: empty space.  It may name the robot's links as
-            bodies or sites with the prefix ``robot/``.
+        scene: the world: path or text of an MJCF document; ``None``: empty space.  It may name the
+            robot's links as bodies or sites with the prefix ``robot/``.
         shapes: further primitives, in the world or on links.
-        geometry: the robot's shapes for contact: its ``"collision"`` elements, its ``"visual"`` ones, or ``"none"``.
-        urdf, directory: where to read that geometry from, if the model was made or edited, and where relative mesh
-            addresses start; as for :func:`~robot_dynamics_ros.model.geometry.read_looks`.
-        self_collision: links touch each other; pairs that do so at the start, and neighbours, never.
-        surface_friction: Coulomb's coefficient of the robot's surface; the larger of two that meet counts, or that of a
-            :class:`WorldShape`.
-        contact_time: s in which a penetration decays (critically damped): how soft contacts are; at least two substeps.
-        integrator: one of :data:`MUJOCO_INTEGRATORS`; ``None``: the scene's, else ``"implicitfast"``.
+        geometry: the robot's shapes for contact: its ``"collision"`` elements, its ``"visual"``
+            ones, or ``"none"``.
+        urdf, directory: where to read that geometry from, if the model was made or edited, and
+            where relative mesh addresses start; as for
+            :func:`~robot_dynamics_ros.model.geometry.read_looks`.
+        self_collision: links touch each other; pairs that do so at the start, and neighbours,
+            never.
+        surface_friction: Coulomb's coefficient of the robot's surface; the larger of two that meet
+            counts, or that of a :class:`WorldShape`.
+        contact_time: s in which a penetration decays (critically damped): how soft contacts are; at
+            least two substeps.
+        integrator: one of :data:`MUJOCO_INTEGRATORS`; ``None``: the scene's, else
+            ``"implicitfast"``.
     """
 
     scene: str | os.PathLike[str] | None = None
@@ -179,7 +193,9 @@ class MujocoOptions(CommonOptions):
 
 
 def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
-    """The ``mujoco.MjSpec`` of an MJCF file, or of its text, which begins with ``<``; ``None``: empty space."""
+    """The ``mujoco.MjSpec`` of an MJCF file, or of its text, which begins with ``<``; ``None``:
+    empty space.
+    """
     mujoco = mujoco_or_error()
     if scene is None:
         return mujoco.MjSpec()
@@ -225,7 +241,11 @@ def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomO
 def add_primitive(
     body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions
 ) -> None:
-    """One geom.  Its friction is the one that counts: its priority is above that of the robot's links and of scenes."""
+    """One geom.
+
+    Its friction is the one that counts: its priority is above that of the robot's links and of
+    scenes.
+    """
     body.add_geom(
         name=shape.name,
         type=geom_type(shape.kind),
@@ -254,7 +274,9 @@ def geom_size(kind: str, size: Sequence[float]) -> list[float]:
 
 
 def friction(sliding: float) -> list[float]:
-    """(3,) sliding, torsional (m) and rolling (m) friction: that of a contact a few millimetres wide."""
+    """(3,) sliding, torsional (m) and rolling (m) friction: that of a contact a few millimetres
+    wide.
+    """
     return [sliding, 0.005 * sliding, 0.0001 * sliding]
 
 

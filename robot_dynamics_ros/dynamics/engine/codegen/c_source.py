@@ -44,7 +44,9 @@ def c_number(value: float, real: str) -> str:
 
 
 def c_comment(text: str) -> str:
-    """Text that may stand in a comment, whatever names it holds: ASCII, no comment marks, no trigraphs."""
+    """Text that may stand in a comment, whatever names it holds: ASCII, no comment marks, no
+    trigraphs.
+    """
     plain = unicodedata.normalize("NFKC", text).encode("ascii", "backslashreplace").decode("ascii")
     plain = "".join(c if c.isprintable() else " " for c in plain)
     for mark in ("*/", "/*", "??"):
@@ -59,9 +61,11 @@ def c_function_body(
     real: str,
     returns: bool = False,
 ) -> list[str]:
-    """Statements that compute flat output arrays, (name, expressions) each, or return the only one, which is a scalar.
+    """Statements that compute flat output arrays, (name, expressions) each, or return the only one,
+    which is a scalar.
 
-    All inputs are read before the first output is written; ``leaf`` turns a leaf's key into C, e.g. ``"q[3]"``.
+    All inputs are read before the first output is written; ``leaf`` turns a leaf's key into C, e.g.
+    ``"q[3]"``.
     """
     flat = [x for _, values in outputs for x in values]
     order = reachable(flat)
@@ -80,7 +84,8 @@ def c_function_body(
         elif node.op in _BINARY:
             right = f"{text(node.a)} {_BINARY[node.op]} {text(node.b)}"
         elif node.op in ("min", "max"):
-            one, other = text(node.a), text(node.b)
+            one = text(node.a)
+            other = text(node.b)
             right = f"{one} {'>' if node.op == 'min' else '<'} {other} ? {other} : {one}"
         elif node.op == "neg":
             right = f"-{text(node.a)}"

@@ -1,8 +1,9 @@
 """Compiled kernels on disk.
 
-A file is used only if it lies in a directory and is itself a regular file that belong to the user and that nobody else
-may write, and if its own checksum fits.  Anything else is ignored and made anew; a cache that cannot be written is no
-error.  Files appear under their name at once (written aside, then renamed), so processes may share the directory.
+A file is used only if it lies in a directory and is itself a regular file that belong to the user
+and that nobody else may write, and if its own checksum fits.  Anything else is ignored and made
+anew; a cache that cannot be written is no error.  Files appear under their name at once (written
+aside, then renamed), so processes may share the directory.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@
         axes: Matrix = numbers("nv", 3, meaning="directions of the springs")
         mass_matrix: Kernel = kernel("x", "out M")
 
-A number without a value, such as ``nv``, is a constant: its value is given when the memory is made, and compiled routines have it
-built in.  Classes may inherit from several others: the memory has the arrays of all.
+A number without a value, such as ``nv``, is a constant: its value is given when the memory is made,
+and compiled routines have it built in.  Classes may inherit from several others: the memory has the
+arrays of all.
 """
 
 from __future__ import annotations
@@ -21,15 +22,29 @@ from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
-__all__ = ["Constant", "Declared", "Integers", "Kernel", "Kernels", "Matrix", "Vector",
-           "constant", "integers", "kernel", "kernels", "numbers", "row"]  # fmt: skip
+__all__ = [
+    "Constant",
+    "Declared",
+    "Integers",
+    "Kernel",
+    "Kernels",
+    "Matrix",
+    "Vector",
+    "constant",
+    "integers",
+    "kernel",
+    "kernels",
+    "numbers",
+    "row",
+]
 
 Constant: TypeAlias = int | float | bool
 Size: TypeAlias = int | str
 """A length: a number, or an expression of constants such as ``"3 * nv"``."""
 _C = TypeVar("_C", int, float, bool)
 _CONSTANTS = ("int", "float", "bool")
-_DECLARED = {  # annotation → kind and number of dimensions
+# annotation → kind and number of dimensions
+_DECLARED = {
     **dict.fromkeys(_CONSTANTS, ("constant", 0)),
     **{"Vector": ("numbers", 1), "Matrix": ("numbers", 2), "Integers": ("integers", 1)},
     **{"Kernel": ("kernel", 0), "Kernels": ("kernels", 0)},
@@ -77,7 +92,8 @@ class Declared:
 class Field:
     """One declaration: "constant", "numbers", "integers", "kernel" or "kernels".
 
-    The shape of an array has numbers, or expressions of constants; of a kernel's arguments an output begins with "out ".
+    The shape of an array has numbers, or expressions of constants; of a kernel's arguments an
+    output begins with "out ".
     """
 
     kind: str
@@ -102,7 +118,9 @@ def integers(length: Size, /, *, unit: str = "", meaning: str = "") -> Integers:
 
 
 def kernel(*arguments: str, meaning: str = "") -> Kernel:
-    """Declare a function by the names of its arguments; outputs follow inputs, as ``"out name"``."""
+    """Declare a function by the names of its arguments; outputs follow inputs, as ``"out
+    name"``.
+    """
     return cast(Kernel, Field("kernel", arguments=arguments, meaning=meaning))
 
 
@@ -126,7 +144,8 @@ def fields(declared: type[Declared]) -> dict[str, Field]:
     declarations: dict[str, Field] = {}
     for part in reversed(declared.__mro__):
         for name, annotation in inspect.get_annotations(part).items():
-            field, word = getattr(declared, name, None), annotation_name(annotation)
+            field = getattr(declared, name, None)
+            word = annotation_name(annotation)
             if field is None and word in _CONSTANTS:
                 field = Field("constant")
             if not isinstance(field, Field) or _DECLARED.get(word) != (
@@ -141,7 +160,9 @@ def fields(declared: type[Declared]) -> dict[str, Field]:
 
 
 def annotation_name(annotation: object) -> str:
-    """The last name of an annotation, which is a type or, where annotations are postponed, its text."""
+    """The last name of an annotation, which is a type or, where annotations are postponed, its
+    text.
+    """
     return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
 
 

@@ -1,8 +1,9 @@
 """Symbols for tracing: arithmetic recorded as a hash-consed graph, simplified as it grows.
 
-Running an algorithm on :class:`Expr` leaves instead of numbers records the list of operations that it performs
-for one particular robot.  Constants are folded, zeros and ones vanish, signs float outward, and equal subexpressions
-are one node, so what remains is what the robot needs.  The emitters in this package turn the graph into source.
+Running an algorithm on :class:`Expr` leaves instead of numbers records the list of operations that
+it performs for one particular robot.  Constants are folded, zeros and ones vanish, signs float
+outward, and equal subexpressions are one node, so what remains is what the robot needs.  The
+emitters in this package turn the graph into source.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ V = TypeVar("V")
 
 @final
 class Expr:
-    """One node.  ``op`` is "const" (a: value), "leaf" (a: key), a unary or a binary operation on nodes."""
+    """One node.
+
+    ``op`` is "const" (a: value), "leaf" (a: key), a unary or a binary operation on nodes.
+    """
 
     __slots__ = ("a", "b", "graph", "id", "op")
     a: Any
@@ -31,7 +35,11 @@ class Expr:
     def __init__(
         self, graph: Graph, op: str, a: Operand | Key, b: Expr | None, number: int
     ) -> None:
-        self.graph, self.op, self.a, self.b, self.id = graph, op, a, b, number
+        self.graph = graph
+        self.op = op
+        self.a = a
+        self.b = b
+        self.id = number
 
     def __repr__(self) -> str:
         return f"Expr({self.op}, #{self.id})"
@@ -126,7 +134,8 @@ class Graph:
 
     def const(self, value: float) -> Expr:
         value = float(value)
-        return self._node(value, "const", value)  # of the two zeros, which are equal, the first one
+        # of the two zeros, which are equal, the first one
+        return self._node(value, "const", value)
 
     def leaf(self, key: Key) -> Expr:
         """An input; ``key`` tells the emitter where to read it."""
@@ -150,7 +159,8 @@ class Graph:
             return y
         if y is self.zero:
             return x
-        ox, oy = x.op, y.op
+        ox = x.op
+        oy = y.op
         if ox == "const" and oy == "const":
             return self.const(x.a + y.a)
         if oy == "neg":
@@ -170,7 +180,8 @@ class Graph:
     def mul(self, x: Expr, y: Expr) -> Expr:
         if y.op == "const":
             x, y = y, x
-        ox, oy = x.op, y.op
+        ox = x.op
+        oy = y.op
         if ox == "const":
             factor = x.a
             if oy == "const":
@@ -261,7 +272,8 @@ def evaluate(
 
     Args:
         leaf: the value of a leaf's key.
-        xp: the library's sin, cos, sqrt, minimum, maximum; its values add, subtract, divide by themselves.
+        xp: the library's sin, cos, sqrt, minimum, maximum; its values add, subtract, divide by
+            themselves.
         const: the value of a constant.
         kept: what stands for a node's value from there on; the value itself if not given.
         mul: how values are multiplied.
@@ -287,8 +299,9 @@ def evaluate(
 
 
 def form_of(outputs: Sequence[Expr]) -> tuple[Any, ...]:
-    """The steps of outputs, equal for outputs of other nodes that are computed the same way from the same places; keys of leaves are
-    pairs whose first tells the place."""
+    """The steps of outputs, equal for outputs of other nodes that are computed the same way from
+    the same places; keys of leaves are pairs whose first tells the place.
+    """
     number: dict[int, int] = {}
     steps: list[tuple[Any, ...]] = []
 
@@ -305,7 +318,9 @@ def form_of(outputs: Sequence[Expr]) -> tuple[Any, ...]:
 
 
 def count_operations(outputs: Sequence[Scalar]) -> dict[str, int]:
-    """Operations of each kind and their ``"total"``; negations, leaves and plain numbers among the outputs are free."""
+    """Operations of each kind and their ``"total"``; negations, leaves and plain numbers among the
+    outputs are free.
+    """
     counts: dict[str, int] = {}
     for node in reachable(x for x in outputs if isinstance(x, Expr)):
         if node.op not in ("const", "leaf", "neg"):

@@ -1,4 +1,6 @@
-"""A whole LLVM module for one traced function: one state, many states, and a call wrapper that checks its arguments."""
+"""A whole LLVM module for one traced function: one state, many states, and a call wrapper that
+checks its arguments.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,11 @@ def callee_module(
 def wide_module(
     arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
 ) -> str:
-    """LLVM assembly with ``@wide``, which takes whole groups of ``width`` states side by side, see :func:`_wide`.
+    """LLVM assembly with ``@wide``, which takes whole groups of ``width`` states side by side, see
+    :func:`_wide`.
 
-    Apart from :func:`kernel_module` because it takes the compiler as long again, and only batches need it.
+    Apart from :func:`kernel_module` because it takes the compiler as long again, and only batches
+    need it.
     """
     e = Emitter(width, "w")
     several = _states("several", e, arguments, outputs)
@@ -63,12 +67,17 @@ def _states(
     outputs: Sequence[Sequence[Expr]],
     angles_at_once: int = 1,
 ) -> str:
-    """``void @name(pointers)``: one state; or, if the emitter is wide, ``i1 @name(pointers, strides, i1 finite)``: as many states as it is wide,
-    whose rows and numbers are so many bytes apart; false, and nothing is written, if they shall be finite and are not."""
+    """``void @name(pointers)``: one state; or, if the emitter is wide, ``i1 @name(pointers,
+    strides, i1 finite)``: as many states as it is wide, whose rows and numbers are so many bytes
+    apart; false, and nothing is written, if they shall be finite and are not.
+    """
     flat = [x for output in outputs for x in output]
-    nodes, angles, one = reachable(flat), angles_of(flat), e.width == 1
+    nodes = reachable(flat)
+    angles = angles_of(flat)
+    one = e.width == 1
 
-    bases: dict[int, list[str]] = {}  # of the states' rows of an input
+    # of the states' rows of an input
+    bases: dict[int, list[str]] = {}
 
     def load(node: Expr) -> str:
         return entry(*node.a)
@@ -90,10 +99,12 @@ def _states(
         return e.packed([e.put(f"load double, ptr {place}, align 8") for place in places])
 
     if one:
-        e.emit([x for x in nodes if x.op == "leaf"], load)  # an output may be an input's array
+        # an output may be an input's array
+        e.emit([x for x in nodes if x.op == "leaf"], load)
     else:
         leaves = {x.a: x.id for x in nodes if x.op == "leaf"}
-        total = e.splat(0.0)  # of all inputs times zero, which is zero unless one is not finite
+        # of all inputs times zero, which is zero unless one is not finite
+        total = e.splat(0.0)
         for number, a in enumerate(arguments):
             for index in range(0 if a.output else a.size):
                 x = entry(number, index)
@@ -107,9 +118,10 @@ def _states(
         )
     e.emit(reachable(angles), load)
     e.trigonometry(angles, nodes, ("near", "far", "ready"), angles_at_once)
-    # several states' results go to a table first and from there to their places in a loop: writing them one lane at a time
-    # in a straight line would take the compiler seconds for a matrix
-    tables, scattered = [], []
+    # several states' results go to a table first and from there to their places in a loop: writing
+    # them one lane at a time in a straight line would take the compiler seconds for a matrix
+    tables = []
+    scattered = []
     places: dict[int, list[str]] = {}
     for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
         if not one:
@@ -117,9 +129,8 @@ def _states(
             scattered.append(f"  call void @scatter(ptr %table{k}, ptr %p{k}, i64 {len(output)})")
         for index, node in enumerate(output):
             places.setdefault(node.id, []).append(f"ptr %{'p' if one else 'table'}{k}, i64 {index}")
-    for node in (
-        nodes
-    ):  # a result is stored as soon as it is there: to the end it would be kept on the stack
+    # a result is stored as soon as it is there: to the end it would be kept on the stack
+    for node in nodes:
         e.emit([node], load)
         for place in places.get(node.id, ()):
             address = e.put(f"getelementptr inbounds {e.type}, {place}")
@@ -160,9 +171,11 @@ def _further(arguments: Sequence[ArrayArgument]) -> str:
 
 
 def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
-    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays, one after the other; ``extra`` further
-    pointers are handed on as they are."""
-    w, further = Writer(), "".join(f", ptr %extra{k}" for k in range(extra))
+    """``void @batch(i64 begin, i64 end, pointers)``: states begin to end of (N, size) arrays, one
+    after the other; ``extra`` further pointers are handed on as they are.
+    """
+    w = Writer()
+    further = "".join(f", ptr %extra{k}" for k in range(extra))
 
     def one(state: str) -> None:
         rows = ", ".join(
@@ -176,14 +189,17 @@ def batch_function(arguments: Sequence[ArrayArgument], extra: int = 0) -> str:
 
 
 def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
-    """``i1 @wide(i64 begin, i64 end, pointers, strides, i1 finite)``: whether all groups were computed, else it has stopped at one."""
+    """``i1 @wide(i64 begin, i64 end, pointers, strides, i1 finite)``: whether all groups were
+    computed, else it has stopped at one.
+    """
     w = Writer()
 
     def group(i: str) -> None:
         steps = [8 * a.size if a.output else f"%s{k}" for k, a in enumerate(arguments)]
         rows = ", ".join(f"ptr {w.bytes_at(f'%p{k}', i, step)}" for k, step in enumerate(steps))
         computed = w.put(f"call i1 @several({rows}{_further(arguments)})")
-        refused, following = w.fresh("refused"), w.fresh("next")
+        refused = w.fresh("refused")
+        following = w.fresh("next")
         w.line(f"br i1 {computed}, label %{following}, label %{refused}")
         w.start(refused)
         w.line("ret i1 false")
@@ -192,5 +208,6 @@ def _wide(arguments: Sequence[ArrayArgument], width: int) -> str:
     w.loop("%begin", "%end", width, group)
     w.line("ret i1 true")
     return w.function(
-        f"zeroext i1 @wide(i64 %begin, i64 %end, {pointers(arguments)}{_further(arguments)}) nounwind"
+        f"zeroext i1 @wide(i64 %begin, i64 %end, {pointers(arguments)}{_further(arguments)}) "
+        "nounwind"
     )

@@ -1,7 +1,8 @@
-"""LLVM code for steps of linear algebra in a loop program: M = Lᵀ D L without fill-in, and many right-hand sides at once.
+"""LLVM code for steps of linear algebra in a loop program: M = Lᵀ D L without fill-in, and many
+right-hand sides at once.
 
-Rows of matrices in working memory are processed a vector at a time; L takes the place of M, with zeros instead of the ones on
-its diagonal.  Source: Featherstone (2008), section 6.5.
+Rows of matrices in working memory are processed a vector at a time; L takes the place of M, with
+zeros instead of the ones on its diagonal.  Source: Featherstone (2008), section 6.5.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ OF_TWO = 6
 
 
 def tables(program: LoopProgram) -> list[str]:
-    """Each degree of freedom's next ancestor, the last one that it is an ancestor of, and the last one of it and the next one."""
+    """Each degree of freedom's next ancestor, the last one that it is an ancestor of, and the last
+    one of it and the next one.
+    """
     ancestors = program.ancestors
     last = list(range(program.nv))
     for k in reversed(range(program.nv)):
@@ -33,13 +36,17 @@ def tables(program: LoopProgram) -> list[str]:
 
 
 class LinearWriter(Writer):
-    """Writes the steps of linear algebra of a loop program; ``rows`` emits vectors that fill a register."""
+    """Writes the steps of linear algebra of a loop program; ``rows`` emits vectors that fill a
+    register.
+    """
 
     def __init__(self, program: LoopProgram, width: int) -> None:
         super().__init__()
-        self.p, self.n = program, program.nv
+        self.p = program
+        self.n = program.nv
         self.rows = Emitter(max(2, width), "r")
-        self.rows.lines, self.lanes = self.e.lines, self.rows.width
+        self.rows.lines = self.e.lines
+        self.lanes = self.rows.width
 
     def row_length(self, number: int) -> int:
         """Doubles from one row of a matrix to the next."""
@@ -52,13 +59,16 @@ class LinearWriter(Writer):
         body: Callable[[str, list[str]], list[str]],
         carried: Sequence[tuple[str, str]] = (),
     ) -> list[str]:
-        """``x = table[first]; while x >= 0: …; x = table[x]``, with values that each round hands to the next."""
+        """``x = table[first]; while x >= 0: …; x = table[x]``, with values that each round hands to
+        the next.
+        """
         head, inside, done = (self.fresh(w) for w in ("head", "link", "done"))
         start = self.table(table, first)
         before = self.label
         self.jump(head)
         self.start(head)
-        x, phis = f"%{self.fresh('x')}", len(self.e.lines)
+        x = f"%{self.fresh('x')}"
+        phis = len(self.e.lines)
         names = [f"%{self.fresh('c')}" for _ in carried]
         self.e.lines += [""] * (1 + len(carried))
         self.line(f"br i1 {self.put(f'icmp sge i64 {x}, 0')}, label %{inside}, label %{done}")
@@ -102,9 +112,13 @@ class LinearWriter(Writer):
         return self.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
 
     def factorize(self, step: Linear) -> None:
-        """From the last row up: what each row has to lose to those below is summed up in registers."""
+        """From the last row up: what each row has to lose to those below is summed up in
+        registers.
+        """
         M, D = step.arrays
-        w, e, flags = self, self.rows, f"<{self.lanes} x i1>"
+        w = self
+        e = self.rows
+        flags = f"<{self.lanes} x i1>"
 
         def rows(first: int, columns: range) -> None:
             def eliminate(i: str) -> None:
@@ -122,9 +136,8 @@ class LinearWriter(Writer):
                         for x, c in zip(values, columns, strict=True)
                     ]
 
-                values = w.carrying(
-                    self.table("last", i), i, -1, below, start
-                )  # row i + 1 last: it was made just now
+                # row i + 1 last: it was made just now
+                values = w.carrying(self.table("last", i), i, -1, below, start)
                 for c, value in zip(columns, values, strict=True):
                     self.store_at(value, row, c)
                 if columns[-1] == first:
@@ -134,7 +147,8 @@ class LinearWriter(Writer):
             w.loop(str(min(first + self.lanes, self.n) - 1), str(first - 1), -1, eliminate)
 
         def scale(k: str) -> None:
-            row, inverses = self.row(M, k), e.repeated(self.number(f"%p{D}", k))
+            row = self.row(M, k)
+            inverses = e.repeated(self.number(f"%p{D}", k))
 
             def columns(c: str) -> None:
                 value = e.binary("mul", self.vector(row, c), inverses)
@@ -148,21 +162,25 @@ class LinearWriter(Writer):
             w.loop("0", w.put(f"add nsw i64 {k}, 1"), self.lanes, columns)
 
         for first in reversed(range(0, self.n, self.lanes)):
-            # columns with the diagonal first: the others need what becomes of it in the rows of this block
+            # columns with the diagonal first: the others need what becomes of it in the rows of
+            # this block
             for begin in reversed(range(0, first + 1, AT_ONCE * self.lanes)):
                 rows(first, range(begin, min(begin + AT_ONCE * self.lanes, first + 1), self.lanes))
         w.loop("0", str(self.n), 1, scale)
 
     def solve(self, step: Linear) -> None:
         (L, D, x), (right,) = step.arrays, step.right
-        w, e, vector = self, self.rows, f"%p{x}"
+        w = self
+        e = self.rows
+        vector = f"%p{x}"
 
         def subtract(k: str) -> None:
             value = w.put(f"fsub double {self.number(f'%p{right}', k)}, {self.number(vector, k)}")
             self.store_at(value, vector, k, scalar=True)
 
         def upper(k: str) -> None:
-            row, of_k = self.row(L, k), e.repeated(self.number(vector, k))
+            row = self.row(L, k)
+            of_k = e.repeated(self.number(vector, k))
 
             def columns(c: str) -> None:
                 self.store_at(
@@ -194,7 +212,9 @@ class LinearWriter(Writer):
         w.loop("0", str(self.n), 1, lower)
 
     def divide(self, step: Linear) -> None:
-        """−M⁻¹ of all matrices on the right but the last one, of which only zeros are given: there it is M⁻¹ itself."""
+        """−M⁻¹ of all matrices on the right but the last one, of which only zeros are given: there
+        it is M⁻¹ itself.
+        """
         right = step.right
 
         def one(k: str) -> None:
@@ -208,7 +228,9 @@ class LinearWriter(Writer):
             self._divide_columns(step, parts[first : first + size])
 
     def _divide_columns(self, step: Linear, parts: list[tuple[int, int]]) -> None:
-        w, e, right = self, self.rows, step.right
+        w = self
+        e = self.rows
+        right = step.right
         L, D, *results = step.arrays
 
         def of_row(k: str) -> list[str]:
@@ -220,7 +242,8 @@ class LinearWriter(Writer):
 
         def less(values: list[str], factors: list[str], k: str) -> list[str]:
             """Rows, one after the other, less their factors times row k."""
-            splats, result = [e.repeated(x) for x in factors], list(values)
+            splats = [e.repeated(x) for x in factors]
+            result = list(values)
             for c, address in enumerate(of_row(k)):
                 (y,) = load([address])
                 for r, x in enumerate(splats):
@@ -243,7 +266,8 @@ class LinearWriter(Writer):
             values = w.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
             if len(rows) > 1:
                 factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
-                first, second = values[: len(parts)], values[len(parts) :]
+                first = values[: len(parts)]
+                second = values[len(parts) :]
                 first = [
                     self.less_product(x, factor, y) for x, y in zip(first, second, strict=True)
                 ]
@@ -265,7 +289,8 @@ class LinearWriter(Writer):
             values = w.chain("ancestor", rows[0], before, start)
             if len(rows) > 1:
                 factor = e.repeated(self.number(factors[1], rows[0]))
-                first, second = values[: len(parts)], values[len(parts) :]
+                first = values[: len(parts)]
+                second = values[len(parts) :]
                 second = [
                     self.less_product(x, factor, y) for x, y in zip(second, first, strict=True)
                 ]

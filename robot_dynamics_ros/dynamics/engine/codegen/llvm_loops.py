@@ -18,11 +18,14 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgumen
 
 EXTRA = "ptr %ints, ptr %params, ptr %armature, ptr %work"
 SIDE_BY_SIDE = 4
-"""Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not pay for the setup."""
+"""Ancestors that are computed at once, at most: with longer vectors a robot's few ancestors do not
+pay for the setup.
+"""
 
 
 def loop_module(arguments: Sequence[ArrayArgument], program: ir.LoopProgram, width: int) -> str:
-    """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's tables and working
+    """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's
+    tables and working
     memory by four further pointers: integers, constants, rotor inertias, workspace."""
     writer = LoopWriter(program, width)
     names = ", ".join(f"ptr noalias %p{k}" for k in range(len(arguments)))
@@ -56,7 +59,8 @@ class LoopWriter(LinearWriter):
             self.line(f"%p{number} = getelementptr inbounds double, ptr %work, i64 {start}")
         for number, size in self.p.cleared:
             self.line(
-                f"call void @llvm.memset.p0.i64(ptr align 8 %p{number}, i8 0, i64 {8 * size}, i1 false)"
+                f"call void @llvm.memset.p0.i64(ptr align 8 %p{number}, i8 0, i64 {8 * size}, i1 "
+                "false)"
             )
         for section in self.p.sections:
             if isinstance(section, ir.BodyLoop):
@@ -87,9 +91,8 @@ class LoopWriter(LinearWriter):
                 self.loop(
                     "0", str(self.p.n), self.wide.width, lambda i: self.side_by_side(shared, i)
                 )
-            blocks = {
-                c: b for c, b in blocks.items() if b is not shared
-            }  # after it: its last vectors wrote there, too
+            # after it: its last vectors wrote there, too
+            blocks = {c: b for c, b in blocks.items() if b is not shared}
             if not blocks:
                 return
 
@@ -99,7 +102,8 @@ class LoopWriter(LinearWriter):
             if len(distinct) == 1 and len(blocks) == len(section.blocks):
                 self.block(distinct[0], context)
                 return
-            kind, join = self.integer(i, "class"), self.fresh("join")
+            kind = self.integer(i, "class")
+            join = self.fresh("join")
             targets = {block: self.fresh("class") for block in distinct}
             cases = " ".join(f"i64 {c}, label %{targets[block]}" for c, block in blocks.items())
             self.line(f"switch i64 {kind}, label %{join} [ {cases} ]")
@@ -114,7 +118,7 @@ class LoopWriter(LinearWriter):
         else:
             self.loop("0", str(self.p.n), 1, each)
 
-    # -- memory ----------------------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def integer(self, index: str, name: str) -> str:
         address = self.put(f"mul nsw i64 {index}, {len(ir.INT_FIELDS)}")
@@ -167,7 +171,7 @@ class LoopWriter(LinearWriter):
         index, offset = self.degree((who, c), context)
         return self.at(f"%p{number}", index, 1, offset)
 
-    # -- blocks ----------------------------------------------------------------------------------------------------
+    # -- blocks ------------------------------------------------------------------------------------
 
     def block(self, block: ir.Block, context: dict[str, str]) -> None:
         e = self.e
@@ -199,24 +203,28 @@ class LoopWriter(LinearWriter):
 
     def side_by_side(self, block: ir.Block, i: str) -> None:
         """A block for as many bodies as fit side by side; the last ones may be none."""
-        e, context = self.wide, {"i": i}
+        e = self.wide
+        context = {"i": i}
         e.names = {}
         values = reachable([s.value for s in block.stores])
         e.emit(values, lambda n: self.loaded(e, n, context))
         for s in block.stores:
             self.line(
-                f"store {e.type} {e.text(s.value)}, ptr {self.address(s.location, context)}, align 8"
+                f"store {e.type} {e.text(s.value)}, ptr {self.address(s.location, context)}, "
+                "align 8"
             )
 
     def store(self, store: ir.Store, context: dict[str, str]) -> None:
         self.line(
-            f"store double {self.e.text(store.value)}, ptr {self.address(store.location, context)}, align 8"
+            f"store double {self.e.text(store.value)}, ptr "
+            f"{self.address(store.location, context)}, align 8"
         )
 
     def ancestor_loop(
         self, loop: ir.AncestorLoop, context: dict[str, str], of_ancestor: set[int]
     ) -> None:
-        """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and several go side by side.
+        """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and
+        several go side by side.
 
         Entries are read up to a vector's length beyond their end: what is there is not stored."""
         if not loop.stores:
@@ -233,7 +241,8 @@ class LoopWriter(LinearWriter):
         self.start(head)
         top = f"%{self.fresh('top')}"
         phi = len(e.lines)
-        self.line("")  # the phi, once its other edge is known
+        # the phi, once its other edge is known
+        self.line("")
         more = self.put(f"icmp slt i64 {top}, {self.p.n}")
         self.line(f"br i1 {more}, label %{run}, label %{done}")
         self.start(run)
@@ -251,7 +260,8 @@ class LoopWriter(LinearWriter):
             self.start(mine)
         inside = {**outside, "v_j": self.integer(low, "v_index")}
         if loop.degrees == 6:
-            inside["j"], kept = low, dict(e.names)
+            inside["j"] = low
+            kept = dict(e.names)
             e.emit(nodes, lambda n: self.loaded(e, n, inside))
             for store in loop.stores:
                 self.store(store, inside)
@@ -289,7 +299,8 @@ class LoopWriter(LinearWriter):
         """For all bodies with one degree of freedom."""
 
         def chosen(j: str) -> None:
-            kind, following = self.integer(j, "class"), self.fresh("next")
+            kind = self.integer(j, "class")
+            following = self.fresh("next")
             mine = self.fresh("single")
             cases = " ".join(f"i64 {c}, label %{following}" for c in self.p.free_classes)
             self.line(f"switch i64 {kind}, label %{mine} [ {cases} ]")
@@ -320,8 +331,9 @@ class LoopWriter(LinearWriter):
         low: str,
         end: str,
     ) -> None:
-        """Stores for a run of bodies ``who``, which have one degree of freedom: whole vectors, then what is left, as stores of some
-        lanes take some processors long."""
+        """Stores for a run of bodies ``who``, which have one degree of freedom: whole vectors, then
+        what is left, as stores of some lanes take some processors long.
+        """
 
         def stores(j: str, lanes: str = "") -> None:
             step = self.put(f"sub nsw i64 {j}, {low}")
@@ -347,8 +359,10 @@ class LoopWriter(LinearWriter):
     def store_of_run(self, store: ir.Store, context: dict[str, str], who: str, lanes: str) -> None:
         """Store some lanes of a value in a matrix, or all."""
         e, (_, number, row, _) = self.wide, store.location
-        address, value = self.address(store.location, context), e.text(store.value)
-        if row[0] == who:  # down a column
+        address = self.address(store.location, context)
+        value = e.text(store.value)
+        # down a column
+        if row[0] == who:
             columns = f"<{e.width} x i64> {e.iota(self.row_length(number))}"
             address = e.put(f"getelementptr inbounds double, ptr {address}, {columns}")
             e.masked_store(value, address, lanes or e.all_lanes, scattered=True)
@@ -365,7 +379,8 @@ class LoopWriter(LinearWriter):
 
             def column(j: str) -> None:
                 value = self.put(
-                    f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, align 8"
+                    f"load double, ptr {self.at(matrix, self.put(f'add nsw i64 {below}, {j}'))}, "
+                    "align 8"
                 )
                 above = self.put(f"add nsw i64 {self.put(f'mul nsw i64 {j}, {n}')}, {i}")
                 self.line(f"store double {value}, ptr {self.at(matrix, above)}, align 8")

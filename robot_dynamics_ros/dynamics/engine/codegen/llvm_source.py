@@ -1,7 +1,9 @@
-"""LLVM assembly: of a trace, for one state at a time or for several side by side (vector instructions), and of loops.
+"""LLVM assembly: of a trace, for one state at a time or for several side by side (vector
+instructions), and of loops.
 
-Every operation becomes one instruction on ``double`` or on ``<W x double>``.  Products and sums may be contracted to
-fused multiply-adds, nothing else is reordered.  Sine and cosine are computed together and inline.
+Every operation becomes one instruction on ``double`` or on ``<W x double>``.  Products and sums may
+be contracted to fused multiply-adds, nothing else is reordered.  Sine and cosine are computed
+together and inline.
 """
 
 from __future__ import annotations
@@ -22,11 +24,14 @@ declare double @llvm.fabs.f64(double)
 """
 
 TRIG_LIMIT = 2.0**20
-"""Largest angle, in rad, whose reduction modulo π/2 below is exact; larger ones go to the C library."""
+"""Largest angle, in rad, whose reduction modulo π/2 below is exact; larger ones go to the C
+library.
+"""
 
-# π/2 in three parts of 33, 33 and 53 bits, and the minimax polynomials of sine and cosine on [−π/4, π/4]: the
-# published constants of fdlibm (Sun Microsystems, 1993).  With the reduced angle held in one double, results are within three
-# units in the last place (2.3 at most were seen), where the library's are within one.
+# π/2 in three parts of 33, 33 and 53 bits, and the minimax polynomials of sine and cosine on [−π/4,
+# π/4]: the published constants of fdlibm (Sun Microsystems, 1993).  With the reduced angle held in
+# one double, results are within three units in the last place (2.3 at most were seen), where the
+# library's are within one.
 _TWO_OVER_PI = 6.36619772367581382433e-01
 _HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 _SINE = (
@@ -55,10 +60,12 @@ def double(value: float) -> str:
 
 def masked_declarations(width: int) -> str:
     """Declarations of the functions that :meth:`Emitter.masked_store` calls."""
-    kind, lanes = f"<{width} x double>", f"<{width} x i1>"
+    kind = f"<{width} x double>"
+    lanes = f"<{width} x i1>"
     return (
         f"declare void @llvm.masked.store.v{width}f64.p0({kind}, ptr, i32, {lanes})\n"
-        f"declare void @llvm.masked.scatter.v{width}f64.v{width}p0({kind}, <{width} x ptr>, i32, {lanes})"
+        f"declare void @llvm.masked.scatter.v{width}f64.v{width}p0({kind}, <{width} x ptr>, i32, "
+        f"{lanes})"
     )
 
 
@@ -82,7 +89,9 @@ class Emitter:
 
     @property
     def declarations(self) -> str:
-        """Intrinsics on this emitter's type, which a module declares besides :data:`DECLARATIONS`."""
+        """Intrinsics on this emitter's type, which a module declares besides
+        :data:`DECLARATIONS`.
+        """
         if self.width == 1:
             return ""
         return "".join(
@@ -137,11 +146,14 @@ class Emitter:
         name, to = ("scatter", f"v{w}p0(") if scattered else ("store", "p0(")
         pointer = f"<{w} x ptr>" if scattered else "ptr"
         self.lines.append(
-            f"  call void @llvm.masked.{name}.v{w}f64.{to}{self.type} {value}, {pointer} {address}, i32 8, <{w} x i1> {lanes})"
+            f"  call void @llvm.masked.{name}.v{w}f64.{to}{self.type} {value}, {pointer} "
+            f"{address}, i32 8, <{w} x i1> {lanes})"
         )
 
     def emit(self, nodes: Iterable[Expr], leaf: Callable[[Expr], str]) -> None:
-        """Instructions for ``nodes`` (topological order) that have none yet; ``leaf`` emits a leaf's load."""
+        """Instructions for ``nodes`` (topological order) that have none yet; ``leaf`` emits a
+        leaf's load.
+        """
         for node in nodes:
             if node.op == "const" or node.id in self.names:
                 continue
@@ -157,7 +169,8 @@ class Emitter:
                 name = self.put(
                     f"call {self.type} @llvm.sqrt.{self.suffix}({self.type} {self.text(node.a)})"
                 )
-            else:  # exp, tanh, or sine or cosine of something that was not foreseen as an angle
+            else:
+                # exp, tanh, or sine or cosine of something that was not foreseen as an angle
                 name = self._library(node.op, self.text(node.a))
             self.names[node.id] = name
 
@@ -177,7 +190,9 @@ class Emitter:
         return result
 
     def within_limit(self, angles: Sequence[str]) -> str:
-        """An i1: all angles (of all lanes) are small enough for :meth:`sine_cosine`; false for NaN."""
+        """An i1: all angles (of all lanes) are small enough for :meth:`sine_cosine`; false for
+        NaN.
+        """
         total = ""
         for x in angles:
             size = self.put(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} {x})")
@@ -222,8 +237,10 @@ class Emitter:
     def trigonometry(
         self, angles: Sequence[Expr], nodes: Sequence[Expr], labels: Sequence[str], width: int = 1
     ) -> None:
-        """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one is too large.  The block of the last
-        label is left open; of one state ``width`` angles go side by side."""
+        """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one
+        is too large.  The block of the last label is left open; of one state ``width`` angles go
+        side by side.
+        """
         near, far, ready = labels
         if not angles:
             return
@@ -263,7 +280,9 @@ class Emitter:
                     )
 
     def packed(self, values: Sequence[str]) -> str:
-        """Doubles side by side, the last one again in lanes that are left; a value that fills them as it is."""
+        """Doubles side by side, the last one again in lanes that are left; a value that fills them
+        as it is.
+        """
         if len(values) == 1:
             return values[0]
         result = "undef"
@@ -326,7 +345,9 @@ class Writer:
         self.line(f"br label %{label}")
 
     def loop(self, first: str, stop: str, step: int, body: Callable[[str], None]) -> None:
-        """``for x in range(first, stop, step)``; counts down if ``step`` is negative, ``stop`` excluded either way."""
+        """``for x in range(first, stop, step)``; counts down if ``step`` is negative, ``stop``
+        excluded either way.
+        """
 
         def run(x: str, _: list[str]) -> list[str]:
             body(x)
@@ -342,14 +363,17 @@ class Writer:
         body: Callable[[str, list[str]], list[str]],
         carried: Sequence[tuple[str, str]],
     ) -> list[str]:
-        """The same with values, (type, start) each, that each round gets and hands to the next; returns the last ones."""
+        """The same with values, (type, start) each, that each round gets and hands to the next;
+        returns the last ones.
+        """
         head, inside, latch, done = (self.fresh(w) for w in ("head", "body", "latch", "done"))
         before = self.label
         self.jump(head)
         self.start(head)
         x = f"%{self.fresh('x')}"
         self.line(f"{x} = phi i64 [ {first}, %{before} ], [ {x}n, %{latch} ]")
-        names, phis = [f"%{self.fresh('c')}" for _ in carried], len(self.e.lines)
+        names = [f"%{self.fresh('c')}" for _ in carried]
+        phis = len(self.e.lines)
         self.e.lines += [""] * len(carried)
         more = self.put(f"icmp {'slt' if step > 0 else 'sgt'} i64 {x}, {stop}")
         self.line(f"br i1 {more}, label %{inside}, label %{done}")

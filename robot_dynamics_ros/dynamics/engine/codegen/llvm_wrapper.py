@@ -1,8 +1,10 @@
 """Fast call wrappers of kernels: functions of CPython's fast calling convention, in LLVM assembly.
 
-A *wrapper* belongs to one kernel: it checks its arguments, allocates results where none are given, and runs the kernel on
-the arrays' memory.  A *router* belongs to one public function: it finds the wrapper for the model it is called with.
-Whatever either of them does not expect goes, with the very same arguments, to a Python callable.
+A *wrapper* belongs to one kernel: it checks its arguments, allocates results where none are given,
+    and runs the kernel on
+the arrays' memory.  A *router* belongs to one public function: it finds the wrapper for the model
+it is called with. Whatever either of them does not expect goes, with the very same arguments, to a
+Python callable.
 
 The object that the builtin is bound to is an array of words, the builtin's table.
 """
@@ -18,19 +20,30 @@ from robot_dynamics_ros.spatial import QUATERNION_TOLERANCE
 
 PYTHON_WRAPPER = "python_wrapper"
 
-# Where CPython's object and NumPy's array structures keep what the wrapper reads (64-bit, GIL builds).  The loader
-# verifies them on a real array before any wrapper is used.
-OB_TYPE, ARRAY_DATA, ARRAY_ND, ARRAY_DIMENSIONS, ARRAY_DESCR, ARRAY_FLAGS = 8, 16, 24, 32, 56, 64
-C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+# Where CPython's object and NumPy's array structures keep what the wrapper reads (64-bit, GIL
+# builds).  The loader verifies them on a real array before any wrapper is used.
+OB_TYPE = 8
+ARRAY_DATA = 16
+ARRAY_ND = 24
+ARRAY_DIMENSIONS = 32
+ARRAY_DESCR = 56
+ARRAY_FLAGS = 64
+C_CONTIGUOUS = 0x1
+ALIGNED = 0x100
+WRITEABLE = 0x400
 
 WRAPPER_TABLE = ("array_type", "descr", "slow", "none", "finite")
-"""First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python callable, None, and whether
-numbers that are not finite are refused.  Pointers that the kernel takes besides the arrays follow."""
+"""First words of a wrapper's table: NumPy's array type, the descriptor of float64, the Python
+callable, None, and whether numbers that are not finite are refused.  Pointers that the kernel takes
+besides the arrays follow.
+"""
 
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """One array that a kernel takes or writes to, and the flat indices where unit quaternions (x, y, z, w) begin."""
+    """One array that a kernel takes or writes to, and the flat indices where unit quaternions (x,
+    y, z, w) begin.
+    """
 
     shape: tuple[int, ...]
     output: bool = False
@@ -44,11 +57,13 @@ class ArrayArgument:
 def python_wrapper(
     arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0
 ) -> str:
-    """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing, or one ``None``.
+    """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing,
+    or one ``None``.
 
-    Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable, quaternions of unit
-    length; ``disjoint``: no output overlaps an input) go to the kernel as they are; everything else goes to the Python callable.
-    ``extra`` further pointers for the kernel are at the end of the table.
+    Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable,
+    quaternions of unit length; ``disjoint``: no output overlaps an input) go to the kernel as they
+    are; everything else goes to the Python callable. ``extra`` further pointers for the kernel are
+    at the end of the table.
     """
     return _Wrapper(arguments, disjoint, extra).text()
 
@@ -58,7 +73,8 @@ class _Wrapper(Writer):
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
         super().__init__()
-        self.disjoint, self.extra = disjoint, extra
+        self.disjoint = disjoint
+        self.extra = extra
 
     def field(self, base: str, offset: int, kind: str) -> str:
         return self.put(
@@ -82,10 +98,11 @@ class _Wrapper(Writer):
             self.line(f"br i1 {total}, label %{then}, label %slow")
         self.start(then)
 
-    # -- the parts -------------------------------------------------------------------------------------------------
+    # -- the parts ---------------------------------------------------------------------------------
 
     def text(self) -> str:
-        n, m = len(self.inputs), len(self.outputs)
+        n = len(self.inputs)
+        m = len(self.outputs)
         self.line(f"%self_data = getelementptr i8, ptr %self, i64 {ARRAY_DATA}")
         self.line("%table = load ptr, ptr %self_data")
         self.array_type, self.descr = self.word("array_type"), self.word("descr")
@@ -113,7 +130,8 @@ class _Wrapper(Writer):
         self.allocated(data)
         self.start("slow")
         self.line(
-            f"%answer = call ptr @PyObject_VectorcallDict(ptr {self.word('slow')}, ptr %args, i64 %nargs, ptr null)"
+            f"%answer = call ptr @PyObject_VectorcallDict(ptr {self.word('slow')}, ptr %args, "
+            "i64 %nargs, ptr null)"
         )
         self.line("ret ptr %answer")
         head = "".join(
@@ -171,7 +189,9 @@ class _Wrapper(Writer):
             self.require(checks, "unit")
 
     def finite(self, data: list[str]) -> None:
-        """Where the table asks for it: 0 x summed over all inputs is zero, which NaN and infinities do not allow."""
+        """Where the table asks for it: 0 x summed over all inputs is zero, which NaN and infinities
+        do not allow.
+        """
         checked = self.put(f"icmp ne i64 {self.word('finite', 'i64')}, 0")
         self.line(f"br i1 {checked}, label %look, label %ready")
         self.start("look")
@@ -180,7 +200,8 @@ class _Wrapper(Writer):
             wide = a.size // 4 * 4
             parts = [
                 self.put(
-                    f"load <4 x double>, ptr {self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8"
+                    "load <4 x double>, ptr "
+                    f"{self.put(f'getelementptr double, ptr {p}, i64 {k}')}, align 8"
                 )
                 for k in range(0, wide, 4)
             ]
@@ -259,12 +280,14 @@ class _Wrapper(Writer):
         return self.line(f"ret ptr {tuple_}")
 
     def new_array(self, k: int, held: str) -> str:
-        """The array of an output; where memory is short, ``held`` is let go and the error is Python's."""
-        self.line(
-            f"call void @Py_IncRef(ptr {self.descr})"
-        )  # the call below takes a reference over
+        """The array of an output; where memory is short, ``held`` is let go and the error is
+        Python's.
+        """
+        # the call below takes a reference over
+        self.line(f"call void @Py_IncRef(ptr {self.descr})")
         array = self.put(
-            f"call ptr @numpy_new_array(ptr {self.array_type}, ptr {self.descr}, i32 {len(self.outputs[k].shape)}, "
+            f"call ptr @numpy_new_array(ptr {self.array_type}, ptr {self.descr}, i32 "
+            f"{len(self.outputs[k].shape)}, "
             f"ptr @dims{k}, ptr null, ptr null, i32 0, ptr null)"
         )
         bad = self.put(f"icmp eq ptr {array}, null")
@@ -291,10 +314,11 @@ ROUTER_SLOTS = 64
 
 
 def router_module() -> str:
-    """``@route1`` and ``@route2``: go to the wrapper for the first one or two arguments, compared by identity.
+    """``@route1`` and ``@route2``: go to the wrapper for the first one or two arguments, compared
+    by identity.
 
-    The table holds the Python callable for everything else, then for each slot the two keys (the second 0 for
-    ``@route1``), the address of the wrapper's code and its own table.
+    The table holds the Python callable for everything else, then for each slot the two keys (the
+    second 0 for ``@route1``), the address of the wrapper's code and its own table.
     """
     return "\n".join(
         [_router(1), _router(2), "declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)"]
@@ -325,15 +349,15 @@ def _router(keys: int) -> str:
         same = w.put(f"and i1 {same}, {w.put(f'icmp eq i64 {second}, {own[1]}')}")
     w.line(f"br i1 {same}, label %known, label %slow")
     w.start("known")
-    code, wrapper = word(2, "ptr"), word(3, "ptr")
-    rest, count = (
-        w.put(f"getelementptr ptr, ptr %args, i64 {keys}"),
-        w.put(f"sub i64 %nargs, {keys}"),
-    )
+    code = word(2, "ptr")
+    wrapper = word(3, "ptr")
+    rest = w.put(f"getelementptr ptr, ptr %args, i64 {keys}")
+    count = w.put(f"sub i64 %nargs, {keys}")
     w.line(f"ret ptr {w.put(f'tail call ptr {code}(ptr {wrapper}, ptr {rest}, i64 {count})')}")
     w.start("slow")
     slow = f"ptr {w.put(f'load ptr, ptr {table}')}"
     w.line(
-        f"ret ptr {w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}"
+        "ret ptr "
+        f"{w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}"
     )
     return w.function(f"ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind")

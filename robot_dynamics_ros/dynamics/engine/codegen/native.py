@@ -1,7 +1,8 @@
 """From LLVM assembly to callables: compile, load, wrap.
 
-The compiler is llvmlite's; nothing here needs a C compiler.  Object code may come from a cache, so everything that
-differs between processes (addresses) is handed to the code at run time and nothing of it is compiled in.
+The compiler is llvmlite's; nothing here needs a C compiler.  Object code may come from a cache, so
+everything that differs between processes (addresses) is handed to the code at run time and nothing
+of it is compiled in.
 """
 
 from __future__ import annotations
@@ -45,13 +46,20 @@ MATHEMATICS = (
     "floor",
     "ceil",
 )
-PYTHON_SYMBOLS = ("Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyFloat_FromDouble",
-                  "PyObject_VectorcallDict")  # fmt: skip
+PYTHON_SYMBOLS = (
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyFloat_FromDouble",
+    "PyObject_VectorcallDict",
+)
 OPAQUE_POINTERS = 16
 """The first LLVM that knows the pointer type ``ptr`` as llvmlite builds it."""
 UNSCHEDULED = range(19, 23)
-"""Versions of LLVM that take the option ``enable-misched`` again and again: older ones take it once (14 was tried), and LLVM ends a
-process that gives an unknown one."""
+"""Versions of LLVM that take the option ``enable-misched`` again and again: older ones take it once
+(14 was tried), and LLVM ends a process that gives an unknown one.
+"""
 NEW_FROM_DESCR = 94
 """Where NumPy's table of functions has ``PyArray_NewFromDescr``, in NumPy 1 and 2."""
 
@@ -68,7 +76,8 @@ def _llvm() -> ModuleType:
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
         for name in PYTHON_SYMBOLS:
             function = getattr(ctypes.pythonapi, name, None)
-            if function is not None:  # wrappers_supported() is false without
+            # wrappers_supported() is false without
+            if function is not None:
                 llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         llvm.add_symbol("numpy_new_array", _numpy_new_array())
     return llvm
@@ -77,10 +86,10 @@ def _llvm() -> ModuleType:
 def _mathematics() -> ctypes.CDLL:
     """The library of sin, exp and the like."""
     try:
-        return ctypes.CDLL(
-            ctypes.util.find_library("m")
-        )  # where it is not apart, the process has it
-    except TypeError:  # Windows
+        # where it is not apart, the process has it
+        return ctypes.CDLL(ctypes.util.find_library("m"))
+    except TypeError:
+        # Windows
         return ctypes.CDLL("ucrtbase")
 
 
@@ -88,7 +97,8 @@ def _numpy_new_array() -> int:
     """Address of ``PyArray_NewFromDescr``."""
     core = getattr(np, "_core", None) or np.core
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     table = pointer(core._multiarray_umath._ARRAY_API, None)
     return int(ctypes.c_void_p.from_address(table + 8 * NEW_FROM_DESCR).value or 0)
 
@@ -106,7 +116,9 @@ def vector_width() -> int:
 
 @functools.cache
 def target_key() -> str:
-    """The surroundings on which compiled code depends besides its source: processor, its features, the compiler's version."""
+    """The surroundings on which compiled code depends besides its source: processor, its features,
+    the compiler's version.
+    """
     llvm = _llvm()
     return "|".join(
         [
@@ -131,15 +143,17 @@ def compile_module(
 ) -> bytes:
     """Object code of LLVM assembly, for this machine.
 
-    ``optimize`` runs LLVM's passes first, of no use for straight lines and for loops that are written out as wide as they shall be;
-    ``vectorize`` the vector passes among them, not worth their time for loops of a few iterations.  ``schedule`` lets LLVM reorder
-    straight lines, as it always does with ``optimize``; of use for vectors and loops.
+    ``optimize`` runs LLVM's passes first, of no use for straight lines and for loops that are
+    written out as wide as they shall be; ``vectorize`` the vector passes among them, not worth
+    their time for loops of a few iterations.  ``schedule`` lets LLVM reorder straight lines, as it
+    always does with ``optimize``; of use for vectors and loops.
     """
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
         source = with_typed_pointers(source)
     machine = _machine(3 if optimize else 1)
-    # a shared context would keep every constant; closed here, as the garbage collector may free a context before its module
+    # a shared context would keep every constant; closed here, as the garbage collector may free a
+    # context before its module
     with llvm.create_context() as context, llvm.parse_assembly(source, context=context) as module:
         if optimize:
             _optimize(module, machine, vectorize)
@@ -149,8 +163,10 @@ def compile_module(
 
 @contextlib.contextmanager
 def _in_written_order() -> Iterator[None]:
-    """Let LLVM keep straight lines in the order in which they are written, on x86-64, whose processors reorder by themselves: in a
-    block of thousands of operations its scheduler spills more, and takes as long again as all the rest."""
+    """Let LLVM keep straight lines in the order in which they are written, on x86-64, whose
+    processors reorder by themselves: in a block of thousands of operations its scheduler spills
+    more, and takes as long again as all the rest.
+    """
     llvm = _llvm()
     if llvm.llvm_version_info[0] not in UNSCHEDULED or not llvm.get_default_triple().startswith(
         "x86_64"
@@ -166,7 +182,9 @@ def _in_written_order() -> Iterator[None]:
 
 
 def _optimize(module: ModuleRef, machine: TargetMachine, vectorize: bool) -> None:
-    """LLVM's loop and vector passes, by its new pass manager or, before llvmlite 0.44, by the old one."""
+    """LLVM's loop and vector passes, by its new pass manager or, before llvmlite 0.44, by the old
+    one.
+    """
     llvm = _llvm()
     if hasattr(llvm, "create_pass_builder"):
         options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -187,7 +205,9 @@ def _optimize(module: ModuleRef, machine: TargetMachine, vectorize: bool) -> Non
 
 @functools.cache
 def wrappers_supported() -> bool:
-    """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_wrapper` reads them."""
+    """Whether this Python lays out objects and arrays as :func:`~.llvm_kernel.python_wrapper` reads
+    them.
+    """
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
         return False
     if sysconfig.get_config_var("Py_GIL_DISABLED") or not all(
@@ -221,7 +241,8 @@ def _new_array(dims: ctypes.Array[ctypes.c_int64]) -> np.ndarray:
     """An array made as compiled code makes it."""
     descr = np.dtype(np.float64)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))
-    pointer, number = ctypes.c_void_p, ctypes.c_int
+    pointer = ctypes.c_void_p
+    number = ctypes.c_int
     kind = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         ctypes.py_object,
@@ -256,7 +277,8 @@ class NativeLibrary:
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
         with _lock:
-            # of the context that is never freed: the garbage collector may free another one, and its modules, before the engine
+            # of the context that is never freed: the garbage collector may free another one, and
+            # its modules, before the engine
             empty = llvm.parse_assembly("", context=llvm.get_global_context())
             self._engine = llvm.create_mcjit_compiler(empty, _machine(1))
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -275,12 +297,15 @@ class NativeLibrary:
         return address
 
     def batch(self, arrays: int) -> Callable[..., None]:
-        """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock while it runs."""
+        """``batch(begin, end, *addresses)`` of ``arrays`` pointers; lets go of the interpreter lock
+        while it runs.
+        """
         return self._function("batch", None, [ctypes.c_void_p] * arrays)
 
     def wide(self, arrays: int, inputs: int) -> Callable[..., bool]:
-        """The same for whole groups of states side by side: ``wide(begin, end, *addresses, *strides, finite)``, two strides for each
-        input, is false if it refused one."""
+        """The same for whole groups of states side by side: ``wide(begin, end, *addresses,
+        *strides, finite)``, two strides for each input, is false if it refused one.
+        """
         further = [*[ctypes.c_void_p] * arrays, *[ctypes.c_int64] * (2 * inputs), ctypes.c_bool]
         return self._function("wide", ctypes.c_bool, further)
 
@@ -300,8 +325,9 @@ class NativeLibrary:
     ) -> BuiltinFunctionType:
         """The compiled call wrapper as a Python builtin that falls back on ``slow``.
 
-        The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage collector cannot see through
-        arrays, so such a cycle would stay for ever.  With ``finite`` it gets inputs that are not finite, too.
+        The builtin keeps alive all that it needs.  ``slow`` must not refer to it: the garbage
+        collector cannot see through arrays, so such a cycle would stay for ever.  With ``finite``
+        it gets inputs that are not finite, too.
         """
         # in the order of WRAPPER_TABLE
         words = [id(np.ndarray), id(np.dtype(np.float64)), id(slow), id(None), int(finite)]
@@ -338,10 +364,14 @@ def _builtin(name: str, code: int, words: Sequence[int], kept: object) -> Builti
 
 
 class _Table:
-    """Words that compiled code reads, and the objects that they point to; an array made of it keeps both."""
+    """Words that compiled code reads, and the objects that they point to; an array made of it keeps
+    both.
+    """
 
     def __init__(self, words: np.ndarray, code: int, kept: object) -> None:
-        self.words, self.code, self.kept = words, code, kept
+        self.words = words
+        self.code = code
+        self.kept = kept
         self.__array_interface__ = words.__array_interface__
 
 
@@ -351,8 +381,9 @@ def _router_library() -> NativeLibrary:
 
 
 class Router:
-    """The builtin ``call``, which passes calls on to the wrapper for their first argument, or their first two (``keys``), compared by
-    identity, or to ``slow`` where there is none."""
+    """The builtin ``call``, which passes calls on to the wrapper for their first argument, or their
+    first two (``keys``), compared by identity, or to ``slow`` where there is none.
+    """
 
     def __init__(self, name: str, keys: int, slow: Callable[..., object]) -> None:
         library = _router_library()
@@ -362,18 +393,24 @@ class Router:
         self._words = memoryview(table)
 
     def add(self, keys: Sequence[int], wrapper: BuiltinFunctionType) -> None:
-        """Lead calls with arguments of these identities to a wrapper; both must stay alive until :meth:`remove`."""
+        """Lead calls with arguments of these identities to a wrapper; both must stay alive until
+        :meth:`remove`.
+        """
         table: Any = wrapper.__self__
         words = self._words
         slot = 1 + 4 * ((functools.reduce(operator.xor, keys) >> 4) % layout.ROUTER_SLOTS)
-        words[slot] = 0  # nobody may find a slot half written
+        # nobody may find a slot half written
+        words[slot] = 0
         words[slot + 1] = keys[1] if len(keys) > 1 else 0
         words[slot + 2] = table.base.code
         words[slot + 3] = id(table)
         words[slot] = keys[0]
 
     def remove(self, first: int, second: int | None = None) -> None:
-        """Forget the wrappers of a first argument, or of a pair.  Safe in the callback of a weak reference: takes no lock."""
+        """Forget the wrappers of a first argument, or of a pair.
+
+        Safe in the callback of a weak reference: takes no lock.
+        """
         words = self._words
         for slot in range(1, len(words), 4):
             if words[slot] == first and second in (None, words[slot + 1]):

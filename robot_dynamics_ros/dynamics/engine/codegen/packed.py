@@ -1,6 +1,7 @@
 """Numbers in packed messages: at multiples of four bytes, in this machine's byte order.
 
-Routines (:mod:`~robot_dynamics_ros.dynamics.engine.routines`) may call these functions; compiled, each is one instruction.  The
+Routines (:mod:`~robot_dynamics_ros.dynamics.engine.routines`) may call these functions; compiled,
+each is one instruction.  The
 message is long enough: whoever hands it in has seen to that.
 """
 
@@ -12,7 +13,8 @@ from typing import Any, TypeAlias
 Packed: TypeAlias = Any
 """Parameter of routines: the bytes of a message."""
 
-_number, _word = struct.Struct("=d"), struct.Struct("=I")
+_number = struct.Struct("=d")
+_word = struct.Struct("=I")
 
 
 def number(message: Packed, i: int) -> float:

@@ -1,4 +1,7 @@
-"""Python source of a trace, without branches: runs on floats and, with NumPy, on whole batches.  Needs no compiler."""
+"""Python source of a trace, without branches: runs on floats and, with NumPy, on whole batches.
+
+Needs no compiler.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,29 @@ from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 
-_DEEPEST = 12  # values within values
+# values within values
+_DEEPEST = 12
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int]]:
-    """The nodes that get a name of their own, and for each those whose value is needed for the last time there."""
+    """The nodes that get a name of their own, and for each those whose value is needed for the last
+    time there.
+    """
     uses = dict.fromkeys((node.id for node in order), 0)
     for node in outputs:
         uses[node.id] = 2
     for node in order:
         for operand in node.operands:
             uses[operand.id] += 1
-    depth: dict[int, int] = {}  # of what has no name
+    # of what has no name
+    depth: dict[int, int] = {}
     for node in order:
         own = 1 + max((depth.get(operand.id, -1) for operand in node.operands), default=-1)
         if node.op != "const" and uses[node.id] == 1 and own < _DEEPEST:
             depth[node.id] = own
-    owner: dict[int, int] = {}  # the named node in whose statement a node is computed
+    # the named node in whose statement a node is computed
+    owner: dict[int, int] = {}
     last: dict[int, int] = {}
     for node in reversed(order):
         last_use = owner.setdefault(node.id, node.id)
@@ -47,9 +55,10 @@ def python_source(
 ) -> str:
     """Source of ``def name(arguments)`` returning the outputs as a tuple.
 
-    A value that is used once stands where it is used; the others have local names, which are used again as soon as a value
-    is dead, so that on batches hardly more arrays live than the widest place of the computation needs.  ``leaf`` turns a leaf's key
-    into an expression, e.g. ``"q[3]"``.
+    A value that is used once stands where it is used; the others have local names, which are used
+    again as soon as a value is dead, so that on batches hardly more arrays live than the widest
+    place of the computation needs.  ``leaf`` turns a leaf's key into an expression, e.g.
+    ``"q[3]"``.
     """
     order = reachable(outputs)
     named = _dying(order, outputs)
@@ -78,7 +87,8 @@ def python_source(
         if free:
             local = free.pop()
         else:
-            local, used = f"t{used}", used + 1
+            local = f"t{used}"
+            used = used + 1
         texts[node.id] = local
         lines.append(f"    {local} = {right}")
     lines.append(

@@ -1,7 +1,9 @@
 """C99 of routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 
-The memory is a struct: one member an array, documented by its declaration.  The same text is C++.  Compiled without contraction of
-multiplications and additions, it gives Python's results bit for bit, those of the mathematical library aside.
+The memory is a struct: one member an array, documented by its declaration.  The same text is C++.
+    Compiled without contraction of
+multiplications and additions, it gives Python's results bit for bit, those of the mathematical
+library aside.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ _ARRAY = {
 }
 _LEVELS = {1: "or", 2: "and", 4: "== !=", 5: "< <= > >=", 7: "+ -", 8: "* / // %"}
 _PRECEDENCE = {sign: level for level, signs in _LEVELS.items() for sign in signs.split()}
-_BITS, _ATOM, _UNARY, _CHOICE = 3, 10, 9, 0
+_BITS = 3
+_ATOM = 10
+_UNARY = 9
+_CHOICE = 0
 _SIGNS = {"or": "||", "and": "&&", "//": "/"}
 _HELPERS = {
     "min": "static double {0}min(double a, double b) {{ return b < a ? b : a; }}",
@@ -67,7 +72,9 @@ _RESERVED = C_KEYWORDS | CPP_KEYWORDS | {"int64_t", "uint32_t"}
 
 @dataclass(frozen=True)
 class CText:
-    """Text of routines: standard headers; the memory's struct and prototypes of exported functions; the functions."""
+    """Text of routines: standard headers; the memory's struct and prototypes of exported functions;
+    the functions.
+    """
 
     includes: tuple[str, ...]
     declarations: str
@@ -84,13 +91,14 @@ def routines_in_c(
 ) -> CText:
     """A program as C99.
 
-    An exported function ``prefix_name`` takes a pointer to ``prefix_memory``, then its own parameters: ``int64_t``, ``double``, ``int``
-    for truth values, or pointers.
+    An exported function ``prefix_name`` takes a pointer to ``prefix_memory``, then its own
+    parameters: ``int64_t``, ``double``, ``int`` for truth values, or pointers.
 
     Args:
         prefix: of all names with external linkage, and of the static functions.
-        kernels: name of a kernel → the C function to call for it; those that are not in it are function pointers in the struct.
-            Each gets the memory's ``context``, then pointers to ``double``, ``const`` for inputs.
+        kernels: name of a kernel → the C function to call for it; those that are not in it are
+            function pointers in the struct. Each gets the memory's ``context``, then pointers to
+            ``double``, ``const`` for inputs.
         context: the type that ``context`` points to.
         several: name of kernels of which a number chooses one → how many there are.
     """
@@ -132,11 +140,11 @@ def _struct(
         about = _about(field_)
         if field_.kind in ("numbers", "integers"):
             size = " * ".join(str(x) for x in shape_of(field_, program.constants))
-            size = (
-                "1" if size.startswith("0") or size.endswith(" 0") else size
-            )  # C has no empty arrays
+            # C has no empty arrays
+            size = "1" if size.startswith("0") or size.endswith(" 0") else size
             lines.append(
-                f"    {'double' if field_.kind == 'numbers' else 'int64_t'} {_name(name)}[{size}];{about}"
+                f"    {'double' if field_.kind == 'numbers' else 'int64_t'} "
+                f"{_name(name)}[{size}];{about}"
             )
         elif field_.kind in ("kernel", "kernels") and name not in direct:
             count = "" if field_.kind == "kernel" else f"[{several.get(name, 1)}]"
@@ -169,7 +177,9 @@ def _comment(words: str) -> list[str]:
 
 
 def plain_text(words: str) -> str:
-    """Words of a docstring or a declaration in ASCII: without marks, Greek letters by name, dots as primes."""
+    """Words of a docstring or a declaration in ASCII: without marks, Greek letters by name, dots as
+    primes.
+    """
     words = re.sub(r":\w+:`~?([^`]*)`", lambda m: m[1].rpartition(".")[2], words).replace("``", "")
     out = []
     for letter in unicodedata.normalize("NFD", words):
@@ -194,12 +204,14 @@ def _name(name: str) -> str:
     return f"{name}_" if name in _RESERVED else name
 
 
-# -- which statements have to do with which variables ------------------------------------------------------------------
+# -- which statements have to do with which variables ----------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Usage:
-    """Names of variables that some statements read and write, and of the arrays that they may write to."""
+    """Names of variables that some statements read and write, and of the arrays that they may write
+    to.
+    """
 
     read: set[str] = field(default_factory=set)
     written: Counter[str] = field(default_factory=Counter)
@@ -265,7 +277,9 @@ def _loop_owns(body: Sequence[source.Statement], name: str, inside: bool = False
 
 
 def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assign] | None:
-    """The assignments that can declare a variable, one in each block that uses it; ``None`` if it needs to live longer."""
+    """The assignments that can declare a variable, one in each block that uses it; ``None`` if it
+    needs to live longer.
+    """
     using = [s for s in body if name in (u := _usage(s)).read or name in u.written]
     if not using:
         return []
@@ -291,7 +305,7 @@ def _fixed(x: source.Expression, written: Container[str]) -> bool:
     )
 
 
-# -- one function --------------------------------------------------------------------------------------------------------
+# -- one function ----------------------------------------------------------------------------------
 
 
 class _RoutineWriter:
@@ -300,9 +314,13 @@ class _RoutineWriter:
     def __init__(
         self, routine: source.Routine, prefix: str, kernels: Mapping[str, str], helpers: set[str]
     ) -> None:
-        self.routine, self.prefix, self.kernels, self.helpers = routine, prefix, kernels, helpers
+        self.routine = routine
+        self.prefix = prefix
+        self.kernels = kernels
+        self.helpers = helpers
         self.lines: list[str] = []
-        self._depth, self._count = 1, 0
+        self._depth = 1
+        self._count = 0
         self._usage = _usage(routine.body)
         self._loops = {
             n
@@ -323,7 +341,10 @@ class _RoutineWriter:
             for name, kind in routine.parameters.items()
         ]
         static = "" if routine.exported else "static "
-        return f"{static}{_C[routine.returns]} {self.prefix}_{routine.name}({', '.join(parameters) or 'void'})"
+        return (
+            f"{static}{_C[routine.returns]} "
+            f"{self.prefix}_{routine.name}({', '.join(parameters) or 'void'})"
+        )
 
     def _parameter(self, name: str, kind: str) -> str:
         if kind in _C:
@@ -331,7 +352,9 @@ class _RoutineWriter:
         return f"{'' if name in self._usage.arrays else 'const '}{_ARRAY[kind]}{_name(name)}"
 
     def _declare(self) -> None:
-        """Decide where variables are declared: where they get their first value, or else at the beginning."""
+        """Decide where variables are declared: where they get their first value, or else at the
+        beginning.
+        """
         for name, kind in self.routine.variables.items():
             if name in self._loops or not (name in self._usage.read or name in self._usage.written):
                 continue
@@ -356,7 +379,7 @@ class _RoutineWriter:
     def put(self, text: str) -> None:
         self.lines.append("    " * self._depth + text)
 
-    # -- statements ----------------------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def block(self, body: Sequence[source.Statement]) -> None:
         for statement in body:
@@ -419,7 +442,7 @@ class _RoutineWriter:
     def on_Return(self, s: source.Return) -> None:
         self.put("return;" if s.value is None else f"return {self.text_of(s.value)};")
 
-    # -- expressions: text and how closely it binds ----------------------------------------------------------------
+    # -- expressions: text and how closely it binds ------------------------------------------------
 
     def text_of(self, x: source.Expression, least: int = 0) -> str:
         """The text, in parentheses if it binds less closely than ``least``."""
@@ -499,7 +522,8 @@ class _RoutineWriter:
         left, right = x.operands
         first = binding if x.name not in ("and", "or") or not _mixed(x, left) else _UNARY
         if binding in (4, 5):
-            first = 6  # compilers warn of comparisons of comparisons
+            # compilers warn of comparisons of comparisons
+            first = 6
         second = _UNARY if x.name in ("and", "or") and _mixed(x, right) else binding + 1
         sign = _SIGNS.get(x.name, x.name)
         return f"{self.text_of(left, first)} {sign} {self.text_of(right, second)}", binding

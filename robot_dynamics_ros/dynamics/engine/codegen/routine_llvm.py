@@ -1,4 +1,6 @@
-"""LLVM assembly of routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`."""
+"""LLVM assembly of routines, see
+:mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,21 @@ _INTEGERS = {
     "+": "add nsw",
     "-": "sub nsw",
     "*": "mul nsw",
-    "//": "sdiv",  # of those that are not negative
+    # of those that are not negative
+    "//": "sdiv",
     "%": "srem",
     "&": "and",
     "|": "or",
     "^": "xor",
 }
-_COMPARISONS = {"<": ("olt", "slt"), "<=": ("ole", "sle"), ">": ("ogt", "sgt"), ">=": ("oge", "sge"),
-                "==": ("oeq", "eq"), "!=": ("une", "ne")}  # fmt: skip
+_COMPARISONS = {
+    "<": ("olt", "slt"),
+    "<=": ("ole", "sle"),
+    ">": ("ogt", "sgt"),
+    ">=": ("oge", "sge"),
+    "==": ("oeq", "eq"),
+    "!=": ("une", "ne"),
+}
 _NUMBERS |= {sign: f"fcmp {word}" for sign, (word, _) in _COMPARISONS.items()}
 _INTEGERS |= {sign: f"icmp {word}" for sign, (_, word) in _COMPARISONS.items()}
 _PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word": "i32"}
@@ -35,7 +44,9 @@ _PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word"
 
 @dataclass(frozen=True)
 class Slot:
-    """One array of the memory, ``offset`` numbers from its beginning; of doubles, or of integers of 64 bits."""
+    """One array of the memory, ``offset`` numbers from its beginning; of doubles, or of integers of
+    64 bits.
+    """
 
     offset: int
     shape: tuple[int, ...]
@@ -48,8 +59,9 @@ class Slot:
 
 @dataclass(frozen=True)
 class CallSlot:
-    """Compiled functions of one name that routines may call: where the first one's address is, in numbers, and how many ``further``
-    pointers, handed to it after its arguments, follow."""
+    """Compiled functions of one name that routines may call: where the first one's address is, in
+    numbers, and how many ``further`` pointers, handed to it after its arguments, follow.
+    """
 
     offset: int
     further: int
@@ -69,7 +81,8 @@ class MemoryLayout:
 def routine_module(program: source.Program, layout: MemoryLayout) -> str:
     """LLVM assembly of a program.
 
-    An exported function ``name`` takes a pointer to the memory, then its own parameters: i64, double, i1, or pointers.
+    An exported function ``name`` takes a pointer to the memory, then its own parameters: i64,
+    double, i1, or pointers.
     """
     functions = (*source.MATHEMATICS, "floor", "ceil", "abs")
     known = [
@@ -95,7 +108,8 @@ class _RoutineWriter(Writer):
     def __init__(self, routine: source.Routine, layout: MemoryLayout) -> None:
         super().__init__()
         self.routine = routine
-        self._slots, self._kernels = dict(layout.slots), dict(layout.kernels)
+        self._slots = dict(layout.slots)
+        self._kernels = dict(layout.kernels)
         self.head: list[str] = []
         self.loops: list[tuple[str, str]] = []
         self._ended = False
@@ -114,17 +128,17 @@ class _RoutineWriter(Writer):
             for name, kind in routine.parameters.items()
         ]
         linkage = "" if routine.exported else "internal "
-        inlining = (
-            "noinline " if routine.exported else ""
-        )  # it exists anyway: copies only take the compiler's time
+        # it exists anyway: copies only take the compiler's time
+        inlining = "noinline " if routine.exported else ""
         if not self._ended:
             self.end("ret void" if routine.returns == "none" else "unreachable")
         self.e.lines[:0] = self.head
         return self.function(
-            f"{linkage}{_result(routine.returns)} @{routine.name}({', '.join(parameters)}) nounwind {inlining}"
+            f"{linkage}{_result(routine.returns)} @{routine.name}({', '.join(parameters)}) "
+            f"nounwind {inlining}"
         )
 
-    # -- writing -------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def begin(self, label: str) -> None:
         if not self._ended:
@@ -144,7 +158,7 @@ class _RoutineWriter(Writer):
         self.head.append(f"  {name} = alloca {_llvm(kind)}")
         return name
 
-    # -- statements ----------------------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def block(self, body: Sequence[source.Statement]) -> None:
         for statement in body:
@@ -163,7 +177,9 @@ class _RoutineWriter(Writer):
         self.value(s.value)
 
     def on_If(self, s: source.If) -> None:
-        then, otherwise, after = self.fresh("then"), self.fresh("else"), self.fresh("after")
+        then = self.fresh("then")
+        otherwise = self.fresh("else")
+        after = self.fresh("after")
         self.branch(self.value(s.test), then, otherwise)
         for label, body in ((then, s.body), (otherwise, s.otherwise)):
             self.begin(label)
@@ -173,7 +189,9 @@ class _RoutineWriter(Writer):
         self.begin(after)
 
     def on_While(self, s: source.While) -> None:
-        test, body, after = self.fresh("test"), self.fresh("body"), self.fresh("after")
+        test = self.fresh("test")
+        body = self.fresh("body")
+        after = self.fresh("after")
         self.begin(test)
         self.branch(self.value(s.test), body, after)
         self.looped(s.body, body, test, after)
@@ -190,7 +208,8 @@ class _RoutineWriter(Writer):
         self.loops.pop()
 
     def on_For(self, s: source.For) -> None:
-        start, stop = self.value(s.start), self.value(s.stop)
+        start = self.value(s.start)
+        stop = self.value(s.stop)
         counter = self.temporary("i")
         test, body, following, after = (self.fresh(w) for w in ("test", "body", "next", "after"))
         self.line(f"store i64 {start}, ptr {counter}")
@@ -216,7 +235,7 @@ class _RoutineWriter(Writer):
             "ret void" if s.value is None else f"ret {_llvm(s.value.kind)} {self.value(s.value)}"
         )
 
-    # -- expressions ---------------------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
 
     def value(self, x: source.Expression) -> str:
         text: str = getattr(self, f"of_{type(x).__name__}")(x)
@@ -258,7 +277,8 @@ class _RoutineWriter(Writer):
             return self.joined(x)
         if x.name == "choose":
             return self.chosen(x)
-        kind, values = x.operands[0].kind, [self.value(y) for y in x.operands]
+        kind = x.operands[0].kind
+        values = [self.value(y) for y in x.operands]
         if len(values) == 1:
             return self.of_one(x.name, kind, values[0])
         if x.name in ("min", "max"):
@@ -267,7 +287,8 @@ class _RoutineWriter(Writer):
             return self.put(f"select i1 {better}, {_llvm(kind)} {b}, {_llvm(kind)} {a}")
         if x.name in _TWO:
             return self.put(
-                f"call double @{_INTRINSIC.get(x.name, x.name)}(double {values[0]}, double {values[1]})"
+                f"call double @{_INTRINSIC.get(x.name, x.name)}(double {values[0]}, double "
+                f"{values[1]})"
             )
         return self.of_two(x.name, kind, *values)
 
@@ -294,7 +315,8 @@ class _RoutineWriter(Writer):
 
     def joined(self, x: source.Operation) -> str:
         result = self.temporary("b")
-        following, after = self.fresh("more"), self.fresh("after")
+        following = self.fresh("more")
+        after = self.fresh("after")
         first = self.value(x.operands[0])
         self.line(f"store i1 {first}, ptr {result}")
         then, otherwise = (following, after) if x.name == "and" else (after, following)
@@ -306,7 +328,8 @@ class _RoutineWriter(Writer):
 
     def chosen(self, x: source.Operation) -> str:
         condition, *choices = x.operands
-        result, after = self.temporary(x.kind), self.fresh("after")
+        result = self.temporary(x.kind)
+        after = self.fresh("after")
         labels = self.fresh("then"), self.fresh("else")
         self.branch(self.value(condition), *labels)
         for label, choice in zip(labels, choices, strict=True):

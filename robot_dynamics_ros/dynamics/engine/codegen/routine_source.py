@@ -1,28 +1,39 @@
 """Typed statements from plain Python functions that loop and branch on numbers.
 
-A traced algorithm (:mod:`~robot_dynamics_ros.dynamics.engine.trace`) is a straight line.  What iterates until a condition
-holds, such as a complementarity problem, is written as a function of a small subset of Python instead.  That one text is
-run by Python, or read here, and written as LLVM assembly (:mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_llvm`) or as C
+A traced algorithm (:mod:`~robot_dynamics_ros.dynamics.engine.trace`) is a straight line.  What
+iterates until a condition holds, such as a complementarity problem, is written as a function of a
+small subset of Python instead.  That one text is run by Python, or read here, and written as LLVM
+assembly (:mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_llvm`) or as C
 (:mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_c`).  The subset:
 
 - the first parameter, usually ``p``, is the memory, annotated with the class that declares it
-  (:class:`~robot_dynamics_ros.dynamics.engine.codegen.declared.Declared`): ``p.name[i]`` and ``p.name[i, j]`` are numbers in its arrays,
-  ``p.name`` alone is one of its constants or an array handed to a function, and ``p.name(arrays)`` calls one of its kernels,
-  ``p.name(k, arrays)`` the k-th of several of one name; a function of numbers alone needs no memory;
-- further parameters are annotated ``int``, ``float`` (``Scalar`` or ``S`` where arrays and symbols may come too), ``bool``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or ``Packed``;
-  what is returned is a number, a truth value or nothing;
-- ``if`` of constants of the memory leaves out what is not taken, before anything in it is looked up;
-- ``for … in range``, ``while``, ``if``, ``break``, ``continue``, ``return``, assignments to names, array entries, and to several of them at once, arithmetic,
-  comparisons, ``and``, ``or``, ``not``, conditional expressions; ``//`` and ``%`` of integers that are not negative, ``&``, ``|``, ``^``;
-- ``abs``, ``min``, ``max``, ``float``, ``int`` of a number that fits; ``math``'s ``sqrt``, ``exp``, ``expm1``, ``log``, ``tanh``, ``pow``, ``sin``, ``cos``, ``tan``,
-  ``atan2``, ``fmod``, ``remainder``, ``copysign``, ``floor``, ``ceil``, ``isfinite``, ``isnan``, by name or as ``math.name``;
-- numbers of the module in which the routine stands, or of another (``math.pi``), members of an ``IntEnum``;
-- :func:`~robot_dynamics_ros.dynamics.engine.codegen.declared.row`, the functions of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other
-  such functions, of any module.
+  (:class:`~robot_dynamics_ros.dynamics.engine.codegen.declared.Declared`): ``p.name[i]`` and
+  ``p.name[i, j]`` are numbers in its arrays, ``p.name`` alone is one of its constants or an array
+  handed to a function, and ``p.name(arrays)`` calls one of its kernels, ``p.name(k, arrays)`` the
+  k-th of several of one name; a function of numbers alone needs no memory;
+- further parameters are annotated ``int``, ``float`` (``Scalar`` or ``S`` where arrays and symbols
+  may come too), ``bool``, ``Vector``, ``Matrix`` (rows as long as ``p.nv``), ``Integers`` or
+  ``Packed``; what is returned is a number, a truth value or nothing;
+- ``if`` of constants of the memory leaves out what is not taken, before anything in it is looked
+  up;
+- ``for … in range``, ``while``, ``if``, ``break``, ``continue``, ``return``, assignments to names,
+  array entries, and to several of them at once, arithmetic, comparisons, ``and``, ``or``, ``not``,
+  conditional expressions; ``//`` and ``%`` of integers that are not negative, ``&``, ``|``, ``^``;
+- ``abs``, ``min``, ``max``, ``float``, ``int`` of a number that fits; ``math``'s ``sqrt``, ``exp``,
+  ``expm1``, ``log``, ``tanh``, ``pow``, ``sin``, ``cos``, ``tan``, ``atan2``, ``fmod``,
+  ``remainder``, ``copysign``, ``floor``, ``ceil``, ``isfinite``, ``isnan``, by name or as
+  ``math.name``;
+- numbers of the module in which the routine stands, or of another (``math.pi``), members of an
+  ``IntEnum``;
+- :func:`~robot_dynamics_ros.dynamics.engine.codegen.declared.row`, the functions of
+  :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other such functions, of any
+  module.
 
 Integers are of 64 bits.  A division by zero gives an
-infinity where Python raises, so nothing here may divide by zero; what is rounded to an integer is finite and fits.
-Operands are evaluated in any order: a routine that changes the memory is called by itself, or after ``and`` or ``or``.
+infinity where Python raises, so nothing here may divide by zero; what is rounded to an integer is
+finite and fits.
+Operands are evaluated in any order: a routine that changes the memory is called by itself, or after
+    ``and`` or ``or``.
 """
 
 from __future__ import annotations
@@ -43,8 +54,18 @@ from robot_dynamics_ros.dynamics.engine.codegen import declared, packed
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared, annotation_name
 
 Function: TypeAlias = Callable[..., Any]
-_KINDS = {"float": "f", "Scalar": "f", "S": "f", "int": "i", "bool": "b", "Vector": "vector", "Matrix": "matrix", "Integers": "integers",
-          "Packed": "packed", "None": "none"}  # fmt: skip
+_KINDS = {
+    "float": "f",
+    "Scalar": "f",
+    "S": "f",
+    "int": "i",
+    "bool": "b",
+    "Vector": "vector",
+    "Matrix": "matrix",
+    "Integers": "integers",
+    "Packed": "packed",
+    "None": "none",
+}
 MATHEMATICS = tuple(
     [
         "sqrt",
@@ -71,12 +92,17 @@ _PACKED = {packed.number: "f", packed.word: "i", packed.put_number: "none", pack
 _ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 _OF_INTEGERS = {ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
 _COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
 _BUILT_IN = ("min", "max", "abs", "float", "int")
 
 
-# -- expressions: each has a kind, "f", "i", "b", that of an array, or "none" -------------------------------------------
+# -- expressions: each has a kind, "f", "i", "b", that of an array, or "none" ----------------------
 
 
 class Number(NamedTuple):
@@ -130,7 +156,9 @@ class Operation(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of another routine, or of a function of :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed` where ``routine`` is a name."""
+    """A call of another routine, or of a function of
+    :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed` where ``routine`` is a name.
+    """
 
     kind: str
     routine: Routine | str
@@ -149,7 +177,7 @@ class KernelCall(NamedTuple):
 Expression: TypeAlias = Number | Variable | Array | Element | Row | Operation | Call | KernelCall
 
 
-# -- statements ------------------------------------------------------------------------------------------------------
+# -- statements ------------------------------------------------------------------------------------
 
 
 class Assign(NamedTuple):
@@ -214,8 +242,10 @@ Statement: TypeAlias = Assign | Store | Do | If | While | For | Jump | Return
 
 @dataclass(eq=False)
 class Routine:
-    """One function, read: kinds by parameter ("memory" among them) and by local name, the first paragraph of its docstring, its
-    statements.  Its name is unique in a program; exported ones are called from outside."""
+    """One function, read: kinds by parameter ("memory" among them) and by local name, the first
+    paragraph of its docstring, its statements.  Its name is unique in a program; exported ones are
+    called from outside.
+    """
 
     name: str
     parameters: dict[str, str]
@@ -228,7 +258,9 @@ class Routine:
 
 @dataclass(eq=False)
 class Program:
-    """Some functions and all that they call, for one memory; those that are called stand before their callers."""
+    """Some functions and all that they call, for one memory; those that are called stand before
+    their callers.
+    """
 
     declared: type[Declared]
     constants: Mapping[str, Constant]
@@ -238,7 +270,9 @@ class Program:
 def read_routines(
     memory: type[Declared], constants: Mapping[str, Constant], exported: Sequence[Function]
 ) -> Program:
-    """Read functions and those that they call; raises TypeError where something in them is not of the subset."""
+    """Read functions and those that they call; raises TypeError where something in them is not of
+    the subset.
+    """
     reader = _Reader(memory, constants, exported)
     for function in exported:
         reader.read(function)
@@ -280,9 +314,11 @@ class _Reader:
         return routine
 
     def _unused(self, name: str) -> str:
-        unused, number = name, 2
+        unused = name
+        number = 2
         while unused in self._names:
-            unused, number = f"{name}_{number}", number + 1
+            unused = f"{name}_{number}"
+            number = number + 1
         self._names.add(unused)
         return unused
 
@@ -297,7 +333,9 @@ class _FunctionReader:
     def __init__(
         self, reader: _Reader, node: ast.FunctionDef, routine: Routine, scope: Mapping[str, Any]
     ) -> None:
-        self.reader, self.routine, self.scope = reader, routine, scope
+        self.reader = reader
+        self.routine = routine
+        self.scope = scope
         self.constants = reader.constants
         self.memory = next(
             (name for name, kind in routine.parameters.items() if kind == "memory"), ""
@@ -315,7 +353,7 @@ class _FunctionReader:
         line = getattr(node, "lineno", 0)
         raise TypeError(f"routine {self.routine.name}, line {line}, {ast.unparse(node)!r}: {words}")
 
-    # -- statements --------------------------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def block(self, body: Sequence[ast.stmt]) -> list[Statement]:
         statements: list[Statement] = []
@@ -410,17 +448,19 @@ class _FunctionReader:
             return [Return(None)]
         return [Return(self.converted(self.value(node.value), self.routine.returns, node))]
 
-    # -- what is known beforehand ------------------------------------------------------------------------------------
+    # -- what is known beforehand ------------------------------------------------------------------
 
     def folded(self, node: ast.expr) -> Constant | None:
-        """The value of an expression of the memory's constants, or ``None`` if it depends on anything else."""
+        """The value of an expression of the memory's constants, or ``None`` if it depends on
+        anything else.
+        """
         try:
             value = eval(compile(ast.Expression(node), self.routine.name, "eval"), self.known)
         except (NameError, AttributeError, TypeError, ArithmeticError):
             return None
         return value if isinstance(value, (bool, int, float)) else None
 
-    # -- expressions -------------------------------------------------------------------------------------------------
+    # -- expressions -------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> Expression:
         read = getattr(self, f"of_{type(node).__name__}", None)
@@ -584,7 +624,7 @@ class _FunctionReader:
         first, second = (self.converted(x, kind, node) for x in values)
         return Operation(kind, "choose", (self.truth(node.test), first, second))
 
-    # -- calls -------------------------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------------------
 
     def of_Call(self, node: ast.Call) -> Expression:
         if node.keywords:

@@ -1,7 +1,7 @@
 """LLVM assembly for compilers older than opaque pointers (LLVM 14 and 15: llvmlite 0.41 to 0.44).
 
-The emitters of this package write the one pointer type ``ptr``.  Here it becomes ``i8*``, with a cast to the type that
-each instruction works on.
+The emitters of this package write the one pointer type ``ptr``.  Here it becomes ``i8*``, with a
+cast to the type that each instruction works on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _ALLOCA = re.compile(r"^\s*(%\S+) = alloca (.+?)(, align \d+)?$")
 _GLOBAL = re.compile(r"^(@\w+) = private constant (\[\d+ x i64\])")
 _INDIRECT = re.compile(r"^(\s*(?:%\S+ = )?(?:tail )?call )(\w+) (%[\w.]+)\((.*)\)$")
 _MASKED = re.compile(
-    r"^(.*@llvm\.masked\.\w+\.v(\d+)f64\.)(p0|v\d+p0)\((<\d+ x double>[^,]*), (?:<\d+ x )?ptr>?( %\S+)?, (.*)$"
+    r"^(.*@llvm\.masked\.\w+\.v(\d+)f64\.)(p0|v\d+p0)\((<\d+ x double>[^,]*), (?:<\d+ x )?ptr>?( "
+    r"%\S+)?, (.*)$"
 )
 
 
@@ -64,9 +65,11 @@ def with_typed_pointers(source: str) -> str:
             kind = plain(match[2])
             out.append(f"{match[1]}{kind} {match[3]}, {pointer(kind, match[4])}{match[5]}")
         elif match := _ELEMENT.match(line):
-            name, kind = match[1], plain(match[3])
+            name = match[1]
+            kind = plain(match[3])
             address = f"getelementptr {match[2] or ''}{kind}, {pointer(kind, match[4])}, {match[5]}"
-            if kind == "i8" or match[5].startswith("<"):  # the latter: several addresses at once
+            # the latter: several addresses at once
+            if kind == "i8" or match[5].startswith("<"):
                 out.append(f"  {name} = {address}")
             else:
                 out.append(f"  {name}.t = {address}")

@@ -312,7 +312,7 @@ class JointController(CycleRunner):
         work = self.work
         p = self.p
         # the motion is a new one
-        if fresh := bool(p.fresh[0]):
+        if fresh := bool(p.began[0]):
             for estimate in (self.observer, self.collision):
                 if estimate is not None:
                     estimate.reset()
@@ -344,7 +344,6 @@ class JointController(CycleRunner):
             a = None if from_effort else self.wrench_acceleration
             flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
         self._reads_flange = flange is not None
-        p.fresh[0] = 0
 
     def _motor_effort(self, dt: float) -> Array:
         """(n,) what the motors gave until this state, from the efforts that came with it.
@@ -366,7 +365,7 @@ class JointController(CycleRunner):
                 else self.observer.friction
             )
             friction = 0.0 if known is None else known.effort(v)
-            if self.p.fresh[0] == 0 and dt > 0.0:
+            if self.p.began[0] == 0 and dt > 0.0:
                 rotor = self.work.model.rotor_effort((v - self._velocity) / dt)
             np.copyto(self._velocity, v)
         gravity = (

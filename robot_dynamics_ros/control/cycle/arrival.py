@@ -32,6 +32,10 @@ OVERSPEED = 1.3
 """Times its velocity limit, a joint is far above it: then the arm brakes.  Nearer to 1, motions at
 the limit that overshoot are stopped; twice: a joint that runs away is found too late.
 """
+OUTRAGEOUS = 5.0
+"""Times its velocity limit at which one state is enough, and a fault: no arm gets there before it
+brakes.  Half: a wrong number in one state ends a motion; twice: light joints in another unit.
+"""
 FASTER = 0.1
 """Share of its velocity limit by which a joint may get faster while the arm brakes; by more, its
 efforts or states have the wrong sign.  Half: what brakes late is a fault.
@@ -277,8 +281,11 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
                 fastest = speed / p.rated_speed[i]
                 p.fastest_joint[0] = i
                 pushed = is_pushed(p, i, dt)
-            if runs_away(p, i, dt):
-                return Verdict.RUNAWAY
+            note_following(p, i, way, dt)
+            if runs_away(p, i, dt) and is_wrong_way(p, i):
+                return Verdict.OVERSPEED if p.overspeed_count[i] >= 3 else Verdict.RUNAWAY
+            if speed > OUTRAGEOUS * p.rated_speed[i]:
+                return Verdict.OVERSPEED
         p.velocity_change[i] = p.arrived[1, i] - p.v[i]
     return judge_speed(p, fastest, too_fast, pushed, dt)
 
@@ -368,7 +375,35 @@ def runs_away(p: CycleMemory, i: int, dt: float) -> bool:
     elif not grows or p.saturated[i] * excess >= 0.0:
         p.divergence[i] = 0.0
     counted = min(p.divergence[i], 3.0 * LARGEST_GROWTH)
-    return counted * abs(excess) > RUNAWAY_SPEED * p.rated_speed[i]
+    # a wall throws a joint back less fast than it came
+    return counted * min(abs(excess), abs(speed)) > RUNAWAY_SPEED * p.rated_speed[i]
+
+
+def note_following(p: CycleMemory, i: int, way: float, dt: float) -> None:
+    """Note that joint ``i`` has followed what it should for LEAST_WAY, with half of that as error
+    at most: signs of efforts and states are right, then, until the controller is activated again.
+    """
+    wanted = p.reference[1, i] * dt
+    along = way * wanted > 0.25 * wanted * wanted
+    if p.follows[i] == 1 or wanted == 0.0:
+        return
+    near = abs(p.error[0, i]) < 0.5 * LEAST_WAY
+    p.followed_way[i] = p.followed_way[i] + abs(wanted) if along and near else 0.0
+    if p.followed_way[i] > LEAST_WAY:
+        p.follows[i] = 1
+
+
+def is_wrong_way(p: CycleMemory, i: int) -> bool:
+    """Whether joint ``i``, which leaves its reference ever faster, is driven the wrong way.
+
+    One that has followed it before was thrown by a blow, or is pressed by a wall: it gets softer.
+    """
+    if p.follows[i] == 0:
+        return True
+    if p.level[0] < Level.SOFT:
+        limit = RUNAWAY_SPEED * p.rated_speed[i]
+        step_down(p, Level.SOFT, Surprise.THROWN, i, p.arrived[1, i], limit)
+    return False
 
 
 def judge_speed(p: CycleMemory, fastest: float, too_fast: bool, pushed: bool, dt: float) -> int:
@@ -426,9 +461,10 @@ def begin_afresh(p: CycleMemory) -> None:
         p.overspeed_count[i] = 0
         p.divergence[i] = 0.0
         p.behind[i] = 0.0
-        p.return_velocity[i] = 0.0
         p.taut[i] = 0.0
         p.taut_time[i] = 0.0
+    p.pace[0] = 1.0
+    p.return_rate[0] = 0.0
     p.blending[0] = 0
     p.jumped_in_motion[0] = 0
     p.jump_states[0] = 0

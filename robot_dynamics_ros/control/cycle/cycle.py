@@ -246,6 +246,10 @@ def activate(p: CycleMemory) -> None:
         for k in range(6):
             p.external[body, k] = 0.0
     find_wrench_due(p)
+    for i in range(p.nv):
+        p.follows[i] = 0
+        p.followed_way[i] = 0.0
+    p.level[0] = Level.PRECISE
     restart(p, Reason.RESTARTED)
 
 

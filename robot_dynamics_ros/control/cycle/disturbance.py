@@ -199,7 +199,9 @@ def reject_disturbances(p: CycleMemory) -> int:
             if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
                 wound = wound + p.inertia[i, j] * p.held_back[j]
         most = p.largest_rejected[i]
-        if not p.saturated[i] * wound > 0.0 and not p.taut[i] * wound > 0.0:
+        if not p.saturated[i] * wound > 0.0 and not (
+            p.taut[i] * wound > 0.0 and p.rejected[i] * wound >= 0.0
+        ):
             integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
             p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)

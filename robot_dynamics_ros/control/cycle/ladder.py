@@ -47,7 +47,17 @@ class Surprise(enum.IntEnum):
         "{joint} stands with an error of {value:.3g} rad or m, the largest that it follows is"
         " {bound:.3g}: something blocks it, or its brake is closed"
     )
-    PUSHED = "{joint} was pushed away by {value:.3g} rad or m, the largest that it resists is {bound:.3g}"
+    PUSHED = (
+        "{joint} was pushed away by {value:.3g} rad or m, {bound:.3g} is the largest it resists"
+    )
+    OVERLOADED = (
+        "{joint} is {value:.3g} rad or m behind its path, the largest error that it follows is"
+        " {bound:.3g}, at its effort limit: the motion needs more effort, or the load is too heavy"
+    )
+    THROWN = (
+        "{joint} was thrown: its speed grew from state to state, to {value:.3g}, and {bound:.3g}"
+        " above what it follows counts"
+    )
     TOO_FAST = "{joint} moves at {value:.4g}, its velocity limit is {bound:.4g}: the arm brakes"
     STARTED_MOVING = (
         "{joint} moved at {value:.3g} when the controller started; {bound:.3g} counts as rest"
@@ -60,6 +70,8 @@ CAUSES = {
     Surprise.RELOCATED: "relocated",
     Surprise.BLOCKED: "blocked",
     Surprise.PUSHED: "pushed",
+    Surprise.OVERLOADED: "overloaded",
+    Surprise.THROWN: "thrown",
     Surprise.TOO_FAST: "overspeed",
     Surprise.STARTED_MOVING: "started_moving",
     Surprise.SWINGS: "swings",
@@ -78,9 +90,23 @@ PATIENCE = 0.1
 """s for which a joint is held at its reach before it counts as blocked or pushed.  Half: a joint
 that sticks as it starts counts; twice: it is named later, it follows its path as before.
 """
+STOP_TIME = 0.05
+"""s, in which an arm that is kept from its path stops on it, and goes on afterwards.  Half: the
+effort steps; twice: the joints that are free press a blocked one against what blocks it.
+"""
+LOOSE = 0.8
+"""Share of its reach to which the error falls before a joint is free again; nearer to 1, it creeps
+back to its reach at once and the arm goes on in steps.
+"""
+ROUNDING = 5e-7
+"""rad or m behind the path that are nothing: below each encoder's step."""
 RETURN_RATE = 8.0
 """1/s, at which the rest of the way back to the path is gone.  Half: 1 s after a push 20 mrad are
 left; twice: the feedback for heavy rotors is slower than that.
+"""
+STANDS = 0.02
+"""rad/s, or the same of a joint's scale, below which a joint stands: encoders of 12 bit and noise
+show as much at rest.
 """
 AT_REST = 0.1
 """Share of its velocity limit up to which a joint is at rest when the controller starts; gravity
@@ -140,66 +166,86 @@ def note_start(p: CycleMemory) -> None:
 
 
 def lead_back(p: CycleMemory, dt: float) -> None:
-    """``reference`` and ``error`` of joints that cannot follow the path: within ``reach`` of where
-    they are, and back to the path at a bounded speed.
+    """``reference`` and ``error`` of an arm that cannot follow its path: no joint's error is larger
+    than its ``reach``, and all come back together.
 
-    The way that a joint is ``behind`` is taken off the path.  It grows while the error is at
-    ``reach``; then the joint is ``taut``, and what it follows moves with it.
+    While a joint is *taut*, held at its reach, the arm stops on its path: ``pace`` falls to 0, and
+    each joint gets ``behind``.  Then the path goes on, and what the joints are behind gets less at
+    one rate for all, in a straight line.
     """
     if dt <= 0.0:
         return
+    taut = False
+    for i in range(p.nv):
+        taut = taut or p.taut[i] != 0.0
+    change = dt / STOP_TIME
+    p.pace[0] = max(p.pace[0] - change, 0.0) if taut else min(p.pace[0] + change, 1.0)
+    p.return_rate[0] = 0.0 if taut else next_return_rate(p, dt)
     for i in range(p.nv):
         if p.commanded[i] == 1:
-            come_back(p, i, dt)
+            stay_behind(p, i, dt)
             stay_within_reach(p, i, dt)
             p.error[1, i] = p.reference[1, i] - p.v[i]
 
 
-def come_back(p: CycleMemory, i: int, dt: float) -> None:
-    """Shorten the way that joint ``i`` is behind: as fast as ``return_speed`` allows, gently at
-    both ends.
+def next_return_rate(p: CycleMemory, dt: float) -> float:
+    """Rate, 1/s, at which all joints come back: no joint faster than ``return_speed`` allows, nor
+    with more acceleration than it brakes with.
     """
-    behind = p.behind[i]
-    if behind == 0.0:
-        p.return_velocity[i] = 0.0
-        return
-    fastest = min(p.return_speed[0] * p.velocity_limit[i], RETURN_RATE * abs(behind))
-    speed = min(fastest, abs(p.return_velocity[i]) + p.deceleration[i] * dt)
-    # the last of it at once: half a microradian, or micrometre
-    if abs(behind) < 5e-7:
+    rate = RETURN_RATE
+    for i in range(p.nv):
+        behind = abs(p.behind[i])
+        if behind > 0.0:
+            fastest = p.return_speed[0] * p.velocity_limit[i]
+            accelerated = p.return_rate[0] + p.deceleration[i] * dt / behind
+            rate = min(rate, fastest / behind, accelerated)
+    return rate
+
+
+def stay_behind(p: CycleMemory, i: int, dt: float) -> None:
+    """What joint ``i`` follows: its path less what it is behind, at the pace of the arm."""
+    velocity = p.reference[1, i]
+    back = p.return_rate[0] * p.behind[i]
+    p.behind[i] = p.behind[i] + ((1.0 - p.pace[0]) * velocity - back) * dt
+    # the rest of it at once
+    if abs(p.behind[i]) < ROUNDING:
         p.behind[i] = 0.0
-        p.return_velocity[i] = 0.0
-    else:
-        p.return_velocity[i] = copysign(speed, behind)
-        p.behind[i] = behind - p.return_velocity[i] * dt
     p.reference[0, i] = p.reference[0, i] - p.behind[i]
-    p.reference[1, i] = p.reference[1, i] + p.return_velocity[i]
+    p.reference[1, i] = p.pace[0] * velocity + back
+    p.reference[2, i] = p.pace[0] * p.reference[2, i]
     p.error[0, i] = p.error[0, i] - p.behind[i]
 
 
 def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
-    """Keep the error of joint ``i`` within ``reach``, and note a joint that has been kept there for
-    PATIENCE.
+    """Keep the error of joint ``i`` within ``reach``: what it follows moves with it.  It is taut
+    until the error has fallen by a fifth; after PATIENCE that is reported.
     """
-    beyond = p.error[0, i] - min(max(p.error[0, i], -p.reach[i]), p.reach[i])
+    error = p.error[0, i]
+    beyond = error - min(max(error, -p.reach[i]), p.reach[i])
     if beyond == 0.0:
-        p.taut[i] = 0.0
-        p.taut_time[i] = 0.0
-        return
-    side = copysign(1.0, beyond)
-    p.taut[i] = side
-    p.behind[i] = p.behind[i] + beyond
-    p.return_velocity[i] = 0.0
-    p.error[0, i] = p.error[0, i] - beyond
-    p.reference[0, i] = p.reference[0, i] - beyond
-    # it moves with the joint, as far as the path goes that way
-    away = max(side * p.reference[1, i], 0.0)
-    p.reference[1, i] = side * min(away, max(side * p.v[i], 0.0))
-    p.reference[2, i] = 0.0
-    before = p.taut_time[i]
-    p.taut_time[i] = before + dt
-    if before <= PATIENCE < p.taut_time[i]:
-        stands = abs(p.v[i]) < 0.02 * p.scale[i]
-        blocked = p.mode[0] != HOLD and stands
-        surprise = Surprise.BLOCKED if blocked else Surprise.PUSHED
-        step_down(p, Level.PLAIN, surprise, i, side * abs(p.behind[i]) + p.error[0, i], p.reach[i])
+        if abs(error) < LOOSE * p.reach[i] or p.taut[i] * error < 0.0:
+            p.taut[i] = 0.0
+            p.taut_time[i] = 0.0
+    else:
+        p.taut[i] = copysign(1.0, beyond)
+        p.behind[i] = p.behind[i] + beyond
+        p.error[0, i] = error - beyond
+        p.reference[0, i] = p.reference[0, i] - beyond
+        p.reference[2, i] = 0.0
+    if p.taut[i] != 0.0:
+        before = p.taut_time[i]
+        p.taut_time[i] = before + dt
+        if before <= PATIENCE < p.taut_time[i]:
+            away = p.behind[i] + p.error[0, i]
+            step_down(p, Level.PLAIN, what_keeps(p, i), i, away, p.reach[i])
+
+
+def what_keeps(p: CycleMemory, i: int) -> int:
+    """What keeps joint ``i`` from its path: it stands while the path goes on, or moves as fast as
+    its effort limit allows, or was moved.
+    """
+    if p.mode[0] == HOLD:
+        return Surprise.PUSHED
+    if abs(p.v[i]) < STANDS * p.scale[i]:
+        return Surprise.BLOCKED
+    return Surprise.OVERLOADED if p.saturated[i] * p.taut[i] > 0.0 else Surprise.PUSHED

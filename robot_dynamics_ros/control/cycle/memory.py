@@ -216,9 +216,8 @@ class LadderMemory(Declared):
     behind: Vector = numbers(
         "nv", unit="rad or m", meaning="way by which what a joint follows is behind the path"
     )
-    return_velocity: Vector = numbers(
-        "nv", unit="rad/s or m/s", meaning="velocity at which that gets less"
-    )
+    pace: Vector = numbers(1, meaning="pace on the path: 1; less for an arm that is kept off")
+    return_rate: Vector = numbers(1, unit="1/s", meaning="at which all of that gets less")
     return_speed: Vector = numbers(1, meaning="largest of it, as a share of the velocity limit")
     taut: Vector = numbers("nv", meaning="sign of the error where it is held at reach, or 0")
     taut_time: Vector = numbers("nv", unit="s", meaning="for which it has been held there")
@@ -312,6 +311,10 @@ class CycleMemory(ArrivedState, RejectionMemory, LadderMemory, FrictionMemory):
     divergence: Vector = numbers(
         "nv", meaning="logarithm of its growth, away from the reference, since it began to grow"
     )
+    followed_way: Vector = numbers(
+        "nv", unit="rad or m", meaning="way for which a joint has followed its reference"
+    )
+    follows: Integers = integers("nv", meaning="1 once it has: signs are right")
     fresh: Integers = integers(1, meaning="1 after a start, until a state is taken")
     began: Integers = integers(1, meaning="1 in the first cycle after a start")
     dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
@@ -516,6 +519,7 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
     ]
     memory["commanded"][:] = memory["share"][:] = 1
     memory["reach"][:] = np.inf
+    memory["pace"][0] = 1.0
     return memory, compiled
 
 

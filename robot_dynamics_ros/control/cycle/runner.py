@@ -502,7 +502,7 @@ def _words(c: CycleRunner, verdict: int) -> str:
         case Verdict.RUNAWAY:
             cut = (
                 "; or the motion needs more effort than the limits allow"
-                if any(c.memory["saturated"])
+                if any(c.memory["saturated"]) or any(c.memory["taut"])
                 else ""
             )
             return (
@@ -515,9 +515,8 @@ def _words(c: CycleRunner, verdict: int) -> str:
                 f"{p.upper[i]:.4g}: {_WRONG_STATE}"
             )
         case Verdict.TOO_FAST | Verdict.OVERSPEED:
-            brakes = (
-                "the arm brakes" if verdict == Verdict.TOO_FAST else "and braking does not help"
-            )
+            in_vain = verdict == Verdict.OVERSPEED
+            brakes = "it does not brake" if in_vain else "the arm brakes"
             return (
                 f"{joint} moves at {speed:.4g}, its velocity limit is "
                 f"{p.rated_speed[i]:.4g}: {brakes}{_light_joint(p, i)}"

@@ -142,11 +142,11 @@ class FrictionFile:
         after the words ``who``.  ArgumentError: a breakaway below the Coulomb friction, or a
         ``compensation`` above the joint's friction.
         """
-        compensated = ("rise", "rotor", *COUPLING[3:])
+        known_effects = ("rise", "rotor", *COUPLING[3:])
         out: dict[str, list[str]] = {}
         for name in model.joint_names:
             for effect, value in self.joints.get(name, {}).get("effects", {}).items():
-                if value and effect not in compensated:
+                if value and effect not in known_effects:
                     out.setdefault(effect, []).append(name)
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
@@ -163,7 +163,7 @@ class FrictionFile:
             model,
             coupling=self._coupling(model),
             trust=self.trust,
-            offset=identified.offset,
+            offset=identified.offset,  # type: ignore[arg-type]
             **numbers,
         )
 

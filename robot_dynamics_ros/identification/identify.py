@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -838,7 +839,7 @@ class _JointFriction:
             curve.compensated().scaled(share)
             for curve, share in zip(self.curves, self.certain.tolist(), strict=True)
         ]
-        numbers = {
+        numbers: dict[str, Any] = {
             word: [getattr(joint, word) for joint in joints] for word in COMPENSATION_NUMBERS
         }
         coupling = [{**curve.form.all_numbers, **curve.values} for curve in self.curves]

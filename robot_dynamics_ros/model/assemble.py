@@ -175,7 +175,10 @@ def _with_regular_inertia(
 
 
 def _bounds_with_mimics(
-    order: Sequence[Joint], master: Sequence[int], multiplier: Array, offset: Array
+    order: Sequence[Joint],
+    master: Sequence[int],
+    multiplier: Sequence[float],
+    offset: Sequence[float],
 ) -> dict[str, tuple[float, float]]:
     """Joint → its position limits, narrowed by those of the joints that mimic it: where one of them
     is at its stop, the master is, too.

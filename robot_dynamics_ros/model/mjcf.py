@@ -360,15 +360,17 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
         chosen = np.flatnonzero(np.asarray(flags))
         return ", ".join(mujoco_name(mujoco, m, kind, int(i)) for i in chosen)
 
-    def differs(array: str) -> Array:
+    def differs(array: str) -> np.ndarray:
         """Whether elements of an array, which older versions do not have, are not zero."""
         values = np.asarray(getattr(m, array, np.zeros(0)), dtype=np.float64)
-        return values.reshape(len(values), -1).any(axis=1) if values.size else np.zeros(0)
+        if not values.size:
+            return np.zeros(0, dtype=bool)
+        return np.asarray(values.reshape(len(values), -1).any(axis=1))
 
     sentences = []
 
     def tell(kind: str, flags: object, what: str) -> None:
-        if np.any(flags):
+        if np.asarray(flags).any():
             sentences.append(f"{what}: {some(kind, flags)}")
 
     free = np.asarray(m.jnt_type) == _MJCF_FREE

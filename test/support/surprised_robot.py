@@ -1,8 +1,9 @@
-"""Arms that MuJoCo moves and something surprises: a push, a wall, a closed brake, a reset, states that become rare.
+"""Arms that MuJoCo moves and something surprises: a push, a wall, a closed brake, a reset, states
+that become rare.
 
-Each surprise is a function of the run's time, the robot and its states; the controller is the shipped one, called as its
-node calls it.  What is measured is what a person beside the arm sees: how fast it became, how far it is from where it
-should be, and whether it was let go.
+Each surprise is a function of the run's time, the robot and its states; the controller is the
+shipped one, called as its node calls it.  What is measured is what a person beside the arm sees:
+how fast it became, how far it is from where it should be, and whether it was let go.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class Push(Surprise):
 
 @dataclass
 class Wall(Surprise):
-    """A wall across the flange's way from ``start`` on, gone ``lasting`` s after the flange has met it."""
+    """A wall across the flange's way from ``start`` on, gone ``lasting`` s after the flange has
+    met it.
+    """
 
     start: float = 1.8
     lasting: float = 3.0
@@ -175,7 +178,9 @@ class Rare(Surprise):
 
 @dataclass
 class Unreliable(Surprise):
-    """States 10 to 20 ms late, a fifth lost, a fifth doubled; stamped when measured, or at their arrival."""
+    """States 10 to 20 ms late, a fifth lost, a fifth doubled; stamped when measured, or at
+    their arrival.
+    """
 
     stamped_at_arrival: bool = False
 
@@ -318,8 +323,10 @@ def main() -> None:
                 handle = getattr(out, "goal_handle", None)
                 status = handle.status.value if handle else "-"
                 print(
-                    f"{name:32s} {arm:8s}{seed} speed {out.speed:5.2f} end {1e3 * out.goal:8.1f} mrad "
-                    f"still {out.still:5.2f} force {out.force:6.0f} {status} {out.fault[:70]} {counts}",
+                    f"{name:32s} {arm:8s}{seed} speed {out.speed:5.2f} end {1e3 * out.goal:8.1f} "
+                    "mrad "
+                    f"still {out.still:5.2f} force {out.force:6.0f} {status} {out.fault[:70]} "
+                    f"{counts}",
                     flush=True,
                 )
 

@@ -71,7 +71,7 @@ def cycle(p: CycleMemory, step: int) -> int:
     """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a
     verdict.
     """
-    verdict = Verdict.DONE
+    verdict: int = Verdict.DONE
     if step <= Step.ARRIVE:
         verdict = arrive(p)
     if verdict == Verdict.DONE and step <= Step.TAKE:

@@ -430,19 +430,21 @@ class CycleRunner:
     def _note_surprise(self) -> None:
         """Count the newest surprise, and put it in words."""
         p = self.p
-        self.counts[CAUSES[Surprise(p.surprise[0])]] += 1
+        surprise = list(Surprise)[p.surprise[0]]
+        self.counts[CAUSES[surprise]] += 1
         self._surprises = p.surprises[0]
         value, bound = self.memory["surprise_value"].tolist()
         joint = f"joint {self.model.joint_names[p.surprised_joint[0]]!r}"
-        words = Surprise(p.surprise[0]).words.format(joint=joint, value=value, bound=bound)
+        words = surprise.words.format(joint=joint, value=value, bound=bound)
         self.surprise = words
 
     def _attend_to(self, verdict: int) -> None:
         """Count a verdict, say in words what the cycle has done about it, and do what needs more
         than its memory.
         """
-        if verdict in COUNTED:
-            self.counts[COUNTED[verdict]] += 1
+        counted = COUNTED.get(Verdict(verdict))
+        if counted is not None:
+            self.counts[counted] += 1
         if verdict == Verdict.REFERENCE_DUE:
             self._load_reference()
         elif verdict == Verdict.OWN_LAW:
@@ -571,9 +573,8 @@ def _words(c: CycleRunner, verdict: int) -> str:
         case Verdict.RELOCATED:
             return f"{c.jump}; the states since agree with each other: holding there"
         case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
-            wrong = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}.get(
-                verdict, "recovered"
-            )
+            words = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}
+            wrong = words.get(Verdict(verdict), "recovered")
             return c.jump or f"the joint state's time went wrong: {wrong}"
         case Verdict.GOAL_REACHED:
             return c.motion.remark(c.work.e)

@@ -347,7 +347,7 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             *_names(f"{kind.upper()}_NAMES", words, about),
             "",
         ]
-    counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
+    counted = [str(CAUSES.index(COUNTED[Verdict(k)]) if k in COUNTED else -1) for k in numbers]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     out += [
         *_array(

@@ -573,8 +573,8 @@ def _words(c: CycleRunner, verdict: int) -> str:
         case Verdict.RELOCATED:
             return f"{c.jump}; the states since agree with each other: holding there"
         case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
-            words = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}
-            wrong = words.get(Verdict(verdict), "recovered")
+            kinds = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}
+            wrong = kinds.get(Verdict(verdict), "recovered")
             return c.jump or f"the joint state's time went wrong: {wrong}"
         case Verdict.GOAL_REACHED:
             return c.motion.remark(c.work.e)

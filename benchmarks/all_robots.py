@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks._results import write
-from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, try_robots
+from robot_dynamics_ros.cli.rehearsal import REHEARSAL_HEAD, all_robots, try_robots
 
 SEED = 7
 TOLERANCE = 0.01
@@ -36,7 +36,7 @@ def main() -> int:
         "all_robots",
         {
             "tolerance": TOLERANCE,
-            "robots": [{key: row[key] for key in (*HEAD, "arrived")} for row in rows],
+            "robots": [{key: row[key] for key in (*REHEARSAL_HEAD, "arrived")} for row in rows],
         },
     )
     return 0

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.figures import STYLE, XYZ, pyplot, save
+from robot_dynamics_ros.figures import FIGURE_STYLE, XYZ, pyplot, save
 
 DT = 1e-3
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.785])
@@ -92,7 +92,7 @@ def run(duration: float = 5.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def draw(t: np.ndarray, estimated: np.ndarray, true: np.ndarray, path: Path) -> None:
     """The forces over time: true ones as bands, estimates as lines."""
     plt = pyplot()
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         figure, (forces, error) = plt.subplots(
             2, 1, figsize=(7.5, 4.6), sharex=True, height_ratios=(3, 1), constrained_layout=True
         )

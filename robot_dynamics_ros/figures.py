@@ -37,7 +37,7 @@ XYZ = (
 )
 """Colours of components: x red, y green, z blue, as everywhere in robotics."""
 
-STYLE: dict[Any, Any] = {
+FIGURE_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -9,14 +9,14 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.commissioning import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import (
-    JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS,
+    SIMULATED_JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS,
 )
 from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import (
     PAYLOAD_IDENTIFICATION_PARAMETERS as PAYLOAD_PARAMETERS,
 )
 from robot_dynamics_ros.ros.simulator.parameters import (
-    JOINT_PARAMETERS,
+    SIMULATED_JOINT_PARAMETERS,
     SIMULATOR_PARAMETERS,
     initial_position_parameters,
     shape_parameters,
@@ -40,7 +40,7 @@ NODES: dict[str, tuple[str, tuple[Param, ...], tuple[Param, ...]]] = {
     "simulator": (
         "Simulator",
         SIMULATOR_PARAMETERS,
-        (*initial_position_parameters(MODEL), *JOINT_PARAMETERS, ARMATURE),
+        (*initial_position_parameters(MODEL), *SIMULATED_JOINT_PARAMETERS, ARMATURE),
     ),
     "effort_gate": (
         "Effort gate",

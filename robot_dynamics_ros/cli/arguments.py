@@ -17,9 +17,9 @@ _N = TypeVar("_N", float, int)
 _S = TypeVar("_S")
 # sizes of numbers that can be meant
 SMALLEST = 1e-15
-LARGEST = 1e12
+LARGEST_ARGUMENT = 1e12
 # steps, or waypoints
-MOST = 2_000_000
+MOST_STEPS = 2_000_000
 
 
 def option(
@@ -113,9 +113,9 @@ def numbers(text: str, *counts: int) -> list[float]:
 
 def check_count(count: float, things: str, where: str, least: int = 1) -> None:
     """Refuse too few of something, and more than can be computed."""
-    if not least <= count <= MOST:
+    if not least <= count <= MOST_STEPS:
         raise ArgumentError(
-            f"{count:.3g} {things}", where=where, remedy=f"Give {least} to {MOST} in all."
+            f"{count:.3g} {things}", where=where, remedy=f"Give {least} to {MOST_STEPS} in all."
         )
 
 
@@ -139,9 +139,9 @@ def finite(text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"expected a finite number, got {_shown(text)}")
-    if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST:
+    if value != 0.0 and not SMALLEST <= abs(value) <= LARGEST_ARGUMENT:
         raise argparse.ArgumentTypeError(
-            f"expected 0 or a size from {SMALLEST:g} to {LARGEST:g}, got {_shown(text)}"
+            f"expected 0 or a size from {SMALLEST:g} to {LARGEST_ARGUMENT:g}, got {_shown(text)}"
         )
     return value
 

@@ -23,7 +23,13 @@ import numpy as np
 from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
 from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
 from robot_dynamics_ros.cli.processes import NodeProcess, end_at_once
-from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, path_bound, try_robots
+from robot_dynamics_ros.cli.rehearsal import (
+    REHEARSAL_HEAD,
+    all_robots,
+    by_reason,
+    path_bound,
+    try_robots,
+)
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import (
@@ -47,7 +53,7 @@ _DEFAULT = "six_axis"
 # s from sending the trajectory to its start
 _LEAD = 0.5
 # s without a message that the nodes bear; a busy machine is not a broken robot
-_PATIENCE = 2.0
+_SILENCE_BORNE_S = 2.0
 # s after its end within which the robot must have arrived
 _SETTLE = 3.0
 # instants at which a path is looked at for its extent
@@ -140,10 +146,10 @@ def run(options: argparse.Namespace) -> int:
             return process
 
         described = ("-p", f"robot_description_file:={named}")
-        controller = launch("controller", "-p", f"state_timeout:={_PATIENCE}")
+        controller = launch("controller", "-p", f"state_timeout:={_SILENCE_BORNE_S}")
         # left first: the controller, which would else let go of the arm before the last picture
         simulator = launch(
-            "simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}"
+            "simulator", *described, *standing_at, "-p", f"command_timeout:={_SILENCE_BORNE_S}"
         )
         nodes = (simulator, controller)
         client = stack.enter_context(DemoClient(model))
@@ -238,7 +244,7 @@ def _all(options: argparse.Namespace) -> int:
             for name in ("inertia_check", "duration", "tolerance", "seed")
         }
         rows = try_robots(robots, progress=lambda name: bar.update(next(tried), name), **how)
-    shown = [[row[key] for key in HEAD] for row in rows]
+    shown = [[row[key] for key in REHEARSAL_HEAD] for row in rows]
     cells = [
         ["-" if x is None else f"{x:.2g}" if isinstance(x, float) else str(x) for x in row]
         for row in shown
@@ -246,7 +252,7 @@ def _all(options: argparse.Namespace) -> int:
     arrived = sum(row["arrived"] is True for row in rows)
     failed = [row["robot"] for row in rows if row["arrived"] is False]
     text = (
-        f"{table(HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, "
+        f"{table(REHEARSAL_HEAD, cells)}\n\n{arrived} arrived, {len(failed)} did not, "
         f"{len(rows) - arrived - len(failed)} not tried"
     )
     result(options, {"robots": rows, "arrived": arrived, "failed": failed}, text)

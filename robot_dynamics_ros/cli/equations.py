@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from robot_dynamics_ros.equations.formulas import Formulas
     from robot_dynamics_ros.model import DCMotor
 
-FORMATS = {
+DOCUMENT_FORMATS = {
     ".txt": "text",
     ".tex": "tex",
     ".html": "html",
@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
     if equations.steps and "steps" not in parts:
         parts.insert(0, "steps")
     formulas = _formulas(equations, options)
-    kind = options.format or FORMATS.get(Path(options.output or "").suffix, "text")
+    kind = options.format or DOCUMENT_FORMATS.get(Path(options.output or "").suffix, "text")
     if kind in ("c", "python"):
         text = _code(formulas, kind)
         data: dict[str, Any] = {"language": kind, "code": text}

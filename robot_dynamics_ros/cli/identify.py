@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 from robot_dynamics_ros.whole_files import whole_files, write_whole_text
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
-FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")
+IDENTIFIED_FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +121,10 @@ def run(options: argparse.Namespace) -> int:
         places = recorded.output_directories(sources, Path(options.output))
     else:
         places = [Path(options.output)]
-    take.refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
+    take.refuse_to_replace(
+        [place / name for place, name in itertools.product(places, IDENTIFIED_FILES)],
+        options.overwrite,
+    )
     whole = load_model(options)
     if options.external:
         return _segments(options, whole)
@@ -177,7 +181,7 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
         raise ArgumentError(text, where="--external", remedy="Give one file by --csv.")
     path = options.csv[0]
     unit = options.time_unit
-    file = Path(options.output) / FILES[0]
+    file = Path(options.output) / IDENTIFIED_FILES[0]
     take.refuse_to_replace([file], options.overwrite)
     t, q = read_csv_positions(path, body, time_unit=unit)
     wrenches = [recorded.read_external(text, path, False, body, unit) for text in options.external]
@@ -301,7 +305,7 @@ def _write(
     urdf = urdf_of(robot, whole.description.source)
     with whole_files(directory) as place:
         for name, content in zip(
-            FILES[:3],
+            IDENTIFIED_FILES[:3],
             (urdf, text, identification.report_json(result, recordings, checks, estimates)),
             strict=True,
         ):
@@ -317,7 +321,9 @@ def _write(
     if not options.page:
         # one of an earlier run would tell of other figures
         (directory / "report.html").unlink(missing_ok=True)
-    return [str(directory / name) for name in FILES if (directory / name).exists()], checks
+    return [
+        str(directory / name) for name in IDENTIFIED_FILES if (directory / name).exists()
+    ], checks
 
 
 def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:

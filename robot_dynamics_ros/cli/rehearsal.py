@@ -39,7 +39,7 @@ PATH_SHARE_OF_TRAVEL = 0.25
 PATH_TOLERANCES = 10.0
 # s: 250 Hz, as slow as arms are led
 _PERIOD = 4e-3
-HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
+REHEARSAL_HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
 
 
 @dataclass(eq=False)
@@ -217,11 +217,11 @@ def try_robots(
     seed: int,
     progress: Callable[[str], None],
 ) -> list[dict[str, object]]:
-    """One row a robot, with the keys of :data:`HEAD` and ``arrived``."""
+    """One row a robot, with the keys of :data:`REHEARSAL_HEAD` and ``arrived``."""
     rows = []
     for name, path in robots:
         progress(name)
-        row: dict[str, object] = {**dict.fromkeys(HEAD), "robot": name}
+        row: dict[str, object] = {**dict.fromkeys(REHEARSAL_HEAD), "robot": name}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

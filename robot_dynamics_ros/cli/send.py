@@ -36,7 +36,7 @@ ANSWER_PATIENCE = 5.0
 # s after its end within which the controller must have said what became of the motion
 END_PATIENCE = 5.0
 # rad/s or m/s: a joint that is no faster stands
-STANDING_SPEED = 0.05
+HOLDING_SPEED = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +138,7 @@ def _sent(client, model: RobotModel, motion: planning.PlannedMotion, tolerance: 
             np.maximum(worst, off, out=worst)
             progress.update(t)
             word = client.trajectory_status.partition(":")[0]
-            standing = np.abs(client.state.velocity).max() < STANDING_SPEED
+            standing = np.abs(client.state.velocity).max() < HOLDING_SPEED
             return bool(client.refused) or (word == "succeeded" and standing)
 
         done = client.spin_until(over, SEND_LEAD + 2.0 * motion.duration + END_PATIENCE)

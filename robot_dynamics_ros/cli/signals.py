@@ -19,7 +19,7 @@ _SIGNALS = tuple(
 )
 # : Signals so soon after one that is being obeyed mean the same, and must not cut short what it has
 # begun, s.
-PATIENCE = 1.0
+STOP_PATIENCE_S = 1.0
 _raised = -math.inf
 _ending: KeyboardInterrupt | None = None
 
@@ -36,7 +36,7 @@ class Terminated(KeyboardInterrupt):
 def _raise(number: int, _frame: FrameType | None) -> None:
     global _raised, _ending
     now = time.monotonic()
-    if now - _raised < PATIENCE:
+    if now - _raised < STOP_PATIENCE_S:
         return
     _raised = now
     if number == signal.SIGINT:

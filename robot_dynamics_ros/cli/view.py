@@ -5,6 +5,7 @@ films and pages.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import signal
 import sys
@@ -184,4 +185,6 @@ def _live(options: argparse.Namespace) -> int:
         end = threading.Timer(options.seconds, os.kill, (os.getpid(), signal.SIGINT))
         end.daemon = True
         end.start()
-    return viewer(["--ros-args", *(word for text in parameters for word in ("-p", text))])
+    return viewer(
+        ["--ros-args", *itertools.chain.from_iterable(("-p", text) for text in parameters)]
+    )

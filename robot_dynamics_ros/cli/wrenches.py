@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -146,8 +147,10 @@ def run(options: argparse.Namespace) -> int:
     sources = recorded.given_recordings(options)
     paths = recorded.output_directories(sources, Path(options.output))
     # what is not written anew stays
-    files = [name for word in formats for name in _FILES[word]]
-    take.refuse_to_replace([path / name for path in paths for name in files], options.overwrite)
+    files = list(itertools.chain.from_iterable(_FILES[word] for word in formats))
+    take.refuse_to_replace(
+        [path / name for path, name in itertools.product(paths, files)], options.overwrite
+    )
     lines = []
     for (recording, history), directory in zip(
         _computed(options, model, settings, sources), paths, strict=True

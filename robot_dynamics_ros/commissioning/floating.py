@@ -10,6 +10,7 @@ held it before.  At last the weight is compensated as described.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -480,9 +481,11 @@ def probe(
         raise ArgumentError(
             record.stopped or "no joint states arrive", where="release of the arm", remedy=remedy
         )
-    exchanged = {
-        name for f in pushes.findings if f.kind == "commands_exchanged" for name in f.joints
-    }
+    exchanged = set(
+        itertools.chain.from_iterable(
+            f.joints for f in pushes.findings if f.kind == "commands_exchanged"
+        )
+    )
     findings = [f for f in pushes.findings if f.kind != "no_motion" or f.joints[0] not in exchanged]
     findings.sort(key=lambda f: runner.model.joint_names.index(f.joints[0]))
     if record.ran_away and not findings and not runner.stop():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import itertools
 import json
 import math
 import time
@@ -28,7 +29,7 @@ from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
 from robot_dynamics_ros.control.reference.planning import plan_motion
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.figures import (
-    STYLE,
+    FIGURE_STYLE,
     as_html,
     curve,
     html_finding,
@@ -276,7 +277,7 @@ class Commissioning:
             listen_to(self.model, moving, **options),
         ]
         findings = {(f.kind, f.joints): f for report in reports for f in report.findings}
-        notes = dict.fromkeys(note for report in reports for note in report.notes)
+        notes = dict.fromkeys(itertools.chain.from_iterable(report.notes for report in reports))
         numbers = {**reports[0].numbers, **reports[1].numbers}
         return StepReport("listen", tuple(findings.values()), numbers, notes=tuple(notes))
 
@@ -285,7 +286,11 @@ class Commissioning:
             return StepReport("weigh", notes=("left out: this driver does not measure efforts",))
         here = self._state().q
         heard = self.reports.get("listen", StepReport("listen"))
-        still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
+        still = list(
+            itertools.chain.from_iterable(
+                finding.joints for finding in heard.of_kind("frozen_joint")
+            )
+        )
         if isinstance(self.arm, Leads):
             poses = weighing_poses(self.model, MOST_LED_POSES, around=here, span=1.0, still=still)
             passed = [self._passed(self.arm, pose) for pose in poses]
@@ -432,7 +437,7 @@ def _picture(model: RobotModel, record: Record) -> Figure:
     plt = pyplot()
     t, q, _, u = record.arrays()
     every = slice(None, None, max(1, len(t) // 3000))
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         figure, (above, below) = plt.subplots(
             2, 1, sharex=True, figsize=(9.0, 4.5), layout="constrained"
         )

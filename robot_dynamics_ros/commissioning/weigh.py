@@ -7,6 +7,7 @@ of them, three at most.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -149,7 +150,8 @@ def search(weighing: Weighing) -> list[Scored]:
     for number in range(_MOST_MISTAKES):
         # beside the best explanation, where one guess more makes the same of several
         pairs = {
-            frozenset((*s.guesses, guess)): (s, guess) for s in reversed(front) for guess in every
+            frozenset((*s.guesses, guess)): (s, guess)
+            for s, guess in itertools.product(reversed(front), every)
         }
         level = [
             s

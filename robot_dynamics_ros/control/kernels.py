@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle.task_law import TaskLawRoutine
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
-from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import BALANCE_PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.reference_frame import WORLD
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
@@ -98,7 +98,7 @@ class BalanceKernel(_WrenchKernel):
     the world, in its axes; rows :data:`~robot_dynamics_ros.dynamics.algorithms.joint_wrench.PARTS`.
     """
 
-    names = PARTS
+    names = BALANCE_PARTS
 
     def __init__(self, model: RobotModel, joint: str, observer: str) -> None:
         check_name("frame", observer, (*model.link_names, WORLD), where="observer")
@@ -108,7 +108,7 @@ class BalanceKernel(_WrenchKernel):
             number = -1
         link = link_tree(model).link_of[joint]
         super().__init__(
-            model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number
+            model, "wrench_balance", len(BALANCE_PARTS), axes="observer", link=link, observer=number
         )
 
 

@@ -53,7 +53,7 @@ FREE = 2
 # nothing where no row of loops or coupled motors is
 _UNLESS_PLAIN = "{} if rows + couples else 0"
 # of constraints, then of joints and coupled motors
-_ROWS = _UNLESS_PLAIN.format("rows + nv + couples")
+_ROW_LOOP = _UNLESS_PLAIN.format("rows + nv + couples")
 
 
 class ComplementarityMemory(Declared):
@@ -92,18 +92,20 @@ class ComplementarityMemory(Declared):
     part: Integers = integers("nv + couples", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
     unsettled: Integers = integers(1, meaning="1 if the iteration of a step has not converged")
-    loop_K: Matrix = numbers(_ROWS, "nv", meaning="constraint rows, those of stops after them")
-    loop_Y: Matrix = numbers(_ROWS, "nv", meaning="inverse mass matrix times the rows, transposed")
-    loop_A: Matrix = numbers(_ROWS, _ROWS, meaning="its product with the rows")
+    loop_K: Matrix = numbers(_ROW_LOOP, "nv", meaning="constraint rows, those of stops after them")
+    loop_Y: Matrix = numbers(
+        _ROW_LOOP, "nv", meaning="inverse mass matrix times the rows, transposed"
+    )
+    loop_A: Matrix = numbers(_ROW_LOOP, _ROW_LOOP, meaning="its product with the rows")
     loop_W: Matrix = numbers(
         _UNLESS_PLAIN.format("nv + couples"), "nv", meaning="velocities per impulse of each row"
     )
-    loop_x: Vector = numbers(_ROWS, meaning="right-hand side of the rows")
+    loop_x: Vector = numbers(_ROW_LOOP, meaning="right-hand side of the rows")
     loop_row: Vector = numbers(_UNLESS_PLAIN.format("nv"), meaning="one row")
     loop_free: Vector = numbers(
         _UNLESS_PLAIN.format("nv"), unit="rad/s or m/s", meaning="change where no row acts"
     )
-    loop_order: Integers = integers(_ROWS, meaning="order of the pivots")
+    loop_order: Integers = integers(_ROW_LOOP, meaning="order of the pivots")
     loop_rank: Integers = integers(1, meaning="rank of the rows")
     loop_ready: Integers = integers(1, meaning="1 if loop_W is that of this step")
 

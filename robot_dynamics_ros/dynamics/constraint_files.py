@@ -134,7 +134,7 @@ def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLik
 # -- MJCF ------------------------------------------------------------------------------------------
 
 # mjtJoint
-_FREE = 0
+_EQUALITY_FREE = 0
 _SLIDE = 2
 _HINGE = 3
 # mjtObj, mjtWrap
@@ -144,7 +144,7 @@ _TENDON_SITE = 3
 # mjtEq
 _CONNECT, _WELD, _JOINT, _TENDON = range(4)
 # m and rad by which a body's frame may differ from its link's, as decimals in files make them
-_APART = 1e-4
+_FRAMES_APART = 1e-4
 
 
 class _Equalities:
@@ -303,7 +303,7 @@ class _Equalities:
                 continue
             i = model.body_index(name)
             kind = model.joint(name).type
-            if int(m.jnt_type[j]) == _FREE and kind is JointType.FLOATING:
+            if int(m.jnt_type[j]) == _EQUALITY_FREE and kind is JointType.FLOATING:
                 data.qpos[address : address + 7] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
                 data.qpos[address] = (
@@ -327,7 +327,7 @@ class _Equalities:
             theirs.append(placed)
         one, other = (np.linalg.inv(x) @ y for x, y in (ours, theirs))
         apart = np.abs(one - other).max()
-        if apart > _APART:
+        if apart > _FRAMES_APART:
             raise self._refused(
                 name,
                 f"seen from {a!r}, body {b!r} is not where the link {b!r} is: they differ by "

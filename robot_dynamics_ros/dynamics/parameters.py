@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,8 @@ def parameter_names(model: RobotModel) -> list[str]:
     link.
     """
     return [
-        f"{model.joint(joint).child}.{p}" for joint in model.moving_joint_names for p in PARAMETERS
+        f"{model.joint(joint).child}.{p}"
+        for joint, p in itertools.product(model.moving_joint_names, PARAMETERS)
     ]
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import BALANCE_PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.call import MovingBase, call
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
@@ -44,7 +44,7 @@ __all__ = [
 
 _joint_wrenches = Public("own_joint_wrenches")
 
-WRENCH_PARTS = PARTS[1:]
+WRENCH_PARTS = BALANCE_PARTS[1:]
 """Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of
 beside the joint wrench.
 """
@@ -213,7 +213,7 @@ class WrenchBalance:
         if name == "joint":
             return self.joint
         if name not in self.parts:
-            raise UnknownNameError("wrench part", name, PARTS)
+            raise UnknownNameError("wrench part", name, BALANCE_PARTS)
         return self.parts[name]
 
     @property
@@ -260,7 +260,7 @@ def wrench_balance(
     options = (*options, ("link", number), *seen_from)
     more = (*rows, *more)
     rows = call(model, "wrench_balance", (q, v, a), external, None, base, options, more)
-    parts = {name: rows[..., k, :] for k, name in enumerate(PARTS)}
+    parts = {name: rows[..., k, :] for k, name in enumerate(BALANCE_PARTS)}
     joint = link_tree(model).joint_of[number]
     return WrenchBalance(link, joint, parts.pop("joint"), MappingProxyType(parts))
 

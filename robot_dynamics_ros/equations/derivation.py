@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -106,7 +107,7 @@ class Derivation:
             write = Writer(ring, names, letters, self.simplify)
             done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
         else:
-            steps, values = write_steps([x for part in lifted for x in part], letters, names)
+            steps, values = write_steps(list(itertools.chain.from_iterable(lifted)), letters, names)
             remaining = iter(values)
             done = [list(islice(remaining, len(part))) for part in lifted]
         matrices = {
@@ -141,7 +142,9 @@ class Derivation:
         n = self.geometry.model.nv
         used = {str(s) for m in matrices.values() for s in m.free_symbols}
         used |= {str(s) for _, x in steps for s in x.free_symbols}
-        leaves = (x.a for x in reachable([x for part in traced for x in part]) if x.op == "leaf")
+        leaves = (
+            x.a for x in reachable(list(itertools.chain.from_iterable(traced))) if x.op == "leaf"
+        )
         # code needs what cancels out in formulas
         used |= {name for kind, name in leaves if kind == "parameter"}
         return Formulas(
@@ -233,4 +236,4 @@ def rotation(R: ArrayLike, where: str) -> Given:
         raise ArgumentError(
             f"expected one rotation, got shape {array.shape}", where=where, got=array.shape
         )
-    return tuple(x for row in exact_rotation(array) for x in row)
+    return tuple(itertools.chain.from_iterable(exact_rotation(array)))

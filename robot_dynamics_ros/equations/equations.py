@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -262,8 +263,11 @@ def _expanded(
             "max_terms.",
         ) from None
     write = writer(ring)
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    upper = {(i, j): write(lagrange.M[i][j]) for i in range(n) for j in range(i, n)}
+    pairs = list(itertools.combinations(range(n), 2))
+    upper = {
+        (i, j): write(lagrange.M[i][j])
+        for i, j in itertools.combinations_with_replacement(range(n), 2)
+    }
     return {
         "K": write(lagrange.K),
         "U": write(lagrange.U),
@@ -274,7 +278,10 @@ def _expanded(
         "B": sympy.Matrix(
             n,
             len(pairs),
-            [write(gamma[k][i][j] + gamma[k][i][j]) for k in range(n) for i, j in pairs],
+            [
+                write(gamma[k][i][j] + gamma[k][i][j])
+                for k, (i, j) in itertools.product(range(n), pairs)
+            ],
         ),
         "C": sympy.Matrix(n, n, lambda i, j: write(gamma[i][j][j])),
         "proof": proof,
@@ -301,13 +308,15 @@ def _letters(model: RobotModel, coordinates: str) -> tuple[Definition, ...]:
         )
     letters = tuple(
         Definition(f"{letter}{k}", f"{word} {k}", angular if turns else linear)
-        for letter, word, angular, linear in (
-            (coordinates, "coordinate", "rad", "m"),
-            (f"d{coordinates}", "velocity", "rad/s", "m/s"),
-            (f"dd{coordinates}", "acceleration", "rad/s²", "m/s²"),
-            ("tau", "effort", "N m", "N"),
+        for (letter, word, angular, linear), (k, turns) in itertools.product(
+            (
+                (coordinates, "coordinate", "rad", "m"),
+                (f"d{coordinates}", "velocity", "rad/s", "m/s"),
+                (f"dd{coordinates}", "acceleration", "rad/s²", "m/s²"),
+                ("tau", "effort", "N m", "N"),
+            ),
+            enumerate(turning, 1),
         )
-        for k, turns in enumerate(turning, 1)
     )
     check_identifiers((d.symbol, d.meaning) for d in letters)
     return letters

@@ -4,6 +4,7 @@ document.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -61,7 +62,7 @@ class EquationTerms:
         import sympy
 
         n = len(self.v)
-        products = [self.v[i] * self.v[j] for i in range(n) for j in range(i + 1, n)]
+        products = [self.v[i] * self.v[j] for i, j in itertools.combinations(range(n), 2)]
         return sympy.Matrix(len(products), 1, products)
 
     def named(self) -> dict[str, sympy.Matrix | sympy.Expr]:
@@ -140,8 +141,7 @@ def _matrices(equations: EquationTerms) -> Iterator[_Part]:
     n = len(equations.q)
     pairs = [
         f"{i + 1}{j + 1}" if n < 10 else f"{i + 1},{j + 1}"
-        for i in range(n)
-        for j in range(i + 1, n)
+        for i, j in itertools.combinations(range(n), 2)
     ]
     steps = [Line(str(symbol), (), value) for symbol, value in equations.steps]
     yield "steps", "Steps", "Each is used by the ones after it, and below.", steps
@@ -167,8 +167,7 @@ def _matrices(equations: EquationTerms) -> Iterator[_Part]:
         "B names the product.",
         [
             Line("B", (str(i + 1), pair), equations.B[i, k])
-            for i in range(n)
-            for k, pair in enumerate(pairs)
+            for i, (k, pair) in itertools.product(range(n), enumerate(pairs))
         ],
     )
     yield (
@@ -212,8 +211,7 @@ def _entries(
     rows, columns = matrix.shape
     return [
         Line(name, (str(i + 1), str(j + 1)), matrix[i, j])
-        for i in range(rows)
-        for j in range(columns)
+        for i, j in itertools.product(range(rows), range(columns))
         if printed(i, j)
     ]
 

@@ -7,6 +7,7 @@ brought to normal form; so whatever holds for the numbers holds for the formulas
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -175,7 +176,10 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
     def parameters(self) -> list[Definition]:
         """Symbols beside coordinates and their rates, in order."""
         letter = self.coordinates
-        own = {f"{d}{letter}{k + 1}" for d in ("", "d", "dd") for k in range(self.sizes[1])}
+        own = {
+            f"{d}{letter}{k + 1}"
+            for d, k in itertools.product(("", "d", "dd"), range(self.sizes[1]))
+        }
         own |= {f"tau{k + 1}" for k in range(self.sizes[1])}
         return [d for d in self.definitions if d.symbol not in own]
 
@@ -185,7 +189,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         ``values`` are the robot's symbols by name; those that have a value need not be given.
         """
         check_identifier(name, "name")
-        flat = [x for entries in self.traced for x in entries]
+        flat = list(itertools.chain.from_iterable(self.traced))
         raw = python_source(f"_{name}", ["q", "v", "a", "p"], flat, _python_leaf)
         defaults = "".join(
             f"{d.symbol!r}: {float(d.value)!r}, " for d in self.parameters if d.value is not None
@@ -251,7 +255,11 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         else:
             words = ["out"]
         body = c_function_body(list(zip(words, self.traced, strict=True)), leaf, "double")
-        used = {x.a[0] for x in reachable([x for e in self.traced for x in e]) if x.op == "leaf"}
+        used = {
+            x.a[0]
+            for x in reachable(list(itertools.chain.from_iterable(self.traced)))
+            if x.op == "leaf"
+        }
         body += [
             f"(void){w};"
             for w, k in (("q", "q"), ("v", "v"), ("a", "a"), ("p", "parameter"))
@@ -295,7 +303,7 @@ def _plain(text: str) -> str:
 def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
     """Print indices of a [moment; force] column."""
     of = (part,) if part else ()
-    return "", tuple((letter, *of, axis) for letter in "nf" for axis in "xyz")
+    return "", tuple((letter, *of, axis) for letter, axis in itertools.product("nf", "xyz"))
 
 
 def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
@@ -315,7 +323,7 @@ def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, .
     else:
         suffix = [f"_{k + 1}" for k in range(len(links))]
     return tuple(
-        (link, tuple(f"{letter}{axis}{end}" for letter in "NF" for axis in "xyz"))
+        (link, tuple(f"{letter}{axis}{end}" for letter, axis in itertools.product("NF", "xyz")))
         for link, end in zip(links, suffix, strict=True)
     )
 
@@ -363,7 +371,7 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
 
 def document_of_formulas(formulas: Sequence[Formulas], digits: int | None = None) -> Document:
     """A document of formulas alone, with the symbols that they use."""
-    sections = [section for f in formulas for section in section_of(f, digits)]
+    sections = list(itertools.chain.from_iterable(section_of(f, digits) for f in formulas))
     used = {str(s) for f in formulas for m in f.matrices.values() for s in m.free_symbols}
     used |= {str(s) for f in formulas for _, x in f.steps for s in x.free_symbols}
     definitions = {d.symbol: d for f in formulas for d in f.definitions if d.symbol in used}

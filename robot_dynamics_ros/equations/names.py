@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from collections.abc import Iterable
@@ -18,7 +19,9 @@ _MATH = """
     nexttoward fdim fmax fmin fma
     abs div exit free malloc gamma j0 j1 jn y0 y1 yn signgam printf
 """
-MATH_NAMES = frozenset(name + suffix for name in _MATH.split() for suffix in ("", "f", "l"))
+MATH_NAMES = frozenset(
+    name + suffix for name, suffix in itertools.product(_MATH.split(), ("", "f", "l"))
+)
 """What math.h, and the standard headers used beside it, declare."""
 
 _MACROS = """

@@ -8,6 +8,7 @@ such.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,7 +62,7 @@ _HALVES = (Fraction(1, 2), Fraction(-1, 2))
 _SPECIAL_FRACTIONS: list[Entry] = [
     *map(Fraction, (0, 1, -1)),
     *_HALVES,
-    *(Root(half, k) for half in _HALVES for k in (2, 3)),
+    *(Root(half, k) for half, k in itertools.product(_HALVES, (2, 3))),
 ]
 
 
@@ -92,7 +93,7 @@ def exact_rotation(R: ArrayLike) -> list[list[Entry]]:
     """
     R = np.asarray(R, dtype=float)
     special = [[_special(float(x)) for x in row] for row in R]
-    if all(x is not None for row in special for x in row):
+    if all(x is not None for x in itertools.chain.from_iterable(special)):
         return special  # type: ignore[return-value]
     from robot_dynamics_ros.dynamics.kinematics import quaternion_of
 

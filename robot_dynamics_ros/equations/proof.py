@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from robot_dynamics_ros.equations.lagrange import LagrangeTerms
@@ -63,7 +64,7 @@ def prove(
     show("potential energy: Lagrange = centres of mass", [lagrange.U], flat["U"])
     show(
         "M: second derivative of K = composite-rigid-body algorithm",
-        [x for row in M for x in row],
+        list(itertools.chain.from_iterable(M)),
         flat["M"],
     )
     show(
@@ -80,7 +81,7 @@ def prove(
 
     show(
         "Coriolis matrix: Christoffel symbols of M = recursive algorithm",
-        [x for row in C for x in row],
+        list(itertools.chain.from_iterable(C)),
         flat["coriolis"],
     )
     show(

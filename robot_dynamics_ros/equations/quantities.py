@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
+from robot_dynamics_ros.dynamics.algorithms.joint_wrench import BALANCE_PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.reference_frame import (
@@ -31,7 +32,7 @@ Inputs: TypeAlias = dict[str, Given]
 Choices: TypeAlias = dict[str, Any]
 """Options of a function of the table."""
 Observer = FrameLike | tuple[str, str]
-_SQUARE = tuple((i, j) for i in AXIS_NAMES for j in AXIS_NAMES)
+_SQUARE = tuple((i, j) for i, j in itertools.product(AXIS_NAMES, AXIS_NAMES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +133,14 @@ class SymbolicQuantities(EquationTerms):
             "wrench_balance",
             options,
             inputs,
-            dict.fromkeys(PARTS, (6, 1)),
+            dict.fromkeys(BALANCE_PARTS, (6, 1)),
             title=f"Balance of wrenches of link {link}",
             about="dynamic = joint + dalembert + euler + centrifugal + coriolis + gravity + "
             "distal + external: moments n "
             f"and forces f as an observer sees them who rides on {seen}{convention}{loads}.",
-            pick=lambda flat: [flat[0][6 * k : 6 * k + 6] for k in range(len(PARTS))],
+            pick=lambda flat: [flat[0][6 * k : 6 * k + 6] for k in range(len(BALANCE_PARTS))],
             variables=variables,
-            rows={part: wrench_rows(part) for part in PARTS},
+            rows={part: wrench_rows(part) for part in BALANCE_PARTS},
         )
 
     def jacobian(
@@ -154,7 +155,7 @@ class SymbolicQuantities(EquationTerms):
         """
         options = {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)}
         n = self.model.nv
-        index = tuple((str(i + 1), str(j + 1)) for i in range(6) for j in range(n))
+        index = tuple((str(i + 1), str(j + 1)) for i, j in itertools.product(range(6), range(n)))
         return self.derivation.formulas(
             "jacobian_and_rate",
             options,
@@ -403,7 +404,7 @@ class SymbolicQuantities(EquationTerms):
         else:
             origin = next(j for j in model.description.joints if j.name == joint).origin.position
             position = tuple(fraction_of(x) for x in origin)
-        unit = tuple(fraction_of(float(i == j)) for i in range(3) for j in range(3))
+        unit = tuple(fraction_of(float(i == j)) for i, j in itertools.product(range(3), range(3)))
         inputs["observer"] = (*unit, *position, *(fraction_of(0.0) for _ in range(12)))
         return {"observer": link_number, "own_observer": True}
 

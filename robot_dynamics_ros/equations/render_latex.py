@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.equations.document import (
@@ -70,7 +71,11 @@ def symbol_latex(notation: Notation) -> str:
 
 
 def _names(document: Document, section: Section) -> dict[sympy.Symbol, str]:
-    symbols = {s for line in section.lines for s in getattr(line.value, "free_symbols", ())}
+    symbols = set(
+        itertools.chain.from_iterable(
+            getattr(line.value, "free_symbols", ()) for line in section.lines
+        )
+    )
     return {s: symbol_latex(notation_of(str(s), document.coordinates)) for s in symbols}
 
 

@@ -8,6 +8,7 @@ and the shorter is kept.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -61,7 +62,9 @@ class Writer:
             + sympy.Rational(angle.offset.numerator, angle.offset.denominator)
             for angle in ring.angles
         ]
-        self._sines = [wave(angle) for angle in self._angles for wave in (sympy.sin, sympy.cos)]
+        self._sines = [
+            wave(angle) for angle, wave in itertools.product(self._angles, (sympy.sin, sympy.cos))
+        ]
         self._fourier = functools.cache(self._waves)
 
     def __call__(self, x: Poly) -> sympy.Expr:

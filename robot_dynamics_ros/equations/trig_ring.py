@@ -10,6 +10,7 @@ to the same one.  So equality is decided, not tested.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from types import SimpleNamespace
@@ -73,9 +74,9 @@ class TrigRing:
         keys = list(dict.fromkeys(key for key in key_of if key))
         self.parameter_names = [d.symbol for d in geometry.definitions]
         names = [f"p_{name}" for name in self.parameter_names] + ["r2", "r3"]
-        names += [f"{x}{k}" for x in ("q", "v", "a") for k in range(n)]
+        names += [f"{x}{k}" for x, k in itertools.product(("q", "v", "a"), range(n))]
         self.first_angle = len(names)
-        names += [f"{x}{k}" for k in range(len(keys)) for x in ("s", "c")]
+        names += [f"{x}{k}" for k, x in itertools.product(range(len(keys)), ("s", "c"))]
         self.ring, *generators = ring(names, QQ)
         remaining = iter(generators)
         self.parameters = {name: next(remaining) for name in self.parameter_names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
@@ -42,12 +43,12 @@ def unexpanded_terms(
         gamma.append(
             [[graph.lift(x) for x in row] for row in coriolis_matrix(tree, leaves, unit).rows]
         )
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    pairs = list(itertools.combinations(range(n), 2))
     flat = {
         **{name: traced[name] for name in ("K", "U", "M", "G", "coriolis")},
         "D": [b - g for b, g in zip(traced["bias"], traced["G"], strict=True)],
-        "B": [2.0 * gamma[j][k][i] for k in range(n) for i, j in pairs],
-        "C": [gamma[j][i][j] for i in range(n) for j in range(n)],
+        "B": [2.0 * gamma[j][k][i] for k, (i, j) in itertools.product(range(n), pairs)],
+        "C": [gamma[j][i][j] for i, j in itertools.product(range(n), range(n))],
     }
     shapes = {
         "M": (n, n),
@@ -57,7 +58,7 @@ def unexpanded_terms(
         "B": (n, len(pairs)),
         "C": (n, n),
     }
-    outputs = [x for values in flat.values() for x in values]
+    outputs = [x for x in itertools.chain.from_iterable(flat.values())]
     steps, done = write_steps(outputs, letters, names)
     remaining = iter(done)
     terms: dict[str, Any] = {"steps": tuple(steps)}
@@ -78,7 +79,7 @@ def write_steps(
     uses = Counter(x.id for node in reachable(outputs) for x in node.operands)
     uses.update(x.id for x in outputs)
     steps: list[Step] = []
-    taken = {str(x) for row in letters.values() for x in row} | set(names)
+    taken = {str(x) for x in itertools.chain.from_iterable(letters.values())} | set(names)
     letter = next(
         x
         for x in ("t", "w", "z", "tmp")

@@ -4,6 +4,7 @@ them to values computed when they were emitted, and how to build these.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
@@ -349,7 +350,9 @@ def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str
         "one": c_number(1.0, real),
         "tolerance": c_number(EXPORT_TOLERANCE[real], real),
         "tests": "\n".join(
-            line for request in plan.requests for line in _function(plan, request, real, call)
+            itertools.chain.from_iterable(
+                _function(plan, request, real, call) for request in plan.requests
+            )
         ),
         "calls": "\n".join(
             f'    test_{name}();\n    failures += report("{plan.prefix}_{name}");' for name in names

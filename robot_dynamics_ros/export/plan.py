@@ -8,6 +8,7 @@ motors) is traced for the ordinary emitters.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -148,7 +149,7 @@ class Traced:
     outputs: tuple[tuple[Expr, ...], ...]
 
     def flat(self) -> list[Expr]:
-        return [x for output in self.outputs for x in output]
+        return list(itertools.chain.from_iterable(self.outputs))
 
 
 def requests_for(

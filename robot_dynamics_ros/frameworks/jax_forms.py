@@ -25,7 +25,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 STRAIGHT = 4_000
 """Estimated operations up to which a function is written out: XLA takes about a second for them."""
-LARGEST = 8_000
+LARGEST_JAX_OPERATIONS = 8_000
 """Operations beyond which a function that has no other form is refused: XLA would take minutes."""
 
 Flat = Callable[..., Sequence[Any]]
@@ -105,7 +105,7 @@ def _float_type(arguments: Sequence[Array]) -> np.dtype[np.floating]:
 
 
 def _straight(model: RobotModel, request: Request) -> Flat:
-    trace = traced(model, request, where="jax", largest=LARGEST)
+    trace = traced(model, request, where="jax", largest=LARGEST_JAX_OPERATIONS)
 
     def flat(*inputs: Array) -> list[Array]:
         dtype = inputs[0].dtype

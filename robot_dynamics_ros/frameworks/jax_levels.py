@@ -9,6 +9,7 @@ are as many as the tree is deep.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
@@ -232,7 +233,7 @@ class _Loop:
         if any(block.loops for block in section.blocks.values()):
             raise NotImplementedError("loops over ancestors")
         self.stores = {c: block.stores for c, block in section.blocks.items()}
-        every = [store for stores in self.stores.values() for store in stores]
+        every = [store for store in itertools.chain.from_iterable(self.stores.values())]
         loaded = dict.fromkeys(
             x.a[0] for x in reachable([s.value for s in every]) if x.op == "leaf"
         )

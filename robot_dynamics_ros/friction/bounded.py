@@ -17,6 +17,7 @@ Source: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994), se
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -211,8 +212,9 @@ class IdentifiedFriction:
         weight = 1.0 / np.maximum(limit, _SEARCH.small * max(float(limit.max()), 1e-300))
         widths = {
             width * factor
-            for width in (self.form.smoothing, *self._widths())
-            for factor in _SEARCH.widths
+            for width, factor in itertools.product(
+                (self.form.smoothing, *self._widths()), _SEARCH.widths
+            )
         }
         best = CompensatedFriction(0.0, 0.0, 0.0, own_speed, self.form.smoothing)
         most = 0.0

@@ -12,6 +12,7 @@ Swevers, *The generalized Maxwell-slip model*, IEEE TAC 50, 2005).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,7 +25,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 # of a state's largest moment or force; a smaller moment is zero
-_ROUNDING = 1e-10
+_WRENCH_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,9 @@ class JointEffects:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters beyond viscous and Coulomb friction and offset."""
-        return tuple(name for effect in self.effects for name in EFFECTS[effect].columns)
+        return tuple(
+            itertools.chain.from_iterable(EFFECTS[effect].columns for effect in self.effects)
+        )
 
     @property
     def all_numbers(self) -> dict[str, float]:
@@ -106,7 +109,7 @@ def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a
     if "crosstalk" in names:
         wrenches = joint_wrenches(model, q, v, a, expressed_in="parent")
         moments = np.einsum("jki,...ji->...jk", _across(model), wrenches[..., :3])
-        least = _ROUNDING * np.abs(wrenches).max(axis=(-2, -1), initial=0.0)[..., None, None]
+        least = _WRENCH_ROUNDING * np.abs(wrenches).max(axis=(-2, -1), initial=0.0)[..., None, None]
         out[..., 1:] = np.where(np.abs(moments) > least, moments, 0.0)
     return out
 

@@ -15,6 +15,7 @@ an error of torque sensors: neither controllers nor the simulator have it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import warnings
@@ -39,7 +40,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
 from robot_dynamics_ros.whole_files import write_whole_text
 
-_NUMBERS = (
+_FILE_NUMBERS = (
     *COMPENSATION_NUMBERS,
     "presliding",
     "presliding_ratio",
@@ -88,14 +89,18 @@ class FrictionFile:
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys(
             (
-                *_NUMBERS,
-                *(n for e in EFFECTS.values() for n in e.numbers),
+                *_FILE_NUMBERS,
+                *itertools.chain.from_iterable(e.numbers for e in EFFECTS.values()),
                 "effects",
                 "compensation",
             )
         )
         parameters = _parameters()
-        signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
+        signed = {
+            "offset",
+            *parameters,
+            *itertools.chain.from_iterable(e.signed for e in EFFECTS.values()),
+        }
         for name, row in rows.items():
             where = f"{path}, joint {name!r}"
             check_name("joint", name, model.joint_names, where=str(path))
@@ -211,7 +216,7 @@ class FrictionFile:
         """
         rows = [self.joints.get(name, {}) for name in model.joint_names]
         numbers = [{**row, **row.get("effects", {})} for row in rows]
-        if any(row.get(name) for row in numbers for name in COUPLING[3:]):
+        if any(row.get(name) for row, name in itertools.product(numbers, COUPLING[3:])):
             return numbers
         return [dict(zip(COUPLING, column, strict=False)) for column in model.coupling.T.tolist()]
 
@@ -267,7 +272,7 @@ class FrictionFile:
             ratio = float(row.get("presliding_ratio", 1.0))
             forms.append(JointEffects(float(friction.smoothing[j]), way, effects, numbers, ratio))
         d = direction(tuple(forms), q, v, parts)
-        load = joint_loads(model, (name for f in forms for name in f.effects), q, v, a)
+        load = joint_loads(model, itertools.chain.from_iterable(f.effects for f in forms), q, v, a)
         for j, (form, motion) in enumerate(
             zip(forms, JointMotion.of_joints(q, v, a, d, load), strict=True)
         ):

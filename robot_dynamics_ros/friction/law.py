@@ -25,6 +25,7 @@ IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -43,7 +44,7 @@ class Vector(Protocol):
     def __getitem__(self, i: int, /) -> Scalar: ...
 
 
-VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, OFFSET = range(6)
+VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, FRICTION_OFFSET = range(6)
 """Parameters of :func:`joint_friction`, in order."""
 COUPLING = (
     "coupled_before",
@@ -53,7 +54,7 @@ COUPLING = (
     "coupled_viscous",
 )
 """Parameters of :func:`coupled_friction`, in order, after those."""
-COLUMNS = 11
+FRICTION_COLUMNS = 11
 """How many there are in all."""
 
 
@@ -70,10 +71,10 @@ def dry_friction(v: S, coulomb: Scalar, rise: Scalar, speed: Scalar, exponent: S
 
 def joint_friction(v: S, f: Vector) -> S:
     """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of
-    :data:`VISCOUS` … :data:`OFFSET`.
+    :data:`VISCOUS` … :data:`FRICTION_OFFSET`.
     """
     size = dry_friction(v, f[COULOMB], f[RISE], f[STRIBECK_SPEED], 2.0)
-    return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[OFFSET]
+    return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[FRICTION_OFFSET]
 
 
 def motor_speed(own: S, before: S, after: S, share_before: Scalar, share_after: Scalar) -> S:
@@ -88,7 +89,7 @@ def coupled_friction(v: S, before: S, after: S, f: Vector) -> S:
     with the joints ``before`` and ``after``, too; the parameters :data:`COUPLING` follow those of
     :func:`joint_friction`.
     """
-    n = OFFSET + 1
+    n = FRICTION_OFFSET + 1
     u = motor_speed(v, before, after, f[n], f[n + 1])
     return f[n + 4] * u + f[n + 3] * tanh(u / f[n + 2])
 
@@ -194,7 +195,10 @@ def _sigmoids(_: float, fastest: float) -> Iterable[Numbers]:
     else:
         widths = ()
     shifts = (-1.0, -0.5, 0.0, 0.5, 1.0)
-    return [{"sigmoid_width": w, "sigmoid_shift": share * w} for w in widths for share in shifts]
+    return [
+        {"sigmoid_width": w, "sigmoid_shift": share * w}
+        for w, share in itertools.product(widths, shifts)
+    ]
 
 
 def _waves(k: int) -> dict[str, Column]:

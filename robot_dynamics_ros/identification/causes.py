@@ -5,7 +5,7 @@ Each hypothesis changes the recording or the model: two columns exchanged, a sig
 the joints, lengths of
 links.  With each, bodies, rotors and friction are estimated near the prior, friction that brakes
 only.  Hypotheses are compared by the profile of their likelihood, penalized by the distance from
-the prior.  Successive rows count for one in every ``_APART`` seconds.
+the prior.  Successive rows count for one in every ``_NEWS_APART_S`` seconds.
 
 Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
 """
@@ -29,22 +29,22 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes, runs
 from robot_dynamics_ros.workers import Tell, silent
 
-_ROWS = 400
+_ROWS_JUDGED = 400
 # s, of the polynomials that motion and efforts are smoothed by at least
-_WINDOW = 0.12
+_CAUSE_WINDOW_S = 0.12
 # s between rows that tell something new
-_APART = 0.15
+_NEWS_APART_S = 0.15
 # of a joint's efforts: no model is better
-_FLOOR = 0.004
+_EFFORT_FLOOR_SHARE = 0.004
 # times what the model expects: efforts beyond that tell nothing about how far parameters may be
 # from it
 _WEAK = 3.0
 # of a joint's usual efforts, that a parameter may well explain beyond the prior
-_FAR = 0.3
+_FAR_EFFORT_SHARE = 0.3
 # logarithm of the likelihood ratio from which a hypothesis is believed
-_CLEAR = 12.0
+_CLEAR_LOG_LIKELIHOOD = 12.0
 # of the same, of causes that are as likely; and less if friction drives
-_UNUSUAL = 3.0
+_UNUSUAL_SCORE = 3.0
 # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
 _BETTER = 0.02
 # scales of one joint's efforts that are tried, and of all
@@ -67,14 +67,14 @@ _NAMED = 0.012
 _STRETCH = 0.6
 _LASTS = 1.0
 # share of the usual efforts, and s, where they are large
-_LARGE = 0.7
+_LARGE_EFFORT_SHARE = 0.7
 _LASTS_LARGE = 0.5
 # times the median misfit: a fit without the others shows which stretches differ
 _USUAL_ROWS = 2.0
 # times the usual misfit, share of the usual efforts
 _DIFFERS = 5.0
 _PUSH = 0.25
-_STEPS = 4
+_CAUSE_STEPS = 4
 # rows
 _FEWEST = 50
 # of its fastest speed: a joint that is slower may stick
@@ -89,30 +89,30 @@ _FRICTION_STEPS = (
 _DELAYS = np.arange(-0.2, 0.41, 0.04)
 _DELAY = 2e-3
 # rad or m: errors of zeros that are named, and usual ones
-_ZERO = 0.02
+_NAMED_ZERO_ERROR = 0.02
 _ZERO_FAR = 0.2
 # share: named and usual
-_LENGTH = 0.05
+_LENGTH_ERROR_SHARE = 0.05
 _LENGTH_FAR = 0.3
 # share: believed
-_SHORTEST = -0.65
-_LONGEST = 1.0
+_BELIEVED_SHORTENING = -0.65
+_LONGEST_DELAY_S = 1.0
 _TILT = math.radians(4.0)
 # shares of a recording after which a load may change
 _CHANGES = np.linspace(0.15, 0.85, 15)
 # share of the robot's mass: loads that are named, and usual ones; m, their lever
-_LOAD = 0.01
+_LOAD_MASS_SHARE = 0.01
 _LOAD_FAR = 0.1
-_REACH = 0.2
+_CAUSE_REACH = 0.2
 # of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no
 # gravity
 _PACES = np.geomspace(0.09, 3.0, 10)
-_PACE = 0.01
+_CLOCK_PACE_SHARE = 0.01
 _PACE_NAMED = 1.35
 # times less must remain of some joint's efforts; in revolutions
 _EXPLAINS = 1.5
 _TURNS_EXPLAIN = 2.0
-_LOAD_CLEAR = 10.0 * _CLEAR
+_LOAD_CLEAR = 10.0 * _CLEAR_LOG_LIKELIHOOD
 # share of its efforts that the true cause does not leave of each joint that it concerns, or of most
 # if of all
 _UNCLEAR = 0.25
@@ -234,7 +234,9 @@ class _Problem:
         expected = np.sqrt(np.mean((self.Y @ self.prior) ** 2, axis=0))
         self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
         scale = np.clip(_usual(rows), expected, _WEAK * expected)
-        self.hold = np.sqrt(np.mean((self.Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR
+        self.hold = (
+            np.sqrt(np.mean((self.Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR_EFFORT_SHARE
+        )
         # what no effort shows stays as it is
         self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))
 
@@ -318,7 +320,7 @@ class _Problem:
         counts = np.maximum(rows.use.sum(axis=0), 1)
         usual = _usual(rows)
         sigma = 0.1 * usual
-        floor = (_FLOOR * usual) ** 2
+        floor = (_EFFORT_FLOOR_SHARE * usual) ** 2
         for _ in range(6):
             M = np.tensordot(self.worth / sigma**2, grams, 1)
             N = M[:-1, :-1] + np.diag(hold**2)
@@ -360,7 +362,9 @@ def diagnose(
     inner = np.concatenate([_inner(motion.t[part]) + part.start for part in motion.parts])
     if len(inner) < _FEWEST:
         return Diagnosis(delay or 0.0, None, motion, ())
-    indices = inner[np.unique(np.linspace(0, len(inner) - 1, min(_ROWS, len(inner))).astype(int))]
+    indices = inner[
+        np.unique(np.linspace(0, len(inner) - 1, min(_ROWS_JUDGED, len(inner))).astype(int))
+    ]
     speed = np.abs(motion.v[indices])
     slow = np.maximum(slow, _STICKS * speed.max(axis=0))
     use = (speed > slow) & ~motion.unusable[indices]
@@ -370,10 +374,10 @@ def diagnose(
     if use.any(axis=0).sum() < min(2, model.nv):
         return Diagnosis(delay or 0.0, None, motion, ())
     # the window of the motion was chosen by efforts that may be wrong
-    effort = motion.smoothed(motion.effort, _WINDOW)[0]
-    q, v, a = motion.smoothed(motion.q, _WINDOW, 2)
+    effort = motion.smoothed(motion.effort, _CAUSE_WINDOW_S)[0]
+    q, v, a = motion.smoothed(motion.q, _CAUSE_WINDOW_S, 2)
     rows = _Rows(q[indices], v[indices], a[indices], effort[indices], use)
-    problem = _Problem(model, rows, min(1.0, motion.duration / _APART / len(indices)))
+    problem = _Problem(model, rows, min(1.0, motion.duration / _NEWS_APART_S / len(indices)))
     late, rows = _delay(problem, motion.t, effort, indices, delay)
     notes = list(delay_notes(late) if delay is None else ())
     unusable = motion.unusable.copy()
@@ -389,7 +393,7 @@ def diagnose(
     problem.rows, problem.plain = rows, problem.fit(problem.Y, rows)
     causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
     best = max(causes, key=lambda cause: cause.gain)
-    enough = max(_CLEAR, _BETTER * problem.worth * float(rows.use.sum()))
+    enough = max(_CLEAR_LOG_LIKELIHOOD, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
     if best.gain > enough:
         # wrong efforts may look late
@@ -434,10 +438,12 @@ def delay_notes(late: float) -> tuple[str, ...]:
 
 
 def _inner(t: Array) -> NDArray[np.int64]:
-    """Rows of a stretch (n,) that polynomials over ``_WINDOW`` differentiate well: none at its
-    ends.
+    """Rows of a stretch (n,) that polynomials over ``_CAUSE_WINDOW_S`` differentiate well: none at
+    its ends.
     """
-    return np.flatnonzero((t >= t[0] + 0.5 * _WINDOW) & (t <= t[-1] - 0.5 * _WINDOW))
+    return np.flatnonzero(
+        (t >= t[0] + 0.5 * _CAUSE_WINDOW_S) & (t <= t[-1] - 0.5 * _CAUSE_WINDOW_S)
+    )
 
 
 def _sign_changes(rows: _Rows, j: int) -> bool:
@@ -468,7 +474,7 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
         others = [
             c
             for c in causes
-            if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL
+            if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL_SCORE
         ]
         text = "; or, as likely, ".join([best.text, *(c.text for c in others)])
         j = int(np.argmax(best.left))
@@ -501,7 +507,7 @@ def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, i
     width = max(3, round(_STRETCH / step))
     clean = rows
     # rows that differ bend the fit
-    for _ in range(_STEPS):
+    for _ in range(_CAUSE_STEPS):
         residual = problem.residual(rows, problem.fit(problem.Y, clean), clean.use)
         size = np.abs(residual)
         medians = [
@@ -518,7 +524,7 @@ def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, i
         power = uniform_filter1d(np.where(finite, row**2, 0.0), width) / np.maximum(share, 0.5)
         far = power > max(_DIFFERS**2 * float(np.median(power[finite])), (_PUSH * usual) ** 2)
         for a, b in runs(far) if far.mean() < 0.25 else ():
-            large = float(power[a:b].max()) > (_LARGE * usual) ** 2
+            large = float(power[a:b].max()) > (_LARGE_EFFORT_SHARE * usual) ** 2
             if (b - a) * step >= (_LASTS_LARGE if large else _LASTS):
                 out.append((j, a, b))
     return out
@@ -538,7 +544,7 @@ def _delay(
     best, fit = _search(
         lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY
     )
-    best = best if fit.score < prompt.score - _CLEAR else 0.0
+    best = best if fit.score < prompt.score - _CLEAR_LOG_LIKELIHOOD else 0.0
     return best, rows(best)
 
 
@@ -633,7 +639,7 @@ def _of_compensation(problem: _Problem) -> Iterator[Cause]:
             "Record the efforts of the motors, not those that a controller adds to its "
             "compensation of friction."
         )
-        yield problem.cause(text, remedy, joints, fit, _UNUSUAL)
+        yield problem.cause(text, remedy, joints, fit, _UNUSUAL_SCORE)
 
 
 def _of_gravity(problem: _Problem) -> Iterator[Cause]:
@@ -661,7 +667,7 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
     for start in (np.array([1.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0])):
         x = start
         fit = problem.plain
-        for _ in range(_STEPS):
+        for _ in range(_CAUSE_STEPS):
             if fit is problem.plain:
                 bodies = problem.prior
             else:
@@ -712,15 +718,15 @@ def _of_zeros(problem: _Problem) -> Iterator[Cause]:
         shift = 0.0
         fit = problem.plain
         near = problem.Y
-        for _ in range(_STEPS):
+        for _ in range(_CAUSE_STEPS):
             column = (moved((shift + h) * e) - moved((shift - h) * e)) @ fit.bodies / (2.0 * h)
             step = problem.fit(near, rows, column[..., None], np.array([_ZERO_FAR])).extra[0]
             shift = float(np.clip(shift + np.clip(step, -0.3, 0.3), -1.0, 1.0))
             near = moved(shift * e)
             fit = problem.fit(near, rows)
-            if abs(step) < 0.1 * _ZERO:
+            if abs(step) < 0.1 * _NAMED_ZERO_ERROR:
                 break
-        if abs(shift) > _ZERO:
+        if abs(shift) > _NAMED_ZERO_ERROR:
             text = f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)"
             remedy = f"Calibrate it, or add {shift:+.3f} to its positions."
             yield problem.cause(text, remedy, (name,), fit, 0.5 * (shift / _ZERO_FAR) ** 2)
@@ -741,7 +747,7 @@ def _of_lengths(problem: _Problem) -> Iterator[Cause]:
 
     def longer(name: str) -> Array:
         origin = model.joint(name).origin
-        origin = Pose(origin.rotation, (1.0 + _LENGTH) * origin.position)
+        origin = Pose(origin.rotation, (1.0 + _LENGTH_ERROR_SHARE) * origin.position)
         joints = tuple(
             dataclasses.replace(j, origin=origin) if j.name == name else j for j in d.joints
         )
@@ -750,12 +756,17 @@ def _of_lengths(problem: _Problem) -> Iterator[Cause]:
         )
         return np.asarray(joint_torque_regressor(other, rows.q, rows.v, rows.a))
 
-    columns = [(longer(name) - problem.Y) @ problem.plain.bodies / _LENGTH for name in moving]
+    columns = [
+        (longer(name) - problem.Y) @ problem.plain.bodies / _LENGTH_ERROR_SHARE for name in moving
+    ]
     fit = problem.fit(
         problem.Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR)
     )
-    wrong = (np.abs(fit.extra) > _LENGTH) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
-    if not wrong.any() or not ((fit.extra > _SHORTEST) & (fit.extra < _LONGEST)).all():
+    wrong = (np.abs(fit.extra) > _LENGTH_ERROR_SHARE) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
+    if (
+        not wrong.any()
+        or not ((fit.extra > _BELIEVED_SHORTENING) & (fit.extra < _LONGEST_DELAY_S)).all()
+    ):
         return
     joints = tuple(moving[k] for k in np.flatnonzero(wrong))
     which = ", ".join(
@@ -783,11 +794,14 @@ def _of_load(problem: _Problem) -> Iterator[Cause]:
             columns = problem.Y[:, :, 10 * body : 10 * body + 4].copy()
             columns[: int(share * len(rows.q))] = 0.0
             fit = problem.fit(
-                problem.Y, rows, columns, usual * np.array([1.0, _REACH, _REACH, _REACH])
+                problem.Y,
+                rows,
+                columns,
+                usual * np.array([1.0, _CAUSE_REACH, _CAUSE_REACH, _CAUSE_REACH]),
             )
             mass = float(fit.extra[0])
             if (
-                abs(mass) > _LOAD * model.total_mass
+                abs(mass) > _LOAD_MASS_SHARE * model.total_mass
                 and problem.plain.score - fit.score > _LOAD_CLEAR
             ):
                 load = (
@@ -811,7 +825,7 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
         slower = dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
         return problem.fit(problem.regressor(slower), slower)
 
-    best, fit = _search(at, problem.plain, grid, _PACE)
+    best, fit = _search(at, problem.plain, grid, _CLOCK_PACE_SHARE)
     if math.log(_PACE_NAMED) <= abs(best) and best <= grid[-1]:
         text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
         yield problem.cause(

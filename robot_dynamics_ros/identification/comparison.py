@@ -51,9 +51,9 @@ _STEP = 1e-3
 # rad/s, of a controller that is not known
 _BANDWIDTH = 50.0
 # of the output error: each simulates the robot that the one before has found
-_ROUNDS = 2
+_OUTPUT_ERROR_ROUNDS = 2
 # s that a recording may be longer than its reference
-_OUTSIDE = 0.1
+_LONGER_RECORDING_S = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,13 +312,13 @@ def _along_commands(
 ) -> Blocks:
     """The recorded efforts with the simulated motion of the robot that explains them best."""
     model = result.model
-    for k in range(_ROUNDS):
+    for k in range(_OUTPUT_ERROR_ROUNDS):
         pairs = zip(motions, references, strict=True)
         simulated = MotionSamples.joined(
             [_simulated(model, result, m, r, controller) for m, r in pairs]
         )
         other = dataclasses.replace(data, Y=blocks(result.parameters, simulated, block).Y)
-        if k < _ROUNDS - 1:
+        if k < _OUTPUT_ERROR_ROUNDS - 1:
             spread = result.full.spread
             share = result.full.share
             full = consistent_parameters(
@@ -342,7 +342,7 @@ def _simulated(
 
     t = reference.t
     prior = result.prior
-    if motion.t[0] < t[0] - _OUTSIDE or motion.t[-1] > t[-1] + _OUTSIDE:
+    if motion.t[0] < t[0] - _LONGER_RECORDING_S or motion.t[-1] > t[-1] + _LONGER_RECORDING_S:
         problem = (
             f"it is from {t[0]:.6g} s to {t[-1]:.6g} s, and the recording from {motion.t[0]:.6g} "
             f"s to {motion.t[-1]:.6g} s"

@@ -33,16 +33,16 @@ from robot_dynamics_ros.model.description import Array
 
 _MASS_SHARE = 1e-4
 # where the search for the evidence begins
-_SPREAD = 0.5
-_SHARE = 0.1
+_EVIDENCE_SEARCH_START = 0.5
+_PRIOR_SHARE = 0.1
 # observations that these beginnings are worth
-_HOLD = 2.0
+_PRIOR_OBSERVATIONS = 2.0
 _ROUNDS = 6
 # m, least radius of gyration
 _RADIUS = 2e-3
 _UPPER = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 # of the free entries of U
-_ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T
+_ENTRY_ROWS, _COLUMNS = np.array([(k, k) for k in range(4)] + list(_UPPER)).T
 
 
 def pseudo_inertia(parameters: Array) -> Array:
@@ -118,7 +118,7 @@ class BodyShape:
         """(10, 10) ∂parameters/∂x."""
         U = self._factor(x)
         LU = self._L @ U
-        d = self._L[:, _ROWS].T[:, :, None] * LU[:, _COLUMNS].T[:, None, :]
+        d = self._L[:, _ENTRY_ROWS].T[:, :, None] * LU[:, _COLUMNS].T[:, None, :]
         d[:4] *= U.diagonal()[:, None, None]
         return from_pseudo_inertia(d + d.transpose(0, 2, 1)).T
 
@@ -274,8 +274,8 @@ def consistent_parameters(
     """
     problem = _Problem(identifiable, data, noise)
     bodies = np.arange(len(problem.start)) < problem.split
-    size = spread or _SPREAD
-    usual = share or _SHARE
+    size = spread or _EVIDENCE_SEARCH_START
+    usual = share or _PRIOR_SHARE
     x = problem.start if begin is None else begin
     converged = False
     settled = spread is not None and share is not None
@@ -295,11 +295,13 @@ def consistent_parameters(
         before = (size, usual)
         if spread is None:
             size = math.sqrt(
-                (away[bodies].sum() + _HOLD * _SPREAD**2) / (by_data[bodies].sum() + _HOLD)
+                (away[bodies].sum() + _PRIOR_OBSERVATIONS * _EVIDENCE_SEARCH_START**2)
+                / (by_data[bodies].sum() + _PRIOR_OBSERVATIONS)
             )
         if share is None and not bodies.all():
             usual = math.sqrt(
-                (away[~bodies].sum() + _HOLD * _SHARE**2) / (by_data[~bodies].sum() + _HOLD)
+                (away[~bodies].sum() + _PRIOR_OBSERVATIONS * _PRIOR_SHARE**2)
+                / (by_data[~bodies].sum() + _PRIOR_OBSERVATIONS)
             )
         settled = max(abs(size / before[0] - 1.0), abs(usual / before[1] - 1.0)) < 0.05
     free = x[: problem.split].reshape(problem.nb, 10)

@@ -4,6 +4,7 @@ friction of all joints, then what single joints have beside these.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +19,9 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint
 
-KINDS = ("armature", "viscous", "coulomb", "offset")
+EFFORT_PARAMETER_KINDS = ("armature", "viscous", "coulomb", "offset")
 _SMOOTHING_SHARE = 0.005
-_SMOOTHING = 0.02
+_ASSUMED_SMOOTHING = 0.02
 
 
 def _bounds_of(parameter: str) -> tuple[float, float]:
@@ -82,7 +83,7 @@ class EffortParameters:
         loaded: RobotModel | None = None,
     ) -> None:
         self.model, self.terms, self.loaded = model, terms or FrictionTerms(), loaded or model
-        self.kinds = tuple(kind for kind in KINDS if getattr(self.terms, kind))
+        self.kinds = tuple(kind for kind in EFFORT_PARAMETER_KINDS if getattr(self.terms, kind))
         if not model.nv or (
             self.kinds and any(model.joint(name).type.nv != 1 for name in model.joint_names)
         ):
@@ -91,14 +92,16 @@ class EffortParameters:
             raise ArgumentError(problem, where=f"robot {model.name!r}", remedy=remedy)
         limit = model.velocity_limit
         smoothing = self.terms.smoothing
-        usual = np.where(np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _SMOOTHING)
+        usual = np.where(
+            np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _ASSUMED_SMOOTHING
+        )
         if smoothing is None:
             width = usual
         else:
             width = per_joint(smoothing, model.nv, "smoothing", positive=True)
         self.effects = effects or tuple(JointEffects(float(w)) for w in width)
         self.smoothing = np.array([e.smoothing for e in self.effects])
-        own = [(j, kind) for kind in self.kinds for j in range(model.nv)]
+        own = [(j, kind) for kind, j in itertools.product(self.kinds, range(model.nv))]
         own += [(j, name) for j, e in enumerate(self.effects) for name in e.parameters]
         self.names = [
             *parameter_names(model),
@@ -172,7 +175,9 @@ class EffortParameters:
         for k, kind in enumerate(self.kinds):
             values: Array = {"armature": a, "viscous": v, "coulomb": d, "offset": np.ones(())}[kind]
             out[..., diagonal, k * nv + diagonal] = values
-        load = joint_loads(self.loaded, (name for e in self.effects for name in e.effects), q, v, a)
+        load = joint_loads(
+            self.loaded, itertools.chain.from_iterable(e.effects for e in self.effects), q, v, a
+        )
         index = nv * len(self.kinds)
         for j, (form, motion) in enumerate(
             zip(self.effects, JointMotion.of_joints(q, v, a, d, load), strict=True)

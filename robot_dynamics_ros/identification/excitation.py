@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -149,7 +150,13 @@ class Excitation:
             out = csv.writer(file)
             fields = ("position", "velocity", "acceleration")
             out.writerow(
-                ["t", *(f"{name}.{field}" for field in fields for name in trajectory.joint_names)]
+                [
+                    "t",
+                    *(
+                        f"{name}.{field}"
+                        for field, name in itertools.product(fields, trajectory.joint_names)
+                    ),
+                ]
             )
             rows = trajectory.positions, trajectory.velocities, trajectory.accelerations
             table = np.column_stack([np.asarray(trajectory.times) / NANOSECONDS, *rows])

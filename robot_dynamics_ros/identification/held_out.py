@@ -22,11 +22,11 @@ FOLDS = 12
 # of a joint's squared error of prediction that more parameters must explain
 GAIN = 0.01
 # of the usual efforts; less is not worth a parameter
-LEAST = 2e-3
+LEAST_EFFORT_SHARE = 2e-3
 # of the stretches: seven of twelve
-_MOST = 0.55
+_MOST_STRETCHES_SHARE = 0.55
 # share, compared with fast random motion, below which a direction stays as it was
-_HELD = 1e-3
+_HELD_MOTION_SHARE = 1e-3
 
 
 def stretches(m: int) -> NDArray[np.int64]:
@@ -66,7 +66,7 @@ def held_out_least_squares(
     G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
     c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
     hold = identifiable.information[np.ix_(kept, kept)] / np.outer(scale, scale)
-    hold = hold * (_HELD**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
+    hold = hold * (_HELD_MOTION_SHARE**2 * np.trace(G.sum(axis=0)) / np.trace(hold))
     x = np.linalg.solve(
         G.sum(axis=0) - G + hold,
         (c.sum(axis=0) - c + hold @ (scale * identifiable.prior[kept]))[..., None],
@@ -125,7 +125,11 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
         else:
             share = 0.0
         mixed, alone = (stretch_squares(x) for x in (r + share * (s - r), r))
-        out[j] = share if better(mixed, alone, GAIN, len(r) * (LEAST * effort[j]) ** 2) else 0.0
+        out[j] = (
+            share
+            if better(mixed, alone, GAIN, len(r) * (LEAST_EFFORT_SHARE * effort[j]) ** 2)
+            else 0.0
+        )
     return out
 
 
@@ -134,4 +138,6 @@ def better(new: Array, old: Array, gain: float, least: float) -> bool:
     stretches.
     """
     won = float(old.sum() - new.sum())
-    return bool(won > max(gain * float(old.sum()), least) and (new < old).mean() >= _MOST)
+    return bool(
+        won > max(gain * float(old.sum()), least) and (new < old).mean() >= _MOST_STRETCHES_SHARE
+    )

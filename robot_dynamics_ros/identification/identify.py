@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,7 +43,12 @@ from robot_dynamics_ros.identification.plausibility import (
     check_result,
 )
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
-from robot_dynamics_ros.identification.samples import STILL, Blocks, MotionSamples, blocks
+from robot_dynamics_ros.identification.samples import (
+    STILL_SMOOTHINGS,
+    Blocks,
+    MotionSamples,
+    blocks,
+)
 from robot_dynamics_ros.identification.selection import Selection, select_effects
 from robot_dynamics_ros.identification.torque_constants import (
     KnownLoad,
@@ -70,7 +76,7 @@ _LIMITED = {
     "controllers and the simulator have its friction, not its rotor",
 }
 # of the regressor at a time
-_ROWS = 1000
+_REGRESSOR_ROWS = 1000
 # of the blocks
 _ONE_WAY = 0.01
 # rows for a parameter below which a fit says nothing about its error
@@ -541,7 +547,7 @@ def _identify(
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
     if s.slow is None:
-        slow = STILL * parameters.smoothing
+        slow = STILL_SMOOTHINGS * parameters.smoothing
     else:
         slow = per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
@@ -704,7 +710,9 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
     # must be of these loads
     forms = fit.identifiable.parameters.effects
     for _ in range(
-        _AGAIN if any(name in form.effects for form in forms for name in OF_SENSORS) else 0
+        _AGAIN
+        if any(name in form.effects for form, name in itertools.product(forms, OF_SENSORS))
+        else 0
     ):
         identified = with_parameters(fit.identifiable.parameters, full.values)
         parameters = fit.identifiable.parameters.with_effects(forms, identified)
@@ -774,7 +782,7 @@ def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) 
     nb).
     """
     rows = [y.reshape(-1, model.nv) for y in (q, v, a)]
-    parts = [slice(k, k + _ROWS) for k in range(0, max(len(rows[0]), 1), _ROWS)]
+    parts = [slice(k, k + _REGRESSOR_ROWS) for k in range(0, max(len(rows[0]), 1), _REGRESSOR_ROWS)]
     products = [
         np.einsum("njp,jp->nj", joint_torque_regressor(model, *(y[k] for y in rows)), x)
         for k in parts

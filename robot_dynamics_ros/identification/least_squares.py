@@ -24,7 +24,7 @@ from robot_dynamics_ros.model.description import Array
 # of the velocity limits, in a fast motion
 _SPEED_SHARE = 0.5
 # 1/s: its accelerations over its speeds
-_RATE = 3.0
+_ASSUMED_RATE_PER_S = 3.0
 # of the largest column
 _SILENT = 1e-12
 # of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
@@ -32,7 +32,7 @@ _ALONE = 1e-4
 # rad/s or m/s
 _NO_LIMIT = 2.0
 _LAGS = 40
-_REMEDY = (
+_MOVE_REMEDY = (
     "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite "
     "designs such a motion."
 )
@@ -101,7 +101,7 @@ def identifiable_parameters(
     )
     limit = np.where(limit > 0.0, limit, 1.0)
     v = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit
-    a = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit * _RATE
+    a = rng.uniform(-1.0, 1.0, (count, model.nv)) * limit * _ASSUMED_RATE_PER_S
     effort = inverse_dynamics(model, q, v, a)[:, rows]
     scale = np.sqrt(np.mean(effort**2, axis=0))
     scale = np.where(
@@ -218,7 +218,7 @@ def weighted_least_squares(
     use, m, nv = data.use, *data.effort.shape
     if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
         problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"
-        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_REMEDY}")
+        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_MOVE_REMEDY}")
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows = Yb[use]
     target = data.effort[use]
@@ -235,7 +235,7 @@ def weighted_least_squares(
         else:
             more = ""
         text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
-        raise PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
+        raise PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
     seen = share >= tolerance
     Z = T[:, seen]
     A = rows @ Z

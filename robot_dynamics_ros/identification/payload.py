@@ -40,13 +40,13 @@ _EXACT = 1e-6
 _FRICTION = 0.3
 # of the effort limit: friction and offset that no description may state
 _UNSTATED = 0.02
-_OFFSET = 2e-3
+_PAYLOAD_OFFSET_SHARE = 2e-3
 # s
 _BLOCK = 0.05
 # s
 _LATEST = 0.02
 # times the smoothing of friction
-_SLOW = 3.0
+_SLOW_SMOOTHINGS = 3.0
 _PASSES = 3
 _WEIGHTS = 4
 
@@ -283,7 +283,7 @@ class _Problem:
             errors = (
                 viscous,
                 _FRICTION * model.friction[j] + _UNSTATED * usual[j],
-                _OFFSET * usual[j],
+                _PAYLOAD_OFFSET_SHARE * usual[j],
             )
             self.joints.append((own, A.T @ A, A.T @ effort[use[:, j], j], 1.0 / np.square(errors)))
 
@@ -400,7 +400,7 @@ def _of_motion(
     Y = m.mean_regressor(model, _BLOCK)
     v = m.mean(m.v, _BLOCK)
     # while a joint turns back it may stick, and its friction is anything
-    slow = m.mean((np.abs(m.v) < _SLOW * friction.smoothing).astype(float), _BLOCK)
+    slow = m.mean((np.abs(m.v) < _SLOW_SMOOTHINGS * friction.smoothing).astype(float), _BLOCK)
     columns = np.concatenate([Y[..., 10 * body : 10 * body + 10], Y @ directions], axis=-1)
     dry = m.mean(np.tanh(m.v / friction.smoothing), _BLOCK)
     use = (slow == 0.0) & (np.abs(v) > 0.0)

@@ -19,8 +19,8 @@ from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.figures import (
+    FIGURE_STYLE,
     SERIES,
-    STYLE,
     as_html,
     html_finding,
     html_page,
@@ -52,10 +52,10 @@ _MOSTLY = 0.3
 # times as much may stay unexplained of a recording for validation
 _UNSEEN_WORSE = 1.5
 # Riemannian distance of a body from the URDF's
-_FAR = 1.5
+_FAR_BODY_DISTANCE = 1.5
 _CONDITION = 200.0
 _MOST_ROWS = 40
-_MOST_POINTS = 4000
+_MOST_PLOT_POINTS = 4000
 _BEFORE = SERIES[1]
 _AFTER = SERIES[0]
 
@@ -129,7 +129,11 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         )
         out.append(("fair" if wide.mean() > 0.2 else "good", text))
     moved = zip(result.prior.moving_joint_names, result.full.distance, strict=True)
-    far = [result.prior.joint(joint).child for joint, distance in moved if distance > _FAR]
+    far = [
+        result.prior.joint(joint).child
+        for joint, distance in moved
+        if distance > _FAR_BODY_DISTANCE
+    ]
     if far:
         out.append(
             ("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below.")
@@ -582,7 +586,7 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
     shown = np.argsort(-np.abs(base.values))[:_MOST_ROWS]
     shown = shown[np.isfinite(base.half_width[shown])]
     tall = max(2.0 + 0.33 * max(model.nv, 3), 1.0 + 0.19 * len(shown))
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         figure = plt.figure(figsize=(13.0, tall), layout="constrained")
         grid = figure.add_gridspec(len(kinds), 2, width_ratios=(1.0, 1.1))
         axes = [figure.add_subplot(grid[row, 0]) for row in range(len(kinds))]
@@ -626,7 +630,7 @@ def plot_joint(
         (c.measured - c.identified, _AFTER, "identified"),
     )
     measured = c.measured, "#999999", "measured"
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         figure = plt.figure(figsize=(13.0, 7.6))
         grid = figure.add_gridspec(
             3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22
@@ -656,7 +660,7 @@ def plot_joint(
 def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
     """Curves: (n, nv) values, a colour and a name."""
     for part in c.parts:
-        k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_POINTS))
+        k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_PLOT_POINTS))
         for values, colour, label in curves:
             axis.plot(
                 c.t[k],

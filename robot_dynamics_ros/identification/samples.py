@@ -33,8 +33,8 @@ from robot_dynamics_ros.recordings.smoothing import (
 from robot_dynamics_ros.workers import Workers, run_tasks
 
 # of the usual smoothing speed of friction: a joint that is slower stands
-STILL = 0.2
-_CHUNK = 1000
+STILL_SMOOTHINGS = 0.2
+_SAMPLES_AT_ONCE = 1000
 # share by which efforts of all joints differ from velocities, if they are such
 _ALIKE = 0.1
 
@@ -269,7 +269,7 @@ class MotionSamples:
         """(m, nv, 10 nb) block averages of the regressor of the bodies."""
         out = []
         for part, D in self._whole(length):
-            per = max(1, _CHUNK // D) * D
+            per = max(1, _SAMPLES_AT_ONCE // D) * D
             for first in range(part.start, part.stop, per):
                 rows = slice(first, min(first + per, part.stop))
                 Y = np.asarray(
@@ -331,7 +331,7 @@ def blocks(
     rad/s or m/s, half of the time.
     """
     if slow is None:
-        slow = STILL * EffortParameters(parameters.model, parameters.terms).smoothing
+        slow = STILL_SMOOTHINGS * EffortParameters(parameters.model, parameters.terms).smoothing
     bodies = motion.mean_regressor(parameters.model, length)
     effort = motion.mean(motion.effort - parameters.fixed_effort(motion.v, motion.a), length)
     still = motion.mean((np.abs(motion.v) < slow).astype(np.float64), length)

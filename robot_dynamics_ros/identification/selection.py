@@ -21,7 +21,13 @@ import numpy as np
 from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_loads, presliding
 from robot_dynamics_ros.friction.law import EFFECTS, OF_SENSORS, JointMotion
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, better, stretches
+from robot_dynamics_ros.identification.held_out import (
+    FOLDS,
+    GAIN,
+    LEAST_EFFORT_SHARE,
+    better,
+    stretches,
+)
 from robot_dynamics_ros.identification.least_squares import Identifiable
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.model.description import Array, JointType
@@ -185,7 +191,7 @@ def select_effects(
     first = len(fixed)
     chosen = [list(range(first + int(coulomb))) for _ in range(nv)]
     simple = trials.each(chosen, range(nv))
-    least = data.use.sum(axis=0) * (LEAST * trials.scale) ** 2
+    least = data.use.sum(axis=0) * (LEAST_EFFORT_SHARE * trials.scale) ** 2
     if coulomb and allowed:
         _choose_directions(trials, candidates, chosen, forms, first, "presliding" in allowed, tell)
 

@@ -32,22 +32,22 @@ from robot_dynamics_ros.recordings.recording import Recording
 # share of a mass, and m of a centre, by which they may well differ from the prior
 _SPREAD = 0.25
 _OFFSET = 0.05
-_STEPS = 30
+_CONSTANT_STEPS = 30
 # shares by which constants change in the last step
 _SETTLED = 1e-8
 _STEADY = 1e-2
 # relative standard error above which a constant is not known
-_MOST = 0.5
+_MOST_CONSTANT_ERROR = 0.5
 _SURE = (
     # relative standard error of the best known one, below which the masses are known as well
     0.02
 )
 # times the first value: nothing holds the constant
-_RUNAWAY = 100.0
+_RUNAWAY_CONSTANT = 100.0
 # s between blocks that tell something new
-_APART = 0.5
+_BLOCKS_APART_S = 0.5
 # of a joint's currents: no model is better
-_FLOOR = 0.02
+_CURRENT_FLOOR_SHARE = 0.02
 _REACH = (
     # m, by which a load's centre of mass and radius of gyration may well be from its link
     0.15
@@ -187,8 +187,8 @@ def find_torque_constants(
     covariance: Array = np.zeros((len(fixed), len(fixed)))
     before = c.copy()
     begun = c.copy()
-    for _ in range(_STEPS):
-        N, right = _normal(rows, c, x, min(1.0, block / _APART))
+    for _ in range(_CONSTANT_STEPS):
+        N, right = _normal(rows, c, x, min(1.0, block / _BLOCKS_APART_S))
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
         inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
         change = inverse @ right[kept]
@@ -202,9 +202,9 @@ def find_torque_constants(
         error = np.sqrt(covariance.diagonal()) / np.abs(c)
     far = np.abs(
         np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))
-    ) > math.log(_RUNAWAY)
+    ) > math.log(_RUNAWAY_CONSTANT)
     settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
-    shown = (fixed != 0.0) | ((error < _MOST) & settled)
+    shown = (fixed != 0.0) | ((error < _MOST_CONSTANT_ERROR) & settled)
     if not shown.any():
         text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
         remedy = (
@@ -295,7 +295,7 @@ def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> 
         residual = target - c[j] * moved
         count = max(len(target), 1)
         weight = worth / max(
-            float(residual @ residual + _FLOOR**2 * target @ target) / count, 1e-300
+            float(residual @ residual + _CURRENT_FLOOR_SHARE**2 * target @ target) / count, 1e-300
         )
         J = np.column_stack([moved, c[j] * columns])
         own = [j, *range(nv, nv + len(x))]

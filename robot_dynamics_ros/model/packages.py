@@ -7,6 +7,7 @@ beside it.  They are found without a workspace.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -96,12 +97,13 @@ def _around(directory: Path) -> Iterator[Path]:
         level = [ancestor]
         for _ in range(_LEVELS_DOWN + 1):
             yield from level
-            level = [
-                inner
-                for folder in level
-                if folder == ancestor or not (folder / "package.xml").is_file()
-                for inner in _folders_in(folder)
-            ]
+            level = list(
+                itertools.chain.from_iterable(
+                    _folders_in(folder)
+                    for folder in level
+                    if folder == ancestor or not (folder / "package.xml").is_file()
+                )
+            )
 
 
 def _folders_in(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ out, what is kept is checked with the line it stands on, and elements nobody kno
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 from typing import Any
 from xml.etree import ElementTree
@@ -298,7 +299,9 @@ class CleanUrdf:
             interfaces = [
                 x for x in joint.all("state_interface") if x.attributes.get("name") == "position"
             ]
-            for param in (param for interface in interfaces for param in interface.all("param")):
+            for param in itertools.chain.from_iterable(
+                interface.all("param") for interface in interfaces
+            ):
                 if param.attributes.get("name") == "initial_value":
                     where = self.where(param, f"<ros2_control> joint {name!r}")
                     position = self.number(param.text.strip(), where)

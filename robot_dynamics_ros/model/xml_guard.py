@@ -23,7 +23,7 @@ MAX_DEPTH = 64
 MAX_ELEMENTS = 400_000
 
 # the declaration of an encoding, in the first line of a document
-_DECLARED = re.compile(r"""<\?xml\s[^>]*?encoding\s*=\s*(["'])([A-Za-z][\w.-]*)\1""")
+_DECLARED_ENCODING = re.compile(r"""<\?xml\s[^>]*?encoding\s*=\s*(["'])([A-Za-z][\w.-]*)\1""")
 # byte order marks, and what UTF-16 begins with where it has none; longer ones first
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -109,7 +109,7 @@ def decoded(data: bytes | str) -> bytes | str:
             return data
     else:
         text = data
-    match = _DECLARED.match(text.lstrip("\ufeff \t\r\n"))
+    match = _DECLARED_ENCODING.match(text.lstrip("\ufeff \t\r\n"))
     if match is None or match[2].lower() in ("utf-8", "utf8"):
         return text
     start = text.index(match[0]) + match.start(2)
@@ -121,7 +121,7 @@ def _codec(data: bytes) -> str:
     for mark, codec in _MARKS.items():
         if data.startswith(mark):
             return codec
-    match = _DECLARED.match(data[:400].lstrip(b" \t\r\n").decode("latin-1"))
+    match = _DECLARED_ENCODING.match(data[:400].lstrip(b" \t\r\n").decode("latin-1"))
     return match[2] if match is not None else "utf-8"
 
 

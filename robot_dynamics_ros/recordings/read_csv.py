@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -166,7 +167,7 @@ def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
     return exact or [
         i
         for i, name in enumerate(names)
-        if any(name.endswith(f"{s}{w}") for w in accepted for s in "./")
+        if any(name.endswith(f"{s}{w}") for w, s in itertools.product(accepted, "./"))
     ]
 
 
@@ -230,8 +231,7 @@ def read_csv_wrench(
     with open_table(path) as (head, lines):
         places = [
             _component(head, columns, words, c, str(path))
-            for words in (_MOMENT_COLUMNS, _FORCE_COLUMNS)
-            for c in "xyz"
+            for words, c in itertools.product((_MOMENT_COLUMNS, _FORCE_COLUMNS), "xyz")
         ]
         if not any(k >= 0 for k in places):
             remedy = f"Call them {columns or 'plate'}.force.x … {columns or 'plate'}.torque.z."
@@ -289,7 +289,7 @@ def read_csv_positions(
 def _component(head: list[str], prefix: str, forms: tuple[str, ...], axis: str, where: str) -> int:
     words = [form.format(axis) for form in forms]
     if prefix:
-        names = [f"{prefix}{s}{w}" for w in words for s in "./_"]
+        names = [f"{prefix}{s}{w}" for w, s in itertools.product(words, "./_")]
     else:
         names = words
     return one_column(head, names, words[0], "Say what they begin with.", where)

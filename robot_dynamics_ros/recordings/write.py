@@ -5,6 +5,7 @@ coloured by speed.
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import STYLE, XYZ, legend, pyplot, thinned, without_noise
+from robot_dynamics_ros.figures import FIGURE_STYLE, XYZ, legend, pyplot, thinned, without_noise
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.recordings.compute import WrenchHistory
 from robot_dynamics_ros.recordings.read_bag import need_rosbags
@@ -47,17 +48,20 @@ def write_csv(
     head = ["row", "t"]
     head += [
         f"{name}.{what}"
-        for what in ("position", "velocity", "acceleration", "effort")
-        for name in own
+        for what, name in itertools.product(("position", "velocity", "acceleration", "effort"), own)
     ]
     head += [f"{name}.current" for name in history.currents]
-    head += [f"{name}.wrench.{c}" for name in history.joints for c in COMPONENTS]
-    head += [f"{history.balanced}.{part}.{c}" for part in history.parts for c in COMPONENTS]
-    head += [f"external.{link}.{c}" for link in history.external for c in COMPONENTS]
+    head += [f"{name}.wrench.{c}" for name, c in itertools.product(history.joints, COMPONENTS)]
+    head += [
+        f"{history.balanced}.{part}.{c}" for part, c in itertools.product(history.parts, COMPONENTS)
+    ]
+    head += [f"external.{link}.{c}" for link, c in itertools.product(history.external, COMPONENTS)]
     errors = []
     if history.effort_errors is not None and history.wrench_errors is not None:
         head += [f"{name}.effort.error" for name in own]
-        head += [f"{name}.wrench.error.{c}" for name in history.joints for c in COMPONENTS]
+        head += [
+            f"{name}.wrench.error.{c}" for name, c in itertools.product(history.joints, COMPONENTS)
+        ]
         errors = [
             history.effort_errors,
             history.wrench_errors[:, :, _SWAP].reshape(len(history.t), -1),
@@ -118,7 +122,7 @@ def coordinate_names(kind: JointType, field: str) -> list[str]:
         parts = ("torque", "force")
     else:
         parts = ("angular", "linear")
-    return [f"{field}.{part}.{axis}" for part in parts for axis in "xyz"]
+    return [f"{field}.{part}.{axis}" for part, axis in itertools.product(parts, "xyz")]
 
 
 def _write_table(
@@ -254,7 +258,7 @@ def _draw_rows(
     plt = pyplot()
     t = history.t[thinned(len(history.t))] - history.t[0]
     size = (11.0, 1.2 + height * len(rows))
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         figure, axes = plt.subplots(
             len(rows), 2, figsize=size, sharex=True, squeeze=False, layout="constrained", **options
         )

@@ -56,12 +56,12 @@ COMMISSIONING_PARAMETERS = (
 _T = TypeVar("_T")
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 # ns; an older state was not overtaken: the clock was set
-_LATE = 1_000_000_000
+_CLOCK_SET_NS = 1_000_000_000
 # states that wait for a step: some seconds; older ones are dropped
-_MOST = 2000
+_MOST_WAITING_STATES = 2000
 _WATCH = 0.02
 # s that a step may take to stop at the end
-_STOPPING = 5.0
+_LONGEST_FINAL_STOP_S = 5.0
 
 
 class LiveArm:
@@ -109,7 +109,7 @@ class LiveArm:
         self.refused = ""
         # of a driver that stamps nothing
         stamp = reader.stamp or time.time_ns()
-        if -_LATE < stamp - self._newest <= 0:
+        if -_CLOCK_SET_NS < stamp - self._newest <= 0:
             self.refused = "its stamp is not newer than that of the one before"
             # the same again, or one that was overtaken
             return
@@ -145,7 +145,7 @@ class LiveArm:
         self._states.put(state)
         # a step has just taken them
         with suppress(queue.Empty):
-            while self._states.qsize() > _MOST:
+            while self._states.qsize() > _MOST_WAITING_STATES:
                 self._states.get_nowait()
 
     def read(self) -> ArmState | None:
@@ -391,7 +391,7 @@ class CommissioningNode(Node):
         delivered.
         """
         self._stop.set()
-        deadline = time.monotonic() + _STOPPING
+        deadline = time.monotonic() + _LONGEST_FINAL_STOP_S
         while self._aside.busy and time.monotonic() < deadline:
             self.executor.spin_once(timeout_sec=0.01)
         if self.session is not None:

@@ -43,7 +43,7 @@ GATE_PARAMETERS = (
     *REALTIME_PARAMETERS,
     *parameter_table("gate", "gate", {"command_format": commands.COMMAND_FORMATS}),
 )
-_JOINT_PARAMETERS = parameter_table("gate", "joint")
+_GATE_JOINT_PARAMETERS = parameter_table("gate", "joint")
 
 
 def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param]:
@@ -53,7 +53,7 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
         effort = float(model.effort_limit[i])
         velocity = 2.0 * float(model.velocity_limit[i])
         described = {f"limits.{name}.effort": effort, f"limits.{name}.velocity": velocity}
-        for param in of_joints([name], *_JOINT_PARAMETERS):
+        for param in of_joints([name], *_GATE_JOINT_PARAMETERS):
             default = described.get(param.name, 0.0)
             yield replace(param, default=default if math.isfinite(default) else 0.0)
 
@@ -85,7 +85,7 @@ def gate_settings(
     )
 
 
-_WATCH_PERIOD = 0.01
+_GATE_WATCH_S = 0.01
 # watches between two looks at who publishes commands
 _GRAPH_EVERY = 10
 
@@ -109,7 +109,7 @@ class EffortGateNode(Node):
         )
         self.cycle_timers = [
             self.create_timer(
-                _WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
+                _GATE_WATCH_S, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
             )
         ]
         self._source.begin("; nothing passes")

@@ -38,8 +38,8 @@ PAYLOAD_IDENTIFICATION_PARAMETERS = (
 )
 
 # s
-_SETTLE = 0.5
-_LATE = 10.0
+_SETTLE_S = 0.5
+_LATE_STATE_S = 10.0
 _SILENCE = 1.0
 _RATE = 50.0
 # rad or m between the motion and where the arm was
@@ -149,7 +149,7 @@ class PayloadIdentificationNode(Node):
         self._trajectories.publish(
             trajectory_message(model.joint_names, trajectory.times / NANOSECONDS, *points, 0)
         )
-        rows = self._record(values["duration"] + _SETTLE, least=20)
+        rows = self._record(values["duration"] + _SETTLE_S, least=20)
         t = np.array([row[0] - rows[0][0] for row in rows])
         q = np.array([row[1] for row in rows])
         effort = np.array([row[2] for row in rows])
@@ -177,7 +177,7 @@ class PayloadIdentificationNode(Node):
         rows: list[tuple[float, Array, Array]] = []
         complete = False
         self._arm.begin()
-        deadline = time.monotonic() + 3.0 * seconds + (_LATE if least else _SILENCE)
+        deadline = time.monotonic() + 3.0 * seconds + (_LATE_STATE_S if least else _SILENCE)
         while not (complete or self._ended or time.monotonic() > deadline):
             if (state := self._arm.read()) is not None and state.effort is not None:
                 rows.append((state.t, state.q, state.effort))
@@ -189,7 +189,7 @@ class PayloadIdentificationNode(Node):
 
     async def _apply(self, estimate: payload.PayloadEstimate) -> str:
         # nodes that start together know each other late
-        if not self._setter.wait_for_service(timeout_sec=_LATE):
+        if not self._setter.wait_for_service(timeout_sec=_LATE_STATE_S):
             return f"; not applied: no service {self._setter.srv_name}"
         p = estimate.payload
         I = estimate.payload.inertia  # noqa: E741

@@ -77,7 +77,7 @@ from robot_dynamics_ros.view.source import (
 from robot_dynamics_ros.view.viewer import Viewer
 
 # s between velocities whose difference is taken
-_LEAST = 0.02
+_LEAST_VELOCITY_STEP_S = 0.02
 _KEPT = ("external", "contacts", "estimated", "published", "reference")
 # s after which a wrench or a reference that came by topic is no longer shown
 _FRESH = 0.5
@@ -154,7 +154,7 @@ class LiveState:
             efforts[j] = np.array(message.effort)[rows]
         if self._before is None or passed < 0.0:
             self._before = (t, q, v)
-        elif self.t - self._before[0] >= _LEAST:
+        elif self.t - self._before[0] >= _LEAST_VELOCITY_STEP_S:
             self._before = (self.t, self.q, self.v)
         self.t = t
         self.q = q

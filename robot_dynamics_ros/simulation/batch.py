@@ -4,6 +4,7 @@ once on all processors.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +103,7 @@ def monte_carlo(
     tasks = [(model, experiment, k, seed, dict(spread or {})) for k in range(runs)]
     outcomes = run_tasks(_one, tasks, executor, progress=progress)
     figures = [{} if isinstance(outcome, str) else outcome for outcome in outcomes]
-    names = list(dict.fromkeys(name for found in figures for name in found))
+    names = list(dict.fromkeys(name for name in itertools.chain.from_iterable(figures)))
     values = {
         name: np.array([float(found.get(name, math.nan)) for found in figures]) for name in names
     }

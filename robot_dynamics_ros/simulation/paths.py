@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import motion
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import STYLE, pyplot, save, thinned
+from robot_dynamics_ros.figures import FIGURE_STYLE, pyplot, save, thinned
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.simulate import SimulationResult
@@ -67,7 +67,7 @@ def draw_points(
     # one is enough for what moves in a plane
     planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]
     fastest = max(max(float(s[k].max()) for s in speeds.values()), 1e-12)
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         size = (1.5 + 5.0 * len(planes), 5.4)
         figure, (axes,) = plt.subplots(
             1, len(planes), figsize=size, squeeze=False, layout="constrained"

@@ -26,7 +26,7 @@ from robot_dynamics_ros.simulation.integrators.methods import (
     make_integrator,
 )
 from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
-from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
+from robot_dynamics_ros.simulation.integrators.timestepping import LEAPT, STEP_DONE
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot, Wrenches
 from robot_dynamics_ros.simulation.system import JointSystem
@@ -317,7 +317,7 @@ class Plant(SimulatedRobot):
         self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
     ) -> None:
         quick = self._quick and external is None and external_world is None
-        if quick and self._enter(command, self._block) is not None and self._status[0] == DONE:
+        if quick and self._enter(command, self._block) is not None and self._status[0] == STEP_DONE:
             return
         super().step(command, external, external_world)
 
@@ -345,7 +345,7 @@ class Plant(SimulatedRobot):
         memory = self.system.memory
         system = self.system
         held = not system.world_wrenches and system.wrenches_at is None
-        if self._plain and held and self._advance(memory) == DONE:
+        if self._plain and held and self._advance(memory) == STEP_DONE:
             return
         t = self.t
         h = float(memory["h"][0])
@@ -406,8 +406,8 @@ class Plant(SimulatedRobot):
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
             v, v1, v_half = (system.split(state)[1] for state in (y, y1, half))
             if np.abs(v_half - v1).max() <= 0.5 * np.abs(v1 - v).max():
-                outcome = DONE
-        if outcome != DONE:
+                outcome = STEP_DONE
+        if outcome != STEP_DONE:
             raise system.diverged(t, y, y1, h)
         self._q[:], self._v[:], self._z[:] = system.split(y1)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import (
-    STYLE,
+    FIGURE_STYLE,
     curve,
     joint_kinds,
     legend,
@@ -75,7 +75,7 @@ def plot_run(
     ]
     if run.wrenches is not None:
         rows += ["force", "moment"]
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         figure, axes = plt.subplots(
             len(rows),
             len(kinds),

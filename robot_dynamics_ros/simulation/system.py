@@ -9,6 +9,7 @@ is the motion between two events: σ, the sliding direction of each joint, and t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -110,14 +111,18 @@ class JointSystem:
         self.user_effort = options.user_effort
         self._midpoint = midpoint
         self.kernels = _kernels_of(self.model, options, midpoint)
-        flat = [e for k in self.kernels.values() for e in (k if isinstance(k, tuple) else (k,))]
+        flat = list(
+            itertools.chain.from_iterable(
+                (k if isinstance(k, tuple) else (k,)) for k in self.kernels.values()
+            )
+        )
         self.compiled = (
             options.compiled and self.nv > 0 and all(e.backend in ("native", "loops") for e in flat)
         )
         self.memory = self._filled_memory(friction, bounds, drives)
         self.routines = make_routines(
             self.memory,
-            timestepping.ROUTINES,
+            timestepping.STEPPING_ROUTINES,
             compiled=self.compiled,
             entry="step",
             entry_size=self.nv,

@@ -4,6 +4,7 @@ shapes that stand for mass properties, and for links without visuals.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -197,7 +198,10 @@ class Bodies:
 
     def handles(self) -> list[tuple[str, MeshHandle]]:
         """(link, handle) of every piece of geometry shown, for callbacks."""
-        return [(piece.link, piece.handle) for layer in self.layers.values() for piece in layer]
+        return [
+            (piece.link, piece.handle)
+            for piece in itertools.chain.from_iterable(self.layers.values())
+        ]
 
 
 def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]]:

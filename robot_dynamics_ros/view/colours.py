@@ -19,7 +19,7 @@ GHOST = (0.95, 0.60, 0.10, 0.35)
 PAPER = (0.55, 0.70, 0.85, 0.55)
 
 #: part of a wrench balance → colour
-PARTS: dict[str, tuple[float, float, float]] = {
+PART_COLOURS: dict[str, tuple[float, float, float]] = {
     "joint": FORCE,
     "dynamic": (0.00, 0.45, 0.70),
     "dalembert": (0.34, 0.71, 0.91),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
-from robot_dynamics_ros.figures import STYLE, pyplot, save
+from robot_dynamics_ros.figures import FIGURE_STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.paths import near_each_other
@@ -80,7 +80,7 @@ def draw(
         a = as_input(a, (model.nv,), "a")
     poses = np.asarray(link_poses(model, q))
     size = arrows.robot_size(model)
-    with plt.rc_context(STYLE):
+    with plt.rc_context(FIGURE_STYLE):
         if axes is None:
             axes = plt.figure(figsize=(8.0, 7.0), layout="constrained").add_subplot(projection="3d")
         lines = [_bars(axes, model, poses)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FILMS = (".mp4", ".gif")
 _P = TypeVar("_P")
 # s, for a browser without a graphics processor on a busy machine
-_PATIENCE = 180.0
+_BROWSER_PATIENCE_S = 180.0
 _MOST_FRAMES = 3000
 # The page may run what is inside it and nothing else: no address of any kind can be reached.
 _POLICY = (
@@ -73,7 +73,7 @@ def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _
     """
     pages_before = set(pages())
     browser.go(f"{address}/?fixedDpr=1")
-    if not browser.wait(lambda: bool(pages().keys() - pages_before), _PATIENCE):
+    if not browser.wait(lambda: bool(pages().keys() - pages_before), _BROWSER_PATIENCE_S):
         raise BackendError(
             "the browser does not show the page",
             where="browser",
@@ -115,7 +115,12 @@ def painter(
     # z forward, x to the right, y down
     axes = np.stack([right, np.cross(forward, right), forward], axis=1)
     turned = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
-    camera = {"position": position, "wxyz": turned, "fov": FIELD_OF_VIEW, "timeout": _PATIENCE}
+    camera = {
+        "position": position,
+        "wxyz": turned,
+        "fov": FIELD_OF_VIEW,
+        "timeout": _BROWSER_PATIENCE_S,
+    }
     return lambda: np.asarray(client.get_render(height=height, width=width, **camera))[..., :3]
 
 

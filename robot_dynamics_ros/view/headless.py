@@ -56,7 +56,7 @@ _NAMES = "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 
 # The page draws only what has changed: while anything is left to do it asks for a picture, and
 # takes that back where nothing is.  Letters of labels come one by one.
-_FRAMES = """
+_FRAMES_SCRIPT = """
 const draw = requestAnimationFrame, due = new Set();
 window.framesDue = () => due.size;
 window.requestAnimationFrame = (work) => {{
@@ -164,7 +164,7 @@ class Browser(AbstractContextManager["Browser"]):
         )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-        script = _TO_BLOB + _FRAMES.format(pause=1e3 * pause)
+        script = _TO_BLOB + _FRAMES_SCRIPT.format(pause=1e3 * pause)
         self.call("Page.addScriptToEvaluateOnNewDocument", source=f"{{ {script} }}")
         self.call(
             "Emulation.setDeviceMetricsOverride",

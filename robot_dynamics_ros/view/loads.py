@@ -5,6 +5,7 @@ scene.
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -194,8 +195,10 @@ def _outside_rows(shown: Shown) -> str:
     """Wrenches on links, the known ones above the estimated ones."""
     lines = [
         _row(f"{link}, {what}", [number(x) for x in (*wrenches[link][3:], *wrenches[link][:3])])
-        for link in dict.fromkeys((*shown.external, *shown.estimated))
-        for what, wrenches in (("known", shown.external), ("estimated", shown.estimated))
+        for link, (what, wrenches) in itertools.product(
+            dict.fromkeys((*shown.external, *shown.estimated)),
+            (("known", shown.external), ("estimated", shown.estimated)),
+        )
         if link in wrenches
     ]
     head = ("on links, in their axes", "Fx, N", "Fy", "Fz", "Mx, N m", "My", "Mz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from robot_dynamics_ros.view.colours import (
     FORCE,
     GHOST,
     MOMENT,
-    PARTS,
+    PART_COLOURS,
     by_speed,
 )
 from robot_dynamics_ros.view.loads import number
@@ -261,7 +262,7 @@ class RobotNodes:
         """Show the parts of a wrench balance, each in its own colour; ``None`` hides them."""
         if arrows is None and not any(name.startswith("part_") for name in self._vectors):
             return
-        for k, (name, colour) in enumerate(PARTS.items()):
+        for k, (name, colour) in enumerate(PART_COLOURS.items()):
             part = None
             if arrows is not None and name in arrows.names:
                 row = [arrows.names.index(name)]
@@ -435,7 +436,11 @@ class RobotNodes:
         self._mark(
             "axes",
             shown,
-            lambda: [line for name in self.model.moving_joint_names for line in self._axis(name)],
+            lambda: list(
+                itertools.chain.from_iterable(
+                    self._axis(name) for name in self.model.moving_joint_names
+                )
+            ),
         )
 
     def _axis(self, name: str) -> list[SceneNodeHandle]:

@@ -18,7 +18,7 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import Arrows, ArrowScale, balance_arrows, nice_scale
 from robot_dynamics_ros.view.bodies import LAYERS
-from robot_dynamics_ros.view.colours import PARTS, rgb255
+from robot_dynamics_ros.view.colours import PART_COLOURS, rgb255
 from robot_dynamics_ros.view.loads import text_block
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.plots import other_than
@@ -182,7 +182,8 @@ class LayerPanel:
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
             parts = ("joint", *WRENCH_PARTS)
             swatches = (
-                f'<span style="color: rgb{rgb255(PARTS[name])}">■ {name}</span>' for name in parts
+                f'<span style="color: rgb{rgb255(PART_COLOURS[name])}">■ {name}</span>'
+                for name in parts
             )
             gui.add_html(
                 f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>'

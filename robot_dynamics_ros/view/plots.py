@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 from collections import deque
 from functools import cached_property
@@ -19,7 +20,7 @@ from robot_dynamics_ros.view.source import MotionSource, Shown, Source
 if TYPE_CHECKING:
     from viser import GuiApi, GuiButtonHandle, GuiEvent
 
-KINDS = ("position", "error", "velocity", "effort", "force", "moment")
+PLOT_KINDS = ("position", "error", "velocity", "effort", "force", "moment")
 """What can be plotted of a joint; forces and moments have three components, in world axes."""
 _VECTORS = ("force", "moment")
 _NOW = "now"
@@ -96,7 +97,7 @@ class PlotPanel:
             scrub = {}
         with gui.add_folder("Plot", expand_by_default=False):
             self._joint = gui.add_dropdown("joint ", (*names, self._all), initial_value=names[0])
-            self._kind = gui.add_dropdown("quantity", KINDS, initial_value=KINDS[0])
+            self._kind = gui.add_dropdown("quantity", PLOT_KINDS, initial_value=PLOT_KINDS[0])
             self._keep = gui.add_button_group("curves", ("keep these", "forget kept"))
             self._keep.on_click(lambda event: self._choose(event.target.value == "keep these"))
             self._plot = gui.add_uplot(
@@ -153,11 +154,11 @@ class PlotPanel:
         t, table = self._table()
         if len(t) < 2:
             return
-        curves = [
-            curve
-            for joint, kind in choice
-            for curve in self._curves(table, joint, kind, len(choice) > 1)
-        ]
+        curves = list(
+            itertools.chain.from_iterable(
+                self._curves(table, joint, kind, len(choice) > 1) for joint, kind in choice
+            )
+        )
         columns = [column for _, _, column in curves]
         if cursor is not None:
             t, columns = _with_cursor(t, columns, cursor)
@@ -204,7 +205,7 @@ class PlotPanel:
                 continue
             slides = self._model.joint(joint).type is JointType.PRISMATIC
             unit, factor = unit_of(kind, "length" if slides else "angle")
-            rows = factor * table[:, i, KINDS.index(kind)]
+            rows = factor * table[:, i, PLOT_KINDS.index(kind)]
             if several:
                 name = f"{joint} {kind}"
             elif chosen == self._all:
@@ -225,7 +226,7 @@ class PlotPanel:
         head = ["t"]
         columns = [t]
         for i, joint in enumerate(self._names):
-            for k, part in enumerate(KINDS):
+            for k, part in enumerate(PLOT_KINDS):
                 if part in _VECTORS:
                     head += [f"{joint}.{part}.{axis}" for axis in "xyz"]
                     columns += list(table[:, i, k].T)
@@ -267,7 +268,7 @@ class PlotPanel:
         self, q: Array, v: Array, reference: Array | None, efforts: Array | None, wrenches: Array
     ) -> Array:
         """(n, joints, kinds, 3) of n states; NaN where nothing is known."""
-        out = np.full((len(q), len(self._names), len(KINDS), 3), np.nan)
+        out = np.full((len(q), len(self._names), len(PLOT_KINDS), 3), np.nan)
         out[:, :, 0, 0] = q[:, self._q]
         out[:, :, 2, 0] = v[:, self._v]
         if reference is not None:

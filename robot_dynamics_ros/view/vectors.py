@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # of a shaft, of a tube
 _SIDES = 10
 # radius of a head, in radii of the shaft
-_HEAD = 2.6
+_ARROW_HEAD = 2.6
 # length of an arc without its head
 _TURN = math.radians(280.0)
 # length of an arc's head
@@ -74,7 +74,13 @@ def _template(rings: list[Array]) -> Template:
 def _arrow() -> Template:
     around = _across(2.0 * math.pi * np.arange(_SIDES) / _SIDES)
     # start, shaft, whole length, and three directions across
-    rows = [(0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 0.0, _HEAD), (0.0, 1.0, 0.0)]
+    rows = [
+        (0.0, 0.0, 0.0),
+        (0.0, 0.0, 1.0),
+        (1.0, 0.0, 1.0),
+        (1.0, 0.0, _ARROW_HEAD),
+        (0.0, 1.0, 0.0),
+    ]
     return _template(
         [
             np.column_stack([np.ones(_SIDES), np.tile((s, w), (_SIDES, 1)), r * around])
@@ -89,13 +95,13 @@ def _arc() -> Template:
     rows = [
         (angles[0], 0.0),
         *((angle, _TUBE) for angle in angles),
-        (_TURN, _HEAD * _TUBE),
+        (_TURN, _ARROW_HEAD * _TUBE),
         (_TURN + _POINT, 0.0),
     ]
     rings = []
     for angle, radius in rows:
         out = 1.0 + radius * np.cos(tube)
-        up = _HEAD * _TUBE + radius * np.sin(tube)
+        up = _ARROW_HEAD * _TUBE + radius * np.sin(tube)
         # centre, three directions in the plane, and the axis: one way only, so the centre lies
         # below the plane
         rings.append(
@@ -146,7 +152,8 @@ def arc_bones(points: Array, vectors: Array, thickest: float) -> Array:
     half = 0.5 * lengths
     flat = np.minimum(half, thickest / _TUBE) * directions
     return np.concatenate(
-        [(points - _HEAD * _TUBE * flat)[:, None], half[:, None] * across, flat[:, None]], axis=1
+        [(points - _ARROW_HEAD * _TUBE * flat)[:, None], half[:, None] * across, flat[:, None]],
+        axis=1,
     )
 
 

@@ -8,6 +8,7 @@ opened: a person's ticks are that person's, and while no page is open nothing is
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import threading
 import time
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from viser import ClientHandle, GuiButtonGroupHandle, GuiEvent
 
 # buttons: have the camera follow the link that was clicked, hide it
-FOLLOW = "follow"
+FOLLOW_BUTTON = "follow"
 HIDE = "hide"
 # pixels: on pages that are narrower the panels are folded at first
 _SMALL = 700
@@ -184,7 +185,7 @@ class Page:
         )
         # a view, the aspect that it was for, and where the camera was
         self._fitted: tuple[str, float, Array] | None = None
-        client.gui.add_button_group("view", (*VIEWS, FOLLOW)).on_click(self._turn)
+        client.gui.add_button_group("view", (*VIEWS, FOLLOW_BUTTON)).on_click(self._turn)
         client.gui.add_html(_FOLD)
         if client.camera.image_width < _SMALL:
             client.gui.main_panel.minimize()
@@ -236,7 +237,7 @@ class Page:
             self._followed = self._fitted = None
             if not self.views:
                 return
-            if view != FOLLOW:
+            if view != FOLLOW_BUTTON:
                 self.look(view)
                 return
             chosen = next((one for one in self.views if one.loads.link), self.views[0])
@@ -380,7 +381,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         with self._lock:
             now = time.monotonic()
             self.pictures += sum([page.update(now) for page in self.pages.values()])
-            views = [view for page in self.pages.values() for view in page.views]
+            views = list(itertools.chain.from_iterable(page.views for page in self.pages.values()))
             for robot in self.robots:
                 for what in WANTED:
                     robot.source.want(

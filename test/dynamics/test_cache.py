@@ -20,7 +20,7 @@ pytest.importorskip("llvmlite")
 @pytest.fixture
 def directory(tmp_path, monkeypatch):
     place = tmp_path / "kernels"
-    monkeypatch.setenv(cache.ENVIRONMENT, str(place))
+    monkeypatch.setenv(cache.CACHE_ENVIRONMENT, str(place))
     return place
 
 
@@ -124,7 +124,7 @@ def test_of_another_user_is_not_trusted(directory, compiled):
 
 @pytest.mark.parametrize("place", ["off", "/proc/nowhere/kernels", "/dev/null/kernels"])
 def test_no_cache_is_no_error(monkeypatch, place):
-    monkeypatch.setenv(cache.ENVIRONMENT, place)
+    monkeypatch.setenv(cache.CACHE_ENVIRONMENT, place)
     assert compute().shape == (3,)
     assert cache.load("00") is None
 
@@ -135,7 +135,7 @@ def test_without_a_home_directory(tmp_path):
         "print(rd.gravity_forces(rd.limb(2).with_backend('native'), np.zeros(2)))"
     )
     environment = {
-        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", cache.ENVIRONMENT)
+        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", cache.CACHE_ENVIRONMENT)
     }
     environment["PYTHONPATH"] = str(Path(rd.__file__).parents[1])
     for home in ("/nonexistent", ""):

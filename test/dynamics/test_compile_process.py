@@ -11,13 +11,13 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine import compile_process
 from robot_dynamics_ros.dynamics.engine.backends import compiler_missing, in_cache
-from robot_dynamics_ros.dynamics.engine.codegen.cache import ENVIRONMENT
+from robot_dynamics_ros.dynamics.engine.codegen.cache import CACHE_ENVIRONMENT
 
 pytestmark = pytest.mark.skipif(compiler_missing() is not None, reason="needs llvmlite")
 
 
 def test_another_process_compiles_and_may_die(tmp_path, monkeypatch):
-    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path / "cache"))
     compile_process.stop()
     arm = rd.limb(2)
     try:
@@ -46,7 +46,7 @@ def test_another_process_compiles_and_may_die(tmp_path, monkeypatch):
 
 
 def test_it_ends_without_a_word_when_the_one_who_asked_ends_first(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path / "cache"))
     compile_process.stop()
     compile_process.start()
     other = compile_process._process
@@ -65,7 +65,7 @@ def test_it_ends_without_a_word_when_the_one_who_asked_ends_first(tmp_path, monk
 
 
 def test_without_a_cache_there_is_nothing_to_hand_over(monkeypatch):
-    monkeypatch.setenv(ENVIRONMENT, "off")
+    monkeypatch.setenv(CACHE_ENVIRONMENT, "off")
     compile_process.stop()
     compile_process.start()
     assert compile_process._process is None
@@ -73,7 +73,7 @@ def test_without_a_cache_there_is_nothing_to_hand_over(monkeypatch):
 
 
 def test_a_payload_compiled_elsewhere_is_carried(tmp_path, monkeypatch):
-    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path / "cache"))
     compile_process.stop()
     arm = rd.limb(2)
     controller = rd.JointController(arm)

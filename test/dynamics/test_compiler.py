@@ -11,7 +11,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.dynamics.engine import backends
-from robot_dynamics_ros.dynamics.engine.codegen.cache import ENVIRONMENT
+from robot_dynamics_ros.dynamics.engine.codegen.cache import CACHE_ENVIRONMENT
 
 # make test puts an llvmlite there that does not know the type ptr, as Ubuntu 24.04's
 OLDER = Path(sys.prefix) / "older"
@@ -127,7 +127,7 @@ def test_old_assembly_tells_tables_apart_whose_names_begin_alike():
 def test_an_older_compiler_runs_robot_controller_and_rollouts(tmp_path):
     where = {
         "PYTHONPATH": os.pathsep.join([str(OLDER), os.environ.get("PYTHONPATH", "")]),
-        ENVIRONMENT: str(tmp_path),
+        CACHE_ENVIRONMENT: str(tmp_path),
     }
     code = RUN_WITH_OLDER.format(older=str(OLDER))
     done = subprocess.run(

@@ -162,7 +162,7 @@ def test_routines_of_the_plant(seed, tmp_path):
     python, machine = (
         Plant(model, 1e-3, compiled=c, **plant_options(seed, model)).system for c in (False, True)
     )
-    in_c = RoutinesInC(python.memory, timestepping.ROUTINES, tmp_path, python.kernels)
+    in_c = RoutinesInC(python.memory, timestepping.STEPPING_ROUTINES, tmp_path, python.kernels)
     q0 = python.memory["q"].copy()
 
     def fill(memory, rng):
@@ -201,7 +201,7 @@ def test_routines_of_the_plant(seed, tmp_path):
         memory["external"][...] = rng.standard_normal(memory["external"].shape)
 
     three_ways(
-        timestepping.ROUTINES,
+        timestepping.STEPPING_ROUTINES,
         python.memory,
         machine.memory,
         in_c,

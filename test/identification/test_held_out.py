@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST, share_of
+from robot_dynamics_ros.identification.held_out import FOLDS, GAIN, LEAST_EFFORT_SHARE, share_of
 
 # rad/s
 SMOOTHING = 0.03
@@ -24,7 +24,7 @@ def test_a_mixture_is_never_worse_than_either(seed, size, alike):
     mixed, a, b = (np.nansum(x**2, axis=0) for x in (one + share * (two - one), one, two))
     assert ((share >= 0.0) & (share <= 1.0)).all()
     assert (mixed <= a).all()
-    assert (np.sqrt((a - mixed)[share > 0.0] / len(one)) > LEAST).all()
+    assert (np.sqrt((a - mixed)[share > 0.0] / len(one)) > LEAST_EFFORT_SHARE).all()
     # unless fewer than seven of the twelve stretches gain
     used = share > 0.0
     assert (mixed[used] <= b[used] * (1.0 + 1e-9)).all() and (

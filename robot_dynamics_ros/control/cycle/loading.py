@@ -197,14 +197,14 @@ class LawCode:
             n,
         )
         if key not in _codes:
-            if len(_codes) == MOST:
+            if len(_codes) == MOST_TRACKED:
                 _codes.clear()
             traced = trace_law(law, n)
             _codes[key] = None if traced is None else cls(traced, n)
         return _codes[key]
 
 
-MOST = 64
+MOST_TRACKED = 64
 # by what the code of a law depends on
 _codes: dict[tuple[object, ...], LawCode | None] = {}
 

@@ -28,7 +28,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     kernel,
     numbers,
 )
-from robot_dynamics_ros.friction.law import COLUMNS
+from robot_dynamics_ros.friction.law import FRICTION_COLUMNS
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -228,7 +228,9 @@ class FrictionMemory(Declared):
 
     nv: int
     v: Vector = numbers("nv", unit="rad/s or m/s", meaning="measured velocity")
-    friction: Matrix = numbers("nv", COLUMNS, meaning="parameters of joint_friction, a row a joint")
+    friction: Matrix = numbers(
+        "nv", FRICTION_COLUMNS, meaning="parameters of joint_friction, a row a joint"
+    )
     rubs: Integers = integers(1, meaning="1 where friction is known")
     coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
 
@@ -486,7 +488,7 @@ class CycleMemory(ArrivedState, RejectionMemory, LadderMemory, FrictionMemory):
 
 
 _LOADED: Options = (("external", True),)
-_FUNCTIONS: dict[str, tuple[str, Options]] = {
+_LAW_FUNCTIONS: dict[str, tuple[str, Options]] = {
     **{
         name: (name, ())
         for name, x in fields(CycleMemory).items()
@@ -499,7 +501,7 @@ _FUNCTIONS: dict[str, tuple[str, Options]] = {
 
 def robot_functions(model: RobotModel) -> dict[str, Evaluator]:
     """Kernel → function of the robot."""
-    return {name: evaluator(model, *entry) for name, entry in _FUNCTIONS.items()}
+    return {name: evaluator(model, *entry) for name, entry in _LAW_FUNCTIONS.items()}
 
 
 def law_input_shapes(n: int) -> dict[str, tuple[int, ...]]:

@@ -16,7 +16,7 @@ from robot_dynamics_ros.model.description import Array, Pose, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
 
-AXES = ("world", "tool")
+TASK_AXES = ("world", "tool")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class CartesianImpedance(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         remedy = "Choose whose axes stiffness and damping are along."
-        expect(self.axes in AXES, f"one of {AXES}", self.axes, "axes", remedy)
+        expect(self.axes in TASK_AXES, f"one of {TASK_AXES}", self.axes, "axes", remedy)
         good = len(self.largest_error) == 2 and all(x > 0.0 for x in self.largest_error)
         kind = "two positive numbers, rad and m"
         expect(good, kind, self.largest_error, "largest_error")

@@ -40,14 +40,14 @@ HARDEST = (
     10.0
 )
 # s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
-LONGEST = 1e6
+LONGEST_MOTION = 1e6
 FASTEST_SHARE = (
     # How many times a joint's velocity limit a velocity may be that is taken for meant
     10.0
 )
-FASTEST = 1e4
+FASTEST_REFERENCE = 1e4
 SHARPEST = 1e7
-STRONGEST = 1e7
+STRONGEST_REFERENCE = 1e7
 """Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
 # rad or m beyond a position limit that is rounding
 SLACK = 1e-6
@@ -199,7 +199,7 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
             a = min(0.5 * v * v / room, HARDEST * a)
         else:
             a = HARDEST * a
-    duration = min(abs(v) / a, LONGEST)
+    duration = min(abs(v) / a, LONGEST_MOTION)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:
         begin_piece(p, i, t, q, v, -a if v > 0.0 else a, effort)
@@ -387,7 +387,7 @@ def fastest_meant(p: TracksMemory, i: int) -> float:
     """The largest velocity of a joint that is taken for meant."""
     if isfinite(p.velocity_limit[i]):
         return FASTEST_SHARE * p.velocity_limit[i]
-    return FASTEST
+    return FASTEST_REFERENCE
 
 
 def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float) -> None:
@@ -428,7 +428,7 @@ def check_points(
                 elif f == 2:
                     largest = SHARPEST
                 else:
-                    largest = STRONGEST
+                    largest = STRONGEST_REFERENCE
                 if abs(fields[f * size + place]) > largest:
                     refuse(p, m, i, fields[f * size + place], largest)
                     return f + 1

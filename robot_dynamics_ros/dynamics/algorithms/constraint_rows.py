@@ -9,6 +9,7 @@ along the same vectors: λ times the row on b, −λ times it on a.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -235,7 +236,7 @@ def constraint_rows(
 ) -> list[Row]:
     """All rows of all constraints, in order."""
     links = LinkMotions(tree, q, v, tree.zeros())
-    return [row for spec in specs for row in _rows_of(links, spec)[0]]
+    return list(itertools.chain.from_iterable(_rows_of(links, spec)[0] for spec in specs))
 
 
 def end_wrenches(

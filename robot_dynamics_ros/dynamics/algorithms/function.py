@@ -5,6 +5,7 @@ else is derived.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
@@ -176,7 +177,7 @@ def function(
 def flat(value: object) -> list[Scalar]:
     """The scalars of an algorithm's result, in order."""
     if isinstance(value, (list, tuple)):
-        return [x for item in value for x in flat(item)]
+        return list(itertools.chain.from_iterable(flat(item) for item in value))
     parts = getattr(value, "parts", None)
     if parts is None:
         return [cast("Scalar", value)]

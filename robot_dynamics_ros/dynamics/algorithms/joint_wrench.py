@@ -165,7 +165,7 @@ def _joint_wrenches(
     return results
 
 
-PARTS = (
+BALANCE_PARTS = (
     "joint",
     "dynamic",
     "dalembert",
@@ -187,8 +187,8 @@ def balance(
 
     dynamic = joint + D'Alembert + Euler + centrifugal + Coriolis + gravity + distal + external
 
-    Returns the wrenches :data:`PARTS`, in the observer's axes; ``own`` is the placement of the
-    link.
+    Returns the wrenches :data:`BALANCE_PARTS`, in the observer's axes; ``own`` is the placement of
+    the link.
     """
     m, c, about_com = tree.link_inertia(link)
     seen = seen_from(observer, own.at(c.parts()))

@@ -499,7 +499,7 @@ class SquareMatrix:
 
     def parts(self) -> list[Scalar]:
         """All entries, row by row."""
-        return [x for row in self.rows for x in row]
+        return list(itertools.chain.from_iterable(self.rows))
 
 
 class SymmetricMatrix(SquareMatrix):

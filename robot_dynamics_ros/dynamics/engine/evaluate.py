@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import copy
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -146,7 +147,7 @@ class Evaluator:
             else np.empty(batch + shape)
             for k, (word, shape) in enumerate(self.signature.outputs)
         ]
-        if out and any(np.may_share_memory(o, x) for o in outputs for x in inputs):
+        if out and any(np.may_share_memory(o, x) for o, x in itertools.product(outputs, inputs)):
             inputs = [x.copy() for x in inputs]
         count = math.prod(batch)
         if batch == ():
@@ -240,7 +241,7 @@ def interpreted_engine(model: RobotModel, name: str, options: Options) -> Python
         # an algorithm may move its base or add to its rotors; others share the tree
         own = copy.copy(tree)
         outputs = TABLE[name].run(own, dict(options), dict(zip(words, inputs, strict=True)))
-        return [x for output in outputs for x in output]
+        return list(itertools.chain.from_iterable(outputs))
 
     return PythonEngine("interpreted", run, run)
 

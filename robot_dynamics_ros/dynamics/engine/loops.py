@@ -49,7 +49,7 @@ from robot_dynamics_ros.spatial import (
     Vec3,
 )
 
-APART = -2
+APART_CLASS = -2
 """Number of the class of all bodies in loops in which none needs another; a free joint's is
 smaller.
 """
@@ -487,7 +487,7 @@ class LoopTree(LoopRecord):
             block = ir.Block()
             loop.blocks |= dict.fromkeys(group, block)
             self.open_block(None, block)
-            self.current = APART - self.classes[group[0]].kind
+            self.current = APART_CLASS - self.classes[group[0]].kind
             body = LoopBody(self, _united([self.classes[c] for c in group]))
             field[body] = value(body)
             field.known |= dict.fromkeys(group, field.known[self.current])

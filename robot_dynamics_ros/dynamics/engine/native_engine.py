@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -140,7 +141,7 @@ class NativeEngine(Engine):
             several = 1
         memories = [self._further() for _ in range(several)]
         arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]
-        strides = [step for x in arrays for step in x.strides]
+        strides = list(itertools.chain.from_iterable(x.strides for x in arrays))
         # the arrays live until the code has run
         addresses = [x.ctypes.data for x in (*arrays, *outputs)]
         further = [[x.ctypes.data for x in memory] for memory in memories]

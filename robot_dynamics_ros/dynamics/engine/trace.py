@@ -4,6 +4,7 @@ recorded.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -40,7 +41,7 @@ class Trace:
     outputs: tuple[tuple[Expr, ...], ...]
 
     def all_outputs(self) -> list[Expr]:
-        return [x for output in self.outputs for x in output]
+        return list(itertools.chain.from_iterable(self.outputs))
 
     def by_output(self, values: Iterable[T]) -> list[list[T]]:
         """Values in the place of :meth:`all_outputs`, a list for each output."""

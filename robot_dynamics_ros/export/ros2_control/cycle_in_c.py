@@ -5,6 +5,7 @@ of the Python controller.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from itertools import product
 
@@ -154,7 +155,7 @@ def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
     n = plan.model.nv
     loaded = len(plan.external)
     texts = _routines(n, loaded, plan.prefix)
-    includes = sorted({name for text in texts for name in text.includes})
+    includes = sorted(set(itertools.chain.from_iterable(text.includes for text in texts)))
     numbers = [
         f"{upper}_{name} = {int(number)},"
         for numbered in (Step, Verdict)

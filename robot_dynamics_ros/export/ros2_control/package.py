@@ -4,6 +4,7 @@ templates.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -332,10 +333,8 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             "Each joint's name as a part of a topic name.",
         ),
         *_names("external_links", plan.external, "Links on which an external wrench may act."),
-        *(
-            line
-            for name, (about, words) in _PLUGIN_CHOICES.items()
-            for line in _names(name, words, about)
+        *itertools.chain.from_iterable(
+            _names(name, words, about) for name, (about, words) in _PLUGIN_CHOICES.items()
         ),
         *_names("PAYLOAD_LINKS", carriers, "Links that can carry a payload."),
         *_array(

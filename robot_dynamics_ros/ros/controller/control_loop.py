@@ -266,9 +266,9 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
 
 _POSES = 12
 # rad or m between two looks
-_STILL = 1e-3
+_STILL_RAD_BETWEEN_LOOKS = 1e-3
 # rad or m between two poses
-_ELSEWHERE = 0.1
+_OTHER_POSE_RAD = 0.1
 
 
 class EffortWatch:
@@ -285,9 +285,9 @@ class EffortWatch:
         """
         last = self._last
         self._last = q.copy()
-        if last is None or np.abs(q - last).max() > _STILL:
+        if last is None or np.abs(q - last).max() > _STILL_RAD_BETWEEN_LOOKS:
             return ""
-        if any(np.abs(q - pose).max() < _ELSEWHERE for pose, _, _ in self._poses):
+        if any(np.abs(q - pose).max() < _OTHER_POSE_RAD for pose, _, _ in self._poses):
             return ""
         self._poses = [
             *self._poses[1 - _POSES :],

@@ -33,7 +33,7 @@ MOST_TRAJECTORIES = 4
 """Of the trajectories that arrive between two calls of :meth:`ControllerInputs.poll`, so many of
 the newest are used.
 """
-_INACTIVE = "the controller is not active, or has no joint state yet"
+_NOT_ACTIVE = "the controller is not active, or has no joint state yet"
 
 
 class ControllerInputs:
@@ -141,7 +141,7 @@ class ControllerInputs:
         loop = self._loop()
         if loop is not None and loop.running:
             return loop
-        self._rejections.report("not_active", f"{what} refused: {_INACTIVE}")
+        self._rejections.report("not_active", f"{what} refused: {_NOT_ACTIVE}")
         return None
 
     def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
@@ -152,7 +152,7 @@ class ControllerInputs:
     def _on_trajectory(self, raw: bytes | memoryview) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
-            self._report.tell_refusal(_INACTIVE)
+            self._report.tell_refusal(_NOT_ACTIVE)
             return
         make = partial(messages.trajectory_from_bytes, raw)
         self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
@@ -259,7 +259,7 @@ class ControllerInputs:
         if response.success:
             response.message = "holding"
         else:
-            response.message = _INACTIVE
+            response.message = _NOT_ACTIVE
         return response
 
     def _on_query(
@@ -271,7 +271,7 @@ class ControllerInputs:
         loop = self._running_loop("query")
         time = messages.to_nanoseconds(request.time)
         response.success = False
-        response.message = _INACTIVE
+        response.message = _NOT_ACTIVE
         if loop is None:
             return response
         goal = loop.controller.goal

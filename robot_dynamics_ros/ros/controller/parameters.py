@@ -37,7 +37,7 @@ from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
 _ROBUST = ("rotor_share", "bandwidth", "rejected_effort", "return_speed")
 _TASK = ("speed", "acceleration", "jerk", "posture_rate")
-GAINS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
+GAIN_PARAMETERS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
 
 
 def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | None:
@@ -59,7 +59,7 @@ def unused_gains(values: ParameterValues) -> str:
     names = sorted(
         name
         for name in values
-        if name.startswith("gains.") and values[name] != GAINS[name[-1]].default
+        if name.startswith("gains.") and values[name] != GAIN_PARAMETERS[name[-1]].default
     )
     if not names:
         return ""
@@ -131,7 +131,7 @@ CONTROLLER_PARAMETERS = (
     ),
 )
 JOINT_PARAMETERS = (
-    *GAINS.values(),
+    *GAIN_PARAMETERS.values(),
     *parameter_table("controller", "joint"),
     robot.MEASURED_EFFORT_FACTOR,
 )

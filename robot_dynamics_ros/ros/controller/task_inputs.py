@@ -19,7 +19,7 @@ from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTI
 from robot_dynamics_ros.ros.transport.reports import Rejections
 
 # points of a path: more are refused, because it is read between two cycles
-MOST_POINTS = 500
+MOST_PATH_POINTS = 500
 
 
 class TaskInputs:
@@ -107,8 +107,8 @@ def path_from_message(message: MultiDOFJointTrajectory) -> ToolPath | None:
     if not message.points:
         return None
     remedy = "Send one transform a point, for the tool."
-    if len(message.points) > MOST_POINTS:
-        problem = f"{len(message.points)} points, {MOST_POINTS} are accepted"
+    if len(message.points) > MOST_PATH_POINTS:
+        problem = f"{len(message.points)} points, {MOST_PATH_POINTS} are accepted"
         fewer = "Send fewer: poses in between are on a smooth curve."
         raise TrajectoryRejected(problem, where="points", remedy=fewer)
     for k, point in enumerate(message.points):

@@ -24,7 +24,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.simulator import parameters as settings
 from robot_dynamics_ros.ros.simulator.outputs import SimulatorOutputs
 from robot_dynamics_ros.ros.simulator.parameters import (
-    JOINT_PARAMETERS,
+    SIMULATED_JOINT_PARAMETERS,
     check_shapes,
     make_driver,
     shape_parameters,
@@ -44,16 +44,16 @@ from robot_dynamics_ros.ros.transport.robot import FirstDescription, load_robot_
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 
-_WATCH_PERIOD = 0.02
+_SIMULATOR_WATCH_S = 0.02
 _IDLE_NS = 20_000_000
 # lockstep: silence after which the last state is sent again
 _REPEAT_NS = 1_000_000_000
 # the executor's own lateness, which is slept off
 _LEAD_NS = 200_000
 # lockstep: s of simulated time to wait for a joint state that is under way
-_LONGEST_SILENCE = 10.0
+_LONGEST_COMMAND_SILENCE = 10.0
 # rad or m, rad/s or m/s, that a state may be set to
-_FARTHEST = 1e5
+_FARTHEST_STATE = 1e5
 
 
 class Pushes:
@@ -117,7 +117,7 @@ class SimulatorNode(Node):
         self._source = FirstDescription(self, self.parameters, self._start, self.rejections.report)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.cycle_timers: list[Timer] = [
-            self.create_timer(_WATCH_PERIOD, self._watch, clock=self._steady)
+            self.create_timer(_SIMULATOR_WATCH_S, self._watch, clock=self._steady)
         ]
         self.cycle_subscriptions: list[Subscription] = []
         self._source.begin()
@@ -146,7 +146,7 @@ class SimulatorNode(Node):
         self._ticks = 1
         self._stamps = StampOrigin()
         driven = [name for name in model.joint_names if model.joint(name).type.nv == 1]
-        values.declare(of_joints(driven, *JOINT_PARAMETERS))
+        values.declare(of_joints(driven, *SIMULATED_JOINT_PARAMETERS))
         self._driver = make_driver(values, self._plant)
         self._outputs = SimulatorOutputs(self, self._plant, values, self._driver)
         self._effort = np.zeros(model.nv)
@@ -255,7 +255,7 @@ class SimulatorNode(Node):
         """
         for _ in range(steps):
             self._step()
-        patience = int(_LONGEST_SILENCE * 1e9) // self._period_ns
+        patience = int(_LONGEST_COMMAND_SILENCE * 1e9) // self._period_ns
         while steps and not self._publish():
             patience -= 1
             if self._diverged or patience < 0:
@@ -468,7 +468,9 @@ def state_from_message(
             text = f"{field} of joint {name!r} is {value:g}"
             refuse(not np.isfinite(value), text, "Give finite numbers.")
             refuse(
-                abs(value) > _FARTHEST, text, f"Give rad or m, rad/s or m/s, up to {_FARTHEST:g}."
+                abs(value) > _FARTHEST_STATE,
+                text,
+                f"Give rad or m, rad/s or m/s, up to {_FARTHEST_STATE:g}.",
             )
     q = q.copy()
     v = v.copy()

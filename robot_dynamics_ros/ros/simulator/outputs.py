@@ -4,6 +4,7 @@ poses of bodies, time.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -45,7 +46,7 @@ def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> to
         return [found[name][side] for side in (0, 1) for name in publishers[side]]
 
     return topics.WrenchTopics(
-        [publisher for side in publishers for publisher in side.values()], wrenches
+        list(itertools.chain.from_iterable(side.values() for side in publishers)), wrenches
     )
 
 

@@ -112,7 +112,7 @@ def make_mujoco_plant(
     )
 
 
-JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
+SIMULATED_JOINT_PARAMETERS = (*parameter_table("simulator", "joint"), robot.MEASURED_EFFORT_FACTOR)
 
 
 def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
@@ -131,7 +131,7 @@ def make_driver(values: ParameterValues, plant: SimulatedRobot) -> Driver:
     )
 
 
-_FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
+_MODEL_ERRORS = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
 def sensors(values: ParameterValues) -> SensorSettings | None:
@@ -146,18 +146,18 @@ def with_model_error(values: ParameterValues, model: RobotModel) -> RobotModel:
     """The simulated robot: ``model`` with the errors of ``robot_model_error``; ``model`` itself if
     there are none.
     """
-    factors = {name: values[f"robot_model_error.{name}"] for name in _FIGURES}
+    factors = {name: values[f"robot_model_error.{name}"] for name in _MODEL_ERRORS}
     if any(factor != 1.0 for factor in factors.values()):
         model = robot_model_error(model, **factors)
     spread: float = values["robot_model_error.spread"]
     if spread > 0.0:
         model = random_model_error(
-            model, values["robot_model_error.seed"], **dict.fromkeys(_FIGURES, spread)
+            model, values["robot_model_error.seed"], **dict.fromkeys(_MODEL_ERRORS, spread)
         )
     return model
 
 
-_START = "initial_positions."
+_START_PREFIX = "initial_positions."
 SIMULATOR_PARAMETERS = (
     *robot.ROBOT_PARAMETERS,
     *REALTIME_PARAMETERS,
@@ -181,7 +181,7 @@ def initial_position_parameters(model: RobotModel) -> list[Param]:
     text = "Position at the start and after a reset."
     return [
         Param(
-            f"{_START}{name}",
+            f"{_START_PREFIX}{name}",
             float(start[model.q_slice(name).start]),
             text,
             unit="rad or m",
@@ -199,15 +199,17 @@ def check_initial_positions(names: Iterable[str], model: RobotModel) -> None:
     """Refuse initial positions, given at the start, of joints that the robot does not have."""
     simple = _simple_joints(model)
     for name in names:
-        if name.startswith(_START):
-            check_name("joint", name.removeprefix(_START), simple, where=f"parameter {name!r}")
+        if name.startswith(_START_PREFIX):
+            check_name(
+                "joint", name.removeprefix(_START_PREFIX), simple, where=f"parameter {name!r}"
+            )
 
 
 def initial_positions(values: ParameterValues, model: RobotModel) -> np.ndarray:
     """(nq,) the configuration at the start."""
     q = model.initial_configuration().copy()
     for name in model.joint_names:
-        key = f"{_START}{name}"
+        key = f"{_START_PREFIX}{name}"
         if key in values:
             q[model.q_slice(name)] = values[key]
     return q

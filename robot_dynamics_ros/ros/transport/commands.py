@@ -25,12 +25,12 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
 from robot_dynamics_ros.ros.transport.qos import COMMAND, NEWEST, QUIET_PUBLISHER
 
-_TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
-_NAMES = {
+_MESSAGE_TYPES: dict[str, type] = {"multi_array": Float64MultiArray, "joint_state": JointState}
+_MESSAGE_NAMES = {
     "multi_array": "std_msgs/msg/Float64MultiArray",
     "joint_state": "sensor_msgs/msg/JointState",
 }
-COMMAND_FORMATS = tuple(_TYPES)
+COMMAND_FORMATS = tuple(_MESSAGE_TYPES)
 COMMAND_TOPICS = {
     "multi_array": "effort_controller/commands",
     "joint_state": "robot_joint_commands",
@@ -176,10 +176,10 @@ class CommandReader:
         self._report = report
         self._names: tuple[str, ...] | None = None
         self._node = node
-        self._type_name = _NAMES[command_format]
+        self._type_name = _MESSAGE_NAMES[command_format]
         topic = topic or COMMAND_TOPICS[command_format]
         self.subscription = node.create_subscription(
-            _TYPES[command_format], topic, self._on_message, qos
+            _MESSAGE_TYPES[command_format], topic, self._on_message, qos
         )
 
     def unheard(self) -> str:
@@ -194,7 +194,7 @@ class CommandReader:
         if not others:
             return ""
         name, type_of_other = others[0]
-        fitting = next((f for f, kind in _NAMES.items() if kind == type_of_other), "")
+        fitting = next((f for f, kind in _MESSAGE_NAMES.items() if kind == type_of_other), "")
         if fitting:
             remedy = f"set command_format to {fitting!r}"
         else:

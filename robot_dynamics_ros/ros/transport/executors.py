@@ -21,7 +21,7 @@ from rclpy.timer import Timer
 
 _LOOK_AROUND_NS = 20_000_000
 # callbacks a round of the paced executor, so that a flood does not keep the signal from being seen
-_MOST = 200
+_MOST_CALLBACKS = 200
 
 
 class _CycleWait:
@@ -182,6 +182,6 @@ class PacedExecutor(_Steps):
         now = time.monotonic()
         self._due = max(self._due + self._period, now)
         time.sleep(min(self._due - now, self._period))
-        for _ in range(_MOST):
+        for _ in range(_MOST_CALLBACKS):
             if not self._run_next():
                 return

@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 import difflib
 import functools
+import itertools
 import math
 import re
 import sys
@@ -200,8 +201,7 @@ def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
     """The parameters of each joint: those given, with its name for ``<joint>``."""
     return [
         replace(param, name=param.name.replace("<joint>", joint))
-        for joint in joints
-        for param in templates
+        for joint, param in itertools.product(joints, templates)
     ]
 
 
@@ -317,11 +317,15 @@ class ParameterSet(Mapping[str, Any]):
             if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)
         ]
         joints = ("<joint>", *(() if model is None else model.joint_names))
-        sections = (
-            section for path in _TABLES.glob("*.yaml") for section in _tables(path.stem).values()
+        sections = itertools.chain.from_iterable(
+            _tables(path.stem).values() for path in _TABLES.glob("*.yaml")
         )
-        known = [*(name for section in sections for name in section), _START] if names else ()
-        elsewhere = {name.replace("<joint>", joint) for name in known for joint in joints}
+        known = (
+            [*(name for name in itertools.chain.from_iterable(sections)), _START] if names else ()
+        )
+        elsewhere = {
+            name.replace("<joint>", joint) for name, joint in itertools.product(known, joints)
+        }
         return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
 
     def report_unknown(self, model: RobotModel | None) -> None:

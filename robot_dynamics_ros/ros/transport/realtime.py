@@ -101,7 +101,7 @@ def yield_to_others() -> None:
 # deadline, period
 _SCHED_ATTR = struct.Struct("=IIQiIQQQ")
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
-_SLICE = 100_000
+_REALTIME_SLICE_NS = 100_000
 
 
 def wake_sooner() -> None:
@@ -123,7 +123,9 @@ def wake_sooner() -> None:
             syscall(
                 number,
                 thread,
-                _SCHED_ATTR.pack(_SCHED_ATTR.size, os.SCHED_OTHER, 0, nice, 0, _SLICE, 0, 0),
+                _SCHED_ATTR.pack(
+                    _SCHED_ATTR.size, os.SCHED_OTHER, 0, nice, 0, _REALTIME_SLICE_NS, 0, 0
+                ),
                 0,
             )
 

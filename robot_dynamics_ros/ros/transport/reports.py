@@ -99,7 +99,7 @@ class Rejections:
 
 
 # s that closing waits for what is still to be done
-_PATIENCE = 2.0
+_CLOSING_PATIENCE_S = 2.0
 
 
 class Background:
@@ -130,7 +130,7 @@ class Background:
         if not self._closed:
             self._closed = True
             self._calls.put(None)
-            self._thread.join(_PATIENCE)
+            self._thread.join(_CLOSING_PATIENCE_S)
 
     def _work(self) -> None:
         while (job := self._calls.get()) is not None:

@@ -34,7 +34,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
 # s
-_PATIENCE = 5.0
+_DESCRIPTION_PATIENCE_S = 5.0
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."
 
@@ -218,7 +218,7 @@ def wait_for_description(topic: str) -> str:
     try:
         node = rclpy.create_node("robot_description_reader", context=context)
         found, message = wait_for_message(
-            String, node, topic, qos_profile=LATCHED, time_to_wait=_PATIENCE
+            String, node, topic, qos_profile=LATCHED, time_to_wait=_DESCRIPTION_PATIENCE_S
         )
         node.destroy_node()
     except InvalidTopicNameException as error:
@@ -233,7 +233,7 @@ def wait_for_description(topic: str) -> str:
     finally:
         rclpy.try_shutdown(context=context)
     if not found:
-        problem = f"no description came within {_PATIENCE:g} s"
+        problem = f"no description came within {_DESCRIPTION_PATIENCE_S:g} s"
         remedy = (
             "Check that robot_state_publisher or the simulator runs in this ROS_DOMAIN_ID, or "
             "name a file."

@@ -27,7 +27,7 @@ from robot_dynamics_ros.topic_names import topic_token
 
 JOINT_WRENCHES = "~/joint_wrenches/"
 # largest force, N, and moment, N m, that is taken for a measurement of something
-LARGEST = 1e6
+LARGEST_WRENCH = 1e6
 
 
 class Topic:
@@ -140,14 +140,14 @@ class Outputs(Output):
 
 def spatial_wrench(message: WrenchStamped) -> Array:
     """(6,) [moment; force] of a message; an ArgumentError if a component is not finite or larger
-    than :data:`LARGEST`.
+    than :data:`LARGEST_WRENCH`.
     """
     force = message.wrench.force
     torque = message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     largest = np.abs(wrench).max()
-    if not largest <= LARGEST:
-        remedy = f"Finite forces in N and moments in N m, up to {LARGEST:g}."
+    if not largest <= LARGEST_WRENCH:
+        remedy = f"Finite forces in N and moments in N m, up to {LARGEST_WRENCH:g}."
         raise ArgumentError(
             f"the wrench has a component of {largest:.3g}", where="external_wrench", remedy=remedy
         )

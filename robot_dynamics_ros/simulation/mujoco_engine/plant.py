@@ -47,7 +47,7 @@ from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedR
 if TYPE_CHECKING:
     import mujoco
 
-LONGEST_STEP = 1e-3
+LONGEST_MUJOCO_STEP = 1e-3
 MOST_SUBSTEPS = 100
 # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 SOFT = (
@@ -258,7 +258,7 @@ class MujocoPlant(SimulatedRobot):
         return self.data.qpos[self._motor_q_at], self.data.qvel[self._motor_v_at]
 
     def _enough_substeps(self, integrator: str | None) -> int:
-        longest = LONGEST_STEP
+        longest = LONGEST_MUJOCO_STEP
         viscous = np.diag(self._friction.viscous[: self.model.nv])
         if integrator == "rk4" and viscous.any():
             M = mass_matrix(self.model, self._start_q)

@@ -28,7 +28,7 @@ ON_PATH = 3
 # coefficients each of rotation and way from there
 SEGMENT = 45
 
-CAUSES = ("position_limit", "velocity_limit", "acceleration_limit", "singular_pose")
+TASK_CAUSES = ("position_limit", "velocity_limit", "acceleration_limit", "singular_pose")
 """What slowed the tool down, as it is counted."""
 
 
@@ -71,7 +71,7 @@ class TaskMemory(ComplementarityMemory):
     moving: Vector = numbers(6, meaning="how it moves: a share of that twist")
     rate: Vector = numbers(6, meaning="rate of that twist")
     share: Vector = numbers(1, meaning="share of the twist that the joints follow, 0 to 1")
-    hits: Integers = integers(4, meaning="cycles in which each of CAUSES slowed the tool down")
+    hits: Integers = integers(4, meaning="cycles in which each of TASK_CAUSES slowed the tool down")
     # the joints
     time: Integers = integers(1, unit="ns", meaning="that the reference is for")
     position: Vector = numbers("n", unit="rad or m", meaning="desired positions")
@@ -87,7 +87,7 @@ class TaskMemory(ComplementarityMemory):
     jacobian: Matrix = numbers(6, "n", meaning="Jacobian of the tool there")
     asked: Vector = numbers(6, meaning="twist that closes the gap to the tool's reference")
     gap: Vector = numbers(6, meaning="rotation and way from one pose to another")
-    cause: Integers = integers("2 * n", meaning="which of CAUSES each bound is due to")
+    cause: Integers = integers("2 * n", meaning="which of TASK_CAUSES each bound is due to")
     gap_rate: Vector = numbers(1, unit="1/s", meaning="with which the gap is closed")
     calm: Vector = numbers(1, meaning="share of the velocity limits that holds in this pose")
     damping: Vector = numbers(1, unit="m²", meaning="weight of the joint velocities")

@@ -37,7 +37,7 @@ from robot_dynamics_ros.dynamics.complementarity import (
 from robot_dynamics_ros.dynamics.engine.routines import Vector, row
 
 # s: the longest step; longer ones are divided
-LONGEST_STEP = 0.005
+LONGEST_CYCLE_S = 0.005
 # at most so many, of a gap in the joint states
 MOST_STEPS = 40
 # 1/s: with which the joints close a gap to the tool's reference
@@ -52,9 +52,9 @@ SHARE_WEIGHT = 1e-2
 # m²/s²: the same where there is hardly any twist
 LEAST_SHARE_WEIGHT = 1e-8
 # m²: weight of the joint velocities
-DAMPING = 1e-6
+TASK_DAMPING = 1e-6
 # m²: the same in a singular pose
-LARGEST_DAMPING = 3e-4
+LARGEST_TASK_DAMPING = 3e-4
 # m: least singular value of the weighted Jacobian below which a pose is near a singular one
 NEAR_SINGULAR = 0.06
 # share of the velocity limits in a singular pose, where joints could not stop in time
@@ -68,7 +68,7 @@ BRAKING_SHARE = 0.5
 # 1/s: speed per distance, close to a position limit
 LIMIT_RATE = 10.0
 # what counts as the whole twist: the weights leave this little
-WHOLE = 1.005
+WHOLE_SPEED = 1.005
 # share of the velocity limits that free motion of the joints may use
 FREE_SHARE = 0.3
 # 1/s: with which the share of the twist may rise again
@@ -114,8 +114,8 @@ def follow_task(p: TaskMemory, t: int, segments: Vector) -> None:
     """The joints' reference at ``t``, ns, in ``piece``; what slowed the tool down is counted."""
     duration = (t - p.time[0]) / NANOSECONDS
     if duration > 0.0:
-        steps = min(int(duration / LONGEST_STEP) + 1, MOST_STEPS)
-        h = min(duration / float(steps), LONGEST_STEP)
+        steps = min(int(duration / LONGEST_CYCLE_S) + 1, MOST_STEPS)
+        h = min(duration / float(steps), LONGEST_CYCLE_S)
         for k in range(steps):
             since = (t - p.target_time[0]) / NANOSECONDS - float(steps - 1 - k) * h
             find_goal(p, since, h, segments)
@@ -140,11 +140,11 @@ def step_joints(p: TaskMemory, h: float) -> None:
     difference(p, p.pose, p.tool, p.gap)
     for k in range(6):
         p.asked[k] = p.gap_rate[0] * p.gap[k]
-    p.damping[0] = DAMPING
+    p.damping[0] = TASK_DAMPING
     p.calm[0] = 1.0
     if find_weakest(p) == 1 and p.weakest_value[0] < NEAR_SINGULAR:
         share_left = p.weakest_value[0] / NEAR_SINGULAR
-        p.damping[0] = DAMPING + LARGEST_DAMPING * (1.0 - share_left) * (1.0 - share_left)
+        p.damping[0] = TASK_DAMPING + LARGEST_TASK_DAMPING * (1.0 - share_left) * (1.0 - share_left)
         p.calm[0] = max(share_left, CALMEST)
     bound_velocities(p, h)
     state_problem(p, h)
@@ -153,7 +153,7 @@ def step_joints(p: TaskMemory, h: float) -> None:
         solved = solve_complementarity(p)
     share = 0.0
     if solved == 1:
-        share = min(1.0, WHOLE * max(p.x[p.n], 0.0))
+        share = min(1.0, WHOLE_SPEED * max(p.x[p.n], 0.0))
         note_causes(p)
     else:
         # no numbers can be had: the joints stop

@@ -14,11 +14,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
 
 # m: weighs rotations against translations, about half the reach of a forearm
-LENGTH = 0.3
+TASK_LENGTH_M = 0.3
 # how far the length of a quaternion may be from 1: rounding in single precision is far below
 QUATERNION_SLACK = 0.01
 # m: no tool is further from its robot
-FARTHEST = 100.0
+FARTHEST_TARGET_M = 100.0
 # rad/s or m/s: nobody means a faster tool
 FASTEST_TWIST = 100.0
 
@@ -89,7 +89,7 @@ class TaskSettings:
         axes = self.axes
         if axes is None:
             axes = (nv >= 6,) * 3 + (True,) * 3
-        return np.where(axes, [LENGTH] * 3 + [1.0] * 3, 0.0)
+        return np.where(axes, [TASK_LENGTH_M] * 3 + [1.0] * 3, 0.0)
 
 
 def farthest_link(model: RobotModel) -> str:
@@ -118,7 +118,7 @@ def checked_pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
         )
     pose[3:] /= length
     farthest = float(np.abs(pose[:3]).max())
-    if farthest > FARTHEST:
+    if farthest > FARTHEST_TARGET_M:
         raise TrajectoryRejected(
             f"the target is {farthest:.4g} m away",
             where="position",

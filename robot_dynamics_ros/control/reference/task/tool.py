@@ -17,10 +17,10 @@ from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.task.approach import rest_at_reference
 from robot_dynamics_ros.control.reference.task.memory import (
     BY_TWIST,
-    CAUSES,
     HOLD_POSE,
     ON_PATH,
     SEGMENT,
+    TASK_CAUSES,
     TO_POSE,
     TaskMemory,
 )
@@ -46,7 +46,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector
 
 # share of the velocity limits that the reference uses: the rest is for the feedback
-SPEED_SHARE = 0.9
+TASK_SPEED_SHARE = 0.9
 # s: targets that follow each other within this time are a stream, whose velocity is estimated
 STREAM_GAP = 0.1
 # s: closer than this, the stamps say nothing about a velocity
@@ -59,7 +59,7 @@ NEWEST_SHARE = 0.5
 REST_TWIST = 1e-6
 # frames that stand still
 WORLD_NAMES = ("", "world")
-ROUTINES = (begin_task, follow_task, rest_at_reference)
+TASK_ROUTINES = (begin_task, follow_task, rest_at_reference)
 
 
 class ToolReference:
@@ -71,7 +71,7 @@ class ToolReference:
         memory: what its routines work on; ``p``: the same as they see it.
         piece: (8, n) polynomials of the joints' reference at the time of the last :meth:`follow`:
             coefficients of 1, τ … τ⁵, τ in s from then on, then those of an effort, which is 0.
-        counts: cause → cycles in which it slowed the tool down, see :data:`CAUSES`.
+        counts: cause → cycles in which it slowed the tool down, see :data:`TASK_CAUSES`.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ToolReference:
         sizes = {"nv": n + 1, "n": n, "rows": 0, "couples": 0, "by_impulse": False}
         self.memory = memory = Memory(TaskMemory, sizes, functions, compiled=self.compiled)
         self.p = memory.python
-        self._routines = make_routines(memory, ROUTINES, compiled=self.compiled)
+        self._routines = make_routines(memory, TASK_ROUTINES, compiled=self.compiled)
         self._all_poses = kernel(model, "link_poses")
         self._jacobian = kernel(model, "jacobian", frame="world", link=number)
         self.active = False
@@ -128,10 +128,12 @@ class ToolReference:
     def limit(
         self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> None:
-        """Keep the joints within these bounds, (n,) each; of the velocity, :data:`SPEED_SHARE`."""
+        """Keep the joints within these bounds, (n,) each; of the velocity,
+        :data:`TASK_SPEED_SHARE`.
+        """
         self.memory["lower"][:] = lower
         self.memory["upper"][:] = upper
-        self.memory["fastest"][:] = np.multiply(velocity, SPEED_SHARE)
+        self.memory["fastest"][:] = np.multiply(velocity, TASK_SPEED_SHARE)
         self.memory["sharpest"][:] = acceleration
 
     def _hand_segments(self) -> None:
@@ -170,7 +172,7 @@ class ToolReference:
 
     @property
     def counts(self) -> Counter[str]:
-        return Counter(dict(zip(CAUSES, self.memory["hits"].tolist(), strict=True)))
+        return Counter(dict(zip(TASK_CAUSES, self.memory["hits"].tolist(), strict=True)))
 
     # -- targets -----------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Callable, Sequence
 
@@ -10,7 +11,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Key, reachable
 
 REALS = ("double", "float")
-_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_C_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 _C = """
@@ -73,7 +74,7 @@ def c_function_body(
     All inputs are read before the first output is written; ``leaf`` turns a leaf's key into C, e.g.
     ``"q[3]"``.
     """
-    flat = [x for _, values in outputs for x in values]
+    flat = list(itertools.chain.from_iterable(values for _, values in outputs))
     order = reachable(flat)
     suffix = "f" if real == "float" else ""
     names: dict[int, str] = {}
@@ -89,8 +90,8 @@ def c_function_body(
             continue
         if node.op == "leaf":
             right = leaf(node.a)
-        elif node.op in _BINARY:
-            right = f"{text(node.a)} {_BINARY[node.op]} {text(node.b)}"
+        elif node.op in _C_OPERATORS:
+            right = f"{text(node.a)} {_C_OPERATORS[node.op]} {text(node.b)}"
         elif node.op in ("min", "max"):
             one = text(node.a)
             other = text(node.b)

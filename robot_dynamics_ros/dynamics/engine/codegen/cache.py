@@ -16,7 +16,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-ENVIRONMENT = "ROBOT_DYNAMICS_CACHE"
+CACHE_ENVIRONMENT = "ROBOT_DYNAMICS_CACHE"
 _MAGIC = b"robot_dynamics kernel 1\n"
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def cache_directory() -> Path | None:
 
     ``None`` if the variable is ``off`` or no home directory is known.
     """
-    named = os.environ.get(ENVIRONMENT)
+    named = os.environ.get(CACHE_ENVIRONMENT)
     if named:
         return None if named == "off" else Path(named)
     base = os.environ.get("XDG_CACHE_HOME")

@@ -4,6 +4,7 @@ checks its arguments.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, reachable
@@ -71,7 +72,7 @@ def _states(
     strides, i1 finite)``: as many states as it is wide, whose rows and numbers are so many bytes
     apart; false, and nothing is written, if they shall be finite and are not.
     """
-    flat = [x for output in outputs for x in output]
+    flat = list(itertools.chain.from_iterable(outputs))
     nodes = reachable(flat)
     angles = angles_of(flat)
     one = e.width == 1

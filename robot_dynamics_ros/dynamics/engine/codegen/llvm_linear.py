@@ -7,12 +7,13 @@ zeros instead of the ones on its diagonal.  Source: Featherstone (2008), section
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 from robot_dynamics_ros.dynamics.engine.codegen.llvm_source import Emitter, Writer
 from robot_dynamics_ros.dynamics.engine.codegen.loop_program import Linear, LoopProgram, round_up
 
-AT_ONCE = 8
+REGISTER_VECTORS = 8
 """Vectors of a matrix that are kept in registers."""
 OF_TWO = 6
 """Vectors of right-hand sides of which two rows are kept in registers."""
@@ -166,8 +167,11 @@ class LinearWriter(Writer):
         for first in reversed(range(0, self.n, self.lanes)):
             # columns with the diagonal first: the others need what becomes of it in the rows of
             # this block
-            for begin in reversed(range(0, first + 1, AT_ONCE * self.lanes)):
-                rows(first, range(begin, min(begin + AT_ONCE * self.lanes, first + 1), self.lanes))
+            for begin in reversed(range(0, first + 1, REGISTER_VECTORS * self.lanes)):
+                rows(
+                    first,
+                    range(begin, min(begin + REGISTER_VECTORS * self.lanes, first + 1), self.lanes),
+                )
         w.loop("0", str(self.n), 1, scale)
 
     def solve(self, step: Linear) -> None:
@@ -223,7 +227,9 @@ class LinearWriter(Writer):
             self.store_at("1.0", self.row(right[-1], k), k, scalar=True)
 
         self.loop("0", str(self.n), 1, one)
-        parts = [(s, c) for s in range(len(right)) for c in range(0, self.n, self.lanes)]
+        parts = [
+            (s, c) for s, c in itertools.product(range(len(right)), range(0, self.n, self.lanes))
+        ]
         rounds = -(-len(parts) // OF_TWO)
         size = -(-len(parts) // rounds)
         for first in range(0, len(parts), size):
@@ -258,7 +264,7 @@ class LinearWriter(Writer):
                 w.line(f"store {e.type} {x}, ptr {a}, align 8")
 
         def upper(rows: list[str]) -> None:
-            addresses = [a for i in rows for a in of_row(i)]
+            addresses = list(itertools.chain.from_iterable(of_row(i) for i in rows))
             start = [(e.type, x) for x in load(addresses)]
 
             def beyond(k: str, values: list[str]) -> list[str]:
@@ -277,8 +283,10 @@ class LinearWriter(Writer):
             keep(addresses, values)
 
         def lower(rows: list[str]) -> None:
-            addresses = [a for k in rows for a in of_row(k)]
-            inverses = [e.repeated(self.number(f"%p{D}", k)) for k in rows for _ in parts]
+            addresses = list(itertools.chain.from_iterable(of_row(k) for k in rows))
+            inverses = [
+                e.repeated(self.number(f"%p{D}", k)) for k, _ in itertools.product(rows, parts)
+            ]
             start = [
                 (e.type, e.binary("mul", x, y))
                 for x, y in zip(load(addresses), inverses, strict=True)
@@ -298,7 +306,7 @@ class LinearWriter(Writer):
                 ]
                 values = first + second
             keep(addresses, values)
-            places = [(k, s, c) for k in rows for s, c in parts]
+            places = [(k, s, c) for k, (s, c) in itertools.product(rows, parts)]
             self._store_results(results, places, values)
 
         self._in_pairs(upper, lower)

@@ -50,7 +50,12 @@ _COSINE = (
     2.08757232129817482790e-09,
     -1.13596475577881948265e-11,
 )
-_BINARY = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
+_LLVM_OPERATORS = {
+    "add": "fadd contract",
+    "sub": "fsub contract",
+    "mul": "fmul contract",
+    "div": "fdiv",
+}
 
 
 def double(value: float) -> str:
@@ -126,7 +131,7 @@ class Emitter:
         return "<" + ", ".join([f"{kind} {text}"] * self.width) + ">"
 
     def binary(self, op: str, a: str, b: str) -> str:
-        return self.put(f"{_BINARY[op]} {self.type} {a}, {b}")
+        return self.put(f"{_LLVM_OPERATORS[op]} {self.type} {a}, {b}")
 
     def text(self, node: Expr) -> str:
         """The operand a node stands for."""
@@ -175,7 +180,7 @@ class Emitter:
                 continue
             if node.op == "leaf":
                 name = leaf(node)
-            elif node.op in _BINARY:
+            elif node.op in _LLVM_OPERATORS:
                 name = self.binary(node.op, self.text(node.a), self.text(node.b))
             elif node.op == "neg":
                 name = self.put(f"fneg {self.type} {self.text(node.a)}")

@@ -11,6 +11,7 @@ The object that the builtin is bound to is an array of words, the builtin's tabl
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -139,7 +140,7 @@ class _Wrapper(Writer):
             for k, a in enumerate(self.outputs)
         )
         body = self.function(f"ptr @{PYTHON_WRAPPER}(ptr %self, ptr %args, i64 %nargs) nounwind")
-        return f"{head}{body}\n{_DECLARATIONS}"
+        return f"{head}{body}\n{_PYTHON_DECLARATIONS}"
 
     @staticmethod
     def dimensions(a: ArrayArgument) -> str:
@@ -210,8 +211,7 @@ class _Wrapper(Writer):
             )
             terms += [
                 self.put(f"extractelement <4 x double> {x}, i32 {k}")
-                for x in parts
-                for k in range(4)
+                for x, k in itertools.product(parts, range(4))
             ]
             terms += [
                 self.put(f"fmul double {self.field(p, 8 * k, 'double')}, 0.0")
@@ -300,7 +300,7 @@ class _Wrapper(Writer):
         return array
 
 
-_DECLARATIONS = """\
+_PYTHON_DECLARATIONS = """\
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyTuple_New(i64)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
 _lock = threading.Lock()
-MATHEMATICS = (
+MATH_CALLS = (
     "sin",
     "cos",
     "tan",
@@ -72,7 +72,7 @@ def _llvm() -> ModuleType:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         library = _mathematics()
-        for name in MATHEMATICS:
+        for name in MATH_CALLS:
             llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
         for name in PYTHON_SYMBOLS:
             function = getattr(ctypes.pythonapi, name, None)

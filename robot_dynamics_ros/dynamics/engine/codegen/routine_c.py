@@ -8,6 +8,7 @@ library aside.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import unicodedata
@@ -25,7 +26,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.c_source import (
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Field, fields, shape_of
 
 _C = {"f": "double", "i": "int64_t", "b": "int", "none": "void"}
-_ZERO = {"f": "0.0", "i": "0", "b": "0"}
+_C_ZEROS = {"f": "0.0", "i": "0", "b": "0"}
 _ARRAY = {
     "vector": "double *",
     "matrix": "double *",
@@ -113,7 +114,7 @@ def routines_in_c(
         _HELPERS[name].format(f"{prefix}_") + "\n" for name in _HELPERS if name in helpers
     ]
     definitions += [f"{w.head};" for w in writers if not w.routine.exported]
-    definitions += ["", *(line for w in writers for line in w.text())]
+    definitions += ["", *itertools.chain.from_iterable(w.text() for w in writers)]
     includes = (
         "math.h",
         "stdint.h",
@@ -308,7 +309,7 @@ def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assig
     parts = [_declaring(block, name) for block in _blocks(first)]
     if None in parts or not parts:
         return None
-    return [x for part in parts if part for x in part]
+    return list(itertools.chain.from_iterable(part for part in parts if part))
 
 
 def _fixed(x: source.Expression, written: Container[str]) -> bool:
@@ -375,7 +376,7 @@ class _RoutineWriter:
                 continue
             first = _declaring(self.routine.body, name)
             if first is None:
-                self.put(f"{_C[kind]} {_name(name)} = {_ZERO[kind]};")
+                self.put(f"{_C[kind]} {_name(name)} = {_C_ZEROS[kind]};")
             else:
                 once = len(first) == self._usage.written[name]
                 self._declaring |= {id(s): f"{'const ' if once else ''}{_C[kind]} " for s in first}

@@ -17,7 +17,7 @@ _INTRINSIC = {name: f"llvm.{name}.f64" for name in ("sqrt", "copysign", "floor",
     "abs": "llvm.fabs.f64"
 }
 _TWO = ("pow", "atan2", "fmod", "remainder", "copysign")
-_NUMBERS = {"+": "fadd contract", "-": "fsub contract", "*": "fmul contract", "/": "fdiv"}
+_LLVM_ARITHMETIC = {"+": "fadd contract", "-": "fsub contract", "*": "fmul contract", "/": "fdiv"}
 _INTEGERS = {
     "+": "add nsw",
     "-": "sub nsw",
@@ -29,7 +29,7 @@ _INTEGERS = {
     "|": "or",
     "^": "xor",
 }
-_COMPARISONS = {
+_LLVM_COMPARISONS = {
     "<": ("olt", "slt"),
     "<=": ("ole", "sle"),
     ">": ("ogt", "sgt"),
@@ -37,9 +37,9 @@ _COMPARISONS = {
     "==": ("oeq", "eq"),
     "!=": ("une", "ne"),
 }
-_NUMBERS |= {sign: f"fcmp {word}" for sign, (word, _) in _COMPARISONS.items()}
-_INTEGERS |= {sign: f"icmp {word}" for sign, (_, word) in _COMPARISONS.items()}
-_PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word": "i32"}
+_LLVM_ARITHMETIC |= {sign: f"fcmp {word}" for sign, (word, _) in _LLVM_COMPARISONS.items()}
+_INTEGERS |= {sign: f"icmp {word}" for sign, (_, word) in _LLVM_COMPARISONS.items()}
+_LLVM_PACKED = {"number": "double", "word": "i32", "put_number": "double", "put_word": "i32"}
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,9 @@ class _RoutineWriter(Writer):
         return self.of_two(x.name, kind, *values)
 
     def of_two(self, name: str, kind: str, a: str, b: str) -> str:
-        return self.put(f"{(_NUMBERS if kind == 'f' else _INTEGERS)[name]} {_llvm(kind)} {a}, {b}")
+        return self.put(
+            f"{(_LLVM_ARITHMETIC if kind == 'f' else _INTEGERS)[name]} {_llvm(kind)} {a}, {b}"
+        )
 
     def of_one(self, name: str, kind: str, a: str) -> str:
         if name == "not":
@@ -356,7 +358,7 @@ class _RoutineWriter(Writer):
     def packed_call(self, name: str, values: list[str]) -> str:
         """Read or write in a packed message, whose numbers stand at multiples of four bytes."""
         address = self.put(f"getelementptr inbounds i32, ptr {values[0]}, i64 {values[1]}")
-        llvm = _PACKED[name]
+        llvm = _LLVM_PACKED[name]
         if len(values) == 2:
             loaded = self.put(f"load {llvm}, ptr {address}, align 4")
             if llvm == "i32":

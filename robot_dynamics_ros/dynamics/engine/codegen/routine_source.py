@@ -54,7 +54,7 @@ from robot_dynamics_ros.dynamics.engine.codegen import declared, packed
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Constant, Declared, annotation_name
 
 Function: TypeAlias = Callable[..., Any]
-_KINDS = {
+_LETTERS_OF_KINDS = {
     "float": "f",
     "Scalar": "f",
     "S": "f",
@@ -304,13 +304,18 @@ class _Reader:
             node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
             assert isinstance(node, ast.FunctionDef)
             exported = function in self._exported
-            kinds = {a.arg: _KINDS.get(_annotation(a.annotation), "memory") for a in node.args.args}
+            kinds = {
+                a.arg: _LETTERS_OF_KINDS.get(_annotation(a.annotation), "memory")
+                for a in node.args.args
+            }
             words = (ast.get_docstring(node) or "").split("\n\n")[0]
             if exported:
                 name = function.__name__
             else:
                 name = self._unused(function.__name__.lstrip("_"))
-            routine = Routine(name, kinds, _KINDS[_annotation(node.returns)], exported, words)
+            routine = Routine(
+                name, kinds, _LETTERS_OF_KINDS[_annotation(node.returns)], exported, words
+            )
             self._known[function] = routine
             _FunctionReader(self, node, routine, function.__globals__)
             self.routines.append(routine)
@@ -400,7 +405,9 @@ class _FunctionReader:
 
     def on_AnnAssign(self, node: ast.AnnAssign) -> list[Statement]:
         assert node.value is not None
-        value = self.converted(self.value(node.value), _KINDS[_annotation(node.annotation)], node)
+        value = self.converted(
+            self.value(node.value), _LETTERS_OF_KINDS[_annotation(node.annotation)], node
+        )
         return [self.assigned(node.target, value)]
 
     def on_AugAssign(self, node: ast.AugAssign) -> list[Statement]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copyreg
 import difflib
+import os
+import sys
 from collections.abc import Collection, Hashable, Iterable
 from importlib import import_module
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 __all__ = [
@@ -85,6 +87,19 @@ class ModelWarning(UserWarning):
     def __init__(self, message: str, findings: Iterable[str] = ()) -> None:
         self.findings = tuple(findings)
         super().__init__(message)
+
+
+def level_of_caller() -> int:
+    """``stacklevel`` of a warning that names the line outside this package: between that line and
+    the function that warns may stand functions that check arguments.
+    """
+    package = os.path.dirname(__file__) + os.sep
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 class UrdfError(ModelError):

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, check_name
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, check_name, level_of_caller
 from robot_dynamics_ros.friction.bounded import (
     COMPENSATION_NUMBERS,
     CompensatedFriction,
@@ -155,7 +155,9 @@ class FrictionFile:
                     out.setdefault(effect, []).append(name)
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
-            warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
+            warnings.warn(
+                ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=level_of_caller()
+            )
         identified = self._of_speeds(model)
         compensated = [
             self._compensation(name, identified, j, float(model.velocity_limit[j]))

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
-from robot_dynamics_ros.errors import ModelError, ModelWarning, RobotDynamicsError
+from robot_dynamics_ros.errors import ModelError, ModelWarning, RobotDynamicsError, level_of_caller
 from robot_dynamics_ros.identification.consistent import is_consistent
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointType, Link, Pose
@@ -184,7 +184,7 @@ def urdf_of(model: RobotModel, source: str = "") -> str:
             "transmissions) is left out of the "
             f"new one: {problem}",
             ModelWarning,
-            stacklevel=2,
+            stacklevel=level_of_caller(),
         )
     return to_urdf(model)
 

@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import Any
 
-from robot_dynamics_ros.errors import ModelWarning, UrdfError
+from robot_dynamics_ros.errors import ModelWarning, UrdfError, level_of_caller
 from robot_dynamics_ros.model.description import Configurations, JointType, RobotDescription
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, parse_xml
@@ -57,6 +57,6 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
     if findings:
         warnings.warn(
             ModelWarning("\n  - ".join(["the SRDF is usable, but:", *findings]), findings),
-            stacklevel=3,
+            stacklevel=level_of_caller(),
         )
     return named

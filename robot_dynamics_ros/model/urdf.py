@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelError, ModelWarning, UrdfError, check_name
+from robot_dynamics_ros.errors import (
+    ArgumentError,
+    ModelError,
+    ModelWarning,
+    UrdfError,
+    check_name,
+    level_of_caller,
+)
 from robot_dynamics_ros.model.checks import (
     AXIS_TOLERANCE,
     DEFAULT_POLICY,
@@ -455,7 +462,7 @@ def _report(robot: str, findings: list[str]) -> None:
             "\n  Inertias are taken as they are; inertia_check 'repair' takes the nearest "
             "possible ones, 'error' none."
         )
-    warnings.warn(ModelWarning(message, findings), stacklevel=3)
+    warnings.warn(ModelWarning(message, findings), stacklevel=level_of_caller())
     if message not in _logged:
         _logged.add(message)
         _logger.warning("%s", message)

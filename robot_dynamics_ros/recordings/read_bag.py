@@ -182,7 +182,8 @@ def read_messages(
         for file in [path, *sorted(path.glob("*.mcap"))]:
             if _is_unfinished(file):
                 raise ArgumentError(
-                    "it is unfinished: its recorder was ended before it wrote the file's index",
+                    "cannot be read as a bag: it is unfinished, its recorder was ended before it "
+                    "wrote the file's index",
                     where=str(file),
                     remedy=f"`mcap recover {file.name} -o whole.mcap` saves what is there.",
                 ) from None

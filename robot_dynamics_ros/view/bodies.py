@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
-from robot_dynamics_ros.errors import ModelWarning
+from robot_dynamics_ros.errors import ModelWarning, level_of_caller
 from robot_dynamics_ros.model.description import Array, Inertia, JointType, Pose
 from robot_dynamics_ros.model.geometry import Looks, Shape
 from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
@@ -217,7 +217,7 @@ def readable(shapes: tuple[Shape, ...]) -> list[tuple[int, Shape, list[Trimesh]]
             lost.append(str(error))
     if lost:
         text = f"{len(lost)} meshes cannot be read and are not drawn: {lost[0]}"
-        warnings.warn(ModelWarning(text, lost), stacklevel=3)
+        warnings.warn(ModelWarning(text, lost), stacklevel=level_of_caller())
     return rows
 
 

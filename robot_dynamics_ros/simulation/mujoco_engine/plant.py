@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import kernel, mass_matrix
 from robot_dynamics_ros.dynamics.call import options_of
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, SimulationError, check_name
+from robot_dynamics_ros.errors import (
+    ArgumentError,
+    ModelWarning,
+    SimulationError,
+    check_name,
+    level_of_caller,
+)
 from robot_dynamics_ros.friction.law import dry_friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Shape
@@ -592,7 +598,7 @@ def _compile_world(
         shown = ", ".join(f"{a} and {b}" for a, b in sorted(excluded)[:5])
         warnings.warn(
             ModelWarning(f"links that touch at the start never collide: {shown}", [shown]),
-            stacklevel=4,
+            stacklevel=level_of_caller(),
         )
     return m, data, coordinates
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -38,7 +37,7 @@ from robot_dynamics_ros.recordings.compute import (
     compute_each,
 )
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
-from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES
+from robot_dynamics_ros.recordings.smoothing import POLYNOMIAL_ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.write import (
     draw_parts,
     draw_paths,
@@ -46,6 +45,7 @@ from robot_dynamics_ros.recordings.write import (
     write_bag,
     write_csv,
 )
+from robot_dynamics_ros.whole_files import whole_files
 
 _FILES = {
     "bag": ("wrenches_bag",),
@@ -103,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--observer", "FRAME", text, "")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
-    add("--order", take.at_least_one, "order of the local polynomials", ORDER)
+    add("--order", take.at_least_one, "order of the local polynomials", POLYNOMIAL_ORDER)
     add(
         "--velocity",
         VELOCITIES,
@@ -156,13 +156,8 @@ def run(options: argparse.Namespace) -> int:
             text = "row {0.number}: {0.why}"
             remedy = "Correct the recording, or have bad rows skipped."
             raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
-        for old in (directory / name for name in files):
-            if old.is_dir():
-                shutil.rmtree(old)
-            else:
-                old.unlink(missing_ok=True)
-        directory.mkdir(parents=True, exist_ok=True)
-        _write(history, directory, formats)
+        with whole_files(directory) as place:
+            _write(history, place, formats)
         lines.append(_report(recording, history, directory))
     if len(lines) == 1:
         result(options, *lines[0])

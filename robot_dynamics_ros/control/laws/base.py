@@ -48,6 +48,15 @@ class Workspace:
         self.q_d, self.v_d, self.a_d = self.reference
         self.e, self.ed = self.error
         self._tau = np.zeros(self.n)
+        self._arrays = self.q, self.v, self.reference, self.error, self._tau
+
+    def arrays_with(self, out: Array) -> tuple[Array, ...]:
+        """State, reference, error and an array for efforts, the same tuple as long as that is the
+        same.
+        """
+        if out is not self._arrays[-1]:
+            self._arrays = (*self._arrays[:-1], out)
+        return self._arrays
 
     @property
     def model(self) -> RobotModel:

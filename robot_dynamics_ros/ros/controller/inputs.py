@@ -23,6 +23,7 @@ from robot_dynamics_ros.ros.controller import trajectory_action
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
+from robot_dynamics_ros.ros.controller.task_inputs import TaskInputs
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
@@ -93,6 +94,13 @@ class ControllerInputs:
         ]
         for subscription in subscriptions:
             self._topics.callback(node.destroy_subscription, subscription)
+        loop = self._loop()
+        if loop is not None and loop.controller.tool is not None:
+            for subscription in TaskInputs(
+                node, self._running_loop, self._rejections
+            ).subscriptions:
+                self._topics.callback(node.destroy_subscription, subscription)
+                subscriptions.append(subscription)
         arrive = self._on_trajectory_bytes
         trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
         # the first: its thread must not outlive what it waits for

@@ -199,7 +199,10 @@ def _read(
             or n < _FEWEST_MESSAGES
             or (len(shape) == 1 and not np.isfinite(x).all())
         ):
-            text = f"expected at least {_FEWEST_MESSAGES} messages of {m} joints, shape {shape}, got {x.shape}"
+            text = (
+                f"expected at least {_FEWEST_MESSAGES} messages of {m} joints, shape {shape}, "
+                f"got {x.shape}"
+            )
             raise ArgumentError(
                 text, where=where, got=x, remedy="Record some seconds, one row for each message."
             )

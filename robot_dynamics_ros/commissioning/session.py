@@ -312,7 +312,8 @@ class Commissioning:
         """Poses in which a person lets the arm rest, and the efforts there."""
         asked = np.round(example, 2).tolist()
         self.tell(
-            f"lead the arm to {MOST_LED_POSES} different poses, such as {asked}, and let it rest in each"
+            f"lead the arm to {MOST_LED_POSES} different poses, such as {asked}, and let it rest "
+            "in each"
         )
         rested: list[tuple[Array, Array]] = []
         for states in self._rests(

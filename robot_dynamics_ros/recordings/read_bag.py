@@ -140,8 +140,8 @@ def read_messages(
     take: Callable[[int, int, Callable[[], Any]], None],
     progress: Callable[[float], None] | None = None,
 ) -> tuple[str, ...]:
-    """Go through the messages of one topic of a bag; see :func:`read_bag`.  Sentences about messages
-    that the bag should have and has not.
+    """Go through the messages of one topic of a bag; see :func:`read_bag`.  Sentences about
+    messages that the bag should have and has not.
 
     Args:
         kind: type of the messages.

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -128,7 +129,8 @@ def _run(arguments: list[str]) -> int:
         _complete()
     words = [word for word in arguments if _XACRO_ARGUMENT.match(word)]
     rest = [word for word in arguments if word not in words]
-    parser = make_parser([word for word in rest if word in COMMANDS][:1])
+    with _said_if_long("loading libraries", silent="--quiet" in rest):
+        parser = make_parser([word for word in rest if word in COMMANDS][:1])
     options = _parsed(parser, rest)
     options.xacro_arguments = dict(word.split(":=", 1) for word in words)
     try:
@@ -161,6 +163,25 @@ def _run(arguments: list[str]) -> int:
         output.failure(options, f"this should not have happened: {type(error).__name__}: {error}")
         output.remark("--verbose shows where; please report it with the command line")
         return 70
+
+
+@contextmanager
+def _said_if_long(doing: str, *, silent: bool) -> Iterator[None]:
+    """Say every few seconds that something is still being done: imports tell no progress."""
+    over = threading.Event()
+
+    def say() -> None:
+        seconds = output.LONGEST_SILENCE
+        while not over.wait(output.LONGEST_SILENCE):
+            output.remark(f"{doing}, {seconds:.0f} s")
+            seconds += output.LONGEST_SILENCE
+
+    if not silent:
+        threading.Thread(target=say, name="progress", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:

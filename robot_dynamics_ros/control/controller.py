@@ -37,6 +37,7 @@ from robot_dynamics_ros.control.reference.task.settings import TaskSettings
 from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.reference.upsampling import SetPointStream, flowing
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
@@ -122,6 +123,7 @@ class JointController(CycleRunner):
         self.collision = collision
         self.contact = contact
         self.flange = flange
+        self._set_points = SetPointStream()
         if task is not None:
             self.use_tool(ToolReference(model, task, compiled=self.compiled))
         if contact is not None and observer is None:
@@ -234,12 +236,22 @@ class JointController(CycleRunner):
         TrajectoryRejected, with ``code`` and text: the arm goes on as before.
         """
         self._require_tracking()
-        return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
+        start = self.desired(trajectory.stamp or t)
+        return self._follow(self._prepared(trajectory, t, start), t, tolerances or self.tolerances)
 
-    def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
-        if len(trajectory):
-            return self.motion.prepare(trajectory, t)
-        return None
+    def _prepared(self, trajectory: Trajectory, t: int, start: Array) -> PreparedMotion | None:
+        """Ready to be followed from the reference ``start``, (3, n), on."""
+        if not len(trajectory):
+            return None
+        places = {name: i for i, name in enumerate(self.model.joint_names)}
+        columns = [places.get(name, -1) for name in trajectory.joint_names]
+        if self.options.positions_upsampling == "spline" and min(columns) >= 0:
+            q = start[0, columns]
+            away = trajectory.positions[0] - q
+            turns = 2.0 * np.pi * np.round(away / (2.0 * np.pi))
+            q = q + np.where(self.memory["continuous"][columns], turns, 0.0)
+            trajectory = flowing(trajectory, q, start[1, columns])
+        return self.motion.prepare(trajectory, t)
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
@@ -270,10 +282,11 @@ class JointController(CycleRunner):
         chosen = tolerances or self.tolerances
         stopped = self.motion.memory["stops"]
         stops = int(stopped[0])
+        start = self.desired(self.p.last[0])
 
         def job() -> Callable[[], None]:
             trajectory = make()
-            motion = self._prepared(trajectory, self.p.last[0])
+            motion = self._prepared(trajectory, self.p.last[0], start)
             return lambda: take_over(trajectory, motion)
 
         def take_over(trajectory: Trajectory, motion: PreparedMotion | None) -> None:
@@ -294,6 +307,8 @@ class JointController(CycleRunner):
         to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
+        if self.options.positions_upsampling == "spline":
+            point = self._set_points.completed(joint_names, point, t)
         with self.leaving_task(t):
             self.motion.stream(joint_names, point, t)
         self.p.mode[0] = STREAM

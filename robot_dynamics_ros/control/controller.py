@@ -38,6 +38,7 @@ from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.reference.upsampling import SetPointStream, flowing
+from robot_dynamics_ros.control.rest_efforts import check_feed_forward, check_gravity_at_rest
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
@@ -112,6 +113,7 @@ class JointController(CycleRunner):
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
         law = law.check(model)
+        check_gravity_at_rest(model)
         super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
         self.reference, self.error, self.wrenches = (
@@ -251,7 +253,21 @@ class JointController(CycleRunner):
             turns = 2.0 * np.pi * np.round(away / (2.0 * np.pi))
             q = q + np.where(self.memory["continuous"][columns], turns, 0.0)
             trajectory = flowing(trajectory, q, start[1, columns])
-        return self.motion.prepare(trajectory, t)
+        motion = self.motion.prepare(trajectory, t)
+        if trajectory.effort is not None and self.options.trajectory_effort == "add":
+            self._check_efforts(trajectory.joint_names, trajectory.effort, "trajectory, effort")
+        return motion
+
+    def _check_efforts(self, joint_names: Sequence[str], effort: ArrayLike, where: str) -> None:
+        """Refuse efforts to be added, (…, k) of these joints, that are beyond the limits alone."""
+        effort = np.asarray(effort, dtype=float)
+        every = np.zeros((*effort.shape[:-1], self.model.nv))
+        columns = [self.model.joint_names.index(name) for name in joint_names]
+        every[..., columns] = effort
+        try:
+            check_feed_forward(self.model, every, where)
+        except ArgumentError as error:
+            raise TrajectoryRejected(error.problem, where=where, remedy=error.remedy) from None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
@@ -309,6 +325,13 @@ class JointController(CycleRunner):
         self._require_tracking()
         if self.options.positions_upsampling == "spline":
             point = self._set_points.completed(joint_names, point, t)
+        adds = self.options.trajectory_effort == "add"
+        # a wrong length, and unknown names, are refused with the rest of the point
+        known = len(point.effort) == len(joint_names) and set(joint_names) <= set(
+            self.model.joint_names
+        )
+        if adds and known and len(point.effort):
+            self._check_efforts(joint_names, point.effort, "set-point, effort")
         with self.leaving_task(t):
             self.motion.stream(joint_names, point, t)
         self.p.mode[0] = STREAM

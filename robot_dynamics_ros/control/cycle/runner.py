@@ -37,6 +37,7 @@ from robot_dynamics_ros.control.reference.reference import JointTable, Reference
 from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER, PREEMPTED
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
+from robot_dynamics_ros.control.rest_efforts import check_payload_at_rest, check_wrench_at_rest
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
@@ -225,7 +226,8 @@ class CycleRunner:
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
         """Carry a payload from the next cycle on, or with ``None`` none; UnknownNameError: the
-        model has no such link.
+        model has no such link; ArgumentError: the joints cannot hold it, see
+        :func:`~robot_dynamics_ros.control.rest_efforts.check_payload_at_rest`.
 
         Compiling for the loaded robot takes some tenths of a second the first time; it happens
         here, or with ``background`` in a thread of its own, after which a later cycle takes the
@@ -239,6 +241,7 @@ class CycleRunner:
         """
         if payload is not None:
             self.model.link(payload.link)
+            check_payload_at_rest(self.model, payload, self._known_pose())
 
         def job() -> Callable[[], None]:
             present = self.work.kernels
@@ -252,6 +255,10 @@ class CycleRunner:
             return lambda: self._carry(payload, kernels)
 
         self.changes.prepare("payload", job, failed, background=background)
+
+    def _known_pose(self) -> Array | None:
+        """(n,) where the robot is; ``None`` before the first state."""
+        return None if self.mode is Mode.INACTIVE else self.work.q.copy()
 
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
         load_robot(self.memory, kernels)
@@ -295,19 +302,33 @@ class CycleRunner:
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None``
         forgets it.  UnknownNameError: the model has no such link; ArgumentError: not six finite
-        numbers.
+        numbers, or more than the joints can resist where the robot is; the one before stays.
         """
         k = self.model.link_index(link)
         until = 0
-        self.external_wrenches.pop(link, None)
+        known = None
         if wrench is not None:
             remedy = "Use [moment; force], N m and N, in its frame."
-            self.external_wrenches[link] = vector(
-                wrench, 6, f"external wrench on {link!r}", remedy=remedy
-            )
+            known = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
+            self._check_wrench(link, known)
+        self.external_wrenches.pop(link, None)
+        if known is not None:
+            self.external_wrenches[link] = known
             until = t + nanoseconds(self.options.wrench_timeout) + 1
         self.between_cycles("know_wrench", k, until)
         self.gather_wrenches()
+
+    def _check_wrench(self, link: str, wrench: Array) -> None:
+        """Refuse a wrench that asks the joints for more than they have, where the robot is."""
+        q = self._known_pose()
+        if q is None:
+            return
+        kernels = self.work.kernels
+        gravity = np.zeros(self.model.nv)
+        kernels.gravity_forces(q, gravity)
+        caused = np.zeros(self.model.nv)
+        kernels.external_efforts(q, kernels.gather({link: wrench}), caused)
+        check_wrench_at_rest(self.model, gravity, -caused, link, wrench)
 
     def gather_wrenches(self) -> None:
         """Resist the known wrenches as they are now."""
@@ -441,7 +462,7 @@ class CycleRunner:
             memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
             memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
             memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
-        goal = p.with_effort[0], p.open[0], p.goal_end[0]
+        goal = p.with_effort[0], p.open[0], p.active[0], p.goal_end[0]
         self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:

@@ -2,7 +2,8 @@
 
 A trajectory of positions alone becomes the cubic spline through them that begins with the velocity
 that the reference has, so that no seam brakes.  A stream of single positions gets the velocity
-and acceleration of the cubic through the last four of them, and the time until the next one to get there.
+and acceleration of the cubic through the last four of them, and the time until the next one to get
+there.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class SetPointStream:
         self._last: deque[tuple[int, Array]] = deque(maxlen=POINTS)
 
     def completed(self, names: Sequence[str], point: TrajectoryPoint, t: int) -> TrajectoryPoint:
-        """The point with velocity and acceleration, and a time if it has none, where a stream says them; ``t``:
-        ns, when it came.
+        """The point with velocity and acceleration, and a time if it has none, where a stream says
+        them; ``t``: ns, when it came.
         """
         if len(point.velocities) or not len(point.positions):
             self._last.clear()

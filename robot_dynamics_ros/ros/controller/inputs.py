@@ -152,6 +152,7 @@ class ControllerInputs:
     def _on_trajectory(self, raw: bytes | memoryview) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
+            self._report.tell_refusal(_INACTIVE)
             return
         make = partial(messages.trajectory_from_bytes, raw)
         self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
@@ -186,16 +187,15 @@ class ControllerInputs:
     def _begun(self, what: str, outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
         """Report a trajectory that is followed from now on, or is not."""
         if not isinstance(outcome, Goal):
-            self._rejections.report("trajectory", f"{what} refused: {outcome}")
+            self._report.refused(what, outcome)
             return
         self._report.goal(outcome)
         if trajectory is None or not len(trajectory):
             self._report.say("empty trajectory: holding")
-        else:
-            self._report.say(
-                f"following a trajectory of {len(trajectory)} points and "
-                f"{trajectory.duration:.3f} s"
-            )
+            return
+        length = f"{len(trajectory)} points and {trajectory.duration:.3f} s"
+        self._report.say(f"following a trajectory of {length}")
+        self._report.tell_trajectory(f"following: {length}")
 
     def _begin_goal(
         self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]

@@ -17,6 +17,7 @@ from robot_dynamics_ros.control.laws import LAWS, CartesianImpedance, Law, gain_
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances
 from robot_dynamics_ros.control.reference.task.settings import TaskSettings
+from robot_dynamics_ros.control.rest_efforts import check_friction_at_rest
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.dynamics.payload import Payload
@@ -44,9 +45,11 @@ def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | Non
     if values["friction_compensation"] == "none":
         return None
     path = values["friction_file"]
-    if path:
-        return FrictionFile.read(path, model).friction(model)
-    return Friction.of(model)
+    if not path:
+        return Friction.of(model)
+    friction = FrictionFile.read(path, model).friction(model)
+    check_friction_at_rest(model, friction, path)
+    return friction
 
 
 def unused_gains(values: ParameterValues) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,7 @@ def test_targets_move_the_tool_and_bad_ones_are_refused(peer, start):
     np.testing.assert_allclose(place(first), X[:3, 3], atol=0.02)
 
     target = PoseStamped()
-    target.pose = first.pose
+    target.pose = copy.deepcopy(first.pose)
     goal = place(first) + np.array([0.03, 0.02, 0.04])
     target.pose.position.x, target.pose.position.y, target.pose.position.z = goal.tolist()
     publisher = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")

@@ -17,6 +17,7 @@ CHOICES = {
     "trajectory_effort": ("ignore", "add"),
     "wrench_acceleration": ("commanded", "reference", "measured_effort", "differentiated"),
     "collision_reaction": ("none", "hold", "gravity"),
+    "positions_upsampling": ("spline", "none"),
 }
 
 
@@ -46,6 +47,9 @@ class ControllerOptions:
             start, or a fault if the arm was in motion; 0: all are accepted.
         max_step: rad or m; a point that is due at once may differ from the present reference by
             this much at most.
+        positions_upsampling: "spline" or "none": whether trajectories and streamed set-points of
+            positions alone get the velocities of a smooth curve, which begins with the reference's;
+            without them trajectories are straight lines from point to point.
         trajectory_effort: "ignore" or "add": whether the ``effort`` of trajectory points is added
             to the law's effort.
         wrench_acceleration: which acceleration the joint wrenches are computed with: "commanded"
@@ -73,6 +77,7 @@ class ControllerOptions:
     blend_time: float = 0.2
     max_state_jump: float = 0.1
     max_step: float = 0.05
+    positions_upsampling: str = "spline"
     trajectory_effort: str = "ignore"
     wrench_acceleration: str = "commanded"
     differentiation_cutoff: float = 30.0

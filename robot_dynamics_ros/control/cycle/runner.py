@@ -475,7 +475,7 @@ class CycleRunner:
             # a stop ends the task, whoever asked for it
             if reference.memory.python.stops[0] == self._stops_before_task:
                 mode = self.tool.follow(t)
-                self._take_tool_piece(t + 1, mode, 0, 0, 0)
+                self._take_tool_piece(t + 1, mode, 0, 0, 0, 0)
                 return
             self.tool.end()
         p = self.motion.memory.python

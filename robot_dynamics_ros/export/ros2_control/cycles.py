@@ -92,7 +92,9 @@ class CycleLog:
         same = {x.name: getattr(y, x.name) for y in (g, o) for x in dataclasses.fields(y)}
         values: dict[str, Any] = {
             **{
-                name: value for name, value in same.items() if isinstance(value, (bool, float, str))
+                name: value
+                for name, value in same.items()
+                if isinstance(value, (bool, float, str)) and name != "positions_upsampling"
             },
             "law": name,
             "robustness.enabled": o.robustness is not None,

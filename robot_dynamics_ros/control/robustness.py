@@ -15,13 +15,7 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
-_LARGEST_SHARES = {
-    "rotor_share": 1.0,
-    "rejected_effort": 1.0,
-    "bandwidth": 1000.0,
-    "delay": 0.1,
-    "return_speed": 1.0,
-}
+_LARGEST_SHARES = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +35,6 @@ class Robustness:
             and the stiffness.
         delay: s from a command to its effort and from a state to its message together: a property
             of the robot.
-        return_speed: largest speed, as a share of the velocity limit, at which joints that were
-            blocked or pushed away come back to their path.
 
     ArgumentError: a number that is negative, too large or not finite.
     """
@@ -51,7 +43,6 @@ class Robustness:
     bandwidth: float = 35.0
     rejected_effort: float = 0.4
     delay: float = 0.0
-    return_speed: float = 0.5
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -14,16 +14,9 @@ from ``q`` and ``v`` at the time ``last``.
 
 from __future__ import annotations
 
+from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
-from robot_dynamics_ros.control.cycle.ladder import (
-    Level,
-    Surprise,
-    climb,
-    lead_back,
-    note_start,
-    step_down,
-)
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
     blend,
@@ -43,7 +36,16 @@ from robot_dynamics_ros.control.cycle.memory import (
 )
 from robot_dynamics_ros.control.cycle.message import write_command
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
-from robot_dynamics_ros.control.cycle.verdicts import Step, Verdict
+from robot_dynamics_ros.control.cycle.verdicts import (
+    ARRIVE,
+    BLEND,
+    DONE,
+    DROPPED,
+    FOLLOW,
+    OWN_LAW,
+    TAKE,
+    WRENCH_DUE,
+)
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
@@ -62,7 +64,7 @@ def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
     verdict, DONE at the end.
     """
     verdict = cycle(p, step)
-    if verdict == Verdict.DONE or p.next[0] == Step.DROPPED:
+    if verdict == DONE or p.next[0] == DROPPED:
         write_command(p, answer)
     return verdict
 
@@ -71,24 +73,24 @@ def cycle(p: CycleMemory, step: int) -> int:
     """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a
     verdict.
     """
-    verdict: int = Verdict.DONE
-    if step <= Step.ARRIVE:
+    verdict = DONE
+    if step <= ARRIVE:
         verdict = arrive(p)
-    if verdict == Verdict.DONE and step <= Step.TAKE:
+    if verdict == DONE and step <= TAKE:
         take_state(p)
-    if verdict == Verdict.DONE and step <= Step.FOLLOW:
+    if verdict == DONE and step <= FOLLOW:
         verdict = follow_and_decide(p)
-    if verdict == Verdict.DONE and step <= Step.BLEND:
+    if verdict == DONE and step <= BLEND:
         # or it would learn of it
         if p.robust[0] == 1 and effort_is_finite(p):
             verdict = reject_disturbances(p)
-        if verdict == Verdict.DONE:
+        if verdict == DONE:
             add_efforts(p)
             blend(p)
             verdict = limit(p)
-        if verdict == Verdict.DONE:
+        if verdict == DONE:
             finish(p)
-    if verdict != Verdict.DONE:
+    if verdict != DONE:
         react(p, verdict)
     return verdict
 
@@ -96,18 +98,15 @@ def cycle(p: CycleMemory, step: int) -> int:
 def follow_and_decide(p: CycleMemory) -> int:
     """Reference, errors, integral and law; the law's effort is in ``effort`` then."""
     if p.time[0] >= p.wrench_due[0]:
-        return Verdict.WRENCH_DUE
+        return WRENCH_DUE
     verdict = follow_reference(p)
-    if verdict != Verdict.DONE:
+    if verdict != DONE:
         return verdict
-    if p.robust[0] == 1:
-        climb(p, p.dt[0])
-        lead_back(p, p.dt[0])
     integrate(p)
     if p.own_law[0] == 1:
-        return Verdict.OWN_LAW
+        return OWN_LAW
     evaluate_law(p)
-    return Verdict.DONE
+    return DONE
 
 
 def finish(p: CycleMemory) -> None:
@@ -133,38 +132,29 @@ def react(p: CycleMemory, verdict: int) -> None:
     the command of before stays. What is not named here needs the caller: to load the reference, to
     forget wrenches.
     """
-    p.next[0] = Step.FOLLOW
-    if verdict >= Verdict.FAULTS:
-        p.fault[0] = Reason.FAULT + (verdict - Verdict.FAULTS)
+    p.next[0] = FOLLOW
+    if verdict >= verdicts.FAULTS:
+        p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
         stop(p, ABORTED, p.fault[0])
         send_safe(p)
-    elif verdict == Verdict.OWN_LAW:
-        p.next[0] = Step.BLEND
-    elif verdict == Verdict.GOAL_REACHED:
+    elif verdict == OWN_LAW:
+        p.next[0] = BLEND
+    elif verdict == verdicts.GOAL_REACHED:
         p.ended[0] = SUCCEEDED
         p.ended[1] = Reason.NONE
         p.due[0] = AT_ONCE
-    elif verdict == Verdict.PATH_VIOLATED or verdict == Verdict.GOAL_LATE:
-        give_up(p, verdict == Verdict.GOAL_LATE)
-    elif verdict == Verdict.UNMOVED:
+    elif verdict == verdicts.PATH_VIOLATED or verdict == verdicts.GOAL_LATE:
+        give_up(p, verdict == verdicts.GOAL_LATE)
+    elif verdict == verdicts.UNMOVED:
         stop(p, ABORTED, Reason.UNMOVED)
-    elif verdict == Verdict.TOO_FAST:
-        # from where it is, at the speed that it has
-        take_state(p)
-        stop(p, ABORTED, Reason.TOO_FAST)
-    elif Verdict.NOT_FINITE <= verdict <= Verdict.LATE:
-        p.next[0] = Step.DROPPED
-    elif Verdict.FIRST <= verdict <= Verdict.RESUMED:
+    elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:
+        p.next[0] = DROPPED
+    elif verdicts.FIRST <= verdict <= verdicts.RESUMED:
         if p.fault[0] != Reason.NONE:
             watch_fall(p)
             send_safe(p)
-        elif verdict == Verdict.RELOCATED:
-            before = p.q[p.bad_joint[0]]
-            restart(p, Reason.RELOCATED)
-            i = p.bad_joint[0]
-            step_down(p, Level.SOFT, Surprise.RELOCATED, i, p.q[i], before)
         else:
-            restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
+            restart(p, Reason.STALE if verdict == verdicts.RESUMED else Reason.RESTARTED)
 
 
 def stop(p: CycleMemory, status: int, reason: int) -> None:
@@ -189,8 +179,7 @@ def restart(p: CycleMemory, reason: int) -> None:
     begin_afresh(p)
     stop(p, ABORTED, reason)
     rest(p)
-    note_start(p)
-    p.next[0] = Step.TAKE
+    p.next[0] = TAKE
 
 
 def give_up(p: CycleMemory, late: bool) -> None:
@@ -224,7 +213,7 @@ def watch_fall(p: CycleMemory) -> None:
 def send_safe(p: CycleMemory) -> None:
     """The safe command is the one that is sent."""
     p.mode[0] = SAFE
-    p.next[0] = Step.DROPPED
+    p.next[0] = DROPPED
     find_safe_command(p)
     for i in range(p.nv):
         p.command[i] = p.safe_effort[i]
@@ -248,10 +237,6 @@ def activate(p: CycleMemory) -> None:
         for k in range(6):
             p.external[body, k] = 0.0
     find_wrench_due(p)
-    for i in range(p.nv):
-        p.follows[i] = 0
-        p.followed_way[i] = 0.0
-    p.level[0] = Level.PRECISE
     restart(p, Reason.RESTARTED)
 
 

@@ -19,16 +19,10 @@ from __future__ import annotations
 from math import copysign, exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
-from robot_dynamics_ros.control.cycle.ladder import Level
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
 
 TURN = 6.283185307179586
-# rad/s, largest natural frequency of the error at the levels below precise
-PLAIN_FREQUENCY = 20.0
-SOFT_FREQUENCY = 8.0
-# Share of the effort limit that the feedback gives to a joint that cannot follow
-YIELD = 0.4
 # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
 MARGIN = 0.28
 # Hz, highest corner of v̂, or two fifths of the rate if that is less
@@ -157,14 +151,14 @@ def reject_disturbances(p: CycleMemory) -> int:
     # what the law compensates of friction
     for i in range(p.nv):
         p.claimed[i] = p.effort[i] - p.motion[i]
-    if p.began[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
+    if p.fresh[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
         begin_rejection(p)
     p.mass_matrix(p.q, p.inertia)
     if dt > 0.0:
         for i in range(p.nv):
             if p.commanded[i] == 1 and is_unmoved(p, i, dt):
                 p.bad_joint[0] = i
-                return Verdict.FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else Verdict.UNMOVED
+                return FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else UNMOVED
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
@@ -182,14 +176,13 @@ def reject_disturbances(p: CycleMemory) -> int:
     p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
-        p.reach[i] = YIELD * p.effort_size[i] / max(stiffness_of(p, i), 1e-9)
         modelled = 0.0
         inertial = 0.0
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
             inertial = inertial + p.inertia[i, j] * p.reference[2, j]
         p.nominal[i] = p.motion[i] - modelled
-        if dt > 0.0 and p.level[0] == Level.PRECISE and p.taut[i] == 0.0:
+        if dt > 0.0:
             adapt_friction(p, i, dt)
         pulse = pulse_of_stuck_joint(p, i, dt)
         wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
@@ -199,9 +192,7 @@ def reject_disturbances(p: CycleMemory) -> int:
             if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
                 wound = wound + p.inertia[i, j] * p.held_back[j]
         most = p.largest_rejected[i]
-        if not p.saturated[i] * wound > 0.0 and not (
-            p.taut[i] * wound > 0.0 and p.rejected[i] * wound >= 0.0
-        ):
+        if not p.saturated[i] * wound > 0.0:
             integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
             p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
@@ -220,7 +211,7 @@ def reject_disturbances(p: CycleMemory) -> int:
         p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
-    return Verdict.DONE
+    return DONE
 
 
 def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:
@@ -353,10 +344,6 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     p.low_pass[0] = -log(1.0 - share) / p.sampling[0]
     p.whole_delay[0] = p.actuator_delay[0] + p.sampling[0] / share
     p.natural[0] = min(p.bandwidth[0], MARGIN / p.whole_delay[0])
-    if p.level[0] == Level.PLAIN:
-        p.natural[0] = min(p.natural[0], PLAIN_FREQUENCY)
-    if p.level[0] >= Level.SOFT:
-        p.natural[0] = min(p.natural[0], SOFT_FREQUENCY)
 
 
 def mean_time(before: float, dt: float) -> float:

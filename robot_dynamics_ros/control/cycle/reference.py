@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import short_way, whole_turns
 from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.cycle.verdicts import (
+    DONE,
+    GOAL_LATE,
+    GOAL_REACHED,
+    PATH_VIOLATED,
+    REFERENCE_DUE,
+)
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
 
@@ -44,7 +50,7 @@ def take_piece(
 def follow_reference(p: CycleMemory) -> int:
     """Fill ``reference`` and ``error``; what is due, or violated, is returned."""
     if p.time[0] >= p.due[0]:
-        return Verdict.REFERENCE_DUE
+        return REFERENCE_DUE
     sample(p)
     for i in range(p.nv):
         # the reference of a joint that is not driven is its measured state
@@ -53,7 +59,7 @@ def follow_reference(p: CycleMemory) -> int:
             p.reference[1, i] = p.v[i]
             p.reference[2, i] = 0.0
     compute_errors(p)
-    return watch_tolerances(p) if p.tracks[0] == 1 else Verdict.DONE
+    return watch_tolerances(p) if p.tracks[0] == 1 else DONE
 
 
 def sample(p: CycleMemory) -> None:
@@ -93,16 +99,14 @@ def watch_tolerances(p: CycleMemory) -> int:
     due.
     """
     if p.goal_open[0] == 0:
-        return Verdict.DONE
+        return DONE
     if p.time[0] < p.goal_end[0]:
-        return Verdict.PATH_VIOLATED if violates(p, p.path_tolerance) else Verdict.DONE
+        return PATH_VIOLATED if violates(p, p.path_tolerance) else DONE
     if not violates(p, p.goal_tolerance):
-        if has_lost_turns(p):
-            return Verdict.GOAL_LATE
-        return Verdict.GOAL_REACHED
+        return GOAL_LATE if has_lost_turns(p) else GOAL_REACHED
     if p.goal_time[0] > 0 and p.time[0] - p.goal_end[0] > p.goal_time[0]:
-        return Verdict.GOAL_LATE
-    return Verdict.DONE
+        return GOAL_LATE
+    return DONE
 
 
 def has_lost_turns(p: CycleMemory) -> bool:

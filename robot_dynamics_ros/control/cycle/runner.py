@@ -14,19 +14,18 @@ import numpy as np
 
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import FlangeLoad
+from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.cycle import (
     AT_ONCE,
     BETWEEN_CYCLES,
     control_cycle,
     start_blend,
 )
-from robot_dynamics_ros.control.cycle.ladder import CAUSES, Level, Surprise
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import MODES, CycleMemory, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
 from robot_dynamics_ros.control.cycle.reference import take_piece
-from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Step, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
@@ -69,7 +68,6 @@ class CycleRunner:
         fault: the reason for a permanent stop, or ""; cleared by activating.
         safe_reason: why the ``mode`` is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
-        surprise: what surprised last, in words, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by
             a safe command).
         routines: the cycle's steps that are called from outside, by name; want_wrenches: whether
@@ -133,8 +131,6 @@ class CycleRunner:
         self.read = reading(memory, self.routines)
         self.answer_into(None)
         self.fault = self.safe_reason = self.jump = self._law_failed = ""
-        self.surprise = ""
-        self._surprises = 0
         self.current = False
         self._stops_before_task = -1
         law.prepare(self.base)
@@ -405,52 +401,32 @@ class CycleRunner:
         run = self._run
         p = self.p
         p.want_wrenches[0] = self.want_wrenches
-        verdict = run(Step.ARRIVE)
-        while verdict != Verdict.DONE:
+        verdict = run(verdict_of.ARRIVE)
+        while verdict != verdict_of.DONE:
             self._attend_to(verdict)
-            if p.next[0] == Step.DROPPED:
+            if p.next[0] == verdict_of.DROPPED:
                 self.current = False
                 return False
             verdict = run(p.next[0])
         self.current = True
         self.jump = ""
-        self._note_surprise()
         if p.cut[0]:
             for cause, joints in zip(LIMITS, self.memory["hits"].tolist(), strict=True):
                 if joints:
                     self.counts[cause] += joints
         return True
 
-    @property
-    def level(self) -> Level:
-        """How much the law may do at present."""
-        return Level.SAFE if self.mode is Mode.SAFE else Level(self.p.level[0])
-
-    def _note_surprise(self) -> None:
-        """Count the newest surprise, if it is a new one, and put it in words."""
-        p = self.p
-        if p.surprises[0] == self._surprises:
-            return
-        surprise = list(Surprise)[p.surprise[0]]
-        self.counts[CAUSES[surprise]] += 1
-        self._surprises = p.surprises[0]
-        value, bound = self.memory["surprise_value"].tolist()
-        joint = f"joint {self.model.joint_names[p.surprised_joint[0]]!r}"
-        words = surprise.words.format(joint=joint, value=value, bound=bound)
-        self.surprise = words
-
     def _attend_to(self, verdict: int) -> None:
         """Count a verdict, say in words what the cycle has done about it, and do what needs more
         than its memory.
         """
-        counted = COUNTED.get(Verdict(verdict))
-        if counted is not None:
-            self.counts[counted] += 1
-        if verdict == Verdict.REFERENCE_DUE:
+        if verdict in verdict_of.COUNTED:
+            self.counts[verdict_of.COUNTED[verdict]] += 1
+        if verdict == verdict_of.REFERENCE_DUE:
             self._load_reference()
-        elif verdict == Verdict.OWN_LAW:
+        elif verdict == verdict_of.OWN_LAW:
             self._evaluate_own_law()
-        elif verdict == Verdict.WRENCH_DUE:
+        elif verdict == verdict_of.WRENCH_DUE:
             self.counts["external_wrench_expired"] += self.routines["expire_wrenches"](
                 self.memory, self.p.time[0]
             )
@@ -463,7 +439,7 @@ class CycleRunner:
             self.gather_wrenches()
         else:
             text = _words(self, verdict)
-            if verdict >= Verdict.FAULTS:
+            if verdict >= verdict_of.FAULTS:
                 self.fault = self.safe_reason = text or REASONS[self.p.fault[0]].words
                 self.counts["fault"] += 1
             self.end_goals(text)
@@ -501,7 +477,6 @@ class CycleRunner:
         """End goals as the cycle's memory says, with this text; if it is "", the reason has the
         words.
         """
-        self._note_surprise()
         if self.p.ended[0] or self.p.stopped[0]:
             self.motion.end_goals(self.memory, text)
 
@@ -567,64 +542,61 @@ def _words(c: CycleRunner, verdict: int) -> str:
     position = p.arrived[0, i]
     speed = p.arrived[1, i]
     match verdict:
-        case Verdict.JUMP:
+        case verdict_of.JUMP:
             way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
             c.jump = f"the joint state has jumped: {joint} {way}"
-        case Verdict.RELOCATED:
-            return f"{c.jump}; the states since agree with each other: holding there"
-        case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
-            kinds = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}
-            wrong = kinds.get(Verdict(verdict), "recovered")
+        case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
+            wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(
+                verdict, "recovered"
+            )
             return c.jump or f"the joint state's time went wrong: {wrong}"
-        case Verdict.GOAL_REACHED:
+        case verdict_of.GOAL_REACHED:
             return c.motion.remark(c.work.e)
-        case Verdict.PATH_VIOLATED | Verdict.GOAL_LATE:
+        case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
             error, tolerance, late = c.memory["bad_value"].tolist()
-            after = f" {late:.3f} s after it was due" if verdict == Verdict.GOAL_LATE else ""
+            after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
             words = REASONS[p.ended[1]].words
             what = ("position", "velocity")[field]
             return (
                 f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
             )
-        case Verdict.EFFORT_NOT_FINITE:
+        case verdict_of.EFFORT_NOT_FINITE:
             return c._law_failed
-        case Verdict.CONTRADICTED:
+        case verdict_of.CONTRADICTED:
             return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
-        case Verdict.RUNAWAY:
+        case verdict_of.RUNAWAY:
             cut = (
                 "; or the motion needs more effort than the limits allow"
-                if any(c.memory["saturated"]) or any(c.memory["taut"])
+                if any(c.memory["saturated"])
                 else ""
             )
             return (
                 f"{joint} runs away from its reference at {speed:.4g}: "
                 f"{_WRONG_STATE}{cut}{_light_joint(p, i)}"
             )
-        case Verdict.BEYOND_RANGE:
+        case verdict_of.ELSEWHERE:
             return (
                 f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and "
                 f"{p.upper[i]:.4g}: {_WRONG_STATE}"
             )
-        case Verdict.TOO_FAST | Verdict.OVERSPEED:
-            brakes = "the arm brakes"
-            if verdict == Verdict.OVERSPEED:
-                runs_away = p.divergence[i] > 0.0
-                brakes = "it runs away from its reference" if runs_away else "it does not brake"
+        case verdict_of.TOO_FAST:
             return (
                 f"{joint} moves at {speed:.4g}, its velocity limit is "
-                f"{p.rated_speed[i]:.4g}: {brakes}{_light_joint(p, i)}"
+                f"{p.rated_speed[i]:.4g}{_light_joint(p, i)}"
             )
-        case Verdict.LOST:
+        case verdict_of.LOST:
             return (
                 f"{c.jump}, in motion, and no state that follows came within "
                 f"{c.options.state_timeout:g} s"
             )
-        case Verdict.FROZEN | Verdict.UNMOVED:
+        case verdict_of.FROZEN | verdict_of.UNMOVED:
             # of a joint that was let go: what a new goal asks for
             effort = p.previous[i] or p.asked[i]
             at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
             let_go = (
-                "; it gets no effort until it is seen to move" if verdict == Verdict.UNMOVED else ""
+                "; it gets no effort until it is seen to move"
+                if verdict == verdict_of.UNMOVED
+                else ""
             )
             cause = "is its encoder dead, its brake closed, or its way blocked?"
             return f"{joint} stands still at {at}: {cause}{let_go}"

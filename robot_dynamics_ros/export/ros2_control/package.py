@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from robot_dynamics_ros.control.cycle.ladder import CAUSES as SURPRISE_CAUSES
-from robot_dynamics_ros.control.cycle.ladder import Surprise
+from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
-from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 from robot_dynamics_ros.control.cycle.wrenches import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.options import CHOICES
@@ -205,11 +204,7 @@ _FURTHER_EVENTS = (
 WRENCH_SOURCES = [
     word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]
 ]
-CAUSES = (
-    *LIMITS,
-    *dict.fromkeys([*COUNTED.values(), *SURPRISE_CAUSES.values()]),
-    *_FURTHER_EVENTS.split(),
-)
+CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_FURTHER_EVENTS.split())
 """What is counted, under the names that ``JointController.counts`` has; the last two are of
 interfaces.
 """
@@ -292,7 +287,7 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
     carriers = links_on(model, bodies)
     children = [model.joint(name).child for name in model.joint_names]
     links = [model.link_index(name) for name in carriers]
-    numbers = range(1 + max(Verdict))
+    numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
     first = [
         f"offsetof(Parameters, body{bodies.index(int(model.link_body[k]))}_mass) / sizeof(double)"
         for k in links
@@ -352,10 +347,7 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             *_names(f"{kind.upper()}_NAMES", words, about),
             "",
         ]
-    surprised = [
-        str(CAUSES.index(SURPRISE_CAUSES[x]) if x in SURPRISE_CAUSES else -1) for x in Surprise
-    ]
-    counted = [str(CAUSES.index(COUNTED[Verdict(k)]) if k in COUNTED else -1) for k in numbers]
+    counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     out += [
         *_array(
@@ -364,7 +356,6 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             counted,
             "The cause that a verdict of the cycle is counted as, -1: none.",
         ),
-        *_array("int", "SURPRISED", surprised, "The cause that a surprise is counted as."),
         "",
         "/// error_code of control_msgs/action/FollowJointTrajectory.",
         f"enum class Code : int {{ {codes} }};",

@@ -103,8 +103,7 @@ public:
         return false;
       }
     }
-    note_surprise();
-    if (cycle.began[0] != 0) {  // the motion is a new one
+    if (cycle.fresh[0] != 0) {  // the motion is a new one
       @prefix@_collision_lower(&collision);
       @prefix@_observer_forget(&observer);
     }
@@ -112,10 +111,11 @@ public:
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
     }
     const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
-    if (observer.gain[0] > 0.0 && (efforts != nullptr || cycle.began[0] == 0)) {
+    if (observer.gain[0] > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
       observe(efforts != nullptr ? efforts : cycle.previous);
     }
     @prefix@_cycle_compute_wrenches(&cycle, efforts, efforts != nullptr);
+    cycle.fresh[0] = 0;
     return true;
   }
 
@@ -281,19 +281,9 @@ private:
     end_goals();
   }
 
-  /// Count the newest surprise, if it is a new one: what led a step down the ladder.
-  void note_surprise()
-  {
-    if (cycle.surprises[0] != surprises_) {
-      surprises_ = cycle.surprises[0];
-      ++counts[static_cast<std::size_t>(SURPRISED[static_cast<std::size_t>(cycle.surprise[0])])];
-    }
-  }
-
   /// End goals as the cycle's memory says.
   void end_goals()
   {
-    note_surprise();
     @prefix@_tracks_end_goals(
       &reference.memory, cycle.ended, cycle.stopped, cycle.bad_joint, cycle.bad_field, cycle.bad_value, cycle.last[0],
       cycle.q, cycle.v);
@@ -326,7 +316,6 @@ private:
   @prefix@_robot robot_;
   Motion point_;  // of another controller
   const Rows * chained_ = nullptr;
-  Time surprises_ = 0;  // that are counted
 };
 
 }  // namespace @package@

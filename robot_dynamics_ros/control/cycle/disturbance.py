@@ -63,6 +63,10 @@ MOVING_INTEGRAL = 0.25
 """Of stiffness over damping, in motion, if that is more.  Half: friction and loads make light and late
 joints lag; twice: half the phase that the damper leaves is gone.
 """
+BEARABLE_INTEGRAL = 0.2
+"""Of damping over inertia; from 1 on it swings by itself.  Half: slow rates have no integral; twice:
+joints in one line swing together.
+"""
 RELEASE_WAY = 1e-3
 """rad beyond its place, over which a joint that the integral drives away makes it let go.  Half:
 a knock takes away what holds a load; twice: after a push the joint swings as far.
@@ -89,11 +93,11 @@ LEARNING_SPEED = 0.02
 """rad/s, from which on friction is learned.  Half: friction that rises at rest is learned; twice:
 slow motions teach nothing.
 """
-ASKING_TIME = 0.03
+ASKING_TIME = 0.01
 """s, that the first pulse lasts.  Half: the effort is four times as large; twice: an unknown load is
 held softly for longer.
 """
-ASKING_PERIODS = 10.0
+ASKING_PERIODS = 5.0
 """Least control periods of it: it has two turns."""
 ASKING_WAY = 1e-3
 """rad, by which it moves a joint that is as described, and free."""
@@ -111,14 +115,25 @@ TOSSED = 3.0
 """Times what the assumed inertia lets it.  2: gears in play are light; 6: joints of a fifth of it
 swing.
 """
-ANSWERING_TIME = 0.02
-"""s after the pulse, until which its answer may come."""
+TOSSED_GROWTH = 1.5
+"""By which its effort grows; what does not grow friction holds."""
+TOSSED_SOFTER = 0.15
+"""Of the rotor inertia, that is left each time.  Half: too soft for its friction; twice: it grows on.
+"""
+ANSWERING_PERIODS = 4.0
+"""Control periods after the pulse, beside the declared delay, until which its answer may come.  Half:
+what nobody told is too late; twice: an unknown load is held softly for longer.
+"""
 LISTENING_CORNER = 20.0
 """rad/s, above which efforts and speeds are compared, and v̂ swings.  Half: a motion that starts
 quickly swings; twice: slow swings of heavy links are not seen.
 """
 LISTENING_TIME = 0.05
 """s, over which they are.  Half: noise agrees with itself; twice: a light joint is thrown first."""
+PUSHED_SHARE = 0.4
+"""Of its inertia, by which a joint may seem too light; a lighter one is pushed by something else.
+Half: descriptions that are a third too heavy; twice: a load that nobody mentioned answers.
+"""
 ANSWER_AGREES = 0.9
 """Correlation of effort and speed, from which on a joint answers.  0.6: pushes answer; 0.9: joints
 with a little friction do not.
@@ -209,7 +224,8 @@ def reject_disturbances(p: CycleMemory) -> int:
         listen(p, dt)
         watch_swings(p, dt)
     choose_gains(p, dt)
-    p.inverse_dynamics(row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.nominal)
+    # gravity where the arm is: a soft or pushed joint would have that of another pose
+    p.inverse_dynamics(p.q, row(p.reference, 1), row(p.reference, 2), p.nominal)
     for i in range(p.nv):
         lead_joint(p, i, dt)
     return DONE
@@ -287,6 +303,17 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     p.slow_forces[i] = p.slow_forces[i] + dt / SLOW_FORCES_TIME * surprise
 
 
+def integral_rate(p: CycleMemory, i: int) -> float:
+    """1/s: at rest as usual, faster in motion, and never more than the damper of joint ``i`` bears
+    on the whole inertia.
+    """
+    rate = INTEGRAL_RATE
+    damping = max(p.damping[i], 1e-9)
+    if abs(p.reference[1, i]) > SLOW * p.scale[i]:
+        rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
+    return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.assumed_rotor[i]))
+
+
 def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
     """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected``, and
     not beyond a limit of the effort.
@@ -294,10 +321,8 @@ def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
         return
     most = p.largest_rejected[i]
-    rate = INTEGRAL_RATE
+    rate = integral_rate(p, i)
     rests = abs(p.reference[1, i]) <= SLOW * p.scale[i]
-    if not rests:
-        rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / max(p.damping[i], 1e-9))
     integral = min(max(p.integral[i] + rate * dt * spring, -most), most)
     # at rest it lets go over the way that it drives the joint beyond its place
     beyond = RELEASE_BEYOND * p.scale[i] + 2.0 * p.digit[i]
@@ -333,7 +358,7 @@ def begin_rejection(p: CycleMemory) -> None:
         if p.friction_variance[i] == 0.0:
             unknown = FRICTION_UNKNOWN * p.effort_size[i]
             p.friction_variance[i] = unknown * unknown
-    if p.asked_for[0] < asking_time(p) + ANSWERING_TIME:
+    if p.asked_for[0] < answering_time(p):
         begin_to_ask(p)
     p.steady[0] = 1
     p.bounds_known[0] = 0
@@ -468,6 +493,11 @@ def asking_time(p: CycleMemory) -> float:
     return max(ASKING_TIME, ASKING_PERIODS * p.period[0])
 
 
+def answering_time(p: CycleMemory) -> float:
+    """When the answer to it is complete, s after its beginning."""
+    return asking_time(p) + ANSWERING_PERIODS * p.period[0] + p.actuator_delay[0]
+
+
 def question(p: CycleMemory, i: int) -> float:
     """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves neither speed
     nor way behind, and moves the described inertia by ASKING_WAY in between.
@@ -525,12 +555,11 @@ def listen(p: CycleMemory, dt: float) -> None:
             p.sums[k + LATEST_ANSWER, i] = kept * p.sums[k + LATEST_ANSWER, i] + own * own
         noise = ANSWERED_SPEED * p.scale[i] + p.digit[i] * p.low_pass[0]
         noise = noise + JITTERY * abs(p.reference[1, i])
-        asks = 0.0 <= p.asked_for[0] and p.asked_for[0] < asking_time(p) + ANSWERING_TIME
+        asks = 0.0 <= p.asked_for[0] and p.asked_for[0] < answering_time(p)
         if asks and abs(v) > noise:
             judge_answer(p, i)
         watch_to_and_fro(p, i, dt)
-    whole = asking_time(p)
-    if p.asked_for[0] < 0.0 or p.asked_for[0] >= whole + ANSWERING_TIME:
+    if p.asked_for[0] < 0.0 or p.asked_for[0] >= answering_time(p):
         for i in range(p.nv):
             if p.rotor[i] != p.rotor_seen[i]:
                 p.rotor[i] = p.rotor_seen[i]
@@ -552,11 +581,13 @@ def watch_to_and_fro(p: CycleMemory, i: int, dt: float) -> None:
     for k in range(LATEST_ANSWER):
         effort = p.late_effort[k, i]
         follows = effort * change > 0.0 and abs(change) * assumed > TOSSED * abs(effort) * dt
+        grows = abs(effort) > TOSSED_GROWTH * abs(p.tossed[k, i])
         if not follows or p.tossed[k, i] * effort > 0.0:
             p.tossed[k, i] = 0.0
-        elif p.tossed[k, i] != 0.0 and abs(change) > least:
-            inertia = abs(effort) * dt / abs(change)
-            p.rotor_seen[i] = max(min(inertia - p.inertia[i, i], p.rotor_seen[i]), 0.0)
+        elif p.tossed[k, i] != 0.0 and abs(change) > least and grows:
+            lighter = abs(effort) * dt / abs(change) - p.inertia[i, i]
+            if lighter > -PUSHED_SHARE * p.inertia[i, i]:
+                p.rotor_seen[i] = max(TOSSED_SOFTER * p.rotor_seen[i], lighter)
         if follows:
             p.tossed[k, i] = effort
 
@@ -569,9 +600,11 @@ def judge_answer(p: CycleMemory, i: int) -> None:
         whole = p.sums[k + LATEST_ANSWER, i]
         agreement = along * along / max(p.squared_speed[i] * whole, 1e-30)
         if along > 0.0 and agreement > best:
-            best = agreement
-            rotor = max(whole / along - p.inertia[i, i], 0.0)
-            p.rotor_seen[i] = min(rotor, p.rotor_seen[i])
+            rotor = whole / along - p.inertia[i, i]
+            # faster than the described inertia alone: something else pushes
+            if rotor > -PUSHED_SHARE * p.inertia[i, i]:
+                best = agreement
+                p.rotor_seen[i] = min(max(rotor, 0.0), p.rotor_seen[i])
 
 
 # -- swings: springs and lateness that nobody told -------------------------------------------------

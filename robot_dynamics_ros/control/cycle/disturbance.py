@@ -1,14 +1,14 @@
 """Fourth step, second half: feedback that holds up on a robot that is not its description.
 
-The plain law.  The model leads at the *reference*; the feedback is a spring and a damper at each
+The model leads along the *reference*; the feedback is a spring and a damper at each
 motor, each joint for itself:
 
-    τ = M(q_d) a_d + C q̇_d + g(q_d) + J a_d + c s + K e + D (v_d − v̂) + z
+    τ = M(q) a_d + C q̇_d + g(q) + J a_d + c s + K e + D (v_d − v̂) + z
 
-e = q_d − q; v̂ is the velocity from positions; J, c, s, K, D, z are explained where they are chosen.
+e = q_d − q; v̂ is the velocity from positions; the others are explained where they are chosen.
 A spring and a damper at the motor take energy out whatever gear, link and load stand behind it, as
 long as sampling and delay leave the damper one: that is the bound on D, and K follows D.  The
-theory: docs/explanation/differing_robots.md.
+theory: docs/explanation/default_law.md.
 
 Sources: Tomei, *A simple PD controller for robots with elastic joints* (1991); Albu-Schäffer, Ott,
 Hirzinger, *A unified passivity-based control framework* (2007); Dahl, *Solid friction damping of
@@ -38,21 +38,20 @@ STIFFNESS_AT_LEVEL_PRECISE = 14.0
 the error on the way; twice: drives that lag by 5 ms swing.
 """
 STIFFNESS_AT_LEVEL_PLAIN = 7.0
-"""1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: drives that lag by 20 ms swing.
-"""
+"""1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: a lag of 20 ms swings."""
 STIFFNESS_AT_LEVEL_SOFT = 1.5
 """1/rad.  Half: it sags; twice: what made it soft is still driven."""
 STIFFNESS_TIME = 0.2
 """s, in which stiffness goes over to another level.  Half: the effort steps; twice: a swing grows.
 """
 DAMPING_FACTOR = 1.4
-"""2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps, and noise doubles."""
+"""2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps."""
 LATENESS_MARGIN = 1.0
-"""Damping × lateness over inertia, all joints together; at about 1.57 the damper drives.  Half: light
+"""Damping × lateness over inertia, all joints together; at about 1.57 it drives.  Half: light
 joints have a quarter of the stiffness; twice: they swing.
 """
 UNTOLD_LATENESS = 2e-3
-"""s, that every robot is late beside what is told and measured: a bus, a drive.  Half: one period of
+"""s, that every robot is late beside what is told: a bus, a drive.  Half: one period of
 500 Hz that nobody told swings; twice: light joints are half as stiff.
 """
 INTEGRAL_RATE = 2.0
@@ -60,11 +59,11 @@ INTEGRAL_RATE = 2.0
 that friction holds creep to and fro.
 """
 MOVING_INTEGRAL = 0.25
-"""Of stiffness over damping, in motion, if that is more.  Half: friction and loads make light and late
+"""Of stiffness over damping, in motion, if that is more.  Half: friction makes light and late
 joints lag; twice: half the phase that the damper leaves is gone.
 """
 BEARABLE_INTEGRAL = 0.2
-"""Of damping over inertia; from 1 on it swings by itself.  Half: slow rates have no integral; twice:
+"""Of damping over inertia; from 1 on it swings.  Half: slow rates have no integral; twice:
 joints in one line swing together.
 """
 RELEASE_WAY = 1e-3
@@ -74,7 +73,7 @@ a knock takes away what holds a load; twice: after a push the joint swings as fa
 RELEASE_BEYOND = 5e-4
 """rad beyond its place, from which on it does: noise moves a joint as far."""
 SIDE_WAY = 2e-3
-"""rad of way over which friction changes its side (Dahl): gears wind up by some milliradians.  Half:
+"""rad of way over which friction changes its side (Dahl): gears wind up by as much.  Half:
 a step in the effort as a motion begins; twice: a lag as it does.
 """
 LARGEST_FRICTION = 0.12
@@ -94,7 +93,7 @@ LEARNING_SPEED = 0.02
 slow motions teach nothing.
 """
 ASKING_TIME = 0.01
-"""s, that the first pulse lasts.  Half: the effort is four times as large; twice: an unknown load is
+"""s, that the first pulse lasts.  Half: the effort is four times as large; twice: a load is
 held softly for longer.
 """
 ASKING_PERIODS = 5.0
@@ -104,7 +103,7 @@ ASKING_WAY = 1e-3
 ASKING_EFFORT = 0.02
 """Of the effort limit, that it takes at most: on heavy joints a rotor counts for little."""
 ANSWERED_SPEED = 0.02
-"""rad/s, from which on a joint answers.  Half: noise does; twice: a light joint is faster before."""
+"""rad/s, from which on a joint answers.  Half: noise does; twice: it is faster before."""
 TOSSED_SPEED = 0.3
 """rad/s by which the speed of a light joint changes in a period.  Half: outliers do; twice: it is
 twice as fast before it is found.
@@ -118,10 +117,9 @@ swing.
 TOSSED_GROWTH = 1.5
 """By which its effort grows; what does not grow friction holds."""
 TOSSED_SOFTER = 0.15
-"""Of the rotor inertia, that is left each time.  Half: too soft for its friction; twice: it grows on.
-"""
+"""Of the rotor inertia, that is left each time.  Half: too soft for friction; twice: it grows."""
 ANSWERING_PERIODS = 4.0
-"""Control periods after the pulse, beside the declared delay, until which its answer may come.  Half:
+"""Control periods after the pulse, beside the declared delay, until which it may answer.  Half:
 what nobody told is too late; twice: an unknown load is held softly for longer.
 """
 LISTENING_CORNER = 20.0
@@ -141,7 +139,7 @@ with a little friction do not.
 SWING_SPEED = 0.04
 """rad/s of v̂ that are no swing.  Half: encoders of 14 bits swing; twice: a spring is thrown."""
 SWING_LASTING = 0.9
-"""Of the swing before; a swing that has at least that does not decay.  Half: a damped one counts."""
+"""Of the swing before; a swing that has at least that lasts.  Half: a damped one counts."""
 SWING_SUDDEN = 2.0
 """Times the swing before: one as large has another cause, such as a push."""
 SWINGS_TO_SOFTEN = 3
@@ -315,7 +313,7 @@ def integral_rate(p: CycleMemory, i: int) -> float:
 
 
 def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
-    """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected``, and
+    """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected`` and
     not beyond a limit of the effort.
     """
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
@@ -499,7 +497,7 @@ def answering_time(p: CycleMemory) -> float:
 
 
 def question(p: CycleMemory, i: int) -> float:
-    """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves neither speed
+    """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves no speed
     nor way behind, and moves the described inertia by ASKING_WAY in between.
     """
     t = p.asked_for[0]
@@ -516,7 +514,7 @@ def listen(p: CycleMemory, dt: float) -> None:
     """``rotor`` of each joint: as assumed, or less where effort and speed, both above
     LISTENING_CORNER, go together as on a lighter joint.
 
-    Impulse − what accelerates the others = (M + J) v, by least squares over LISTENING_TIME, for each
+    Impulse − what accelerates the others = (M + J) v, by least squares over LISTENING_TIME for each
     lateness that the answer may have.  Neither friction nor a push answers an effort, so a joint
     counts only where both agree.  This bounds the damping; it raises nothing.
     """
@@ -555,7 +553,7 @@ def listen(p: CycleMemory, dt: float) -> None:
             p.sums[k + LATEST_ANSWER, i] = kept * p.sums[k + LATEST_ANSWER, i] + own * own
         noise = ANSWERED_SPEED * p.scale[i] + p.digit[i] * p.low_pass[0]
         noise = noise + JITTERY * abs(p.reference[1, i])
-        asks = 0.0 <= p.asked_for[0] and p.asked_for[0] < answering_time(p)
+        asks = p.asked_for[0] >= 0.0 and p.asked_for[0] < answering_time(p)
         if asks and abs(v) > noise:
             judge_answer(p, i)
         watch_to_and_fro(p, i, dt)
@@ -611,7 +609,7 @@ def judge_answer(p: CycleMemory, i: int) -> None:
 
 
 def watch_swings(p: CycleMemory, dt: float) -> None:
-    """Soften joints that swing by themselves: v̂, above LISTENING_CORNER, goes from side to side and
+    """Soften joints that swing by themselves: v̂, above LISTENING_CORNER, goes to and fro and
     does not decay.  Its gear is a spring that the loop drives, or the loop is later than was told.
     """
     for i in range(p.nv):

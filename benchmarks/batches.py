@@ -152,7 +152,8 @@ def main() -> int:
     load = os.getloadavg()[0]
     print(f"load average {load:.2f}, {os.cpu_count()} processors")
     print(
-        f"{'':20}{'states':>10}{'':>6}{'one, M/s':>10}{'two, M/s':>10}{'two/one':>9}{'two processes/one':>20}"
+        f"{'':20}{'states':>10}{'':>6}{'one, M/s':>10}{'two, M/s':>10}{'two/one':>9}"
+        f"{'two processes/one':>20}"
     )
     figures: dict[str, dict[str, dict[str, float]]] = {}
     ratios = {}
@@ -167,7 +168,8 @@ def main() -> int:
                 ceiling = twin.ceiling(what, states, rounds)
                 for way, (one, two) in found.items():
                     print(
-                        f"{what:20}{states:>10,}{way:>6}{states / one / 1e6:>10.2f}{states / two / 1e6:>10.2f}"
+                        f"{what:20}{states:>10,}{way:>6}{states / one / 1e6:>10.2f}"
+                        f"{states / two / 1e6:>10.2f}"
                         f"{one / two:>9.2f}{ceiling:>20.2f}",
                         flush=True,
                     )

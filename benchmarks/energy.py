@@ -101,7 +101,8 @@ def main() -> int:
         row = rows[name] = drift(model, options.steps, options.dt, options.integrator)
         cells = [f"{value:.1e}" for value in row.values()]
         print(
-            f"{name:26}{cells[0]:>12}{cells[1]:>12}{cells[2]:>14}{cells[3] if len(cells) > 3 else '':>12}",
+            f"{name:26}{cells[0]:>12}{cells[1]:>12}{cells[2]:>14}"
+            f"{cells[3] if len(cells) > 3 else '':>12}",
             flush=True,
         )
     write("energy", {"steps": options.steps, "dt, s": options.dt, "robots": rows})

@@ -193,7 +193,8 @@ def measure(sizes: list[int], rate: float, turns: int, extra: list[str], action:
                     f"{os.getloadavg()[0]:.1f}"
                 )
                 print(
-                    f"{'longest, ms, median and 90 %:':>29}{'between joint states':>25}{'between commands':>32}"
+                    f"{'longest, ms, median and 90 %:':>29}{'between joint states':>25}"
+                    f"{'between commands':>32}"
                 )
                 print(
                     f"{'points':>8}{'MB':>6}{'accepted':>10}"

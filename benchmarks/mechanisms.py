@@ -180,7 +180,8 @@ def executors(seconds: float) -> None:
     node.destroy_node()
     context.try_shutdown()
     print(
-        f"\n{'µs of processor a state at 500 Hz':36}{'focused':>10}{'single-threaded':>18}{'saved':>10}"
+        f"\n{'µs of processor a state at 500 Hz':36}{'focused':>10}{'single-threaded':>18}"
+        f"{'saved':>10}"
     )
     own = figures["focused"]
     other = figures["single_threaded"]
@@ -193,7 +194,8 @@ def loops() -> None:
 
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp()
     print(
-        f"\n{'forward dynamics':20}{'loops: compile':>16}{'a call':>10}{'straight: compile':>20}{'a call':>10}"
+        f"\n{'forward dynamics':20}{'loops: compile':>16}{'a call':>10}{'straight: compile':>20}"
+        f"{'a call':>10}"
     )
     for n in (5, 10, 20, 40):
         cells = []

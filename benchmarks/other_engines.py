@@ -58,7 +58,8 @@ def sdf(joints: int) -> str:
         text += (
             f"<link name='l{k}'>{pose}<inertial><pose>{' '.join(map(str, com))} 0 0 "
             f"0</pose><mass>{mass}</mass><inertia>"
-            f"<ixx>{moments[0]}</ixx><iyy>{moments[1]}</iyy><izz>{moments[2]}</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
+            f"<ixx>{moments[0]}</ixx><iyy>{moments[1]}</iyy><izz>"
+            f"{moments[2]}</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
             "</inertia></inertial></link>"
         )
     text += (
@@ -69,7 +70,8 @@ def sdf(joints: int) -> str:
         text += (
             f"<joint name='j{k}' type='revolute'><pose relative_to='l{k - 1}'>0 0 {LENGTH} 0 0 "
             "0</pose>"
-            f"<parent>l{k - 1}</parent><child>l{k}</child><axis><xyz>{AXES[k % 2]}</xyz><limit><lower>-3</lower>"
+            f"<parent>l{k - 1}</parent><child>l{k}</child><axis><xyz>"
+            f"{AXES[k % 2]}</xyz><limit><lower>-3</lower>"
             "<upper>3</upper><effort>100</effort><velocity>10</velocity></limit></axis></joint>"
         )
     return text + "</model></sdf>"

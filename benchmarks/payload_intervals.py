@@ -210,7 +210,8 @@ def main() -> int:
         results = list(pool.map(one, tasks))
     rows: dict[str, dict[str, float]] = {}
     print(
-        f"{'arm':<14}{'case':<12}{'arm_error':<15}{'mass':>7}{'centre':>8}{'error':>7}{'± kg/kg':>9}{'± mm':>7}"
+        f"{'arm':<14}{'case':<12}{'arm_error':<15}{'mass':>7}{'centre':>8}{'error':>7}"
+        f"{'± kg/kg':>9}{'± mm':>7}"
     )
     for name in (*NAMES, "all"):
         some = [
@@ -232,7 +233,8 @@ def main() -> int:
             rows[f"{name}, {case}, {words}"] = figures
             mass, centre, error, *widths = figures.values()
             print(
-                f"{name:<14}{case:<12}{words:<15}{mass:7.0%}{centre:8.0%}{error:7.2f}{widths[0]:9.4f}{widths[1]:7.2f}",
+                f"{name:<14}{case:<12}{words:<15}{mass:7.0%}{centre:8.0%}{error:7.2f}"
+                f"{widths[0]:9.4f}{widths[1]:7.2f}",
                 flush=True,
             )
     write("payload_intervals", {"draws": options.draws, "seed": options.seed, "rows": rows})

@@ -181,12 +181,11 @@ def main() -> int:
     empty = table[EMPTY]
     for name, row in table.items():
         bar = ""
+        ratio = row["seconds"] / empty["seconds"]
         if name in BARS:
             of, most = BARS[name]
             bar = f"   {of} at most {most:g}: {'yes' if row[of] <= most else 'missed'}"
-        print(
-            f"{name:20}{row['seconds']:8.2f}{row['processor']:18.2f}{row['seconds'] / empty['seconds']:16.2f}{bar}"
-        )
+        print(f"{name:20}{row['seconds']:8.2f}{row['processor']:18.2f}{ratio:16.2f}{bar}")
     ratios = {
         f"{name}, {of}: over an empty rclpy node": row[of] / empty[of]
         for name, row in table.items()

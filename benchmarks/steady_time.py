@@ -173,7 +173,8 @@ def main() -> int:
             f"{args.competitors} competitors"
         )
         print(
-            f"{'':34}{'regular':>9}{'C loop':>9}{'p99 sim':>9}{'p99 ctl':>9}{'max ctl':>9}{'compute':>9}{'unanswered':>12}{'load':>6}"
+            f"{'':34}{'regular':>9}{'C loop':>9}{'p99 sim':>9}{'p99 ctl':>9}{'max ctl':>9}"
+            f"{'compute':>9}{'unanswered':>12}{'load':>6}"
         )
         for row in args.rows or SETS[args.name]:
             with tempfile.TemporaryDirectory() as folder:

@@ -245,7 +245,8 @@ def report(trips: dict[str, tuple[np.ndarray, float]]) -> dict[str, dict[str, fl
         f"load {os.getloadavg()[0]:.1f}"
     )
     print(
-        f"{'':24}{'median':>10}{'to alone':>10}{'99 %':>10}{'to alone':>10}{'to second':>11}{'controller':>12}"
+        f"{'':24}{'median':>10}{'to alone':>10}{'99 %':>10}{'to alone':>10}{'to second':>11}"
+        f"{'controller':>12}"
     )
     for way, row in rows.items():
         median = row["median, µs"]

@@ -79,7 +79,8 @@ def main() -> int:
     found = {}
     ratios = {}
     print(
-        f"{'robot':<16}{'':<8}{'efforts':>10}{'+ wrenches':>12}{'ratio':>8}{'all joints, world axes':>25}{'ratio':>8}"
+        f"{'robot':<16}{'':<8}{'efforts':>10}{'+ wrenches':>12}{'ratio':>8}"
+        f"{'all joints, world axes':>25}{'ratio':>8}"
     )
     robots = [rd.load_robot(name) for name in ("six_axis", "seven_axis", "two_arm_torso")] + [
         rd.chain(20)

@@ -59,7 +59,9 @@ def _names_of(part: str) -> list[str]:
 
 def __getattr__(name: str) -> _Any:
     if name in ("__all__", *_FOLDERS):
-        return __dir__() if name == "__all__" else _import_module(f"{__name__}.{name}")
+        if name == "__all__":
+            return __dir__()
+        return _import_module(f"{__name__}.{name}")
     if not name.startswith("_"):
         for part in PARTS:
             if name in _names_of(part):
@@ -67,7 +69,10 @@ def __getattr__(name: str) -> _Any:
                 return value
     from robot_dynamics_ros.dynamics.other_libraries import USUAL_NAMES
 
-    here = f": it is rd.{USUAL_NAMES[name]} here" if name in USUAL_NAMES else ""
+    if name in USUAL_NAMES:
+        here = f": it is rd.{USUAL_NAMES[name]} here"
+    else:
+        here = ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{here}")
 
 

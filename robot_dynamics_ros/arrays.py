@@ -60,7 +60,9 @@ def plain(x: Any) -> Any:
         return plain(x.tolist())
     if isinstance(x, list | tuple):
         return [plain(value) for value in x]
-    return None if isinstance(x, float) and not math.isfinite(x) else x
+    if isinstance(x, float) and not math.isfinite(x):
+        return None
+    return x
 
 
 def aligned_zeros(size: int) -> npt.NDArray[np.float64]:

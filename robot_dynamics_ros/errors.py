@@ -55,7 +55,10 @@ class RobotDynamicsError(Exception):
         self.setting = setting
         text = f"{where}: {problem}" if where else problem
         if remedy:
-            text = f"{text}\n{remedy}" if "\n" in text else f"{text.rstrip('.')}. {remedy}"
+            if "\n" in text:
+                text = f"{text}\n{remedy}"
+            else:
+                text = f"{text.rstrip('.')}. {remedy}"
         super().__init__(text)
 
     # subclasses ask for arguments of their own; workers send errors back

@@ -52,9 +52,11 @@ _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.
 _MOST_POINTS = 4000
 _PAGE_STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:1150px;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;margin:.6em 0 1.4em}td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}
+table{border-collapse:collapse;margin:.6em 0 1.4em}
+td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}img{max-width:100%}h2{margin-top:2em}
-.good{border-left:6px solid #009e73}.fair{border-left:6px solid #e69f00}.poor{border-left:6px solid #d55e00}
+.good{border-left:6px solid #009e73}.fair{border-left:6px solid #e69f00}
+.poor{border-left:6px solid #d55e00}
 .finding{padding:.25em .8em;margin:.25em 0;background:#f7f7f7}@media(prefers-color-scheme:dark){
 body{background:#181818;color:#ddd}.finding{background:#262626}td,th{border-color:#444}img{background:#fff}}
 """
@@ -108,7 +110,10 @@ def without_noise(table: Array, largest: float | None = None) -> Array:
     zero: rounding is no signal.
     """
     table = np.asarray(table, dtype=float)
-    top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0)) if largest is None else largest
+    if largest is None:
+        top = float(np.fmax.reduce(np.abs(table).ravel(), initial=0.0))
+    else:
+        top = largest
     # what is not known stays so
     return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)
 
@@ -125,11 +130,10 @@ def legend(figure: Figure, axes: Sequence[Axes], below: bool = False) -> None:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if handles:
-        where = (
-            {"loc": "outside lower center", "ncols": len(handles)}
-            if below
-            else {"loc": "outside right upper"}
-        )
+        if below:
+            where = {"loc": "outside lower center", "ncols": len(handles)}
+        else:
+            where = {"loc": "outside right upper"}
         figure.legend(handles.values(), handles.keys(), frameon=False, **where)
 
 

@@ -53,13 +53,19 @@ def non_negative(
     name ``where`` and the remedy.
     """
     array = real_array_or_nan(value)
-    good = array.shape in ((), (size,)) if size is not None else array.ndim <= 1
+    if size is not None:
+        good = array.shape in ((), (size,))
+    else:
+        good = array.ndim <= 1
     good = good and not np.isnan(array).any() and bool(signed or (array >= 0.0).all())
     good = good and (array.all() or not positive) and (infinite or not np.isinf(array).any())
     kind = ("" if infinite else "finite ") + (
         "positive " if positive else "" if signed else "non-negative "
     )
-    several = f"{size} of them" if size is not None else "one for each joint"
+    if size is not None:
+        several = f"{size} of them"
+    else:
+        several = "one for each joint"
     remedy = remedy or "Give one value a joint, in model order and SI units."
     expect(bool(good), f"one {kind}number or {several}", value, where, remedy)
     array.setflags(write=False)

@@ -75,7 +75,9 @@ def minimum(x: S, bound: Scalar) -> S:
     b = cast("Any", bound)
     if isinstance(x, float):
         return b if a > b else a
-    return np.minimum(a, b) if isinstance(x, np.ndarray) else a.minimum(b)
+    if isinstance(x, np.ndarray):
+        return np.minimum(a, b)
+    return a.minimum(b)
 
 
 def maximum(x: S, bound: Scalar) -> S:
@@ -84,7 +86,9 @@ def maximum(x: S, bound: Scalar) -> S:
     b = cast("Any", bound)
     if isinstance(x, float):
         return b if a < b else a
-    return np.maximum(a, b) if isinstance(x, np.ndarray) else a.maximum(b)
+    if isinstance(x, np.ndarray):
+        return np.maximum(a, b)
+    return a.maximum(b)
 
 
 class Vec3:

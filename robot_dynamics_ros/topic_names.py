@@ -13,4 +13,6 @@ def topic_token(name: str) -> str:
     """
     token = re.sub(r"[^A-Za-z0-9_]", "_", name)
     token = re.sub(r"__+", "_", token)
-    return f"_{token}" if token[:1].isdigit() or not token else token
+    if token[:1].isdigit() or not token:
+        return f"_{token}"
+    return token

@@ -129,7 +129,9 @@ class Wrench(Rebuilt):
         return self * -1.0
 
     def __sub__(self, other: object) -> Wrench:
-        return self + -other if isinstance(other, Wrench) else NotImplemented
+        if isinstance(other, Wrench):
+            return self + -other
+        return NotImplemented
 
     def __mul__(self, factor: float) -> Wrench:
         if not isinstance(factor, numbers.Real):
@@ -154,4 +156,6 @@ class Wrench(Rebuilt):
         )
 
     def __eq__(self, other: object) -> bool:
-        return self.isclose(other) if isinstance(other, Wrench) else NotImplemented
+        if isinstance(other, Wrench):
+            return self.isclose(other)
+        return NotImplemented

@@ -46,7 +46,7 @@ open("robot.xml", "w").write(
 pose, com, tensor, gripper_model = rd.Pose(), (0, 0, 0.05), 0.01 * np.eye(3), rd.limb(1)
 """,
     "simulation.md": "effort = np.zeros(7)",
-    "wrenches.md": "mx = my = mz = fx = fy = fz = 0.1; point = (0.0, 0.0, 0.3); wrench = np.zeros(6)",
+    "wrenches.md": "mx = my = mz = fx = fy = fz = 0.1; point = (0, 0, 0.3); wrench = np.zeros(6)",
 }
 """What single pages take for granted beside that."""
 
@@ -115,14 +115,9 @@ def test_links_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES.values()]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             path = (page.parent / target).resolve()
-            if (
-                "://" not in target
-                and (
-                    "- "
-                    f"{path.relative_to(ROOT / 'docs') if ROOT / 'docs' in path.parents else path}\n"
-                )
-                not in nav
-            ):
+            in_docs = ROOT / "docs" in path.parents
+            entry = path.relative_to(ROOT / "docs") if in_docs else path
+            if "://" not in target and f"- {entry}\n" not in nav:
                 assert path.exists(), f"{page.name}: {target}"
 
 

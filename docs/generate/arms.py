@@ -17,7 +17,8 @@ MEANINGS = {
 }
 HEAD = """# Arms and their drivers
 
-Made from the profiles in `config/arms`. Each fact has its source. [Find your arm](../how_to/arms.md) explains how to use them.
+Made from the profiles in `config/arms`. Each fact has its source.
+[Find your arm](../how_to/arms.md) explains how to use them.
 """
 
 

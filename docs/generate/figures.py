@@ -782,10 +782,10 @@ def commissioning_bars() -> str:
     names = {
         "single that can show": "one mistake that can show: rightly named",
         "single": "one mistake, also where it cannot show: rightly named",
-        "pairs": "two mistakes: both rightly named, the second one perhaps after the first is repaired",
+        "pairs": "two mistakes: both rightly named, the second perhaps after the first is repaired",
         "pairs at once": "two mistakes: both rightly named at once",
         "healthy accused": "no mistake: something is named",
-        "too fast": "floated: faster than a tenth of a speed limit, or more than 0.16 rad or m away",
+        "too fast": "floated: above a tenth of a speed limit, or more than 0.16 rad or m away",
     }
     summary = results("commissioning")["summary"]
     rows = [

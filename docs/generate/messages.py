@@ -37,10 +37,11 @@ SAID = "as the message says"
 
 HEAD = """# Error messages
 
-Made from the code. Parts in ‹brackets› are filled in. An error whose class is `UnknownNameError` also names the
-nearest valid names. All classes are in [Errors](library/errors.md); `except rd.RobotDynamicsError` catches all of them, and
-their attributes `where`, `got` and `remedy` hold the parts of the message. Where the remedy is "as the message says", the
-message itself names what would be right.
+Made from the code. Parts in ‹brackets› are filled in. An error whose class is
+`UnknownNameError` also names the nearest valid names. All classes are in
+[Errors](library/errors.md); `except rd.RobotDynamicsError` catches all of them, and their
+attributes `where`, `got` and `remedy` hold the parts of the message. Where the remedy is
+"as the message says", the message itself names what would be right.
 """
 
 

@@ -63,8 +63,8 @@ Made from the declarations in the code. `ros2 param describe` shows the same on 
 
 - Whole numbers are accepted for real parameters (`kp: 500`), and `[]` is an empty list.
 - A file that `ros2 param dump` writes starts the same node.
-- An unknown name is ignored with a warning that names the nearest known one. A file that cannot be read ends the node; the
-  message names the line.
+- An unknown name is ignored with a warning that names the nearest known one. A file that cannot be
+  read ends the node; the message names the line.
 - A change is checked as a whole and accepted or refused as a whole, with a reason.
 - "fixed" in the last column: the value can only be set at start.
 """

@@ -18,7 +18,7 @@ BOOKS = {
         "Siciliano, Sciavicco, Villani and Oriolo, *Robotics: Modelling, Planning and Control*, "
         "Springer, 2009"
     ),
-    "Khalil": "Khalil and Dombre, *Modeling, Identification and Control of Robots*, Hermes Penton, 2002",
+    "Khalil": "Khalil and Dombre, *Modeling, Identification and Control of Robots*, Penton, 2002",
     "Lynch": "Lynch and Park, *Modern Robotics*, Cambridge University Press, 2017",
     "Hairer": "Hairer, Nørsett and Wanner, *Solving Ordinary Differential Equations*, Springer",
 }
@@ -27,8 +27,8 @@ SOURCE = re.compile(r"Sources?: (.+?)(?=\n\s*\n|\Z)", re.DOTALL)
 
 HEAD = """# Equations by source
 
-Made from the docstrings in the code. Each entry is a function or class, and where its equations are found in the source.
-Symbols are listed in the [glossary](../explanation/glossary.md).
+Made from the docstrings in the code. Each entry is a function or class, and where its
+equations are found in the source. Symbols are listed in the [glossary](../explanation/glossary.md).
 """
 
 

@@ -94,9 +94,10 @@ def pairs(texts: Iterable[str], form: str, where: str, remedy: str) -> dict[str,
     for text in texts:
         name, _, value = text.rpartition("=")
         if not name or not value or name in found:
-            problem = (
-                f"{name} is named twice" if name in found else f"expected {form}, got {text[:80]!r}"
-            )
+            if name in found:
+                problem = f"{name} is named twice"
+            else:
+                problem = f"expected {form}, got {text[:80]!r}"
             raise ArgumentError(problem, where=where, remedy=remedy)
         found[name] = value
     return found
@@ -130,7 +131,10 @@ def refuse_to_replace(paths: Iterable[Path], overwrite: bool) -> None:
 def finite(text: str) -> float:
     """A finite number of a size that can be computed with."""
     try:
-        value = float(text) if text.isascii() and "_" not in text else math.nan
+        if text.isascii() and "_" not in text:
+            value = float(text)
+        else:
+            value = math.nan
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -144,11 +148,9 @@ def finite(text: str) -> float:
 
 def coordinate_or_name(text: str) -> float | str:
     """One number of a configuration, or the name of one."""
-    return (
-        text
-        if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity")
-        else finite(text)
-    )
+    if text[:1].isalpha() and text.lower().strip() not in ("nan", "inf", "infinity"):
+        return text
+    return finite(text)
 
 
 def coordinates_or_name(text: str) -> list[float | str]:
@@ -159,7 +161,10 @@ def coordinates_or_name(text: str) -> list[float | str]:
 def whole(text: str) -> int:
     """A whole number that fits into 63 bits."""
     try:
-        value = int(text) if text.isascii() and "_" not in text and len(text) < 20 else None
+        if text.isascii() and "_" not in text and len(text) < 20:
+            value = int(text)
+        else:
+            value = None
     except ValueError:
         value = None
     if value is None or abs(value) >= 2**63:
@@ -197,7 +202,10 @@ def output_file(text: str) -> Path:
         if path.is_dir():
             raise argparse.ArgumentTypeError(f"{_shown(text)} is a directory; name a file")
         if not path.parent.is_dir():
-            problem = "is no directory" if path.parent.exists() else "does not exist; make it first"
+            if path.parent.exists():
+                problem = "is no directory"
+            else:
+                problem = "does not exist; make it first"
             raise argparse.ArgumentTypeError(
                 f"{_shown(text)}: {_shown(str(path.parent))} {problem}"
             )

@@ -100,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
     )
     steps = [report.to_json() for report in session.reports.values()]
     result(options, {"steps": steps, "files": {k: str(v) for k, v in files.items()}}, text)
-    return 0 if all(report.healthy for report in session.reports.values()) else 1
+    if all(report.healthy for report in session.reports.values()):
+        return 0
+    return 1
 
 
 def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
@@ -135,7 +137,10 @@ def _arm(
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
     remark("rehearsal: a simulated arm; --live drives the real one")
-    described = model if profile is None else ArmSettings.of(profile).model(model)
+    if profile is None:
+        described = model
+    else:
+        described = ArmSettings.of(profile).model(model)
     yield StandIn(with_rotors(described), profile, start), lambda: False, lambda session: None
 
 

@@ -115,7 +115,10 @@ def run(options: argparse.Namespace) -> int:
 
     symbols = given_symbols(options)
     # before anything is derived
-    only = chosen(options.only, PARTS, "--only") if options.only else []
+    if options.only:
+        only = chosen(options.only, PARTS, "--only")
+    else:
+        only = []
     equations = symbolic(
         model,
         symbols,

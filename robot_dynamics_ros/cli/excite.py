@@ -53,7 +53,10 @@ def run(options: argparse.Namespace) -> int:
     model = load_model(options)
     lower, upper = _ranges(model, options.range)
     settings = take.settings_of(DesignSettings, options, lower=lower, upper=upper)
-    start = configuration_argument(model, options.start, "--start") if options.start else None
+    if options.start:
+        start = configuration_argument(model, options.start, "--start")
+    else:
+        start = None
     count = options.period * options.rate * options.periods
     take.check_count(count, "waypoints", "--period, --periods, --rate", least=2)
     with Progress("designing", 1.0) as bar:
@@ -68,7 +71,10 @@ def run(options: argparse.Namespace) -> int:
     motion.write_message(trajectory, paths[1])
     t = np.linspace(0.0, motion.period, 2000)
     q, v, a = (motion.at(t, k) for k in range(3))
-    effort = motion.effort if motion.effort is not None else np.zeros(model.nv)
+    if motion.effort is not None:
+        effort = motion.effort
+    else:
+        effort = np.zeros(model.nv)
     columns = (
         q.min(axis=0),
         q.max(axis=0),

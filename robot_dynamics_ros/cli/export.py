@@ -110,8 +110,14 @@ def run(options: argparse.Namespace) -> int:
             raise ArgumentError(
                 "is about the controller package", where=which, remedy="Add --lang ros2_control."
             )
-    code = _controller(options) if options.lang == "ros2_control" else _functions(options)
-    files = [str(path) for path in code.write(options.output)] if options.output else []
+    if options.lang == "ros2_control":
+        code = _controller(options)
+    else:
+        code = _functions(options)
+    if options.output:
+        files = [str(path) for path in code.write(options.output)]
+    else:
+        files = []
     lines = list(files)
     data = {"name": code.plan.model.name, "language": options.lang, "files": files}
     if options.report:
@@ -135,11 +141,10 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
         why = "must be double for a controller"
         raise ArgumentError(why, where="--scalar", got=options.scalar, remedy="Leave it out.")
     model = load_model(options)
-    friction = (
-        FrictionFile.read(options.friction_file, model).friction(model)
-        if options.friction_file
-        else None
-    )
+    if options.friction_file:
+        friction = FrictionFile.read(options.friction_file, model).friction(model)
+    else:
+        friction = None
     return export_controller(
         model,
         prefix=options.prefix,

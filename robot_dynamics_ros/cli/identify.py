@@ -115,11 +115,10 @@ def run(options: argparse.Namespace) -> int:
         known_load=None,
     )
     sources = recorded.given_recordings(options)
-    places = (
-        recorded.output_directories(sources, Path(options.output))
-        if options.each
-        else [Path(options.output)]
-    )
+    if options.each:
+        places = recorded.output_directories(sources, Path(options.output))
+    else:
+        places = [Path(options.output)]
     take.refuse_to_replace([place / name for place in places for name in FILES], options.overwrite)
     whole = load_model(options)
     if options.external:
@@ -295,7 +294,10 @@ def _write(
                 model.joint_names, check.identified, check.prior, check.effort, other.source
             )
     directory.mkdir(parents=True, exist_ok=True)
-    robot = result.model if model is whole else released(result.model, whole)
+    if model is whole:
+        robot = result.model
+    else:
+        robot = released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
     for name, content in zip(
         FILES[:3],

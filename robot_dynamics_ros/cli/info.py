@@ -103,7 +103,9 @@ def _number(value: float) -> str:
 
 
 def _vector(values: Iterable[float] | None) -> str:
-    return "-" if values is None else " ".join(f"{x:.4g}" for x in np.asarray(values) + 0.0)
+    if values is None:
+        return "-"
+    return " ".join(f"{x:.4g}" for x in np.asarray(values) + 0.0)
 
 
 def _joints(joints: list[dict[str, Any]]) -> str:

@@ -26,7 +26,7 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 # : Name → one line of help.  The module of that name has ``add_arguments(parser)`` and
 # ``run(arguments) -> exit code``.
 COMMANDS = {
-    "commission": "from a new arm to a tuned one: finds mistakes before the arm moves, then chooses gains",
+    "commission": "from a new arm to a tuned one: finds mistakes before motion, then chooses gains",
     "demo": "simulator and controller in two processes follow a trajectory",
     "equations": "equations of motion in symbols, as text, LaTeX or a page",
     "excite": "a motion that shows a robot's inertias and friction, within its limits",
@@ -143,7 +143,10 @@ def _run(arguments: list[str]) -> int:
     except (BrokenPipeError, RecursionError):
         raise
     except (OSError, UnicodeError) as error:
-        place = f"{error.filename!r}: " if isinstance(error, OSError) and error.filename else ""
+        if isinstance(error, OSError) and error.filename:
+            place = f"{error.filename!r}: "
+        else:
+            place = ""
         output.failure(options, f"{place}{getattr(error, 'strerror', None) or error}")
         return 2
     except MemoryError:

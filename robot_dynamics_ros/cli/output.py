@@ -88,7 +88,10 @@ class Progress:
     def __init__(self, label: str, total: float, stream: TextIO | None = None) -> None:
         self._label = label
         self._total = max(total, 1e-300)
-        self._stream = stream if stream is not None else sys.stderr
+        if stream is not None:
+            self._stream = stream
+        else:
+            self._stream = sys.stderr
         self._silent = _silent
         self._moving = self._stream.isatty() and not _silent
         self._due = 0.0

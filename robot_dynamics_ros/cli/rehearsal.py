@@ -119,7 +119,10 @@ def rehearse(
     A robot without rotors that is lost with those that the controller assumes follows it once more
     without them.
     """
-    length = motion.duration + SETTLING if duration is None else duration
+    if duration is None:
+        length = motion.duration + SETTLING
+    else:
+        length = duration
 
     def attempt(robustness: Robustness | None, remark: str = "") -> Rehearsal:
         run, controller = follow(
@@ -206,9 +209,10 @@ def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
 def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:
     several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
     if several or not model.nv:
-        outcome = (
-            f"joint {several[0]} has several degrees of freedom" if several else "nothing moves"
-        )
+        if several:
+            outcome = f"joint {several[0]} has several degrees of freedom"
+        else:
+            outcome = "nothing moves"
         return {"joints": model.nv, "arrived": None, "outcome": f"not tried: {outcome}"}
     start, moved = bearable_start(model, model.initial_configuration())
     motion = plan_motion(model, start, duration=duration, seed=seed)

@@ -175,7 +175,9 @@ def without_other_joints(model: RobotModel, profile: ArmProfile) -> RobotModel:
     """
     positions = dict(zip(model.joint_names, model.initial_configuration(), strict=True))
     locked = {name: positions[name] for name in profile.elsewhere if name in positions}
-    return model.lock(list(locked), locked) if locked else model
+    if locked:
+        return model.lock(list(locked), locked)
+    return model
 
 
 def configuration_argument(model: RobotModel, words: Sequence[float | str], where: str) -> Array:

@@ -39,7 +39,10 @@ def _raise(number: int, _frame: FrameType | None) -> None:
     if now - _raised < PATIENCE:
         return
     _raised = now
-    _ending = KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
+    if number == signal.SIGINT:
+        _ending = KeyboardInterrupt()
+    else:
+        _ending = Terminated(number)
     raise _ending
 
 

@@ -129,9 +129,10 @@ def run(options: argparse.Namespace) -> int:
     reference = None
     how = {"duration": length, "dt": options.dt, "integrator": options.integrator}
     if motion is None:
-        loops = (
-            None if options.constraints is None else load_constraints(model, options.constraints)
-        )
+        if options.constraints is None:
+            loops = None
+        else:
+            loops = load_constraints(model, options.constraints)
         how |= {"friction": not options.no_friction, "constraints": loops}
         done = with_progress(
             "simulating", lambda tell: simulate(model, q0=q0, v0=v0, progress=tell, **how)

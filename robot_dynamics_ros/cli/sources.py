@@ -118,7 +118,10 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
             remedy = "Identify them: robot_dynamics identify with --currents."
             raise ArgumentError(text, where=f"--arm {options.arm}", got=options.arm, remedy=remedy)
         return MeasuredEffort()
-    rows = np.array([factors.get(name, 1.0) for name in model.joint_names]) if factors else None
+    if factors:
+        rows = np.array([factors.get(name, 1.0) for name in model.joint_names])
+    else:
+        rows = None
     return MeasuredEffort(profile.efforts.measured, rows)
 
 
@@ -160,7 +163,10 @@ def read_external(
     if not equals or not source:
         raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external")
     model.link_index(link)
-    placed = frame_argument(model, frame, "--external") if frame else None
+    if frame:
+        placed = frame_argument(model, frame, "--external")
+    else:
+        placed = None
     if Path(source).is_file() and not is_bag(source):
         return read_csv_wrench(source, link, frame=placed, sign=sign, time_unit=time_unit)
     if bag:
@@ -191,4 +197,6 @@ def workers_of(options: argparse.Namespace) -> Workers:
     """The workers asked for."""
     if options.scheduler:
         return on_cluster(options.scheduler)
-    return on_processes(options.processes) if options.processes > 1 else None
+    if options.processes > 1:
+        return on_processes(options.processes)
+    return None

@@ -126,7 +126,9 @@ def _what(model: RobotModel, options: argparse.Namespace) -> Any:
         return ShownMotion.of(model, read_csv(options.csv, model, time_unit=options.time_unit))
     if options.run:
         return ShownMotion.load(model, options.run)
-    return configuration_argument(model, options.q, "--q") if options.q else None
+    if options.q:
+        return configuration_argument(model, options.q, "--q")
+    return None
 
 
 def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespace) -> bool:
@@ -166,7 +168,10 @@ def _live(options: argparse.Namespace) -> int:
     need_ros("view --live")
     from robot_dynamics_ros.ros.main import viewer
 
-    parameters = [f"robots:={options.namespace}"] if options.namespace else []
+    if options.namespace:
+        parameters = [f"robots:={options.namespace}"]
+    else:
+        parameters = []
     parameters += [f"host:={options.host}", f"port:={options.port}"]
     parameters += [
         f"open_browser:={options.open}".lower(),

@@ -122,11 +122,10 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError(
             "an observer needs a balance", where="--observer", got=options.observer, remedy=remedy
         )
-    joints = (
-        options.joints
-        if options.joints == "all"
-        else tuple(name for name in options.joints.split(",") if name)
-    )
+    if options.joints == "all":
+        joints = options.joints
+    else:
+        joints = tuple(name for name in options.joints.split(",") if name)
     frames = ("expressed_in", "reduced_at", "observer")
     settings = take.settings_of(
         Settings,

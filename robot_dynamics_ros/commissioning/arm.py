@@ -455,5 +455,10 @@ class StepRunner:
             held = np.array(holding.update(nanoseconds(state.t), state.q, state.v))
             effort = np.clip(held, -effort_limit(self.model), effort_limit(self.model))
             self._send(state, effort)
-            calm = calm + 1 if (speed < self._still).all() else 0
-        return np.mean(self.record.command[-QUIET:], axis=0) if calm else effort
+            if (speed < self._still).all():
+                calm = calm + 1
+            else:
+                calm = 0
+        if calm:
+            return np.mean(self.record.command[-QUIET:], axis=0)
+        return effort

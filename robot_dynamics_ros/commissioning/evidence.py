@@ -244,7 +244,10 @@ class Weighing:
             bodies = bodies * follows
         mean = bodies.sum(axis=2)
         factor = np.abs(x.e_factor)
-        band = np.zeros_like(factor) if r.band is None else np.abs(factor * r.band[x.e_order])
+        if r.band is None:
+            band = np.zeros_like(factor)
+        else:
+            band = np.abs(factor * r.band[x.e_order])
         usual = np.sqrt(np.mean(mean**2, axis=0))
         floor = (_RESOLVED * self.limit) ** 2 + (_MODEL * usual) ** 2
         spread = (factor * r.spread[x.e_order]) ** 2
@@ -310,7 +313,9 @@ def without_compiling(model: RobotModel) -> RobotModel:
     """The robot computed by compiled loops where it would be compiled itself: that takes longer
     than weighing.
     """
-    return model.with_backend("loops") if backend_of(model) == "native" else model
+    if backend_of(model) == "native":
+        return model.with_backend("loops")
+    return model
 
 
 def effort_scale(model: RobotModel) -> Array:

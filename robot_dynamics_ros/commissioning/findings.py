@@ -27,7 +27,7 @@ ANNOUNCED: Mapping[str, str] = {
         "Where its weight acts little, each joint is pushed by at most 0.06 rad, then the arm "
         "carries its own weight."
     ),
-    "twitch": "One joint after the other moves by at most 0.06 rad, no faster than 6 % of its limit.",
+    "twitch": "One joint after the other moves, at most 0.06 rad, no faster than 6 % of its limit.",
     "tune": "Each joint, then all, step by 0.03 rad, no faster than 40 % of the limit.",
     "move": (
         "The arm makes a tour, slow at first, then at full speed. Look that nothing is in the way."
@@ -218,7 +218,9 @@ class Change:
             value = f"[{inside}]"
         elif isinstance(value, float):
             value = f"{value:.5g}"
-        return self.key if value is None else f"{self.key}: {value}"
+        if value is None:
+            return self.key
+        return f"{self.key}: {value}"
 
 
 @dataclass(frozen=True)
@@ -272,12 +274,14 @@ def mistake(
     """
     row = KINDS[kind]
     names = (joints,) if isinstance(joints, str) else tuple(joints)
-    change = (
-        Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value)
-        if row.place
-        else None
-    )
-    sure = row.certainty if math.isnan(certainty) else certainty
+    if row.place:
+        change = Change(row.place, (line or row.line).format(*names[:1] or ("all joints",)), value)
+    else:
+        change = None
+    if math.isnan(certainty):
+        sure = row.certainty
+    else:
+        sure = certainty
     return Finding(kind, names, sentence, float(number), row.unit, sure, change)
 
 

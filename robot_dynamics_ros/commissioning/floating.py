@@ -164,9 +164,9 @@ def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> t
     if len(t) - first < 2:
         return math.nan, math.nan
     slope, start = np.polyfit(t[first:], np.cbrt(displacement[first:]), 1)
-    return (
-        (max(-start / slope, 0.0), rise / (6.0 * slope**3)) if slope > 0.0 else (math.nan, math.nan)
-    )
+    if slope > 0.0:
+        return (max(-start / slope, 0.0), rise / (6.0 * slope**3))
+    return (math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,9 @@ class _Log:
     @property
     def t(self) -> Array:
         """(n,) s: stamps, where they increase."""
-        return self.stamps if (np.diff(self.stamps) > 0.0).all() else self.arrival
+        if (np.diff(self.stamps) > 0.0).all():
+            return self.stamps
+        return self.arrival
 
     @property
     def period(self) -> float:
@@ -185,7 +187,10 @@ def _read(
     m = len(names)
 
     def checked(where: str, values: ArrayLike | None, *shape: int) -> Array:
-        x = np.full(shape, np.nan) if values is None else real_array_or_nan(values)
+        if values is None:
+            x = np.full(shape, np.nan)
+        else:
+            x = real_array_or_nan(values)
         if x.shape != shape or n < _FEWEST or (len(shape) == 1 and not np.isfinite(x).all()):
             text = (
                 f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}"
@@ -234,7 +239,10 @@ def _times(log: _Log) -> Iterator[Finding]:
         )
         yield mistake("jitter", (), text, steps.max())
     age = log.arrival - log.stamps
-    drift = float(np.polyfit(log.arrival - log.arrival[0], age, 1)[0]) if np.ptp(age) > 0.0 else 0.0
+    if np.ptp(age) > 0.0:
+        drift = float(np.polyfit(log.arrival - log.arrival[0], age, 1)[0])
+    else:
+        drift = 0.0
     if (np.diff(log.stamps) < 0.0).any() or not np.ptp(log.stamps) > 0.0:
         yield mistake("clock", (), "stamps do not increase", np.diff(log.stamps).min())
     elif not -_EARLY < np.median(age) < _LATE or abs(drift) > _DRIFT:
@@ -361,7 +369,10 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     wrong = sure & ((size > _UNIT) | (size < 1.0 / _UNIT))
     if wrong.any():
         times = float(np.median(size[wrong]))
-        unit = " (degrees)" if abs(times * math.pi / 180.0 - 1.0) < 0.1 else ""
+        if abs(times * math.pi / 180.0 - 1.0) < 0.1:
+            unit = " (degrees)"
+        else:
+            unit = ""
         text = (
             f"velocities are {times:.3g} times the rate of the positions{unit}: "
             f"{', '.join(names[wrong])}"

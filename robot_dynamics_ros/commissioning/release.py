@@ -155,11 +155,12 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     # joints that do not matter stay
     for i in range(model.nv):
         other = np.where(np.arange(model.nv) == i, here, calm)
-        calm = (
-            other
-            if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm)))
-            else calm
-        )
+        if _exposure(model, tool, other) <= max(most, float(_exposure(model, tool, calm))):
+            calm = other
+        else:
+            calm = calm
     path = calm + np.linspace(1.0, 0.0, 201)[:, None] * (here - calm)
     allowed = _exposure(model, tool, path) <= most
-    return path[int(np.flatnonzero(~allowed).max(initial=-1)) + 1] if allowed[-1] else calm
+    if allowed[-1]:
+        return path[int(np.flatnonzero(~allowed).max(initial=-1)) + 1]
+    return calm

@@ -167,11 +167,10 @@ class Commissioning:
             if report is None or not report.enough:
                 text = f"needs the step {before} before"
                 raise ArgumentError(text, where=f"step {step}", remedy=f"Do {before} first.")
-        used = (
-            {"gravity_compensated_by_driver"}
-            if self.settings.gravity_compensated_by != "controller"
-            else set()
-        )
+        if self.settings.gravity_compensated_by != "controller":
+            used = {"gravity_compensated_by_driver"}
+        else:
+            used = set()
         for name in STEPS[:k]:
             for finding in self.reports[name].findings if name in self.reports else ():
                 if finding.kind in UNSAFE - used and finding.certainty > 0.5:
@@ -228,7 +227,10 @@ class Commissioning:
             if state is not None and np.isfinite(state.q).all():
                 return state
         why = getattr(self.arm, "refused", "")
-        text = f"no joint state can be used: {why}" if why else "no joint states arrive"
+        if why:
+            text = f"no joint state can be used: {why}"
+        else:
+            text = "no joint states arrive"
         raise ArgumentError(
             text, where="arm", remedy="Start the robot, and check topics and joint names."
         )

@@ -61,7 +61,10 @@ class StandIn:
         self.model = model
         # at a stop it would rattle
         aside = np.minimum(FROM_STOPS, 0.25 * (model.upper - model.lower))
-        start = model.initial_configuration() if q0 is None else q0
+        if q0 is None:
+            start = model.initial_configuration()
+        else:
+            start = q0
         self.plant = Plant(
             model, 1.0 / rate, q0=np.clip(start, model.lower + aside, model.upper - aside)
         )

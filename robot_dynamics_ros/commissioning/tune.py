@@ -119,7 +119,10 @@ class ArmSettings:
     def controller(self, model: RobotModel) -> JointController:
         """The default controller with these settings."""
         model = self.model(model)
-        law = ComputedTorque(friction=self.friction_file.friction(model)) if self.friction else None
+        if self.friction:
+            law = ComputedTorque(friction=self.friction_file.friction(model))
+        else:
+            law = None
         controller = JointController(model, law, options=self.options)
         controller.want_wrenches = False
         return controller
@@ -223,7 +226,10 @@ def step_response(t: Array, q: Array, command: Array, goal: float, start: float)
     rise, fall = (
         x.max() for x in (tail - np.minimum.accumulate(tail), np.maximum.accumulate(tail) - tail)
     )
-    noise = float(rough.std() / np.sqrt(2.0)) if len(rough) else 0.0
+    if len(rough):
+        noise = float(rough.std() / np.sqrt(2.0))
+    else:
+        noise = 0.0
     return StepResponse(
         max(float(((q - goal) / step).max()), 0.0), float(min(rise, fall)) / abs(step), noise
     )
@@ -367,7 +373,10 @@ class _Tuning:
         late = PROOF * self.whole_delay / self.runner.period
         yield from self.steps(controller, list(range(self.runner.model.nv)), state, late)
         calm = max(r.ringing for r in self.responses.values()) < 0.5
-        self.margin = PROOF * self.whole_delay if calm else 0.0
+        if calm:
+            self.margin = PROOF * self.whole_delay
+        else:
+            self.margin = 0.0
         self.responses = before
         return calm
 

@@ -346,11 +346,10 @@ class _Twitches:
         rows = list[tuple[float, ...]]()
         q0 = np.clip(state.q, model.lower, model.upper)
         way = speed * (SWEEP + TURN)
-        side = (
-            1.0
-            if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i]
-            else -1.0
-        )
+        if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i]:
+            side = 1.0
+        else:
+            side = -1.0
         middle = q0.copy()
         middle[i] += 0.5 * side * way
         frequencies = _frequencies(runner)
@@ -426,11 +425,10 @@ class _Twitches:
                 loop = loop_of(sweep)
                 if (before := self.loops[i]) is None or loop.misfit < before.misfit:
                     self.loops[i] = loop
-                factor = (
-                    target / max(loop.ripple, 1e-9)
-                    if math.isnan(loop.inertia)
-                    else loop.inertia / assumed
-                )
+                if math.isnan(loop.inertia):
+                    factor = target / max(loop.ripple, 1e-9)
+                else:
+                    factor = loop.inertia / assumed
                 if 0.6 < factor < 1.7:
                     break
                 assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)

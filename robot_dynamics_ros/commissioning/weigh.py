@@ -118,7 +118,10 @@ def guesses(weighing: Weighing) -> Iterator[Guess]:
     nv = weighing.model.nv
     nb = len(weighing.parameters)
     for reading in reading_mistakes(nv):
-        sign = "position_sign" if "positions" in reading.columns else "effort_sign"
+        if "positions" in reading.columns:
+            sign = "position_sign"
+        else:
+            sign = "effort_sign"
         yield Guess("joints_exchanged" if reading.exchanged else sign, reading.joints, reading)
     for j in range(nv):
         yield Guess("effort_unit", (j,))
@@ -214,7 +217,9 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
             plain = not (x.held or x.bodies or x.q_shift.any()) and np.array_equal(
                 x.gravity, weighing.model.gravity
             )
-            return (dataclasses.replace(x, compensated=True), 0.0) if plain else None
+            if plain:
+                return (dataclasses.replace(x, compensated=True), 0.0)
+            return None
         case "held_joint":
             return dataclasses.replace(x, held=(*x.held, *guess.joints)), 0.0
         case "link_mass" | "payload":
@@ -450,7 +455,10 @@ def _checked(model: RobotModel, values: ArrayLike, where: str) -> Array:
         or model.nq != model.nv
         or not np.isfinite(array).all()
     ):
-        more = " or (poses, 2, joints)" if where == "efforts" else ""
+        if where == "efforts":
+            more = " or (poses, 2, joints)"
+        else:
+            more = ""
         text = (
             f"expected finite numbers of shape (poses, {model.nv}){more}, got shape {array.shape}"
         )
@@ -469,7 +477,10 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
         return Readings(q, both[:, 0], None, spread)
     half = 0.5 * (both[:, 0] - both[:, 1])
     band = np.median(half, axis=0)
-    spread = np.std(half, axis=0) if len(q) > 2 else 0.3 * np.abs(band)
+    if len(q) > 2:
+        spread = np.std(half, axis=0)
+    else:
+        spread = 0.3 * np.abs(band)
     return Readings(q, both.mean(axis=1), band, spread + 0.1 * np.abs(band))
 
 
@@ -513,7 +524,10 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     kind = guess.kind
     joints = guess.joints
     of_body = kind in ("link_mass", "payload")
-    every = model.moving_joint_names if of_body else model.joint_names
+    if of_body:
+        every = model.moving_joint_names
+    else:
+        every = model.joint_names
     names = tuple(every[j] for j in joints)
     number = math.nan
     line = ""
@@ -525,14 +539,29 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         else:
             efforts = guess.reading.columns == "efforts"
             number = -1.0
-            value = -1.0 if efforts else "the opposite direction"
-            line = f"measured_effort_factor.{names[0]}" if efforts and len(names) == 1 else ""
+            if efforts:
+                value = -1.0
+            else:
+                value = "the opposite direction"
+            if efforts and len(names) == 1:
+                line = f"measured_effort_factor.{names[0]}"
+            else:
+                line = ""
     elif kind == "effort_unit":
         factors = np.abs(x.e_factor[list(joints or range(model.nv))])
         number = 1.0 / float(np.exp(np.mean(np.log(factors))))
-        whose = f"joint {names[0]}" if len(factors) == 1 else "all joints"
-        line = f"measured_effort_factor.{names[0]}" if len(factors) == 1 else ""
-        value = 1.0 / number if len(set(factors.tolist())) == 1 else tuple(factors.tolist())
+        if len(factors) == 1:
+            whose = f"joint {names[0]}"
+        else:
+            whose = "all joints"
+        if len(factors) == 1:
+            line = f"measured_effort_factor.{names[0]}"
+        else:
+            line = ""
+        if len(set(factors.tolist())) == 1:
+            value = 1.0 / number
+        else:
+            value = tuple(factors.tolist())
         text = (
             f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, "
             "or currents"
@@ -566,7 +595,10 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         )
     elif of_body:
         text, number, value = _of_body(weighing, scored, guess)
-        line = f"link[{model.joint(names[0]).child}]/inertial/mass" if kind == "link_mass" else ""
+        if kind == "link_mass":
+            line = f"link[{model.joint(names[0]).child}]/inertial/mass"
+        else:
+            line = ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
         text = (
@@ -618,11 +650,10 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     for j in np.flatnonzero(band - error > usual):
         name = model.joint_names[j]
         size = float(band[j])
-        than = (
-            f"{size / claimed[j]:.1f} times the description's"
-            if claimed[j] > 0.0
-            else "the description has none"
-        )
+        if claimed[j] > 0.0:
+            than = f"{size / claimed[j]:.1f} times the description's"
+        else:
+            than = "the description has none"
         out.append(
             mistake(
                 "friction",
@@ -639,7 +670,10 @@ def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float
     """Usual gravity, friction and what is left of efforts, of each joint."""
     r = weighing.readings
     model = weighing.model
-    x = Explanation.as_described(model) if best is None else best.explanation
+    if best is None:
+        x = Explanation.as_described(model)
+    else:
+        x = best.explanation
     g, effort = weighing.expected_and_read(x)
     rest = effort - (0.0 if x.compensated else 1.0) * g
     numbers = {
@@ -697,7 +731,10 @@ def weighing_poses(
 
 def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
     """Random configurations within limits that the joints can carry."""
-    middle = np.zeros(model.nv) if around is None else np.asarray(around, dtype=np.float64)
+    if around is None:
+        middle = np.zeros(model.nv)
+    else:
+        middle = np.asarray(around, dtype=np.float64)
     near = middle - np.asarray(span, dtype=np.float64)
     far = middle + np.asarray(span, dtype=np.float64)
     low = np.maximum(
@@ -713,7 +750,9 @@ def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, se
     q = low + np.random.default_rng(seed).random((_CANDIDATES, model.nv)) * (high - low)
     load = np.max(np.abs(gravity_forces(model, q)) / effort_scale(model), axis=1)
     fit = load < _CARRIED
-    return q[fit] if fit.sum() > _CANDIDATES // 5 else q[np.argsort(load)[: _CANDIDATES // 5]]
+    if fit.sum() > _CANDIDATES // 5:
+        return q[fit]
+    return q[np.argsort(load)[: _CANDIDATES // 5]]
 
 
 def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array | None:
@@ -734,4 +773,6 @@ def _deciding(weighing: Weighing, best: Scored, rival: Scored) -> Array | None:
         expected.append(x.read_efforts(tau))
     noise = weighing.readings.spread + 0.01 * weighing.limit
     apart = np.sum(((expected[0] - expected[1]) / noise) ** 2, axis=1)
-    return q[int(np.argmax(apart))] if apart.max() > _DECIDES else None
+    if apart.max() > _DECIDES:
+        return q[int(np.argmax(apart))]
+    return None

@@ -124,7 +124,10 @@ class JointController(CycleRunner):
             self.memory["arrived"][2],
             np.zeros((2, self.model.nv)),
         )
-        efforts = self._measured if options.measured_effort.plain else self._converted
+        if options.measured_effort.plain:
+            efforts = self._measured
+        else:
+            efforts = self._converted
         self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
         self._observes = self._reads_flange = False
         if contact is not None:
@@ -223,7 +226,9 @@ class JointController(CycleRunner):
         return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
 
     def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
-        return self.motion.prepare(trajectory, t) if len(trajectory) else None
+        if len(trajectory):
+            return self.motion.prepare(trajectory, t)
+        return None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
@@ -316,12 +321,16 @@ class JointController(CycleRunner):
             for estimate in (self.observer, self.collision):
                 if estimate is not None:
                     estimate.reset()
-        effort = (
-            self._motor_effort(dt) if measured and self.options.measured_effort.measured else None
-        )
+        if measured and self.options.measured_effort.measured:
+            effort = self._motor_effort(dt)
+        else:
+            effort = None
         # what acted until this state
         applied = self.previous if effort is None else effort
-        contact = self.contact if self.contact is not None and self.contact.enabled else None
+        if self.contact is not None and self.contact.enabled:
+            contact = self.contact
+        else:
+            contact = None
         if self.observer is not None:
             needed = self.want_efforts or self.collision is not None or contact is not None
             if self._observes and not needed:
@@ -335,13 +344,19 @@ class JointController(CycleRunner):
                 if contact is not None:
                     contact.update(work.kernels, work.q, external)
         self._compute_wrenches(effort is not None)
-        flange = self.flange if self.flange is not None and self.flange.enabled else None
+        if self.flange is not None and self.flange.enabled:
+            flange = self.flange
+        else:
+            flange = None
         if flange is not None:
             # its estimate needs every joint state, or starts afresh
             if not self._reads_flange:
                 flange.observer.reset()
             from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
-            a = None if from_effort else self.wrench_acceleration
+            if from_effort:
+                a = None
+            else:
+                a = self.wrench_acceleration
             flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
         self._reads_flange = flange is not None
 
@@ -359,18 +374,21 @@ class JointController(CycleRunner):
         friction: Array | float = 0.0
         rotor: Array | float = 0.0
         if kind.meaning == "link_torque":
-            known = (
-                getattr(self.law, "friction", None)
-                if self.observer is None
-                else self.observer.friction
-            )
-            friction = 0.0 if known is None else known.effort(v)
+            if self.observer is None:
+                known = getattr(self.law, "friction", None)
+            else:
+                known = self.observer.friction
+            if known is None:
+                friction = 0.0
+            else:
+                friction = known.effort(v)
             if self.p.began[0] == 0 and dt > 0.0:
                 rotor = self.work.model.rotor_effort((v - self._velocity) / dt)
             np.copyto(self._velocity, v)
-        gravity = (
-            self.work.gravity_forces() if kind.meaning == "torque_without_gravity" else measured
-        )
+        if kind.meaning == "torque_without_gravity":
+            gravity = self.work.gravity_forces()
+        else:
+            gravity = measured
         out = self._converted
         applied = self.previous
         return motor_effort(

@@ -123,7 +123,10 @@ class EffortGate:
             self.counts["not_finite"] += 1
             return False
         s = self.settings
-        elapsed = s.command_timeout if self._last is None else (t - self._last) / NANOSECONDS
+        if self._last is None:
+            elapsed = s.command_timeout
+        else:
+            elapsed = (t - self._last) / NANOSECONDS
         # not zero: no bound (inf) over no time must stay no bound
         rate = s.effort_rate * min(max(elapsed, 1e-9), s.command_timeout)
         new = np.clip(effort, -s.effort_limit, s.effort_limit)
@@ -217,7 +220,10 @@ class EffortGate:
         waited for it is old.  Commands are dropped until a velocity has been measured, at most for
         ``state_timeout``.
         """
-        apart = 0.0 if self._called is None else (t - self._called) / NANOSECONDS
+        if self._called is None:
+            apart = 0.0
+        else:
+            apart = (t - self._called) / NANOSECONDS
         self._called = t
         if apart > self.settings.command_timeout and self.state is GateState.OPEN:
             self.counts["stale_command"] += 1

@@ -101,7 +101,10 @@ class BalanceKernel(_WrenchKernel):
 
     def __init__(self, model: RobotModel, joint: str, observer: str) -> None:
         check_name("frame", observer, (*model.link_names, WORLD), where="observer")
-        number = model.link_index(observer) if observer in model.link_names else -1
+        if observer in model.link_names:
+            number = model.link_index(observer)
+        else:
+            number = -1
         link = link_tree(model).link_of[joint]
         super().__init__(
             model, "wrench_balance", len(PARTS), axes="observer", link=link, observer=number

@@ -56,7 +56,10 @@ def observe(p: ObserverMemory, dt: float) -> None:
     efforts ``p.known``, Cᵀ v − g.
     """
     for i in range(p.nv):
-        known = p.known[i] - friction_of(p, i) if p.rubs[0] == 1 else p.known[i]
+        if p.rubs[0] == 1:
+            known = p.known[i] - friction_of(p, i)
+        else:
+            known = p.known[i]
         if p.started[0] == 0:
             p.integral[i] = p.momentum[i] - p.effort[i] / p.gain[i]
         elif dt > 0.0:

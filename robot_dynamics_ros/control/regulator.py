@@ -52,7 +52,10 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: boo
         P = (solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R)
         K = np.asarray(solve(R + B.T @ P @ B, B.T @ P @ A) if discrete else solve(R, B.T @ P))
         poles = np.linalg.eigvals(A - B @ K)
-        stable = np.abs(poles).max() < 1.0 if discrete else poles.real.max() < 0.0
+        if discrete:
+            stable = np.abs(poles).max() < 1.0
+        else:
+            stable = poles.real.max() < 0.0
     except LinAlgError:
         stable = False
     if not stable:
@@ -87,11 +90,10 @@ def _weight(W: ArrayLike, n: int, name: str, *, definite: bool = False) -> Array
         raise ArgumentError("must be symmetric", where=name, got=W, remedy=remedy)
     symmetric = (W + W.T) / 2.0
     least = np.linalg.eigvalsh(symmetric)[0]
-    remedy = (
-        "Give a positive weight to every input."
-        if definite
-        else "Give weights of which none is negative."
-    )
+    if definite:
+        remedy = "Give a positive weight to every input."
+    else:
+        remedy = "Give weights of which none is negative."
     if least <= 0.0 if definite else least < -1e-12 * max(1.0, np.abs(W).max()):
         kind = "definite" if definite else "semi-definite"
         raise ArgumentError(f"must be positive {kind}", where=name, got=W, remedy=remedy)

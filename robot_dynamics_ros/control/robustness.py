@@ -73,8 +73,14 @@ def description_gaps(
     ):
         name = model.joint_names[i]
         ratio = inertial[i] / unexplained[i]
-        unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
-        times = f"{1.0 / ratio:.1f} times what" if ratio > 0.01 else "and more than"
+        if model.joint(name).type is JointType.PRISMATIC:
+            unit = "N"
+        else:
+            unit = "N m"
+        if ratio > 0.01:
+            times = f"{1.0 / ratio:.1f} times what"
+        else:
+            times = "and more than"
         needs = f"{unexplained[i]:.2g} {unit} unexplained, {times} its inertia needs"
         wrong = f"friction, rotor or payload is not as described; see {GAPS_PAGE}"
         sentences.append(f"joint {name}: {needs}: {wrong}")

@@ -53,7 +53,9 @@ def call(
         inputs = (*inputs, _base_motion(base))
     inputs = (*inputs, *more)
     run = evaluator(model, name, tuple(sorted(options)))
-    return run(*inputs, finite=True) if out is None else run(*inputs, out, finite=True)
+    if out is None:
+        return run(*inputs, finite=True)
+    return run(*inputs, out, finite=True)
 
 
 def _base_motion(base: MovingBase) -> np.ndarray:

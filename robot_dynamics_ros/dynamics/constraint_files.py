@@ -77,7 +77,10 @@ def _text(source: str | Path) -> tuple[str, str]:
     try:
         return Path(source).read_text(encoding="utf-8"), text
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        if isinstance(error, OSError):
+            why = error.strerror
+        else:
+            why = "it is not text in UTF-8"
         raise ArgumentError(
             f"cannot be read: {why}",
             where=text,

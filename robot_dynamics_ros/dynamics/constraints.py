@@ -4,7 +4,8 @@
 
 >>> import robot_dynamics_ros as rd
 >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
->>> loop = rd.Constraints(arm, [rd.hinge_constraint("closure", "tip", "world", point_b=(-2.0, 0.0, 0.0), axis_a=(0, 0, 1))])
+>>> hinge = rd.hinge_constraint("closure", "tip", "world", (0, 0, 0), (-2, 0, 0), (0, 0, 1))
+>>> loop = rd.Constraints(arm, [hinge])
 >>> q, v = loop.consistent_state([0.1, -0.8, -1.9], fixed=["joint1"])
 >>> loop.diagnose(q).mobility
 1
@@ -312,11 +313,10 @@ class Constraints:
             problem = f"two constraints are called {twice!r}"
             remedy = "Give each a name of its own."
             raise ArgumentError(problem, where="constraints", got=self.names, remedy=remedy)
-        q = (
-            model.neutral()
-            if reference is None
-            else np.array(as_input(reference, (model.nq,), "reference"))
-        )
+        if reference is None:
+            q = model.neutral()
+        else:
+            q = np.array(as_input(reference, (model.nq,), "reference"))
         self.specs = tuple(_spec(model, c, q) for c in self.constraints)
         self.rows = sum(ROWS[c.kind] for c in self.constraints)
         starts = np.cumsum([0, *(ROWS[c.kind] for c in self.constraints)])
@@ -380,7 +380,10 @@ class Constraints:
 
         Source: Featherstone (2008), sections 3.2 and 8.5.
         """
-        gains = (0.0, 0.0) if stabilization is None else stabilization
+        if stabilization is None:
+            gains = (0.0, 0.0)
+        else:
+            gains = stabilization
         return ConstrainedMotion(
             *self._run("constrained_forward_dynamics", q, v, tau, gains, external=external)
         )
@@ -490,11 +493,10 @@ class Constraints:
         """
         model = self.model
         q = np.array(as_input(q, (model.nq,), "q"), dtype=float)
-        v = (
-            np.zeros(model.nv)
-            if v is None
-            else np.array(as_input(v, (model.nv,), "v"), dtype=float)
-        )
+        if v is None:
+            v = np.zeros(model.nv)
+        else:
+            v = np.array(as_input(v, (model.nv,), "v"), dtype=float)
         free = np.ones(model.nv, dtype=bool)
         for name in fixed:
             free[model.v_slice(name)] = False
@@ -558,11 +560,10 @@ class Constraints:
             _, a, b, numbers = spec
             R_a, R_b = (_pose(self.model, q, link)[:3, :3] for link in (a, b))
             rest = np.array(numbers[6:]).reshape(-1, 3)
-            pairs = (
-                [(np.cross(rest[0], rest[1]), rest[2])]
-                if c.kind == "hinge"
-                else list(zip(rest[:3], rest[3:], strict=True))
-            )
+            if c.kind == "hinge":
+                pairs = [(np.cross(rest[0], rest[1]), rest[2])]
+            else:
+                pairs = list(zip(rest[:3], rest[3:], strict=True))
             if any((R_a @ x) @ (R_b @ y) < 0.0 for x, y in pairs):
                 raise ConstraintError(
                     f"constraint {c.name!r} was met with the two sides opposite to each other",
@@ -596,7 +597,10 @@ class Constraints:
                 shifted, _ = self.consistent_state(shifted)
             except ConstraintError:
                 continue
-            near = np.linalg.svd(self.jacobian(shifted), compute_uv=False) if self.rows else values
+            if self.rows:
+                near = np.linalg.svd(self.jacobian(shifted), compute_uv=False)
+            else:
+                near = values
             nearby = max(nearby, int((near > 1e3 * limit).sum()))
         return ConstraintReport(
             self.rows,
@@ -672,7 +676,9 @@ def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, A
 
 
 def _pose(model: RobotModel, q: Array, link: int) -> Array:
-    return np.eye(4) if link < 0 else np.asarray(link_pose(model, q, model.link_names[link]))
+    if link < 0:
+        return np.eye(4)
+    return np.asarray(link_pose(model, q, model.link_names[link]))
 
 
 def _unit(values: Sequence[float], what: str) -> Array:
@@ -706,11 +712,10 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
         return _gear_spec(model, c, numbers, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
     if a == b or (a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]):
-        problem = (
-            f"both ends are on {c.a!r}"
-            if a == b
-            else f"fixed joints join {c.a!r} to {c.b!r} already"
-        )
+        if a == b:
+            problem = f"both ends are on {c.a!r}"
+        else:
+            problem = f"fixed joints join {c.a!r} to {c.b!r} already"
         remedy = "Name two links that move against each other."
         raise ArgumentError(problem, where=where, got=(c.a, c.b), remedy=remedy)
     A = _pose(model, q, a)
@@ -722,32 +727,34 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     if c.kind == "point":
         return c.kind, a, b, _clean(p_a, p_b)
     if c.kind == "distance":
-        length = (
-            numbers["length"][0]
-            if "length" in numbers
-            else float(np.linalg.norm(seen_from_b - p_b))
-        )
+        if "length" in numbers:
+            length = numbers["length"][0]
+        else:
+            length = float(np.linalg.norm(seen_from_b - p_b))
         expect(
             length > 0.0, "a positive length", length, where, "Use rd.point_constraint for zero."
         )
         return c.kind, a, b, _clean(p_a, p_b, [length])
     if c.kind == "hinge":
         axis = _unit(numbers["axis_a"], f"axis_a of {where}")
-        other = (
-            _unit(numbers["axis_b"], f"axis_b of {where}") if "axis_b" in numbers else to_b @ axis
-        )
+        if "axis_b" in numbers:
+            other = _unit(numbers["axis_b"], f"axis_b of {where}")
+        else:
+            other = to_b @ axis
         return c.kind, a, b, _clean(p_a, p_b, *_frame_of(axis), other)
     if c.kind == "weld":
         R_a = Pose.from_rpy((0, 0, 0), numbers["rpy_a"]).rotation
-        R_b = (
-            Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation
-            if "rpy_b" in numbers
-            else to_b @ R_a
-        )
+        if "rpy_b" in numbers:
+            R_b = Pose.from_rpy((0, 0, 0), numbers["rpy_b"]).rotation
+        else:
+            R_b = to_b @ R_a
         return c.kind, a, b, _clean(p_a, p_b, R_a.T, R_b.T)
     n = _unit(numbers["normal"], f"normal of {where}")
     expect(numbers["radius"][0] > 0.0, "a positive radius", numbers["radius"][0], where)
-    axis = _unit(numbers["axis"], f"axis of {where}") if "axis" in numbers else np.zeros(3)
+    if "axis" in numbers:
+        axis = _unit(numbers["axis"], f"axis of {where}")
+    else:
+        axis = np.zeros(3)
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
 

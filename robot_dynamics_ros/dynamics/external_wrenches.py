@@ -55,7 +55,9 @@ class WrenchGatherer:
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> model = rd.load_robot("six_axis")
     >>> efforts = rd.kernel(model, "external_efforts", external=True)
-    >>> gatherer, wrenches, tau = rd.WrenchGatherer(model), np.empty((model.nb, 6)), np.empty(model.nv)
+    >>> gatherer = rd.WrenchGatherer(model)
+    >>> wrenches = np.empty((model.nb, 6))
+    >>> tau = np.empty(model.nv)
     >>> held = {"tool0": np.array([0.0, 0.0, 0.0, 0.0, 0.0, -10.0])}
     >>> efforts(np.zeros(6), gatherer.gather(held, wrenches), tau) is tau
     True
@@ -189,11 +191,10 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wr
         if poses is None:
             poses = evaluator(model, "link_poses")(q, finite=True)
         own = poses[..., model.link_index(link), :, :]
-        other = (
-            np.eye(4)
-            if w.frame not in model.link_names
-            else poses[..., model.link_index(w.frame), :, :]
-        )
+        if w.frame not in model.link_names:
+            other = np.eye(4)
+        else:
+            other = poses[..., model.link_index(w.frame), :, :]
         to_link = np.swapaxes(own[..., :3, :3], -1, -2)
         R = to_link @ other[..., :3, :3]
         r = np.einsum("...ij,...j->...i", to_link, other[..., :3, 3] - own[..., :3, 3])

@@ -147,7 +147,10 @@ def inverse_kinematics(
     free = _free_coordinates(model)
     target, shape = _targets(pose, orientation)
     lower, upper = _limits(model, free, limits)
-    guess = model.initial_configuration() if start is None else _guess(model, start, shape)
+    if start is None:
+        guess = model.initial_configuration()
+    else:
+        guess = _guess(model, start, shape)
     start_q = np.broadcast_to(
         np.where(free, np.clip(guess, lower, upper), guess), (*shape, model.nq)
     )
@@ -179,9 +182,10 @@ def inverse_kinematics(
             )
             count = len(q[part])
             taken = max(taken, find(memory, count, o.starts, o.iterations, *arrays))
-    angle = (
-        2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0)) if orientation else np.zeros(len(q))
-    )
+    if orientation:
+        angle = 2.0 * np.arcsin(np.minimum(0.5 * errors[:, 0], 1.0))
+    else:
+        angle = np.zeros(len(q))
     q = _unwound(model, q, start_q, lower, upper).reshape(*shape, model.nq)
     reached = np.asarray((errors <= tolerances).all(axis=1)).reshape(shape)
     return InverseKinematics(q, errors[:, 1].reshape(shape), angle.reshape(shape), reached, taken)
@@ -329,8 +333,14 @@ def guess(p: SearchMemory, start: float, i: int, draw: float) -> float:
     """A coordinate between its limits, or near the start where it has none; ``draw`` is from 0 to
     1.
     """
-    low = p.lower[i] if p.lower[i] > -NO_LIMIT else start - SPREAD
-    high = p.upper[i] if p.upper[i] < NO_LIMIT else start + SPREAD
+    if p.lower[i] > -NO_LIMIT:
+        low = p.lower[i]
+    else:
+        low = start - SPREAD
+    if p.upper[i] < NO_LIMIT:
+        high = p.upper[i]
+    else:
+        high = start + SPREAD
     return min(max(low + draw * max(high - low, 0.0), p.lower[i]), p.upper[i])
 
 

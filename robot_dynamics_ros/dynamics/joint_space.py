@@ -71,7 +71,8 @@ def inverse_dynamics(
 
     >>> import robot_dynamics_ros as rd
     >>> arm = rd.load_robot("six_axis")
-    >>> rd.inverse_dynamics(arm, [0.0, -1.2, 1.3, 0.0, 0.6, 0.0], [0.0] * 6, [0.0] * 6).shape  # at rest: gravity
+    >>> at_rest = [0.0] * 6
+    >>> rd.inverse_dynamics(arm, [0.0, -1.2, 1.3, 0.0, 0.6, 0.0], at_rest, at_rest).shape
     (6,)
     """
     if external is None and base is None:

@@ -87,7 +87,7 @@ def jacobian(
 
     >>> import robot_dynamics_ros as rd
     >>> arm, v = rd.load_robot("two_link"), [0.1, -0.2]
-    >>> (rd.jacobian(arm, [0.3, 0.5], "tip") @ v)[:3].shape  # angular velocity of the tip, in world axes
+    >>> (rd.jacobian(arm, [0.3, 0.5], "tip") @ v)[:3].shape  # angular velocity, world axes
     (3,)
     """
     if offset is ORIGIN and expressed_in in AXES:

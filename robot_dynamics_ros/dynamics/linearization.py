@@ -80,11 +80,10 @@ def linearize(
         model = add_rotors(model, motors)
     n = model.nv
     damping = model.damping if viscous else np.zeros(model.nv)
-    free = (
-        bias_forces(model, q, v, external=external)
-        if tau is None
-        else as_input(tau, (n,), "tau") - damping * v
-    )
+    if tau is None:
+        free = bias_forces(model, q, v, external=external)
+    else:
+        free = as_input(tau, (n,), "tau") - damping * v
     check_finite(q=q, v=v, tau=free)
     by_q, by_v, inverse = forward_dynamics_derivatives(model, q, v, free, external=external)
     lead = np.broadcast_shapes(inverse.shape[:-2], by_q.shape[:-2], v.shape[:-1])
@@ -105,9 +104,12 @@ def linearize(
 
 def _columns(model: RobotModel, inputs: Sequence[str] | None) -> list[int]:
     columns: list[int] = []
-    inputs = (
-        model.joint_names if inputs is None else (inputs,) if isinstance(inputs, str) else inputs
-    )
+    if inputs is None:
+        inputs = model.joint_names
+    elif isinstance(inputs, str):
+        inputs = (inputs,)
+    else:
+        inputs = inputs
     for name in inputs:
         check_name("joint", name, model.joint_names, where="inputs")
         block = model.v_slice(name)

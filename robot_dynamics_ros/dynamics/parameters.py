@@ -110,10 +110,16 @@ def independent_columns(
     W = as_input(W, (), "W")
     expect(W.ndim == 2, "an array (rows, p)", W.shape, "W", "Stack the rows.")
     norm = np.linalg.norm(W, axis=0)
-    length = np.where(norm > 0.0, norm, 1.0) if equilibrate else np.ones(W.shape[1])
+    if equilibrate:
+        length = np.where(norm > 0.0, norm, 1.0)
+    else:
+        length = np.ones(W.shape[1])
     _, R, order = qr(W / length, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(R))
-    rank = int(np.sum(pivots > tolerance * pivots[0])) if pivots.size and pivots[0] > 0 else 0
+    if pivots.size and pivots[0] > 0:
+        rank = int(np.sum(pivots > tolerance * pivots[0]))
+    else:
+        rank = 0
     keep = np.sort(order[:rank])
     independent = order[:rank]
     dependent = order[rank:]

@@ -142,11 +142,9 @@ def axes_of(
     if isinstance(frame, str) and frame in words and frame not in model.link_names:
         return (("axes", frame),), ()
     link, placed = frame_of(model, frame, where, words)
-    return (
-        ((("axes", link),), ())
-        if placed is None
-        else ((("axes", link), ("own_axes", True)), (placed.rotation,))
-    )
+    if placed is None:
+        return ((("axes", link),), ())
+    return ((("axes", link), ("own_axes", True)), (placed.rotation,))
 
 
 def observer_of(
@@ -154,11 +152,9 @@ def observer_of(
 ) -> tuple[Options, tuple[Array, ...]]:
     """The same for an observer."""
     link, own = frame_of(model, frame, where)
-    return (
-        ((("observer", link),), ())
-        if own is None
-        else ((("observer", link), ("own_observer", True)), (own.rows(),))
-    )
+    if own is None:
+        return ((("observer", link),), ())
+    return ((("observer", link), ("own_observer", True)), (own.rows(),))
 
 
 def point_of(

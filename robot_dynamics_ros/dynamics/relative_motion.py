@@ -162,9 +162,10 @@ def motion(
     p, R, dp, ddp, w, dw, rotation = call(
         model, "point_motion", state, None, None, base, settings, (*more, *axes)
     )
-    start = (
-        model.neutral() if o.reference is None else as_input(o.reference, (model.nq,), "reference")
-    )
+    if o.reference is None:
+        start = model.neutral()
+    else:
+        start = as_input(o.reference, (model.nq,), "reference")
     before = call(
         model, "point_motion", (start, zero, zero, place), options=(*links, *own_axes), more=more
     )[0]

@@ -106,7 +106,10 @@ def rollout(
     efforts, varying = _efforts(model, tau, v, steps)
     lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], efforts.shape[: -2 if varying else -1])
     count = int(np.prod(lead))
-    shape = (*lead, steps, model.nv) if varying else (*lead, model.nv)
+    if varying:
+        shape = (*lead, steps, model.nv)
+    else:
+        shape = (*lead, model.nv)
     settings = {
         "friction": (1.0, 1.0, float(o.smoothing_speed)) if o.friction else NO_FRICTION,
         "stops": (float(o.stop_stiffness), float(o.stop_dissipation)),
@@ -227,7 +230,10 @@ def _compiled(run: _Run, rates: Evaluator) -> None:
     # way
     count = len(run.q)
     unused = _steppers(run.model)[run.method]
-    most = run.steps if run.varying or run.paths is not None else max(1, SLICE // max(1, count))
+    if run.varying or run.paths is not None:
+        most = run.steps
+    else:
+        most = max(1, SLICE // max(1, count))
     steppers: list[_Stepper] = []
     for _ in range(threads() if min(run.steps, most) * count > WORTH else 1):
         try:
@@ -391,7 +397,10 @@ def advance(
             p.q[i] = q[p.nq * s + i]
         for i in range(p.nv):
             p.v[i] = v[p.nv * s + i]
-        first = p.nv * s if p.stride[0] == 0 else p.nv * steps * s
+        if p.stride[0] == 0:
+            first = p.nv * s
+        else:
+            first = p.nv * steps * s
         for k in range(steps + 1):
             if p.recorded[0] != 0:
                 row = (steps + 1) * s + k

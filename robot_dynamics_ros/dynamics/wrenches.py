@@ -85,7 +85,8 @@ def joint_wrenches(
             name, of the ``"world"`` or of a :class:`Frame`; or a pair (link, offset in its frame).
 
     >>> import robot_dynamics_ros as rd
-    >>> rd.joint_wrenches(rd.load_robot("two_link"), "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] of each joint
+    >>> two_link = rd.load_robot("two_link")
+    >>> rd.joint_wrenches(two_link, "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] each
     (2, 6)
     """
     if joints is None and expressed_in == "child" and reduced_at == "joint":
@@ -104,7 +105,10 @@ def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple
     if joints is None:
         names: Sequence[str] = model.joint_names
     elif isinstance(joints, str):
-        names = links.joint_names if joints == "all" and "all" not in links.link_of else (joints,)
+        if joints == "all" and "all" not in links.link_of:
+            names = links.joint_names
+        else:
+            names = (joints,)
     else:
         names = tuple(joints)
     for name in names:
@@ -129,11 +133,9 @@ def axes_and_point(
         return (*options, ("about", own)), more
     link, offset = point_of(model, reduced_at, where[1], (own,))
     options = (*options, ("about", link))
-    return (
-        (options, more)
-        if offset is None
-        else ((*options, ("own_point", True)), (*more, offset[..., None, :]))
-    )
+    if offset is None:
+        return (options, more)
+    return ((*options, ("own_point", True)), (*more, offset[..., None, :]))
 
 
 def joint_wrench(
@@ -175,7 +177,10 @@ def joint_wrench(
         expressed_in, expressed_in
     )
     origin = link_pose(model, q, names[link])[:3, 3]
-    pose = np.eye(4) if frame == WORLD and WORLD not in names else link_pose(model, q, frame)
+    if frame == WORLD and WORLD not in names:
+        pose = np.eye(4)
+    else:
+        pose = link_pose(model, q, frame)
     return Wrench.from_vector(rows[0], pose[:3, :3].T @ (origin - pose[:3, 3]), frame)
 
 

@@ -179,7 +179,10 @@ class Derivation:
             arguments[word] = [
                 graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant
             ]
-        function = TABLE[entry] if entry in TABLE else _OWN[entry]
+        if entry in TABLE:
+            function = TABLE[entry]
+        else:
+            function = _OWN[entry]
         return function.run(tree, dict(options), arguments)
 
 

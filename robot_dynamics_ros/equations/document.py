@@ -87,12 +87,14 @@ def rounded(expression: sympy.Expr, digits: int | None) -> sympy.Expr:
             return sympy.Float(text, max(15, len(text.split("e")[0].replace(".", "").lstrip("-0"))))
         return sympy.Float(x, digits)
 
-    numbers = (
-        {x: decimal(x) for x in expression.atoms(sympy.Rational)}
-        if hasattr(expression, "atoms")
-        else {}
-    )
-    powers = {p.exp for p in expression.atoms(sympy.Pow)} if numbers else set()
+    if hasattr(expression, "atoms"):
+        numbers = {x: decimal(x) for x in expression.atoms(sympy.Rational)}
+    else:
+        numbers = {}
+    if numbers:
+        powers = {p.exp for p in expression.atoms(sympy.Pow)}
+    else:
+        powers = set()
     return expression.xreplace({x: y for x, y in numbers.items() if x is not y and x not in powers})
 
 

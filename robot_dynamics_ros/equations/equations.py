@@ -115,7 +115,10 @@ class Equations(SymbolicQuantities):
             )
         what = self.named()[name]
         shape = what.shape if hasattr(what, "shape") else ()
-        shape = shape[:1] if shape and name in ("D", "G") else shape
+        if shape and name in ("D", "G"):
+            shape = shape[:1]
+        else:
+            shape = shape
         entries = list(what) if shape else [what]
         constants = {s: sympy.Float(x, 17) for s, x in self.values.items()}
         steps = [(s, e.xreplace(constants)) for s, e in self.steps]

@@ -116,9 +116,10 @@ def document_of(
     if "operations" in chosen:
         sections.append(_operations(equations))
     joints = ", ".join(f"{k + 1} {name}" for k, name in enumerate(_coordinate_names(equations)))
-    rotors = (
-        "" if equations.motors is None else ", but for that of the motors given, which is part of A"
-    )
+    if equations.motors is None:
+        rotors = ""
+    else:
+        rotors = ", but for that of the motors given, which is part of A"
     about = (
         "Equations of motion M(q) a + D(q, v) + G(q) = tau, with v and a the first and second "
         "derivative of q. "

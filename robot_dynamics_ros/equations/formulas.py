@@ -123,7 +123,10 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
             raise ArgumentError(
                 problem, where="motion", remedy="Put numbers in for all others first."
             )
-        t = times[0] if times else sympy.Symbol("t", real=True)
+        if times:
+            t = times[0]
+        else:
+            t = sympy.Symbol("t", real=True)
         put: dict[sympy.Symbol, sympy.Expr] = {}
         for word in words:
             x = expressions.get(word, sympy.Integer(0))
@@ -144,7 +147,9 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
         def done(x: sympy.Expr) -> sympy.Expr:
             x = sympy.expand(sympy.sympify(x).xreplace(put))
-            return sympy.expand(TR8(x)) if x.has(sympy.sin, sympy.cos) else x
+            if x.has(sympy.sin, sympy.cos):
+                return sympy.expand(TR8(x))
+            return x
 
         return {name: matrix.applyfunc(done) for name, matrix in self.matrices.items()}
 
@@ -195,7 +200,10 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
             )
             first += size
         one = len(results) == 1
-        returned = results[0].split(": ", 1)[1] if one else "{" + ", ".join(results) + "}"
+        if one:
+            returned = results[0].split(": ", 1)[1]
+        else:
+            returned = "{" + ", ".join(results) + "}"
         nq, nv = self.sizes
         return (
             "import numpy as np\nfrom numpy import cos, sin, sqrt\n\n\n"
@@ -234,9 +242,14 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
         def leaf(key: Key) -> str:
             kind, what = key
-            return f"p[{number[what]}]" if kind == "parameter" else f"{kind}[{what}]"
+            if kind == "parameter":
+                return f"p[{number[what]}]"
+            return f"{kind}[{what}]"
 
-        words = [f"out_{word}" for word in self.matrices] if len(self.matrices) > 1 else ["out"]
+        if len(self.matrices) > 1:
+            words = [f"out_{word}" for word in self.matrices]
+        else:
+            words = ["out"]
         body = c_function_body(list(zip(words, self.traced, strict=True)), leaf, "double")
         used = {x.a[0] for x in reachable([x for e in self.traced for x in e]) if x.op == "leaf"}
         body += [
@@ -258,7 +271,10 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
             for k, d in enumerate(self.parameters)
         ]
         head = "\n".join(["/*", *(f" * {c_comment(x)}" for x in comment), " */"])
-        p = f"const double p[{len(number)}]" if number else "const double *p"
+        if number:
+            p = f"const double p[{len(number)}]"
+        else:
+            p = "const double *p"
         parameters = f"const double q[{nq}], const double v[{nv}], const double a[{nv}], {p}"
         lines = "\n".join(f"    {x}" for x in body)
         declared = f"void {name}({parameters}, {outputs})"
@@ -267,7 +283,9 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
 
 def _python_leaf(key: Key) -> str:
     kind, what = key
-    return f"p[{what!r}]" if kind == "parameter" else f"{kind}[{what}]"
+    if kind == "parameter":
+        return f"p[{what!r}]"
+    return f"{kind}[{what}]"
 
 
 def _plain(text: str) -> str:
@@ -292,7 +310,10 @@ def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, .
                 raise ArgumentError(problem, where=f"external[{link!r}]", got=parts, remedy=remedy)
         return tuple((link, tuple(parts)) for link, parts in external.items())
     links = (external,) if isinstance(external, str) else tuple(external)
-    suffix = [""] if len(links) == 1 else [f"_{k + 1}" for k in range(len(links))]
+    if len(links) == 1:
+        suffix = [""]
+    else:
+        suffix = [f"_{k + 1}" for k in range(len(links))]
     return tuple(
         (link, tuple(f"{letter}{axis}{end}" for letter in "NF" for axis in "xyz"))
         for link, end in zip(links, suffix, strict=True)
@@ -319,9 +340,10 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
             if index:
                 indices = index[k]
             else:
-                indices = (
-                    (str(k // columns + 1), str(k % columns + 1)) if columns > 1 else (str(k + 1),)
-                )
+                if columns > 1:
+                    indices = (str(k // columns + 1), str(k % columns + 1))
+                else:
+                    indices = (str(k + 1),)
             word = letter or indices[0]
             dots = int(word.endswith("dot"))
             lines.append(
@@ -332,7 +354,10 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
                     dots,
                 )
             )
-    about = f"{formulas.about} Zero throughout: {', '.join(zero)}." if zero else formulas.about
+    if zero:
+        about = f"{formulas.about} Zero throughout: {', '.join(zero)}."
+    else:
+        about = formulas.about
     return [*sections, Section(formulas.title, about, tuple(lines))]
 
 
@@ -346,5 +371,8 @@ def document_of_formulas(formulas: Sequence[Formulas], digits: int | None = None
         sections.append(
             Section("Symbols", "SI units throughout.", definitions=tuple(definitions.values()))
         )
-    title = f"Formulas of {formulas[0].model_name}" if formulas else "Formulas"
+    if formulas:
+        title = f"Formulas of {formulas[0].model_name}"
+    else:
+        title = "Formulas"
     return Document(title, "", tuple(sections), formulas[0].coordinates if formulas else "q")

@@ -65,7 +65,9 @@ class Geometry:
     def _entry(self, parameter: str) -> Entry:
         value = self._parameters[parameter][2]
         symbol = self._symbols.get(parameter)
-        return fraction_of(value) if symbol is None else Parameter(symbol, value)
+        if symbol is None:
+            return fraction_of(value)
+        return Parameter(symbol, value)
 
     def _body(self, i: int, link: str) -> BodyConstants:
         joint = self.model.moving_joint_names[i]
@@ -107,7 +109,10 @@ class Geometry:
         for name in self.model.joint_names:
             block = self.model.v_slice(name)
             if block.start <= dof < block.stop:
-                component = "" if block.stop - block.start == 1 else f"[{dof - block.start}]"
+                if block.stop - block.start == 1:
+                    component = ""
+                else:
+                    component = f"[{dof - block.start}]"
                 if f"armature:{name}{component}" in self._parameters:
                     return self._entry(f"armature:{name}{component}")
         return fraction_of(float(self.model.armature[dof]))

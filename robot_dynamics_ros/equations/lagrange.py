@@ -55,7 +55,10 @@ def euler_lagrange(ring: TrigRing) -> LagrangeTerms:
         return [r[k] + ring.dot(R[k], point) for k in range(3)]
 
     for number, body in enumerate(geometry.bodies):
-        before = poses[body.parent] if body.parent >= 0 else (base_R, base_r)
+        if body.parent >= 0:
+            before = poses[body.parent]
+        else:
+            before = (base_R, base_r)
         joint_R = ring.matmul(before[0], [[lift(x) for x in row] for row in body.rotation])
         joint_r = at(before, [lift(x) for x in body.position])
         rotation, shift = _joint_motion(ring, number, body)

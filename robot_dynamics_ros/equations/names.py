@@ -10,9 +10,12 @@ from robot_dynamics_ros.dynamics.engine.codegen.c_source import C_KEYWORDS, CPP_
 from robot_dynamics_ros.errors import ArgumentError
 
 _MATH = """
-    acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log
-    log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil floor nearbyint rint
-    lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma
+    acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp
+    ilogb ldexp log
+    log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma
+    tgamma ceil floor nearbyint rint
+    lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter
+    nexttoward fdim fmax fmin fma
     abs div exit free malloc gamma j0 j1 jn y0 y1 yn signgam printf
 """
 MATH_NAMES = frozenset(name + suffix for name in _MATH.split() for suffix in ("", "f", "l"))
@@ -36,11 +39,10 @@ def check_identifier(name: object, where: str) -> str:
         )
     kinds = [kind for names, kind in _TAKEN.items() if name in names]
     if "__" in name or kinds:
-        problem = (
-            f"{name!r} is {kinds[0]}"
-            if kinds
-            else f"{name!r} has a double underscore, which is reserved"
-        )
+        if kinds:
+            problem = f"{name!r} is {kinds[0]}"
+        else:
+            problem = f"{name!r} has a double underscore, which is reserved"
         remedy = "Choose another name, such as one with a number or a suffix."
         raise ArgumentError(problem, where=where, remedy=remedy)
     return name

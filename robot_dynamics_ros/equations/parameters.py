@@ -99,7 +99,10 @@ def _vector(
     """
     alone = np.count_nonzero(values) == 1
     for axis, value in zip(AXES, values, strict=True):
-        symbol = single if alone else several and f"{several}_{axis}"
+        if alone:
+            symbol = single
+        else:
+            symbol = several and f"{several}_{axis}"
         yield f"{parameter}.{axis}", meaning.replace("*", axis), unit, value, symbol
 
 
@@ -119,11 +122,17 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
             int(b) == i and name != link and model.link(name).inertia.mass > 0.0
             for name, b in zip(model.link_names, model.link_body, strict=True)
         )
-        body = f"{link} with all that is rigidly attached to it" if attached else link
+        if attached:
+            body = f"{link} with all that is rigidly attached to it"
+        else:
+            body = link
         yield f"mass:{link}", f"mass of {body}", "kg", model.body_mass[i], f"m{k}"
         com = clean_vector(model.body_com[i])
         inertia = clean_inertia(model.body_inertia[i])
-        symbols = (f"lc{k}", f"c{k}") if model.body_mass[i] else ("", "")
+        if model.body_mass[i]:
+            symbols = (f"lc{k}", f"c{k}")
+        else:
+            symbols = ("", "")
         yield from _vector(
             f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com, *symbols
         )
@@ -242,7 +251,10 @@ def _unknown(model: RobotModel, parameter: str, parameters: Mapping[str, object]
         and link not in body_links(model)
     ):
         body = int(model.link_body[model.link_index(link)])
-        owner = model.root_link if body < 0 else body_links(model)[body]
+        if body < 0:
+            owner = model.root_link
+        else:
+            owner = body_links(model)[body]
         if owner != link:
             problem = (
                 f"link {link!r} is rigidly attached to {owner!r} and has no mass properties of "

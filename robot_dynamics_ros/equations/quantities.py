@@ -122,13 +122,12 @@ class SymbolicQuantities(EquationTerms):
         options, inputs, convention = self._axes_and_point(expressed_in, reduced_at, ("observer",))
         loads, variables = self._external(external, options, inputs)
         options |= {"link": number} | self._observer(observer, inputs)
-        seen = (
-            observer
-            if isinstance(observer, str)
-            else " at ".join(observer)
-            if isinstance(observer, tuple)
-            else "it"
-        )
+        if isinstance(observer, str):
+            seen = observer
+        elif isinstance(observer, tuple):
+            seen = " at ".join(observer)
+        else:
+            seen = "it"
         return self.derivation.formulas(
             "wrench_balance",
             options,
@@ -235,7 +234,10 @@ class SymbolicQuantities(EquationTerms):
             "angular_acceleration",
         )
         letters = ("p", "R", "v", "a", "omega", "alpha")
-        seen = relative_to if isinstance(relative_to, str) else "the frame given"
+        if isinstance(relative_to, str):
+            seen = relative_to
+        else:
+            seen = "the frame given"
         return self.derivation.formulas(
             "point_motion",
             options,
@@ -342,9 +344,18 @@ class SymbolicQuantities(EquationTerms):
                     got=point.shape,
                 )
             inputs["about"] = numbers(point, "reduced_at")
-        axes = expressed_in if isinstance(expressed_in, str) else "the given"
-        point_name = reduced_at if isinstance(reduced_at, str) else "the given point"
-        where = "the joint's origin" if point_name == "joint" else point_name
+        if isinstance(expressed_in, str):
+            axes = expressed_in
+        else:
+            axes = "the given"
+        if isinstance(reduced_at, str):
+            point_name = reduced_at
+        else:
+            point_name = "the given point"
+        if point_name == "joint":
+            where = "the joint's origin"
+        else:
+            where = point_name
         return options, inputs, f", about {where}, in {axes} axes"
 
     def _observer(self, observer: Observer, inputs: Inputs) -> Choices:
@@ -376,8 +387,14 @@ class SymbolicQuantities(EquationTerms):
             remedy = "Name the link that carries the joint, or use a Frame."
             raise ArgumentError(problem, where="observer", remedy=remedy)
         moving = model.moving_joint_names
-        body = geometry.bodies[moving.index(joint)] if joint in moving else None
-        owner = "" if body is None or body.parent < 0 else body_links(model)[body.parent]
+        if joint in moving:
+            body = geometry.bodies[moving.index(joint)]
+        else:
+            body = None
+        if body is None or body.parent < 0:
+            owner = ""
+        else:
+            owner = body_links(model)[body.parent]
         if body is not None and link == (owner or model.root_link):
             position = tuple(body.position)
         else:

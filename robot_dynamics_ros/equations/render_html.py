@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     import sympy
 
 _STYLE = """
-body { font: 11pt/1.45 Georgia, "Times New Roman", serif; max-width: 62em; margin: 2em auto; padding: 0 1em; color: #111; }
+body { font: 11pt/1.45 Georgia, "Times New Roman", serif; max-width: 62em;
+  margin: 2em auto; padding: 0 1em; color: #111; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 1.8em; border-bottom: 1px solid #ccc; }
 .equation { margin: 0.6em 0; overflow-x: auto; break-inside: avoid; }
-table { border-collapse: collapse; } td, th { padding: 0.15em 1.2em 0.15em 0; text-align: left; vertical-align: top; }
-@media print { body { max-width: none; margin: 0; font-size: 9.5pt; } .equation { overflow: visible; } }
+table { border-collapse: collapse; }
+td, th { padding: 0.15em 1.2em 0.15em 0; text-align: left; vertical-align: top; }
+@media print { body { max-width: none; margin: 0; font-size: 9.5pt; }
+  .equation { overflow: visible; } }
 """
 Write: TypeAlias = "Callable[[sympy.Expr], str]"
 _DOT = {1: "˙", 2: "¨"}
@@ -70,7 +73,12 @@ def _terms(terms: list[sympy.Expr], write: Write, first: bool) -> str:
     out = []
     for k, term in enumerate(terms):
         minus = term.could_extract_minus_sign()
-        sign = "<mo>−</mo>" if minus else "" if first and k == 0 else "<mo>+</mo>"
+        if minus:
+            sign = "<mo>−</mo>"
+        elif first and k == 0:
+            sign = ""
+        else:
+            sign = "<mo>+</mo>"
         out.append(sign + write(-term if minus else term))
     return "".join(out)
 
@@ -87,11 +95,10 @@ def _equation(line: Line, coordinates: str, write: Write) -> str:
             used = 0
         rows[-1].append(term)
         used += length
-    notation = (
-        Notation(line.name, line.dots, line.joined_index)
-        if line.index
-        else notation_of(line.name, coordinates)
-    )
+    if line.index:
+        notation = Notation(line.name, line.dots, line.joined_index)
+    else:
+        notation = notation_of(line.name, coordinates)
     cells = [
         f"<mtr><mtd>{symbol_mathml(notation) + '<mo>=</mo>' if k == 0 else ''}</mtd>"
         f'<mtd style="text-align: left"><mrow>{_terms(row, write, first=k == 0)}</mrow></mtd></mtr>'

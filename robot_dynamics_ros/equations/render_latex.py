@@ -62,9 +62,10 @@ def symbol_latex(notation: Notation) -> str:
     if not notation.index:
         return text
     head = notation.index.rstrip("0123456789")
-    index = (
-        notation.index if not head.isalpha() else f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
-    )
+    if not head.isalpha():
+        index = notation.index
+    else:
+        index = f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
     return f"{text}_{{{escape(index) if not head.isalpha() else index}}}"
 
 
@@ -77,11 +78,12 @@ def _left(line: Line, coordinates: str) -> str:
     if not line.index:
         return symbol_latex(notation_of(line.name, coordinates))
     short = all(len(x) == 1 for x in line.index)
-    index = (
-        "".join(line.index)
-        if short
-        else ",".join(x if len(x) == 1 or x.isdigit() else f"\\mathrm{{{x}}}" for x in line.index)
-    )
+    if short:
+        index = "".join(line.index)
+    else:
+        index = ",".join(
+            x if len(x) == 1 or x.isdigit() else f"\\mathrm{{{x}}}" for x in line.index
+        )
     base = _DOTS[line.dots].format(f"\\{line.name}" if line.name in GREEK else line.name)
     return f"{base}_{{{index}}}"
 
@@ -99,7 +101,10 @@ def _line(line: Line, names: dict[sympy.Symbol, str], coordinates: str) -> str:
     for k, term in enumerate(line.value.as_ordered_terms()):
         text = as_latex(term)
         if k:
-            text = f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
+            if text.startswith("-"):
+                text = f" - {text[1:].lstrip()}"
+            else:
+                text = f" + {text}"
         if row and len(row) + len(text) > WIDTH:
             rows.append(row)
             row = "{}" + text

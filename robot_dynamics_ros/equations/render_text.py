@@ -23,8 +23,14 @@ def render_text(document: Document) -> str:
         if section.about:
             out += [section.about, ""]
         for line in section.lines:
-            index = f"[{', '.join(line.index)}]" if line.index else ""
-            name = f"d({line.name}{line.joined_index})/dt" if line.dots else f"{line.name}{index}"
+            if line.index:
+                index = f"[{', '.join(line.index)}]"
+            else:
+                index = ""
+            if line.dots:
+                name = f"d({line.name}{line.joined_index})/dt"
+            else:
+                name = f"{line.name}{index}"
             out.append(f"{name} = {sstr(line.value, full_prec=False)}")
         if section.definitions:
             out += _columns(

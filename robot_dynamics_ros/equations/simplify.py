@@ -76,7 +76,9 @@ class Writer:
             factor = S.Mul(*(x**e for x, e in zip(self._letters, letters, strict=True) if e))
             forms.append(factor * self._trigonometric(terms))
         plain = S.Add(*forms)
-        return self._settled(self._shortest(plain)) if self.simplify else plain
+        if self.simplify:
+            return self._settled(self._shortest(plain))
+        return plain
 
     def _number(self, x: Any) -> sympy.Rational:
         return self.S.Rational(int(x.numerator), int(x.denominator))
@@ -136,7 +138,10 @@ class Writer:
                 for frequency, z in sums.items():
                     for step in (1, -1):
                         key = (*frequency[:k], frequency[k] + step, *frequency[k + 1 :])
-                        factor = QQ_I(QQ(1, 2), 0) if place % 2 else QQ_I(0, QQ(-step, 2))
+                        if place % 2:
+                            factor = QQ_I(QQ(1, 2), 0)
+                        else:
+                            factor = QQ_I(0, QQ(-step, 2))
                         out[key] = out.get(key, 0) + z * factor
                 sums = {key: z for key, z in out.items() if z}
         return sums

@@ -53,7 +53,9 @@ def exact_leaves(graph: Graph) -> Lift:
             return lift(entry.factor) * graph.leaf(("root", entry.radicand))
         if entry < 0:
             return -lift(-entry)
-        return graph.const(float(entry)) if entry in (0, 1) else graph.leaf(("exact", entry))
+        if entry in (0, 1):
+            return graph.const(float(entry))
+        return graph.leaf(("exact", entry))
 
     return lift
 

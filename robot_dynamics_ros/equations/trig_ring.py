@@ -176,7 +176,9 @@ class TrigRing:
 
         def leaf(key: Key) -> Poly:
             kind, what = key
-            return self.number(what) if kind == "exact" else of_kind[kind][what]
+            if kind == "exact":
+                return self.number(what)
+            return of_kind[kind][what]
 
         operations = SimpleNamespace(
             sin=lambda x: angles[x].s if x in angles else -angles[-x].s,

@@ -88,13 +88,11 @@ def write_steps(
     def leaf(key: Key) -> sympy.Expr:
         kind, what = key
         if kind in ("parameter", "exact", "root"):
-            return (
-                names[what]
-                if kind == "parameter"
-                else sympy.Rational(what)
-                if kind == "exact"
-                else sympy.sqrt(what)
-            )
+            if kind == "parameter":
+                return names[what]
+            if kind == "exact":
+                return sympy.Rational(what)
+            return sympy.sqrt(what)
         return letters[kind][what]
 
     def kept(node: Expr, expression: sympy.Expr) -> sympy.Expr:

@@ -42,9 +42,14 @@ def prototype(plan: Plan, request: Request, real: str) -> str:
     """The function's declaration, without the semicolon."""
 
     def declared(a: Argument) -> str:
-        return f"{real} {a.name}[{a.size}]" if a.shape else f"{real} {a.name}"
+        if a.shape:
+            return f"{real} {a.name}[{a.size}]"
+        return f"{real} {a.name}"
 
-    parameters = [f"const {plan.prefix}_parameters *p"] if plan.parameters else []
+    if plan.parameters:
+        parameters = [f"const {plan.prefix}_parameters *p"]
+    else:
+        parameters = []
     parameters += [
         ("const " if a.shape and a not in request.replaced else "") + declared(a)
         for a in request.inputs
@@ -89,11 +94,10 @@ def c_header(plan: Plan, real: str) -> str:
         ]
         parameters += [f"extern const {prefix}_parameters {prefix}_default_parameters;", ""]
     for r in plan.requests:
-        replaced = (
-            [f"What is in {', '.join(a.name for a in r.replaced)} is replaced."]
-            if r.replaced
-            else []
-        )
+        if r.replaced:
+            replaced = [f"What is in {', '.join(a.name for a in r.replaced)} is replaced."]
+        else:
+            replaced = []
         functions += _comment(
             [r.said, *argument_lines(r.inputs), *argument_lines(r.results), *replaced]
         )
@@ -124,7 +128,10 @@ def c_source(plan: Plan, real: str) -> str:
         ]
     for x in plan.emitted:
         head = ("static " if x in plan.stepping else "") + prototype(plan, x.request, real)
-        body = _calls(plan, x, real) if isinstance(x, Composed) else _body(plan, x, real)
+        if isinstance(x, Composed):
+            body = _calls(plan, x, real)
+        else:
+            body = _body(plan, x, real)
         out += [head, "{", *(f"    {line}" for line in body), "}", ""]
     return "\n".join(out).rstrip("\n") + "\n"
 
@@ -132,7 +139,9 @@ def c_source(plan: Plan, real: str) -> str:
 def _body(plan: Plan, traced: Traced, real: str) -> list[str]:
     def leaf(key: tuple[str, object]) -> str:
         name, what = key
-        return f"p->{what}" if name == "parameter" else f"{name}[{what}]"
+        if name == "parameter":
+            return f"p->{what}"
+        return f"{name}[{what}]"
 
     request = traced.request
     used = {node.a[0] for node in reachable(traced.flat()) if node.op == "leaf"}
@@ -140,7 +149,9 @@ def _body(plan: Plan, traced: Traced, real: str) -> list[str]:
     unused = [f"(void){'p' if w == 'parameter' else w};" for w in words if w not in used]
     outputs = [(a.name, flat) for a, flat in zip(request.outputs, traced.outputs, strict=True)]
     body = c_function_body(outputs, leaf, real, request.returns)
-    return [*body[:-1], *unused, body[-1]] if request.returns else [*body, *unused]
+    if request.returns:
+        return [*body[:-1], *unused, body[-1]]
+    return [*body, *unused]
 
 
 def _calls(plan: Plan, composed: Composed, real: str) -> list[str]:
@@ -176,14 +187,18 @@ def _matrix(argument: Argument) -> str:
         return "Scalar"
     rows = argument.shape[0]
     columns = prod(argument.shape[1:])
-    return f"Vector<{rows}>" if columns == 1 else f"Matrix<{rows}, {columns}>"
+    if columns == 1:
+        return f"Vector<{rows}>"
+    return f"Matrix<{rows}, {columns}>"
 
 
 def _result(request: Request) -> str:
     # a struct
     if len(request.results) > 1:
         return "".join(word.capitalize() for word in request.name.split("_"))
-    return _matrix(request.results[0]) if request.results else "void"
+    if request.results:
+        return _matrix(request.results[0])
+    return "void"
 
 
 def eigen_header(plan: Plan, real: str) -> str:
@@ -244,7 +259,10 @@ def _inline(plan: Plan, request: Request) -> list[str]:
         ]
     lines = [request.said, *argument_lines(request.inputs), *argument_lines(request.results)]
     out += ["/**", *(f" * {c_comment(line)}".rstrip() for line in lines), " */"]
-    parameters = ["const Parameters & numbers"] if plan.parameters else []
+    if plan.parameters:
+        parameters = ["const Parameters & numbers"]
+    else:
+        parameters = []
     passed = ["&numbers"] if plan.parameters else []
     for a in request.inputs:
         kind = f"In<{_matrix(a)}>" if a.shape else "Scalar"
@@ -266,9 +284,14 @@ def eigen_call(plan: Plan, request: Request, given: Sequence[str], got: Sequence
     """A call of a function in C++; arguments as for C."""
 
     def mapped(a: Argument, array: str, constant: str = "") -> str:
-        return f"Eigen::Map<{constant}{plan.prefix}::{_matrix(a)}>{{{array}}}" if a.shape else array
+        if a.shape:
+            return f"Eigen::Map<{constant}{plan.prefix}::{_matrix(a)}>{{{array}}}"
+        return array
 
-    arguments = [f"{plan.prefix}_default_parameters"] if plan.parameters else []
+    if plan.parameters:
+        arguments = [f"{plan.prefix}_default_parameters"]
+    else:
+        arguments = []
     for a, array in zip(request.inputs, given, strict=True):
         arguments.append(mapped(a, array, "" if a in request.replaced else "const "))
     call = f"{plan.prefix}::{request.name}({', '.join(arguments)})"
@@ -302,7 +325,10 @@ def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]
     """A call of a function in C; ``given``: what is handed over for each input, ``got``: the arrays
     for each result.
     """
-    numbers = [f"&{plan.prefix}_default_parameters"] if plan.parameters else []
+    if plan.parameters:
+        numbers = [f"&{plan.prefix}_default_parameters"]
+    else:
+        numbers = []
     name = f"{plan.prefix}_{request.name}"
     if request.returns:
         return [f"{got[0]}[0] = {name}({', '.join([*numbers, *given])});"]
@@ -363,5 +389,8 @@ def cmake(plan: Plan, *, eigen: bool) -> str:
     is installed.
     """
     words = {"prefix": plan.prefix, "languages": "C CXX" if eigen else "C"}
-    files = ["CMakeLists.txt", "eigen.cmake"] if eigen else ["CMakeLists.txt"]
+    if eigen:
+        files = ["CMakeLists.txt", "eigen.cmake"]
+    else:
+        files = ["CMakeLists.txt"]
     return "".join(filled(TEMPLATES / name, words) for name in files)

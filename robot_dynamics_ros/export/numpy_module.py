@@ -25,7 +25,8 @@ def _inputs(*given):
     for value, shape, name in given:
         array = np.asarray(value, dtype=np.float64)
         if array.shape[array.ndim - len(shape):] != shape or array.ndim < len(shape):
-            raise ValueError(f"{name}: expected shape (..., {', '.join(map(str, shape))}), got {array.shape}")
+            expected = ", ".join(map(str, shape))
+            raise ValueError(f"{name}: expected shape (..., {expected}), got {array.shape}")
         arrays.append(array.reshape(array.shape[: array.ndim - len(shape)] + (-1,)))
     lead = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
     return [np.moveaxis(np.broadcast_to(a, lead + a.shape[-1:]), -1, 0) for a in arrays], lead
@@ -82,7 +83,9 @@ def numpy_module(plan: Plan) -> str:
 def _raw(traced: Traced) -> str:
     def leaf(key: tuple[str, object]) -> str:
         name, what = key
-        return f'p["{what}"]' if name == "parameter" else f"{name}[{what}]"
+        if name == "parameter":
+            return f'p["{what}"]'
+        return f"{name}[{what}]"
 
     arguments = [*(a.name for a in traced.request.inputs), "p"]
     return "\n" + python_source(f"_{traced.request.name}", arguments, traced.flat(), leaf)

@@ -179,8 +179,14 @@ def requests_for(
             outputs = tuple(
                 Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items()
             )
-            own = f"{name}_{words.get(link) or identifier_of(link)}" if link else name
-            said = f"{export.said}  Link: {link}." if link else export.said
+            if link:
+                own = f"{name}_{words.get(link) or identifier_of(link)}"
+            else:
+                own = name
+            if link:
+                said = f"{export.said}  Link: {link}."
+            else:
+                said = export.said
             run = partial(_run_entry, entry, export, options)
             requests.append(Request(own, name, said, inputs, outputs, run, link))
     return requests
@@ -292,7 +298,10 @@ class Joints:
 
     @property
     def words(self) -> str:
-        dry = f" and dry friction (smoothed over {self.width:g})" if any(self.dry) else ""
+        if any(self.dry):
+            dry = f" and dry friction (smoothed over {self.width:g})"
+        else:
+            dry = ""
         return ("viscous friction" if any(self.viscous) else "no friction") + dry
 
     def efforts(
@@ -329,7 +338,9 @@ class Joints:
 
 
 def _clamped(x: Scalar, limit: float) -> Scalar:
-    return x if math.isinf(limit) else minimum(maximum(x, -limit), limit)
+    if math.isinf(limit):
+        return x
+    return minimum(maximum(x, -limit), limit)
 
 
 def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
@@ -548,7 +559,10 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     joint_words = tuple(
         (name, words.get(name) or identifier_of(name)) for name in model.joint_names
     )
-    chosen = tuple(dict.fromkeys(links)) if links is not None else (model.link_names[-1],)
+    if links is not None:
+        chosen = tuple(dict.fromkeys(links))
+    else:
+        chosen = (model.link_names[-1],)
     for link in chosen:
         model.link_index(link)
     requests = requests_for(model, names, chosen, loaded, words)
@@ -604,11 +618,10 @@ def head_lines(plan: Plan) -> list[str]:
         q = model.q_slice(name)
         v = model.v_slice(name)
         kind = model.joint(name).type
-        places = (
-            f"q[{q.start}], v[{v.start}]"
-            if kind.nv == 1
-            else f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
-        )
+        if kind.nv == 1:
+            places = f"q[{q.start}], v[{v.start}]"
+        else:
+            places = f"q[{q.start}..{q.stop - 1}], v[{v.start}..{v.stop - 1}]"
         lines.append(
             f"{places}: {name} ({kind.name.lower()}; {_COORDINATES.get(kind, 'rad, rad/s, N m')})"
         )
@@ -642,11 +655,9 @@ def argument_lines(arguments: tuple[Argument, ...]) -> list[str]:
 
 def tree_of(geometry: Geometry, graph: Graph) -> NumericTree:
     """The robot's tree, its parameters, if it has any, leaves of ``graph``."""
-    return (
-        SymbolTree(geometry, float_leaves(graph))
-        if geometry.definitions
-        else NumericTree(geometry.model)
-    )
+    if geometry.definitions:
+        return SymbolTree(geometry, float_leaves(graph))
+    return NumericTree(geometry.model)
 
 
 def _prefix(model: RobotModel, prefix: str | None) -> str:
@@ -680,7 +691,10 @@ def _check_names(
         other = taken.setdefault(word.upper(), name)
         if not word or other != name:
             both = f"the joints {other!r} and {name!r} both become the identifier {word.upper()!r}"
-            problem = both if word else f"no C identifier can be made of the joint name {name!r}"
+            if word:
+                problem = both
+            else:
+                problem = f"no C identifier can be made of the joint name {name!r}"
             raise ArgumentError(problem, where="joints", got=name, remedy=remedy)
     functions = [
         (f"{prefix}_{r.name}", f"function {r.kind} of {r.link or 'the robot'}") for r in requests

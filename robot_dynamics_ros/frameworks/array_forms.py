@@ -58,7 +58,9 @@ def make_function(
             results.append(
                 xp.reshape(_stack(xp, part) if part else _full(xp, [], like), (*batch, *shape))
             )
-        return results[0] if len(results) == 1 else tuple(results)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results)
 
     function.__name__ = request.name
     return function
@@ -126,4 +128,6 @@ def _wide(xp: ModuleType, x: Tensor | float, batch: tuple[int, ...], like: Tenso
 
 
 def _stack(xp: ModuleType, parts: list[Tensor]) -> Tensor:
-    return xp.stack(parts, -1) if xp.__name__ == "torch" else xp.stack(parts, axis=-1)
+    if xp.__name__ == "torch":
+        return xp.stack(parts, -1)
+    return xp.stack(parts, axis=-1)

@@ -76,7 +76,9 @@ def make_function(model: RobotModel, request: Request, form: str = "") -> Callab
             y.reshape(*batch, *shape)
             for y, (_, shape) in zip(flat(*rows), request.outputs, strict=True)
         ]
-        return results[0] if len(results) == 1 else tuple(results)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results)
 
     compiled.__name__ = request.name
     run = jax.jit(compiled)
@@ -92,8 +94,13 @@ def _float_type(arguments: Sequence[Array]) -> np.dtype[np.floating]:
     """The widest floating type among arrays; JAX's own where there are only numbers and
     integers.
     """
-    dtype = jnp.result_type(*arguments) if arguments else jnp.result_type(int)
-    return dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float)
+    if arguments:
+        dtype = jnp.result_type(*arguments)
+    else:
+        dtype = jnp.result_type(int)
+    if jnp.issubdtype(dtype, jnp.floating):
+        return dtype
+    return jnp.result_type(float)
 
 
 def _straight(model: RobotModel, request: Request) -> Flat:

@@ -67,7 +67,9 @@ def join(values: Sequence[Array], batch: tuple[int, ...], dtype: DTypeLike) -> A
                 joined, np.eye(len(group), dtype=dtype), precision=lax.Precision.HIGHEST
             )
         parts.append(joined)
-    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
+    if len(parts) == 1:
+        return parts[0]
+    return jnp.concatenate(parts, axis=-1)
 
 
 class _Levels:
@@ -184,7 +186,9 @@ class _Run:
         armature = jnp.asarray(self.program.armature, self.dtype)
 
         def leaf(key: Key) -> Array:
-            return armature if key[0][0] == "armature" else self.arguments[key[0][1]]
+            if key[0][0] == "armature":
+                return armature
+            return self.arguments[key[0][1]]
 
         stores = section.block.stores
         for store, value in zip(
@@ -333,7 +337,10 @@ class _Loop:
         run = self.run
         wide = (*run.batch, run.levels.width)
         if not self.inward:
-            carry = carry[..., here["slot"], :] if run.levels.width > 1 else carry
+            if run.levels.width > 1:
+                carry = carry[..., here["slot"], :]
+            else:
+                carry = carry
         number = {k: c for c, k in enumerate(self.carried)}
         zero = np.zeros((), run.dtype)
 
@@ -345,10 +352,17 @@ class _Loop:
                 return here[f"{location}"]
             _, k, owner = location
             if k in number and owner == "p":
-                return zero if self.inward else carry[..., number[k]]
+                if self.inward:
+                    return zero
+                return carry[..., number[k]]
             place = self.places.get(location)
-            value = zero if place is None else here[place[0]][..., place[1]]
-            return value + carry[..., number[k]] if self.inward and k in number else value
+            if place is None:
+                value = zero
+            else:
+                value = here[place[0]][..., place[1]]
+            if self.inward and k in number:
+                return value + carry[..., number[k]]
+            return value
 
         results: dict[ir.Location, Array] = {}
         for c in kinds:

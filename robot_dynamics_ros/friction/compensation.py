@@ -57,7 +57,10 @@ class Friction:
 
     def __post_init__(self) -> None:
         expect(0.0 <= self.trust <= 1.0, "a number from 0 to 1", self.trust, "friction trust")
-        offset = np.zeros_like(self.viscous) if self.offset is None else self.offset
+        if self.offset is None:
+            offset = np.zeros_like(self.viscous)
+        else:
+            offset = self.offset
         rise = self.breakaway - self.coulomb
         coupling = self.coupling
         own = np.stack(
@@ -95,8 +98,14 @@ class Friction:
                 of joints, or with negative friction; a trust that is not from 0 to 1.
         """
         n = model.nv
-        c = model.friction if coulomb is None else per_joint(coulomb, n, "friction coulomb")
-        b = c if breakaway is None else per_joint(breakaway, n, "friction breakaway")
+        if coulomb is None:
+            c = model.friction
+        else:
+            c = per_joint(coulomb, n, "friction coulomb")
+        if breakaway is None:
+            b = c
+        else:
+            b = per_joint(breakaway, n, "friction breakaway")
         if (b < c).any():
             i = int(np.argmax(c - b))
             raise ArgumentError(
@@ -111,7 +120,10 @@ class Friction:
         if offset is not None and np.any(offset):
             remedy = "Give one value a joint, in model order."
             constant = frozen_array(vector(offset, n, "friction offset", remedy=remedy), (n,))
-        d = model.damping if viscous is None else per_joint(viscous, n, "friction viscous")
+        if viscous is None:
+            d = model.damping
+        else:
+            d = per_joint(viscous, n, "friction viscous")
         speed = per_joint(stribeck_speed, n, "friction stribeck_speed", positive=True)
         width = per_joint(smoothing, n, "friction smoothing", positive=True)
         return cls(d, c, b, speed, width, constant, _coupling(coupling, n), trust)
@@ -178,4 +190,6 @@ def _coupling(joints: Sequence[Mapping[str, float]], n: int) -> Array | None:
         "friction coupling",
         "A motor's friction brakes.",
     )
-    return frozen_array(out, out.shape) if out[3:].any() else None
+    if out[3:].any():
+        return frozen_array(out, out.shape)
+    return None

@@ -189,7 +189,10 @@ def _steps(smoothing: float, _: float) -> Iterable[Numbers]:
 
 
 def _sigmoids(_: float, fastest: float) -> Iterable[Numbers]:
-    widths = (np.geomspace(0.05, 0.7, 6) * fastest).tolist() if fastest > 0.0 else ()
+    if fastest > 0.0:
+        widths = (np.geomspace(0.05, 0.7, 6) * fastest).tolist()
+    else:
+        widths = ()
     shifts = (-1.0, -0.5, 0.0, 0.5, 1.0)
     return [{"sigmoid_width": w, "sigmoid_shift": share * w} for w in widths for share in shifts]
 

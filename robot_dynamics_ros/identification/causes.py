@@ -174,7 +174,10 @@ class _Rows:
             "efforts" in mistake.columns
         )
         changes = {name: getattr(self, name)[:, order] * factor for name in fields}
-        use = self.use[:, order] if mistake.exchanged and "effort" in fields else self.use
+        if mistake.exchanged and "effort" in fields:
+            use = self.use[:, order]
+        else:
+            use = self.use
         return dataclasses.replace(self, use=use, **changes)
 
 
@@ -256,8 +259,14 @@ class _Problem:
         large as ``extra_far`` (m,).
         """
         p = Y.shape[2]
-        W = Y if extra is None else np.concatenate([Y, extra], axis=2)
-        hold = self.hold if extra_far is None else np.concatenate([self.hold, 1.0 / extra_far])
+        if extra is None:
+            W = Y
+        else:
+            W = np.concatenate([Y, extra], axis=2)
+        if extra_far is None:
+            hold = self.hold
+        else:
+            hold = np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
         nv = rows.effort.shape[1]
         size = W.shape[2] + 1
@@ -470,11 +479,10 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
             )
         return dataclasses.replace(best, text=text)
     j = int(np.argmax(np.where(own, best.left, 0.0)))
-    hint = (
-        ""
-        if _sign_changes(rows, j)
-        else f" Those of {names[j]} do not change their sign: are they absolute values?"
-    )
+    if _sign_changes(rows, j):
+        hint = ""
+    else:
+        hint = f" Those of {names[j]} do not change their sign: are they absolute values?"
     text = (
         f"{best.left[j]:.0%} of the efforts of joint {names[j]} are explained by nothing that is "
         "known. The most likely of the causes "
@@ -572,18 +580,20 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
     for mistake in reading_mistakes(nv):
         if currents and "efforts" in mistake.columns and not mistake.exchanged:
             continue
-        remedy = (
-            "Check the names of the columns, or the order of the joints."
-            if mistake.exchanged
-            else (
+        if mistake.exchanged:
+            remedy = "Check the names of the columns, or the order of the joints."
+        else:
+            remedy = (
                 "Change the sign, or the joint's axis in the URDF. Efforts are those of motors "
                 "on joints, not of the load."
             )
-        )
         joints = tuple(names[j] for j in mistake.joints)
         yield _Hypothesis(rows.without(mistake), joints, mistake.sentence(names), remedy)
     for joints in (*((name,) for name in names), names):
-        whose = "all joints" if joints is names else f"joint {joints[0]}"
+        if joints is names:
+            whose = "all joints"
+        else:
+            whose = f"joint {joints[0]}"
         own = np.isin(names, joints)
         for times in () if currents else _TIMES_ALL if joints is names else _TIMES:
             text = (
@@ -652,7 +662,10 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
         x = start
         fit = problem.plain
         for _ in range(_STEPS):
-            bodies = problem.prior if fit is problem.plain else fit.bodies
+            if fit is problem.plain:
+                bodies = problem.prior
+            else:
+                bodies = fit.bodies
             columns = np.stack([c @ bodies for c in G], axis=-1)
             step = problem.fit(Y - own + np.einsum("c,ckjp->kjp", x, G), rows, columns, np.ones(3))
             x = x + step.extra
@@ -663,11 +676,10 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
     tilt = math.acos(float(np.clip(x[0], -1.0, 1.0)))
     if tilt > _TILT:
         direction = g * (x[0] * up + x[1:] @ across)
-        way = (
-            f"{math.degrees(tilt):.0f}° from where the model has it"
-            if tilt <= math.radians(170.0)
-            else "the other way"
-        )
+        if tilt <= math.radians(170.0):
+            way = f"{math.degrees(tilt):.0f}° from where the model has it"
+        else:
+            way = "the other way"
         text = (
             f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the "
             "base's axes"
@@ -682,7 +694,9 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
 
 def _briefly(model: RobotModel) -> RobotModel:
     """A robot of which some hundreds of states are computed: compiling would take longer."""
-    return model.with_backend("interpreted") if model.backend == "auto" else model
+    if model.backend == "auto":
+        return model.with_backend("interpreted")
+    return model
 
 
 def _of_zeros(problem: _Problem) -> Iterator[Cause]:

@@ -172,7 +172,10 @@ class _Problem:
         w = 1.0 / noise[joint]
         stacked = np.column_stack([data.Y[data.use] * w[:, None], data.effort[data.use] * w])
         # the misfit depends on the data through this triangle alone
-        R = np.asarray(np.linalg.qr(stacked, mode="r")) if len(stacked) > p else stacked
+        if len(stacked) > p:
+            R = np.asarray(np.linalg.qr(stacked, mode="r"))
+        else:
+            R = stacked
         self.A = R[:, :p]
         self.b = R[:, p]
         masses = prior[: self.split : 10]

@@ -92,11 +92,10 @@ class EffortParameters:
         limit = model.velocity_limit
         smoothing = self.terms.smoothing
         usual = np.where(np.isfinite(limit) & (limit > 0.0), _SMOOTHING_SHARE * limit, _SMOOTHING)
-        width = (
-            usual
-            if smoothing is None
-            else per_joint(smoothing, model.nv, "smoothing", positive=True)
-        )
+        if smoothing is None:
+            width = usual
+        else:
+            width = per_joint(smoothing, model.nv, "smoothing", positive=True)
         self.effects = effects or tuple(JointEffects(float(w)) for w in width)
         self.smoothing = np.array([e.smoothing for e in self.effects])
         own = [(j, kind) for kind in self.kinds for j in range(model.nv)]
@@ -127,7 +126,9 @@ class EffortParameters:
         parameters.
         """
         first = self.index(0, kind)
-        return slice(first, first + self.model.nv) if kind in self.kinds else slice(0, 0)
+        if kind in self.kinds:
+            return slice(first, first + self.model.nv)
+        return slice(0, 0)
 
     def index(self, joint: int, name: str) -> int:
         """Index of a joint's parameter, or −1 if it has none of this name."""

@@ -242,16 +242,14 @@ def position_bounds(
 ) -> tuple[Array, Array]:
     """(nv,) each: the URDF's limits of positions, or those given where they are narrower."""
     expected: dict[str, Any] = {"size": model.nv, "infinite": True, "signed": True}
-    low = (
-        model.lower
-        if lower is None
-        else np.maximum(model.lower, non_negative(lower, "lower", **expected))
-    )
-    high = (
-        model.upper
-        if upper is None
-        else np.minimum(model.upper, non_negative(upper, "upper", **expected))
-    )
+    if lower is None:
+        low = model.lower
+    else:
+        low = np.maximum(model.lower, non_negative(lower, "lower", **expected))
+    if upper is None:
+        high = model.upper
+    else:
+        high = np.minimum(model.upper, non_negative(upper, "upper", **expected))
     return low, high
 
 

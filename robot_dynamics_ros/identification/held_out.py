@@ -50,15 +50,17 @@ def held_out_least_squares(
             :func:`~robot_dynamics_ros.identification.least_squares.weighted_least_squares`.
         without: (nbase,) parameters that are left out: zero.
     """
-    kept = np.ones(len(identifiable), dtype=bool) if without is None else ~without
+    if without is None:
+        kept = np.ones(len(identifiable), dtype=bool)
+    else:
+        kept = ~without
     scale = identifiable.sensitivity[kept]
     use = data.use[..., None]
     Y = np.where(use, identifiable.base.regressor(data.Y)[..., kept] / scale, 0.0)
-    Z = (
-        Y / base.noise[:, None] ** 2
-        if instruments is None
-        else np.where(use, instruments[..., kept] / scale, 0.0)
-    )
+    if instruments is None:
+        Z = Y / base.noise[:, None] ** 2
+    else:
+        Z = np.where(use, instruments[..., kept] / scale, 0.0)
     y = np.where(data.use, data.effort, 0.0)
     rows = [stretches(len(data.effort)) == f for f in range(FOLDS)]
     G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
@@ -118,7 +120,10 @@ def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
         zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)
     ):
         power = float((r - s) @ (r - s))
-        share = min(max(float(r @ (r - s)) / power, 0.0), 1.0) if power > 0.0 else 0.0
+        if power > 0.0:
+            share = min(max(float(r @ (r - s)) / power, 0.0), 1.0)
+        else:
+            share = 0.0
         mixed, alone = (stretch_squares(x) for x in (r + share * (s - r), r))
         out[j] = share if better(mixed, alone, GAIN, len(r) * (LEAST * effort[j]) ** 2) else 0.0
     return out

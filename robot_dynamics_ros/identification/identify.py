@@ -164,7 +164,9 @@ class IdentificationSettings:
             )
             return ("presliding", *automatic)
         if isinstance(self.friction, str):
-            return () if self.friction == "simple" else (self.friction,)
+            if self.friction == "simple":
+                return ()
+            return (self.friction,)
         return tuple(self.friction)
 
 
@@ -224,7 +226,9 @@ class Identification:
     def with_efforts(self, motion: MotionSamples) -> MotionSamples:
         """A motion as recorded with efforts in N m or N, where currents were recorded."""
         constants = self.torque_constants
-        return motion if constants is None else constants.applied(motion)
+        if constants is None:
+            return motion
+        return constants.applied(motion)
 
     @property
     def effects(self) -> tuple[JointEffects, ...]:
@@ -242,7 +246,9 @@ class Identification:
     def value(self, joint: int, name: str) -> float:
         """A joint's parameter, 0 where it has none of this name."""
         index = self.parameters.index(joint, name)
-        return float(self.full.values[index]) if index >= 0 else 0.0
+        if index >= 0:
+            return float(self.full.values[index])
+        return 0.0
 
     def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, in_order: bool = True) -> Array:
         """Motor efforts for a motion: inverse dynamics, friction and offset.
@@ -331,7 +337,10 @@ def identify_recordings(
     """
     s = settings_or_default(IdentificationSettings, settings, "settings")
     EffortParameters(model, s.terms)
-    several = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    if isinstance(recordings, Recording):
+        several = [recordings]
+    else:
+        several = list(recordings)
     check = s.plausibility == "refuse"
     motion = MotionSamples.of_recordings(
         model, several, window=s.window, check=check, workers=workers
@@ -480,7 +489,9 @@ class _Fits:
         before, after = (
             stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more)
         )
-        return more if better(after, before, GAIN, 0.0) else fit
+        if better(after, before, GAIN, 0.0):
+            return more
+        return fit
 
     def mixed(
         self, fit: _Fit, full: ConsistentEstimate, bodies: Array
@@ -520,9 +531,15 @@ def _identify(
         )
         motion = constants.applied(motion)
     parameters = EffortParameters(model, s.terms)
-    slow = STILL * parameters.smoothing if s.slow is None else per_joint(s.slow, model.nv, "slow")
+    if s.slow is None:
+        slow = STILL * parameters.smoothing
+    else:
+        slow = per_joint(s.slow, model.nv, "slow")
     dry = "coulomb" in parameters.kinds
-    slow = slow if dry else np.where(model.friction > 0.0, slow, 0.0)
+    if dry:
+        slow = slow
+    else:
+        slow = np.where(model.friction > 0.0, slow, 0.0)
     diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, part(tell, 0.0, 0.4))
     motion = diagnosis.motion
     first_delay = diagnosis.delay
@@ -557,17 +574,19 @@ def _identify(
     before = data.rms(data.effort - data.Y @ parameters.values())
     effort = data.rms(data.effort)
     if s.plausibility == "refuse":
-        power = np.zeros(model.nv) if fit.scarce else _friction_power(fit)
+        if fit.scarce:
+            power = np.zeros(model.nv)
+        else:
+            power = _friction_power(fit)
         speed = np.sqrt(np.mean(data.v**2, axis=0))
         left = data.rms(data.effort - data.Y @ full.values)
         check_result(model.joint_names, effort, speed, base.noise, left, power)
         if not fit.scarce:
             check_prediction(model.joint_names, error, before, effort)
-    offset = (
-        full.values[parameters.of("offset")].copy()
-        if "offset" in parameters.kinds
-        else np.zeros(model.nv)
-    )
+    if "offset" in parameters.kinds:
+        offset = full.values[parameters.of("offset")].copy()
+    else:
+        offset = np.zeros(model.nv)
     notes = remarks + motion.notes + _notes(parameters, data, dry, share)
     notes += () if constants is None else constants.notes
     return Identification(
@@ -617,7 +636,10 @@ def _formed(
         )
         loaded = with_parameters(parameters, rough.values)
         parameters = parameters.with_effects(parameters.effects, loaded)
-        forms = tuple(form for form in s.forms if form == "presliding") if fit.scarce else s.forms
+        if fit.scarce:
+            forms = tuple(form for form in s.forms if form == "presliding")
+        else:
+            forms = s.forms
         selection = chosen(dataclasses.replace(identifiable, parameters=parameters), forms, tell)
         fit = fits.aligned(
             identifiable_parameters(parameters.with_effects(selection.effects)), fit.delay, 2
@@ -747,7 +769,9 @@ def _delay_correction(fit: _Fit, rate: Array) -> float:
     r = fit.base.residual[use] * w
     x -= A @ np.linalg.lstsq(A, x, rcond=1e-10)[0]
     power = float(x @ x)
-    return float(np.clip(x @ r / power, -0.05, 0.05)) if power > 0.0 else 0.0
+    if power > 0.0:
+        return float(np.clip(x @ r / power, -0.05, 0.05))
+    return 0.0
 
 
 def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:

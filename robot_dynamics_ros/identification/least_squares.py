@@ -230,11 +230,10 @@ def weighted_least_squares(
         still = [
             repr(name) for name, share in zip(joints, use.mean(axis=0), strict=True) if share < 0.01
         ]
-        more = (
-            f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
-            if still
-            else ""
-        )
+        if still:
+            more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
+        else:
+            more = ""
         text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
         raise PoorExcitation(text, parameters=names, where="recording", remedy=_REMEDY)
     seen = share >= tolerance
@@ -269,7 +268,10 @@ def weighted_least_squares(
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     # columns by what fast motion shows
     singular = np.linalg.svd(scaled / identifiable.sensitivity, compute_uv=False)
-    condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else float("inf")
+    if singular[-1] > 0.0:
+        condition = float(singular[0] / singular[-1])
+    else:
+        condition = float("inf")
     values = prior + Z @ x
     width = quantile * error
     return BaseEstimate(
@@ -305,9 +307,10 @@ def _covariances(
     score = np.zeros((m, p))
     np.add.at(score, block, alone * residual[:, None])
     middle = score.T @ score
-    lags = (
-        min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1) if float(kappa.max()) > 1.0 else 0
-    )
+    if float(kappa.max()) > 1.0:
+        lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1)
+    else:
+        lags = 0
     for lag in range(1, lags + 1):
         same = (part[lag:] == part[:-lag])[:, None]
         both = (score[lag:] * same).T @ score[:-lag]

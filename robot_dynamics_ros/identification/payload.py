@@ -218,11 +218,15 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
     that may be theirs.
     """
     size = 10 * model.nb
-    covariance = (
-        np.zeros(()) if arm_error is None else as_input(arm_error, (), "arm_error", finite=False)
-    )
+    if arm_error is None:
+        covariance = np.zeros(())
+    else:
+        covariance = as_input(arm_error, (), "arm_error", finite=False)
     if covariance.ndim == 0:
-        spreads = _ARM_ERRORS if arm_error is None else covariance.reshape(1)
+        if arm_error is None:
+            spreads = _ARM_ERRORS
+        else:
+            spreads = covariance.reshape(1)
         if not (0.0 <= spreads[0] < 10.0):
             raise ArgumentError(
                 "expected a relative error of at least 0", where="arm_error", remedy="0.03 is 3 %."

@@ -135,7 +135,10 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         )
     if not result.full.converged:
         good_enough = bool((result.rms <= 1.05 * result.base.noise).all())
-        more = ", but its last result explains as much as base parameters do" if good_enough else ""
+        if good_enough:
+            more = ", but its last result explains as much as base parameters do"
+        else:
+            more = ""
         out.append(
             ("fair" if good_enough else "poor", f"The search for bodies did not converge{more}.")
         )
@@ -226,7 +229,10 @@ def _friction_forms(result: Identification) -> list[str]:
             result.model.armature[j],
         )
         viscous, coulomb, offset, rotor = (f"{x:.4g}" for x in numbers)
-        ways = " and ".join(f"{way:.3g}" for way in form.ways) if form.presliding else "-"
+        if form.presliding:
+            ways = " and ".join(f"{way:.3g}" for way in form.ways)
+        else:
+            ways = "-"
         errors = [f"{x[j]:.4g}" for x in (result.prediction_rms, result.simple_rms)]
         rows.append(
             [
@@ -255,15 +261,17 @@ def _base_parameters(result: Identification) -> list[str]:
     base, prior = result.base, result.identifiable.base.values(result.parameters.values())
     rows = []
     for k, name in enumerate(base.names):
-        width = f"{base.half_width[k]:.2g}" if math.isfinite(base.half_width[k]) else "unseen"
+        if math.isfinite(base.half_width[k]):
+            width = f"{base.half_width[k]:.2g}"
+        else:
+            width = "unseen"
         t_value = _t_value(base.values[k], base.standard_error[k])
         meaning = result.identifiable.meaning(k, 3)
         rows.append([name, f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width, t_value, meaning])
-    unseen = (
-        [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""]
-        if base.unseen
-        else []
-    )
+    if base.unseen:
+        unseen = [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""]
+    else:
+        unseen = []
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
         "t-value: size of the parameter divided by its standard error; below 2 it cannot be "
@@ -460,7 +468,10 @@ def report_html(
 
     add_picture(lambda: plot_identification(result), "root mean squares and base parameters")
     for number, c in enumerate(drawn):
-        role = "identified from" if number < len(comparisons[:1]) else "not identified from"
+        if number < len(comparisons[:1]):
+            role = "identified from"
+        else:
+            role = "not identified from"
         lines.append(f"<h2>{html.escape(c.source)} ({role})</h2>")
         for joint in result.prior.joint_names:
             lines.append(f"<h3>{html.escape(joint)}</h3>")
@@ -484,7 +495,8 @@ def _as_html(text: str) -> list[str]:
             out.append(f"<h3>{html.escape(line[3:])}</h3>")
         elif line:
             out.append(
-                f"<p>{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>"
+                "<p>"
+                f"{html.escape(line.replace('- ', '• ', 1) if line.startswith('- ') else line)}</p>"
             )
     return out
 
@@ -513,7 +525,9 @@ def _t_value(x: float, error: float) -> str:
 
 
 def _vector(p: np.ndarray) -> str:
-    return " ".join(f"{x:.3f}" for x in p[1:4] / p[0]) if p[0] > 0.0 else "-"
+    if p[0] > 0.0:
+        return " ".join(f"{x:.3f}" for x in p[1:4] / p[0])
+    return "-"
 
 
 def _section(
@@ -723,7 +737,8 @@ def _parameters(axis: Axes, result: Identification, shown: NDArray[np.intp]) -> 
     largest = float(np.abs(base.values[shown]).max(initial=1e-6))
     axis.set_xscale("symlog", linthresh=10.0 ** np.floor(np.log10(0.02 * largest)))
     axis.margins(x=0.06)
-    low = (
-        f", the {len(shown)} largest of {len(base.values)}" if len(shown) < len(base.values) else ""
-    )
+    if len(shown) < len(base.values):
+        low = f", the {len(shown)} largest of {len(base.values)}"
+    else:
+        low = ""
     axis.set_title(f"base parameters [kg, kg m, kg m² and of friction]{low}")

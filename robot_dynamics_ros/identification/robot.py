@@ -43,7 +43,10 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
             fixed += _parameters(
                 body.in_parent(Pose(model.link_rotation[i], model.link_position[i]))
             )
-        share = _share_kept(bodies[b], fixed) if others else 1.0
+        if others:
+            share = _share_kept(bodies[b], fixed)
+        else:
+            share = 1.0
         if share < 1.0:
             for i, body in known.items():
                 inertias[model.link_names[i]] = Inertia(
@@ -53,14 +56,19 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
     words = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 
     def joint_with(joint: Joint) -> Joint:
-        j = model.joint_names.index(joint.name) if joint.name in model.joint_names else -1
+        if joint.name in model.joint_names:
+            j = model.joint_names.index(joint.name)
+        else:
+            j = -1
         if j < 0 and (joint.mimic is None or max(model.mimic_master) < 0):
             return joint
 
         def own(name: str) -> float:
             index = parameters.index(j, name)
             # a mimic's master has it all
-            return max(float(values[index]), 0.0) if index >= 0 else 0.0
+            if index >= 0:
+                return max(float(values[index]), 0.0)
+            return 0.0
 
         changes: dict[str, Any] = {
             words[kind]: own(kind) for kind in parameters.kinds if kind in words
@@ -204,7 +212,10 @@ def _edited(model: RobotModel, source: str) -> str:
         joint = joints[element.get("name", "")]
         old = element.find("dynamics")
         if joint.damping or joint.friction or old is not None:
-            dynamics = ElementTree.SubElement(element, "dynamics") if old is None else old
+            if old is None:
+                dynamics = ElementTree.SubElement(element, "dynamics")
+            else:
+                dynamics = old
             dynamics.tail = dynamics.tail or "\n    "
             dynamics.set("damping", repr(float(joint.damping)))
             dynamics.set("friction", repr(float(joint.friction)))

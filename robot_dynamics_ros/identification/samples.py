@@ -97,7 +97,10 @@ class MotionSamples:
         t = as_input(t, (), "t")
         q = as_input(q, (nv,), "q")
         effort = as_input(effort, (nv,), "effort")
-        velocity = None if v is None else as_input(v, (nv,), "v")
+        if v is None:
+            velocity = None
+        else:
+            velocity = as_input(v, (nv,), "v")
         for where, array in (("q", q), ("effort", effort), ("v", velocity)):
             if array is not None and (t.ndim != 1 or array.shape != (len(t), nv)):
                 problem = f"expected (n,) times and (n, {nv}), got {t.shape} and {array.shape}"
@@ -121,7 +124,10 @@ class MotionSamples:
             problem = f"the effort of {', '.join(constant)} is constant while the joint moves"
             remedy = "Record it, or lock the joint if it does not matter: --lock JOINT."
             raise ArgumentError(problem, where="effort", remedy=remedy)
-        others = {"position": q} if velocity is None else {"position": q, "velocity": velocity}
+        if velocity is None:
+            others = {"position": q}
+        else:
+            others = {"position": q, "velocity": velocity}
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
         smooth = smooth_motion(model, t, q, velocity, effort, window=window)

@@ -299,7 +299,10 @@ def _choose_directions(
             static = first
         slide = min(slides[: len(_DISTANCES)], key=lambda c: errors[c].sum())
         pair = min(slides, key=lambda c: errors[c].sum())
-        slide = pair if better(errors[pair], errors[slide], GAIN, 0.0) else slide
+        if better(errors[pair], errors[slide], GAIN, 0.0):
+            slide = pair
+        else:
+            slide = slide
         slid = may_slide and better(errors[slide], errors[static], GAIN, 0.0)
         chosen[j] = [*base, slide if slid else static]
         forms[j] = candidates.form(j, static - first, slide - slides.start if slid else None)

@@ -146,7 +146,9 @@ class EffortHabits:
     @property
     def safe_command(self) -> str:
         """The controller's parameter: ``"zero"`` where the robot holds itself."""
-        return "zero" if self.gravity == "robot" else "gravity"
+        if self.gravity == "robot":
+            return "zero"
+        return "gravity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,9 @@ class ArmProfile:
         known.
         """
         meaning = self.efforts.measured
-        return "none" if meaning == "current" and not self.known("measured_factor") else meaning
+        if meaning == "current" and not self.known("measured_factor"):
+            return "none"
+        return meaning
 
     def measured_effort(self, joint_names: Sequence[str]) -> MeasuredEffort:
         """The meaning with its factors, in the order of these joints."""
@@ -442,6 +446,9 @@ def _table(values: object, where: str) -> dict[str, Any]:
 
 def _typed(key: str, value: object, kind: type, where: str) -> object:
     if not isinstance(value, kind):
-        expected = "true or false" if kind is bool else "text, in quotes where it is a number"
+        if kind is bool:
+            expected = "true or false"
+        else:
+            expected = "text, in quotes where it is a number"
         raise ArgumentError(f"{key} is {value!r}", where=where, remedy=f"Give {expected}.")
     return value.strip() if isinstance(value, str) else value

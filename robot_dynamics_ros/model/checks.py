@@ -69,12 +69,17 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
             f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
         )
         raise error(f"the axis {shown} has length {length:.6g}, not 1", where=where, remedy=remedy)
-    return np.array([x / length, y / length, z / length]) if length != 1.0 else axis
+    if length != 1.0:
+        return np.array([x / length, y / length, z / length])
+    return axis
 
 
 def listed(sentences: Sequence[str], most: int) -> str:
     """A line each for the first of some sentences, and how many more there are."""
-    more = [f"… and {len(sentences) - most} more"] if len(sentences) > most else []
+    if len(sentences) > most:
+        more = [f"… and {len(sentences) - most} more"]
+    else:
+        more = []
     return "".join(f"\n  {line}" for line in [*sentences[:most], *more])
 
 
@@ -124,7 +129,9 @@ def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) 
     if joint.type is JointType.FLOATING:
         return joint
     axis = checked_axis(joint.axis, f"{where} <axis>", error)
-    return joint if axis is joint.axis else dataclasses.replace(joint, axis=axis)
+    if axis is joint.axis:
+        return joint
+    return dataclasses.replace(joint, axis=axis)
 
 
 def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError) -> None:
@@ -195,7 +202,10 @@ def inertia_fault(inertia: Inertia) -> InertiaFault | None:
             indefinite=True,
         )
     if not_triangle:
-        excess = 100.0 * (high / (low + middle) - 1.0) if low + middle > 0.0 else np.inf
+        if low + middle > 0.0:
+            excess = 100.0 * (high / (low + middle) - 1.0)
+        else:
+            excess = np.inf
         return InertiaFault(
             (
                 f"the rotational inertia breaks the triangle inequality ({shown}: the largest "
@@ -317,7 +327,10 @@ def check_bodies(
     problem = whole.problem
     if len(parts[i]) > 1:
         fault = inertia_fault(link.inertia) or whole
-        body = f"the body that joint {joints[i]!r} moves" if i < len(joints) else "the root body"
+        if i < len(joints):
+            body = f"the body that joint {joints[i]!r} moves"
+        else:
+            body = "the root body"
         problem = f"{fault.problem}; nor can {body}, which it is part of, exist: {whole.problem}"
     others = [
         f"{inertial_place(x.name)}: {(inertia_fault(x.inertia) or fault).problem}"

@@ -91,7 +91,10 @@ class DHTable:
             d = row.d + (x if row.prismatic else 0.0)
             turn = _screw("z", theta, d)
             across = _screw("x", row.alpha, row.a)
-            T = T @ turn @ across if self.convention == "standard" else T @ across @ turn
+            if self.convention == "standard":
+                T = T @ turn @ across
+            else:
+                T = T @ across @ turn
         return np.asarray(T @ self.tool.matrix())
 
 
@@ -159,14 +162,26 @@ def from_denavit_hartenberg(
     for k, row in enumerate(table):
         across = _screw("x", row.alpha, row.a)
         turn = _screw("z", row.theta, row.d)
-        fixed = np.eye(4) if convention == "standard" else across
+        if convention == "standard":
+            fixed = np.eye(4)
+        else:
+            fixed = across
         # the joint's frame: behind the constant part of what stands before q on the left
         origin = before @ fixed @ (turn if row.prismatic else _screw("z", row.theta, 0.0))
         # d and θ commute
-        behind = np.eye(4) if row.prismatic else _screw("z", 0.0, row.d)
-        to_frame = behind @ across if convention == "standard" else behind
+        if row.prismatic:
+            behind = np.eye(4)
+        else:
+            behind = _screw("z", 0.0, row.d)
+        if convention == "standard":
+            to_frame = behind @ across
+        else:
+            to_frame = behind
         links.append(Link(f"link{k + 1}", bodies[k].in_parent(Pose.of(to_frame))))
-        kind = JointType.PRISMATIC if row.prismatic else JointType.CONTINUOUS
+        if row.prismatic:
+            kind = JointType.PRISMATIC
+        else:
+            kind = JointType.CONTINUOUS
         place = links[k].name, links[k + 1].name, Pose.of(origin), np.array([0.0, 0.0, 1.0])
         joints.append(Joint(row.joint or f"joint{k + 1}", kind, *place, bounds[k]))
         before = to_frame
@@ -254,7 +269,10 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
             joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
             or joint.mimic is not None
         ):
-            kind = "a mimic joint" if joint.mimic is not None else joint.type.name.lower()
+            if joint.mimic is not None:
+                kind = "a mimic joint"
+            else:
+                kind = joint.type.name.lower()
             problem = f"joint {joint.name!r} is {kind}: a table has no row for it"
             remedy = (
                 "Name a link that revolute and prismatic joints alone carry, or lock the joint."
@@ -317,7 +335,10 @@ def _row(row: DHRow | Sequence[float], k: int) -> DHRow:
     try:
         given = (row.theta, row.d, row.a, row.alpha) if isinstance(row, DHRow) else row
         theta, d, a, alpha = numbers = [real_number(x) for x in given]
-        done = row if isinstance(row, DHRow) else DHRow(theta, d, a, alpha)
+        if isinstance(row, DHRow):
+            done = row
+        else:
+            done = DHRow(theta, d, a, alpha)
     except (TypeError, ValueError):
         numbers = [np.nan]
     if not np.isfinite(numbers).all():

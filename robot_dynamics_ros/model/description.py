@@ -145,11 +145,9 @@ class Pose(Rebuilt):
             )
             remedy = "Pose.from_rpy((x, y, z), (roll, pitch, yaw)) makes a right one."
             raise ArgumentError(problem, where="pose", got=value, remedy=remedy)
-        return (
-            value
-            if isinstance(value, Pose)
-            else cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
-        )
+        if isinstance(value, Pose):
+            return value
+        return cls(frozen_array(rotation, (3, 3)), frozen_array(position, (3,)))
 
     def rpy(self) -> tuple[float, float, float]:
         """Roll, pitch and yaw of :meth:`from_rpy`; at a pitch of ±90° one of the many solutions."""

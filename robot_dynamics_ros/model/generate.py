@@ -70,13 +70,19 @@ def limb(
     f = _per_segment(friction, n, "friction", zero=True)
     if inertia not in ("rod", "point"):
         raise ArgumentError(f"expected 'rod' or 'point', got {inertia!r}", where="inertia")
-    r = float(_per_segment(radius, 1, "radius")[0]) if inertia == "rod" else 0.0
+    if inertia == "rod":
+        r = float(_per_segment(radius, 1, "radius")[0])
+    else:
+        r = 0.0
     links = [Link("base")]
     joints = []
     z = frozen_array((0.0, 0.0, 1.0), (3,))
     for i in range(n):
         across = m[i] * (3.0 * r * r + length[i] ** 2) / 12.0
-        moments = (across, m[i] * r * r / 2.0, across) if inertia == "rod" else (0.0, 0.0, 0.0)
+        if inertia == "rod":
+            moments = (across, m[i] * r * r / 2.0, across)
+        else:
+            moments = (0.0, 0.0, 0.0)
         links.append(
             Link(
                 f"segment{i + 1}",
@@ -95,9 +101,10 @@ def limb(
         )
     links.append(Link("tip"))
     joints.append(Joint("tip_joint", JointType.FIXED, links[-2].name, "tip", _ahead(length[-1])))
-    base = (
-        Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0)) if plane == "vertical" else None
-    )
+    if plane == "vertical":
+        base = Pose.from_rpy((0.0, 0.0, 0.0), (math.pi / 2.0, 0.0, 0.0))
+    else:
+        base = None
     description = RobotDescription(f"limb_{n}", tuple(links), tuple(joints))
     return RobotModel.from_description(description, gravity=gravity, base=base)
 
@@ -184,7 +191,10 @@ def _per_segment(
     bad = ~np.isfinite(array) | (array < 0.0 if zero else array <= 0.0)
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
-        kind = "finite and not negative" if zero else "finite and positive"
+        if zero:
+            kind = "finite and not negative"
+        else:
+            kind = "finite and positive"
         problem = f"entry {first} is {array[first]!r}, but has to be {kind}"
         raise ArgumentError(problem, where=where, got=values, remedy=f"Correct entry {first}.")
     return array

@@ -210,7 +210,10 @@ class _Reader:
         there is none.
         """
         address = address.strip()
-        scheme = address.partition("://")[0] if "://" in address else ""
+        if "://" in address:
+            scheme = address.partition("://")[0]
+        else:
+            scheme = ""
         if scheme not in ("", "file", "package"):
             # nothing is ever fetched from a network
             return None
@@ -218,7 +221,9 @@ class _Reader:
             path = path_of_address(address, self.directory)
         except RobotDynamicsError:
             return None
-        return path if path.is_absolute() and path.is_file() else None
+        if path.is_absolute() and path.is_file():
+            return path
+        return None
 
 
 def size_of(shape: Node) -> tuple[float, ...]:
@@ -238,7 +243,9 @@ def _unit(value: float) -> float:
 
 def _folder_of(path: str) -> Path | None:
     """Where relative addresses in a URDF file start; ``None`` if it is no file."""
-    return Path(path).parent if path and Path(path).is_file() else None
+    if path and Path(path).is_file():
+        return Path(path).parent
+    return None
 
 
 # -- mass properties -------------------------------------------------------------------------------
@@ -291,9 +298,10 @@ def with_inertia_from_geometry(
         except (RobotDynamicsError, KeyError, ValueError) as error:
             if isinstance(error, BackendError):
                 raise
-            problem = (
-                f"{type(error).__name__} {error}" if isinstance(error, KeyError) else str(error)
-            )
+            if isinstance(error, KeyError):
+                problem = f"{type(error).__name__} {error}"
+            else:
+                problem = str(error)
             findings.append(
                 f"link {name!r} keeps no mass: its geometry (line {link.line}) gives none: "
                 f"{problem}"

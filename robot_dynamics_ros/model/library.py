@@ -54,7 +54,10 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
         exists = False
     if address in robot_names():
         return robot_path(address), arguments
-    shown = address if len(address) <= 100 else address[:100] + "…"
+    if len(address) <= 100:
+        shown = address
+    else:
+        shown = address[:100] + "…"
     near = difflib.get_close_matches(address, robot_names(), n=1)
     raise ArgumentError(
         f"{shown!r} is "

@@ -112,7 +112,10 @@ def motor_effort(
             accelerates.
         out: where to write τ.
     """
-    effort = np.empty(np.shape(applied)) if out is None else out
+    if out is None:
+        effort = np.empty(np.shape(applied))
+    else:
+        effort = out
     if not kind.measured:
         effort[...] = applied
         return effort
@@ -150,7 +153,9 @@ def as_measured(
         effort -= friction + rotor
     elif kind.meaning == "torque_without_gravity":
         effort -= gravity
-    return effort if kind.factors is None else effort / kind.factors
+    if kind.factors is None:
+        return effort
+    return effort / kind.factors
 
 
 def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, command: Array) -> str:
@@ -171,13 +176,18 @@ def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, comma
     if len(measured) < _ENOUGH_POSES:
         return ""
     if not np.isfinite(measured).all() or not np.abs(measured).max() > 0.0:
-        return "" if not kind.measured else _wrong(kind, "no efforts are published", "none")
+        if not kind.measured:
+            return ""
+        return _wrong(kind, "no efforts are published", "none")
     slope = _slope_with_gravity(
         motor_effort(kind, measured, applied=command, gravity=0.0 * gravity), gravity
     )
     if slope is None or not kind.measured:
         return ""
-    expected = 0.0 if kind.meaning == "torque_without_gravity" else 1.0
+    if kind.meaning == "torque_without_gravity":
+        expected = 0.0
+    else:
+        expected = 1.0
     if abs(slope - expected) <= _CLEAR:
         return ""
     if np.allclose(measured, command, rtol=1e-3, atol=1e-3):
@@ -215,4 +225,6 @@ def _slope_with_gravity(effort: Array, gravity: Array) -> float | None:
         return None
     slope = float(np.sum(g * m)) / spread
     remainder = float(np.sum((m - slope * g) ** 2))
-    return slope if remainder <= 0.25 * max(spread, slope * slope * spread) else None
+    if remainder <= 0.25 * max(spread, slope * slope * spread):
+        return slope
+    return None

@@ -136,7 +136,10 @@ class _Translator:
             if kind == _FREE:
                 offset = Pose()
                 anchor = np.zeros(3)
-            child = name if last and not anchor.any() else f"{name}/{self.name('joint', j)}"
+            if last and not anchor.any():
+                child = name
+            else:
+                child = f"{name}/{self.name('joint', j)}"
             self.joints.append(
                 self.joint(j, kind, parent, child, offset @ Pose(position=anchor), mimics.get(j))
             )

@@ -81,7 +81,9 @@ class DCMotor:
     @property
     def emf(self) -> float:
         """k_e, V s/rad."""
-        return self.torque_constant if self.back_emf_constant is None else self.back_emf_constant
+        if self.back_emf_constant is None:
+            return self.torque_constant
+        return self.back_emf_constant
 
 
 class MotorTable:

@@ -34,8 +34,13 @@ def path_of_address(text: str, directory: str | os.PathLike[str] | None = None) 
     if text.startswith("package://"):
         name, _, rest = text.removeprefix("package://").lstrip("/").partition("/")
         return package_directory(name, directory) / rest
-    path = Path(text).expanduser() if text.startswith("~") else Path(text)
-    return path if directory is None else Path(directory) / path
+    if text.startswith("~"):
+        path = Path(text).expanduser()
+    else:
+        path = Path(text)
+    if directory is None:
+        return path
+    return Path(directory) / path
 
 
 def package_directory(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
@@ -50,13 +55,15 @@ def package_directory(name: str, directory: str | os.PathLike[str] | None = None
         share = Path(prefix) / "share" / name
         if share.is_dir():
             return share
-    near = None if directory is None or not name else _nearest(name, Path(directory).resolve())
+    if directory is None or not name:
+        near = None
+    else:
+        near = _nearest(name, Path(directory).resolve())
     if near is None:
-        around = (
-            ""
-            if directory is None
-            else f", and no package.xml around {str(directory)!r} has this name"
-        )
+        if directory is None:
+            around = ""
+        else:
+            around = f", and no package.xml around {str(directory)!r} has this name"
         problem = f"no ROS package {name!r} is in AMENT_PREFIX_PATH{around}"
         remedy = (
             "Source the workspace that holds it, or put a checkout of its repository beside the "

@@ -42,7 +42,9 @@ ARGUMENTS = {
     ),
     "offset": "(..., 3) the point, in the link's frame, m; its origin if not given.",
     "expressed_in": '``"world"`` or ``"link"`` axes.',
-    "representation": '``"rpy"``, URDF\'s fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).',
+    "representation": (
+        '``"rpy"``, URDF\'s fixed-axis roll, pitch, yaw, or ``"quaternion"`` (x, y, z, w).'
+    ),
     "damping": "makes it exist at singular poses, too; 0: none.",
     "gains": "fields of the law's class, by name.",
     "convention": '``"standard"`` or ``"modified"`` (Craig).',
@@ -85,7 +87,10 @@ def publish(package: str) -> None:
     for name in module.__all__:
         value = getattr(module, name)
         if isinstance(value, (type, types.FunctionType)) and value.__doc__:
-            parameters = _every_parameter(value) if isinstance(value, types.FunctionType) else ()
+            if isinstance(value, types.FunctionType):
+                parameters = _every_parameter(value)
+            else:
+                parameters = ()
             value.__doc__ = completed(name, value.__doc__, parameters)
         if isinstance(value, type):
             constructor = inspect.getattr_static(value, "__init__")
@@ -193,13 +198,19 @@ def _checked(function: types.FunctionType) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
-        robot = arguments[model] if len(arguments) > model else options.get(names[model], _MISSING)
+        if len(arguments) > model:
+            robot = arguments[model]
+        else:
+            robot = options.get(names[model], _MISSING)
         if robot is not _MISSING and (
             alone or robot is None or isinstance(robot, (str, bytes, os.PathLike))
         ):
             check_model(robot, names[model])
         for k, name in configurations:
-            value = arguments[k] if k < len(arguments) else options.get(name)
+            if k < len(arguments):
+                value = arguments[k]
+            else:
+                value = options.get(name)
             if isinstance(value, (str, Mapping)) and robot is not _MISSING:
                 value = robot.configuration(value, where=name)
                 if k < len(arguments):

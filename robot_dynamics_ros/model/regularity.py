@@ -66,7 +66,10 @@ def _problem(names: Sequence[str], joints: Mapping[str, Joint]) -> str:
             f"{link!r} has too little"
         )
     kind = joints[names[0]].type
-    about = " about its axis" if kind in (JointType.REVOLUTE, JointType.CONTINUOUS) else ""
+    if kind in (JointType.REVOLUTE, JointType.CONTINUOUS):
+        about = " about its axis"
+    else:
+        about = ""
     return f"nothing that it moves has any inertia{about} (link {link!r})"
 
 
@@ -115,7 +118,10 @@ def _moves_inertia(joint: Joint, body: Inertia) -> bool:
     if joint.type is JointType.FLOATING:
         values = np.linalg.eigvalsh(body.rotational)
         return bool(values[0] > _SAFE * values[2])
-    about = body.rotational if joint.type is JointType.PLANAR else body.about_origin()
+    if joint.type is JointType.PLANAR:
+        about = body.rotational
+    else:
+        about = body.about_origin()
     return bool(joint.axis @ about @ joint.axis > _SAFE * np.trace(about))
 
 

@@ -429,7 +429,8 @@ class RobotModel:
             ModelError: the name is taken.
 
         >>> import robot_dynamics_ros as rd
-        >>> robot = rd.load_robot("six_axis").with_frame("tcp", "tool0", rd.Pose.from_rpy((0, 0, 0.1)))
+        >>> offset = rd.Pose.from_rpy((0, 0, 0.1))
+        >>> robot = rd.load_robot("six_axis").with_frame("tcp", "tool0", offset)
         >>> rd.jacobian(robot, "zero", "tcp").shape
         (6, 6)
         """
@@ -498,7 +499,9 @@ def _rebuilt(
     description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str
 ) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
-    return model if backend == "auto" else model.with_backend(backend)
+    if backend == "auto":
+        return model
+    return model.with_backend(backend)
 
 
 def _locked_positions(
@@ -524,7 +527,10 @@ def _locked_positions(
                     remedy=remedy,
                 )
         at = {name: at[name] for name in names}
-    q = model.neutral() if at is None else model.configuration(at, where="lock, at")
+    if at is None:
+        q = model.neutral()
+    else:
+        q = model.configuration(at, where="lock, at")
     for name in names:
         values = q[model.q_slice(name)]
         if (

@@ -265,7 +265,8 @@ def combined_inertia(
         ArgumentError: the holes have more mass than the bodies.
 
     >>> import robot_dynamics_ros as rd
-    >>> outer, inner = (rd.inertia_of_cylinder(radius, 1.0, density=2700) for radius in (0.05, 0.04))
+    >>> outer = rd.inertia_of_cylinder(0.05, 1.0, density=2700)
+    >>> inner = rd.inertia_of_cylinder(0.04, 1.0, density=2700)
     >>> tube = rd.combined_inertia([outer], [inner])
     >>> round(tube.mass, 3)
     7.634

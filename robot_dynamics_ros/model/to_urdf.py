@@ -27,7 +27,10 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
     Args:
         robot: a model or its description.
     """
-    robot = robot.description if isinstance(robot, RobotModel) else robot
+    if isinstance(robot, RobotModel):
+        robot = robot.description
+    else:
+        robot = robot
     root = Element("robot", {"name": robot.name})
     for link in robot.links:
         add_inertial(SubElement(root, "link", {"name": link.name}), link.inertia)
@@ -91,7 +94,10 @@ def _joint(element: Element, joint: Joint) -> None:
         joint.type is not JointType.FIXED
         and not (math.isinf(limits.effort) and math.isinf(limits.velocity))
     ):
-        position = {"lower": limits.lower, "upper": limits.upper} if bounded else {}
+        if bounded:
+            position = {"lower": limits.lower, "upper": limits.upper}
+        else:
+            position = {}
         _add(element, "limit", **position, effort=limits.effort, velocity=limits.velocity)
     if joint.damping or joint.friction:
         _add(element, "dynamics", damping=joint.damping, friction=joint.friction)

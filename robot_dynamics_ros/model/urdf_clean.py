@@ -257,9 +257,9 @@ class CleanUrdf:
             return " ".join(self.value(part, "number", where) for part in parts)
         number = self.number(text, where)
         if kind == "limit" and not math.isnan(number):
-            return (
-                repr(math.copysign(math.inf, number)) if abs(number) >= _NO_LIMIT else repr(number)
-            )
+            if abs(number) >= _NO_LIMIT:
+                return repr(math.copysign(math.inf, number))
+            return repr(number)
         if not math.isfinite(number):
             raise UrdfError(
                 f"{text!r} is not a finite number", where=where, remedy="Give a finite number."
@@ -274,11 +274,10 @@ class CleanUrdf:
                 raise ValueError
             return float(text)
         except ValueError:
-            remedy = (
-                "Write decimals with a point, and blanks between numbers."
-                if "," in text
-                else "Give a number."
-            )
+            if "," in text:
+                remedy = "Write decimals with a point, and blanks between numbers."
+            else:
+                remedy = "Give a number."
             if not text.isascii():
                 remedy = "Write it with the digits 0 to 9."
             if "${" in text or "$(" in text:
@@ -392,11 +391,10 @@ class CleanUrdf:
         )
 
     def where(self, node: Node, owner: str) -> str:
-        part = (
-            ""
-            if node.tag in ("link", "joint") and node.attributes.get("name")
-            else f" <{node.tag}>"
-        )
+        if node.tag in ("link", "joint") and node.attributes.get("name"):
+            part = ""
+        else:
+            part = f" <{node.tag}>"
         return f"{owner}{part} (line {node.line})"
 
     @staticmethod

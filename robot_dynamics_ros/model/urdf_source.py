@@ -96,7 +96,10 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            if stat.S_ISDIR(status.st_mode):
+                kind = "a directory"
+            else:
+                kind = "not a regular file"
             raise UrdfError(
                 f"it is {kind}", where=where, got=str(path), remedy="Name the URDF file itself."
             )

@@ -88,11 +88,12 @@ def _failure(error: Exception, path: Path, xacro: ModuleType) -> UrdfError:
     undefined = re.search(r"Undefined substitution argument (\S+)", problem)
     if undefined:
         remedy = f"Add it after the file: {path.name} {undefined[1]}:=VALUE."
-    called = (
-        f" (macro {', in '.join(str(m.body.getAttribute('name')) for m in reversed(macros))})"
-        if macros
-        else ""
-    )
+    if macros:
+        called = (
+            f" (macro {', in '.join(str(m.body.getAttribute('name')) for m in reversed(macros))})"
+        )
+    else:
+        called = ""
     return UrdfError(
         f"xacro failed: {problem}{place}{called}", where=f"file {str(path)!r}", remedy=remedy
     )
@@ -109,7 +110,10 @@ def _problem(error: BaseException) -> str:
     their classes.
     """
     inner = getattr(error, "exc", None)
-    own = str(error.args[0]) if error.args and error.args[0] is not None else ""
+    if error.args and error.args[0] is not None:
+        own = str(error.args[0])
+    else:
+        own = ""
     if isinstance(error, UrdfError):
         return error.problem
     if isinstance(error, LookupError):
@@ -117,7 +121,10 @@ def _problem(error: BaseException) -> str:
     if not isinstance(inner, BaseException):
         return own or str(error) or type(error).__name__
     cause = _problem(inner)
-    outer = "" if own.startswith("<class") or cause in own or own in cause else own
+    if own.startswith("<class") or cause in own or own in cause:
+        outer = ""
+    else:
+        outer = own
     suffix = " ".join((getattr(error, "suffix", None) or "").split())
     return " ".join(part for part in (outer, cause, suffix) if part)
 

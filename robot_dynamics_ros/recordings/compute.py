@@ -244,7 +244,10 @@ def compute(
 
 def _frames(model: RobotModel, joints: Sequence[str], axes: FrameLike) -> tuple[str, ...]:
     """The frame of each joint's wrench."""
-    name = axes if isinstance(axes, str) else _frame_name(axes)
+    if isinstance(axes, str):
+        name = axes
+    else:
+        name = _frame_name(axes)
     links = [
         {"child": model.joint(joint).child, "parent": model.joint(joint).parent} for joint in joints
     ]
@@ -256,7 +259,9 @@ def _frame_name(frame: object) -> str:
     if isinstance(frame, Frame):
         place = ",".join(f"{x:g}" for x in np.ravel(frame.position))
         turned = not np.array_equal(frame.rotation, np.eye(3))
-        return frame.link if frame.plain else f"{frame.link}:{place}{' (turned)' if turned else ''}"
+        if frame.plain:
+            return frame.link
+        return f"{frame.link}:{place}{' (turned)' if turned else ''}"
     return str(frame)
 
 
@@ -353,7 +358,10 @@ def of_run(run: SimulationResult) -> WrenchHistory:
             "joint states cannot tell of floating joints", where="run", remedy=remedy
         )
     joints = () if run.wrenches is None else model.joint_names
-    wrenches = np.zeros((n, 0, 6)) if run.wrenches is None else run.wrenches
+    if run.wrenches is None:
+        wrenches = np.zeros((n, 0, 6))
+    else:
+        wrenches = run.wrenches
     frames = tuple(model.joint(name).child for name in joints)
     motion = run.t, run.q, run.v, run.a, run.tau
     return WrenchHistory(

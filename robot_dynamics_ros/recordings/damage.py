@@ -73,7 +73,10 @@ def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
     for j, column in enumerate(x.T):
         away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
-        usual = float(np.quantile(away, 0.9)) / 1.6449 if noisy else 1.4826 * float(np.median(away))
+        if noisy:
+            usual = float(np.quantile(away, 0.9)) / 1.6449
+        else:
+            usual = 1.4826 * float(np.median(away))
         least = max(
             _FAR * usual,
             (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low),
@@ -116,7 +119,10 @@ def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
         np.abs(np.diff(q, axis=0)) / np.maximum(steps, max(float(np.median(steps)), 1e-9))[:, None]
     )
     for j, speed in enumerate(speeds.T):
-        usual = float(np.quantile(speed[speed > 0.0], 0.99)) if speed.any() else np.inf
+        if speed.any():
+            usual = float(np.quantile(speed[speed > 0.0], 0.99))
+        else:
+            usual = np.inf
         for k in np.flatnonzero(speed > _FAST * usual):
             beside = np.r_[speed[max(k - _BESIDE, 0) : k], speed[k + 1 : k + 1 + _BESIDE]]
             out[k, j] = speed[k] > _FAST * float(beside.max())
@@ -270,7 +276,10 @@ class ReadingMistake:
                 f"the {self.columns} of joints {names[self.joints[0]]} and "
                 f"{names[self.joints[1]]} are exchanged"
             )
-        whose = f"joint {names[self.joints[0]]}" if len(self.joints) == 1 else "all joints"
+        if len(self.joints) == 1:
+            whose = f"joint {names[self.joints[0]]}"
+        else:
+            whose = "all joints"
         return f"the {self.columns} of {whose} have the opposite sign"
 
 

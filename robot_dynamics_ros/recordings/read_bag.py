@@ -180,9 +180,15 @@ def _connections(
             f"holds no {kind.replace('/msg', '')}", where=where, remedy=f"It holds: {held}."
         )
     if not topic:
-        topic = topics[0] if len(topics) == 1 else "/joint_states"
+        if len(topics) == 1:
+            topic = topics[0]
+        else:
+            topic = "/joint_states"
     topic = topic if topic.startswith("/") else f"/{topic}"
     if topic not in topics:
-        what = "joint state topic" if kind == JOINT_STATE else f"{kind} topic"
+        if kind == JOINT_STATE:
+            what = "joint state topic"
+        else:
+            what = f"{kind} topic"
         raise UnknownNameError(what, topic, topics, where=where)
     return [c for c in connections if c.msgtype == kind and c.topic == topic]

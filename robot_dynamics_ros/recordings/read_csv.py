@@ -128,7 +128,10 @@ def column_of(names: list[str], where: str) -> int:
     """The one column that holds the time."""
     times = [i for i, name in enumerate(names) if name.lower() in TIMES]
     if len(times) != 1:
-        problem = "no column holds the time" if not times else "several columns hold the time"
+        if not times:
+            problem = "no column holds the time"
+        else:
+            problem = "several columns hold the time"
         remedy = (
             f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}."
         )
@@ -266,7 +269,10 @@ def read_csv_positions(
         places = [columns_named(head, [name]) for name in names]
         for name, columns in zip(names, places, strict=True):
             if len(columns) != 1:
-                problem = "several columns" if columns else "no column"
+                if columns:
+                    problem = "several columns"
+                else:
+                    problem = "no column"
                 raise ArgumentError(
                     f"{problem} {name!r}", where=str(path), remedy=f"It needs {', '.join(names)}."
                 )
@@ -281,7 +287,10 @@ def read_csv_positions(
 
 def _component(head: list[str], prefix: str, forms: tuple[str, ...], axis: str, where: str) -> int:
     words = [form.format(axis) for form in forms]
-    names = [f"{prefix}{s}{w}" for w in words for s in "./_"] if prefix else words
+    if prefix:
+        names = [f"{prefix}{s}{w}" for w in words for s in "./_"]
+    else:
+        names = words
     return one_column(head, names, words[0], "Say what they begin with.", where)
 
 

@@ -130,8 +130,14 @@ class ExternalWrench:
             return rows
         base, own = frame_of(model, self.frame, "frame")
         poses = link_poses(model, q)
-        R = poses[:, base, :3, :3] if base >= 0 else np.broadcast_to(np.eye(3), (len(t), 3, 3))
-        p = poses[:, base, :3, 3] if base >= 0 else np.zeros((len(t), 3))
+        if base >= 0:
+            R = poses[:, base, :3, :3]
+        else:
+            R = np.broadcast_to(np.eye(3), (len(t), 3, 3))
+        if base >= 0:
+            p = poses[:, base, :3, 3]
+        else:
+            p = np.zeros((len(t), 3))
         if own is not None:
             p = p + (R @ own.position[..., None])[..., 0]
             R = R @ own.rotation
@@ -298,7 +304,10 @@ class Recording:
             notes.append(f"{int(twice.sum())} rows that repeat the one before them left out")
         repaired = repair_times(self.t[keep], self.q[keep])
         if repaired.steady:
-            lost = f", {repaired.lost} samples were not recorded" if repaired.lost else ""
+            if repaired.lost:
+                lost = f", {repaired.lost} samples were not recorded"
+            else:
+                lost = ""
             notes.append(
                 f"stamps jittered by {1e3 * repaired.jitter:.2g} ms (root mean square) and were "
                 "replaced by steady times, "
@@ -434,7 +443,10 @@ class RowCollector:
         times, *columns, numbers = self._columns
         if not times:
             seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
-            first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}" if self.bad else ""
+            if self.bad:
+                first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}"
+            else:
+                first = ""
             remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
             raise ArgumentError(
                 f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
@@ -542,7 +554,7 @@ def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEf
     if kind.plain or recording.effort is None:
         return recording
     note = {
-        "torque_without_gravity": "the model's gravity was added to the recorded efforts, which are without",
+        "torque_without_gravity": "recorded efforts lack gravity; that of the model was added",
         "link_torque": (
             "recorded efforts are those at the links: rotors and friction are left out of the robot"
         ),
@@ -550,11 +562,10 @@ def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEf
     if not kind.measured:
         note = f"recorded efforts are {kind.meaning!r} and not used"
         return dataclasses.replace(recording, effort=None, notes=(*recording.notes, note))
-    gravity = (
-        recording.effort
-        if kind.meaning != "torque_without_gravity"
-        else gravity_forces(model, recording.q)
-    )
+    if kind.meaning != "torque_without_gravity":
+        gravity = recording.effort
+    else:
+        gravity = gravity_forces(model, recording.q)
     effort = motor_effort(kind, recording.effort, applied=recording.effort, gravity=gravity)
     return dataclasses.replace(
         recording, effort=effort, notes=(*recording.notes, note) if note else recording.notes

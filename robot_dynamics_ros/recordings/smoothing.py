@@ -133,7 +133,10 @@ def choose_window(
     t = t[part]
     q = q[part]
     n = len(t)
-    step = float(np.median(np.diff(t[: max(len(t), 2)]))) if len(t) > 1 else 1.0
+    if len(t) > 1:
+        step = float(np.median(np.diff(t[: max(len(t), 2)])))
+    else:
+        step = 1.0
     if effort is None or model.nv == 0:
         return _by_spectrum(t, q, order)
     effort = effort[part]
@@ -185,11 +188,9 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
     n = len(t)
     step = float((t[-1] - t[0]) / max(n - 1, 1))
     if n < 64 or not step > 0.0:
-        return (
-            WINDOWS[-1]
-            if step <= 0.0
-            else float(np.clip((order + 2) * step, WINDOWS[0], WINDOWS[-1]))
-        )
+        if step <= 0.0:
+            return WINDOWS[-1]
+        return float(np.clip((order + 2) * step, WINDOWS[0], WINDOWS[-1]))
     grid = t[0] + step * np.arange(n)
     cutoffs = []
     for signal in x.T:
@@ -298,15 +299,17 @@ def smooth_motion(
     gains = _gains(step, samples, order)[1:]
     if v is not None and velocity != "positions":
         polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
-        late = _lateness(x, polynomials, step, samples) if velocity == "auto" else 0.0
+        if velocity == "auto":
+            late = _lateness(x, polynomials, step, samples)
+        else:
+            late = 0.0
         by_velocity = _earlier(polynomials, late)
         noise = np.stack([v - polynomials[0], remaining])
         own = _gains(step, samples, order, late)[:2]
-        why = (
-            _worse(model, x, by_velocity, noise, (own[1], gains[1]), step)
-            if velocity == "auto"
-            else ""
-        )
+        if velocity == "auto":
+            why = _worse(model, x, by_velocity, noise, (own[1], gains[1]), step)
+        else:
+            why = ""
         if why:
             by_velocity = None
             notes.append(f"recorded velocities are not used: {why}")
@@ -318,19 +321,24 @@ def smooth_motion(
                     f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much "
                     "earlier"
                 )
-    out = x if by_velocity is None else np.stack([x[0], *by_velocity])
+    if by_velocity is None:
+        out = x
+    else:
+        out = np.stack([x[0], *by_velocity])
     good = np.zeros(n, dtype=bool)
     for part in parts:
         edge = min(samples, part.stop - part.start) // _EDGE
         good[part.start + edge : part.stop - edge] = True
     good &= np.isfinite(out).all(axis=(0, 2))
-    source = "positions" if by_velocity is None else "recorded"
+    if by_velocity is None:
+        source = "positions"
+    else:
+        source = "recorded"
     free = max(samples - order - 1, 1) / samples
-    noise = (
-        np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)
-        if good.any()
-        else np.full(q.shape[1], np.nan)
-    )
+    if good.any():
+        noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)
+    else:
+        noise = np.full(q.shape[1], np.nan)
     q, v, a = out
     bridged = len(segments(t)) - len(parts)
     errors = (gains[0] * noise, gains[1] * noise)
@@ -372,7 +380,9 @@ def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
     for _ in range(3):
         more = _against_positions(x, _earlier(y, late)[0])[1]
         late += float(np.nanmedian(more)) if np.isfinite(more).any() else 0.0
-    return late if max(_LATE, step) < abs(late) <= samples * step / _EDGE else 0.0
+    if max(_LATE, step) < abs(late) <= samples * step / _EDGE:
+        return late
+    return 0.0
 
 
 def _earlier(y: Array, late: float) -> Array:
@@ -403,4 +413,6 @@ def _worse(
     noise = np.array(gains)[:, None] * np.sqrt(np.mean(remaining[:, inner] ** 2, axis=1))
     smallest = 1e-9 + 1e-9 * np.abs(x[2, inner]).max(axis=0)
     ratio = float(np.exp(np.mean(np.log((noise[0] + smallest) / (noise[1] + smallest)))))
-    return f"accelerations have {ratio:.2g} times the noise by them" if ratio > 1.0 else ""
+    if ratio > 1.0:
+        return f"accelerations have {ratio:.2g} times the noise by them"
+    return ""

@@ -119,11 +119,10 @@ def _steady(
         if n < _FEWEST:
             steady[part] = t[part]
             continue
-        number = (
-            np.arange(n) + _lost(t[part], step)
-            if q is None
-            else _numbers_by_motion(like[part], q[part], step)
-        )
+        if q is None:
+            number = np.arange(n) + _lost(t[part], step)
+        else:
+            number = _numbers_by_motion(like[part], q[part], step)
         steady[part] = _line(number, t[part], step)
         lost += int(number[-1]) - (n - 1)
     return steady, lost
@@ -154,7 +153,9 @@ def _step(t: Array) -> float:
     over = min(_AHEAD, len(t) - 1)
     # stamps may repeat, or have few digits
     many = float(np.median(t[over:] - t[:-over])) / over
-    return one if one > 0.0 and 0.8 < many / one < 1.2 and (steps == 0.0).mean() < 0.01 else many
+    if one > 0.0 and 0.8 < many / one < 1.2 and (steps == 0.0).mean() < 0.01:
+        return one
+    return many
 
 
 def _lost(t: Array, step: float) -> np.ndarray:
@@ -270,7 +271,9 @@ def _roughness(t: Array, q: Array) -> float:
     y = q[rows]
     residual = y - Q @ (Q.transpose(0, 2, 1) @ y)
     usual = np.mean(np.sqrt(np.sum(residual**2, axis=1)), axis=0)[np.ptp(q, axis=0) > 0.0]
-    return float(np.exp(np.mean(np.log(usual + 1e-15)))) if len(usual) else 1.0
+    if len(usual):
+        return float(np.exp(np.mean(np.log(usual + 1e-15))))
+    return 1.0
 
 
 def frozen_rows(t: Array, q: Array) -> np.ndarray:
@@ -290,7 +293,10 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     # of each run of equal rows, and the end
     first = np.flatnonzero(np.concatenate([[True], ~same, [True]]))
     step = _step(t)
-    passed = np.nan_to_num(_passed(t, q, step)) if step > 0.0 else np.ones(n - 1)
+    if step > 0.0:
+        passed = np.nan_to_num(_passed(t, q, step))
+    else:
+        passed = np.ones(n - 1)
     for k in np.flatnonzero(np.diff(first) > 1):
         a = int(first[k])
         b = int(first[k + 1])

@@ -113,7 +113,10 @@ def coordinate_names(kind: JointType, field: str) -> list[str]:
             *(f"position.{axis}" for axis in "xyz"),
             *(f"orientation.{axis}" for axis in "xyzw"),
         ]
-    parts = ("torque", "force") if field == "effort" else ("angular", "linear")
+    if field == "effort":
+        parts = ("torque", "force")
+    else:
+        parts = ("angular", "linear")
     return [f"{field}.{part}.{axis}" for part in parts for axis in "xyz"]
 
 

@@ -111,7 +111,10 @@ class LiveArm:
             # the same again, or one that was overtaken
             return
         self._newest = stamp
-        effort = reader.effort.copy() if reader.effort_known else None
+        if reader.effort_known:
+            effort = reader.effort.copy()
+        else:
+            effort = None
         self._keep(
             ArmState(
                 stamp * 1e-9,
@@ -147,11 +150,10 @@ class LiveArm:
         if not self._commanding:
             topic = self._node.resolve_topic_name(commands.COMMAND_TOPICS[self._format])
             alone = self._commands is None
-            others = (
-                commands.publishing_nodes(self._node, topic)
-                if alone
-                else commands.competing_publishers(self._node, topic, own=True)
-            )
+            if alone:
+                others = commands.publishing_nodes(self._node, topic)
+            else:
+                others = commands.competing_publishers(self._node, topic, own=True)
             # not even a publisher: a controller or gate that sees one may let go of the arm
             if others:
                 remedy = "Stop them: only one node may command the arm."
@@ -322,9 +324,10 @@ class CommissioningNode(Node):
     ) -> Trigger.Response:
         if self.session is None or self._step:
             response.success = False
-            response.message = (
-                f"{self._step} runs already" if self._step else "no robot_description has arrived"
-            )
+            if self._step:
+                response.message = f"{self._step} runs already"
+            else:
+                response.message = "no robot_description has arrived"
             return response
         self._step = step
         self._stop.clear()
@@ -360,7 +363,10 @@ class CommissioningNode(Node):
     def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._stop.set()
         response.success = True
-        response.message = f"stopping {self._step}" if self._step else "no step runs"
+        if self._step:
+            response.message = f"stopping {self._step}"
+        else:
+            response.message = "no step runs"
         return response
 
     def finish(self) -> None:

@@ -107,13 +107,15 @@ class PayloadIdentificationNode(Node):
     def _identify(self) -> payload.PayloadEstimate:
         model = self.model
         values = self.parameters
-        newest = self._record(0.0) if model is not None else []
+        if model is not None:
+            newest = self._record(0.0)
+        else:
+            newest = []
         if model is None or not newest:
-            text = (
-                "no joint states with efforts of all joints arrive"
-                if model
-                else "no robot_description has arrived"
-            )
+            if model:
+                text = "no joint states with efforts of all joints arrive"
+            else:
+                text = "no robot_description has arrived"
             remedy = "Start the robot, and check the names of topics and joints."
             raise ArgumentError(text, where="identify_payload", remedy=remedy)
         model.link(values["link"])
@@ -203,4 +205,6 @@ class PayloadIdentificationNode(Node):
         answer = await self._setter.call_async(
             SetParametersAtomically.Request(parameters=parameters)
         )
-        return "; applied" if answer.result.successful else f"; not applied: {answer.result.reason}"
+        if answer.result.successful:
+            return "; applied"
+        return f"; not applied: {answer.result.reason}"

@@ -151,7 +151,10 @@ def unreadable(args: Sequence[str]) -> str:
             return f"parameter file {name}: it is not UTF-8 text"
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
-            line = f", line {mark.line + 1}" if mark is not None else ""
+            if mark is not None:
+                line = f", line {mark.line + 1}"
+            else:
+                line = ""
             return f"parameter file {name}{line}: {getattr(error, 'problem', None) or error}"
     return ""
 

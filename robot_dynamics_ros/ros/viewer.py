@@ -159,7 +159,10 @@ class LiveState:
         self.t = t
         self.q = q
         self.v = v
-        self.efforts = efforts if (np.abs(efforts) <= STRONGEST).all() else None
+        if (np.abs(efforts) <= STRONGEST).all():
+            self.efforts = efforts
+        else:
+            self.efforts = None
 
     def message(self, header: Header) -> JointState:
         """The newest state with the joints in the model's order; no efforts unless all are
@@ -168,7 +171,10 @@ class LiveState:
         i, j = np.array([*self._index.values()], dtype=int).reshape(-1, 2).T
         q = self.q[i].tolist()
         v = self.v[j].tolist()
-        efforts = [] if self.efforts is None else self.efforts[j].tolist()
+        if self.efforts is None:
+            efforts = []
+        else:
+            efforts = self.efforts[j].tolist()
         return JointState(
             header=header, name=tuple(self._index), position=q, velocity=v, effort=efforts
         )
@@ -264,7 +270,10 @@ class LiveRobot(Source):
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
-            name = node if node.startswith("/") else f"{self._node.get_namespace()}/{node}"
+            if node.startswith("/"):
+                name = node
+            else:
+                name = f"{self._node.get_namespace()}/{node}"
             for status in message.status:
                 if status.name == f"{name.strip('/')}: status":
                     lines = [
@@ -442,7 +451,10 @@ class LiveControls(Controls):
 
     def pause(self, paused: bool) -> str:
         def sentence_of(answer: SetBool.Response) -> str:
-            self.paused = paused if answer.success else self.paused
+            if answer.success:
+                self.paused = paused
+            else:
+                self.paused = self.paused
             return _sentence("pause", answer)
 
         return self._call("pause", SetBool.Request(data=paused), sentence_of)
@@ -474,10 +486,16 @@ class LiveControls(Controls):
 
     def pull(self, link: str, wrench: Array | None) -> None:
         with self._lock:
-            self._pull = None if wrench is None else (link, np.asarray(wrench, dtype=float))
+            if wrench is None:
+                self._pull = None
+            else:
+                self._pull = (link, np.asarray(wrench, dtype=float))
             if wrench is None:
                 self._push(link, np.zeros(6))
-        self._robot.pulled = {} if wrench is None else {link: np.asarray(wrench, dtype=float)}
+        if wrench is None:
+            self._robot.pulled = {}
+        else:
+            self._robot.pulled = {link: np.asarray(wrench, dtype=float)}
 
     def adjustables(self) -> Sequence[Adjustable]:
         return self._adjustables
@@ -537,9 +555,10 @@ class LiveControls(Controls):
     def _on_law(self, answer: GetParameters.Response) -> None:
         # a foreign controller has none
         law, robust = (list(answer.values) + [ParameterValue()] * 2)[:2]
-        used = (
-            "robustness" if law.string_value == "computed_torque" and robust.bool_value else "gains"
-        )
+        if law.string_value == "computed_torque" and robust.bool_value:
+            used = "robustness"
+        else:
+            used = "gains"
         self._await("list", self._parameters.list_parameters([used, "payload"], 0), self._on_list)
 
     def _on_list(self, answer: ListParameters.Response) -> None:
@@ -663,7 +682,10 @@ class ViewerNode(Node):
         if not self._robots:
             values.report_unknown(model)
         robot = LiveRobot(self, model, namespace, values, self.rejections)
-        controls = LiveControls(self, robot, values) if values["controls"] else None
+        if values["controls"]:
+            controls = LiveControls(self, robot, values)
+        else:
+            controls = None
         self._robots[namespace] = (robot, controls)
         topic = own_topic("wrench_markers", namespace)
         self._markers[namespace] = self.create_publisher(MarkerArray, topic, NEWEST)
@@ -683,9 +705,10 @@ class ViewerNode(Node):
             if shown is None or shown.wrenches is None or shown is self._marked.get(namespace):
                 continue
             self._marked[namespace] = shown
-            outside = (
-                external_arrows(robot.model, shown.q, shown.external) if shown.external else None
-            )
+            if shown.external:
+                outside = external_arrows(robot.model, shown.q, shown.external)
+            else:
+                outside = None
             stamp = round(shown.t * 1e9)
             publisher.publish(
                 wrench_markers(robot.model, shown.wrenches, robot.model.root_link, stamp, outside)
@@ -719,7 +742,10 @@ def wrench_markers(
             marker = Marker(ns=space, id=number, type=Marker.ARROW)
             marker.header.frame_id = frame
             marker.header.stamp = time
-            marker.action = Marker.ADD if abs(end - start).max() > 1e-4 * size else Marker.DELETE
+            if abs(end - start).max() > 1e-4 * size:
+                marker.action = Marker.ADD
+            else:
+                marker.action = Marker.DELETE
             marker.points = [
                 Point(x=float(p[0]), y=float(p[1]), z=float(p[2])) for p in (start, end)
             ]

@@ -36,7 +36,9 @@ class BatchResult:
     failures: Mapping[int, str]
 
     def __len__(self) -> int:
-        return len(next(iter(self.figures.values()))) if self.figures else len(self.failures)
+        if self.figures:
+            return len(next(iter(self.figures.values())))
+        return len(self.failures)
 
     def table(self) -> str:
         """Mean, spread, 5th, 50th and 95th percentile and extremes of every figure, one a line."""
@@ -163,7 +165,10 @@ def run_plants(
     ]
     count = checked[0][1]
     model = plants[0].model
-    path = np.empty((len(plants), count, model.nq + 2 * model.nv)) if record else None
+    if record:
+        path = np.empty((len(plants), count, model.nq + 2 * model.nv))
+    else:
+        path = None
 
     def work(k: int) -> None:
         plants[k]._run(checked[k][0], count, {}, None if path is None else path[k])

@@ -26,7 +26,8 @@ class ConstrainedPlant(Plant):
 
     >>> import robot_dynamics_ros as rd
     >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
-    >>> loop = rd.Constraints(arm, [rd.point_constraint("closure", "tip", point_b=(-2.0, 0.0, 0.0))])
+    >>> pin = rd.point_constraint("closure", "tip", point_b=(-2.0, 0.0, 0.0))
+    >>> loop = rd.Constraints(arm, [pin])
     >>> plant = rd.ConstrainedPlant(loop, 1e-3, q0=loop.consistent_state([0.1, 1.2, 1.5])[0])
     >>> for _ in range(100):
     ...     plant.step([0.0, 0.0, 0.0])
@@ -67,7 +68,9 @@ class ConstrainedPlant(Plant):
     def _loops(self) -> Constraints:
         """The constraints of the robot with its rotors."""
         given = self.constraints
-        return given if given.model is self.model else given.of(self.model)
+        if given.model is self.model:
+            return given
+        return given.of(self.model)
 
     def _command_limits(self) -> dict[str, Array]:
         nowhere = np.full(self.model.nv, np.inf)

@@ -48,7 +48,10 @@ class Driver:
         nv = plant.model.nv
         self._plant = plant
         self._compensates = compensates
-        self._measured = MeasuredEffort() if measured is None else measured
+        if measured is None:
+            self._measured = MeasuredEffort()
+        else:
+            self._measured = measured
         self._step = (
             per_joint(effort_rate, nv, "effort_rate", positive=True, infinite=True) * plant.dt
         )

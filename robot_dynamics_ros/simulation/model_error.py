@@ -116,7 +116,10 @@ def random_model_error(
 
 
 def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> dict[str, float]:
-    factors = factor if isinstance(factor, Mapping) else dict.fromkeys(names, factor)
+    if isinstance(factor, Mapping):
+        factors = factor
+    else:
+        factors = dict.fromkeys(names, factor)
     for name, value in factors.items():
         check_name(kind, name, names, where=f"model error of {word}")
         if not (np.isfinite(value) and value >= 0.0):

@@ -77,7 +77,10 @@ def draw_points(
         for axis, (a, b) in zip(axes, planes, strict=True):
             for name, points in paths.items():
                 p = points[k]
-                dot = 16.0 if name == "centre of mass" else 3.0
+                if name == "centre of mass":
+                    dot = 16.0
+                else:
+                    dot = 3.0
                 axis.scatter(*p[:, [a, b]].T, c=speeds[name][k], s=dot, **colours)
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
@@ -126,7 +129,9 @@ def center_of_mass_paths(
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> limb = rd.limb(2)
     >>> t = np.linspace(0, 1, 50)[:, None]
-    >>> rd.center_of_mass_paths(limb, np.hstack([t, 2 * t]), np.hstack([1 + 0 * t, 2 + 0 * t])).links
+    >>> q = np.hstack([t, 2 * t])
+    >>> v = np.hstack([1 + 0 * t, 2 + 0 * t])
+    >>> rd.center_of_mass_paths(limb, q, v).links
     ('segment1', 'segment2')
 
     Args:
@@ -145,11 +150,10 @@ def center_of_mass_paths(
         raise ArgumentError(
             "expected one row for each instant", where="q", got=(rows.shape, rates.shape)
         )
-    names = (
-        [n for n in model.link_names if model.link(n).inertia.mass > 0.0]
-        if links is None
-        else list(links)
-    )
+    if links is None:
+        names = [n for n in model.link_names if model.link(n).inertia.mass > 0.0]
+    else:
+        names = list(links)
     seen = [motion(model, rows, rates, point_on=n, offset=model.link(n).inertia.com) for n in names]
     return CenterOfMassPaths(
         tuple(names),

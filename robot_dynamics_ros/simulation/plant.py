@@ -94,7 +94,10 @@ class Plant(SimulatedRobot):
         self._status = memory.python.status
         self._plain = self._time_stepping and o.user_effort is None and model.nv > 0
         self._quick = False
-        self.substeps = self._enough_substeps() if o.substeps is None else int(o.substeps)
+        if o.substeps is None:
+            self.substeps = self._enough_substeps()
+        else:
+            self.substeps = int(o.substeps)
         memory["substeps"][0] = self.substeps
         memory["h"][0] = self.dt / self.substeps
         memory["max_speed"][0] = self.max_speed
@@ -175,11 +178,9 @@ class Plant(SimulatedRobot):
         system = self.system
 
         def effort(q: Array, v: Array) -> Array:
-            return (
-                system.given_effort(0.0, q, v)
-                if self._time_stepping
-                else system.applied_effort(0.0, q, v, still)
-            )
+            if self._time_stepping:
+                return system.given_effort(0.0, q, v)
+            return system.applied_effort(0.0, q, v, still)
 
         tau = effort(q, v)
         K = np.empty((len(v), len(v)))

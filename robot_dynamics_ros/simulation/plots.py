@@ -54,7 +54,10 @@ def plot_run(
         raise ArgumentError(
             "has no joint with one coordinate", where=f"robot {model.name!r}", remedy=remedy
         )
-    rows_of_reference = None if reference is None else np.asarray(reference, dtype=float)
+    if reference is None:
+        rows_of_reference = None
+    else:
+        rows_of_reference = np.asarray(reference, dtype=float)
     if rows_of_reference is not None and rows_of_reference.shape != run.q.shape:
         raise ArgumentError(
             f"expected {run.q.shape}, got {rows_of_reference.shape}",
@@ -144,7 +147,10 @@ def _values(run: SimulationResult, quantity: str, number: int, reference: Array 
     v = run.model.v_slice(name).start
     if quantity in ("force", "moment"):
         assert run.wrenches is not None
-        half = slice(3, 6) if quantity == "force" else slice(0, 3)
+        if quantity == "force":
+            half = slice(3, 6)
+        else:
+            half = slice(0, 3)
         return np.asarray(np.linalg.norm(run.wrenches[:, number, half], axis=1))
     if quantity == "error":
         assert reference is not None

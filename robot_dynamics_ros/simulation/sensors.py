@@ -145,11 +145,10 @@ class Sensors:
             np.copyto(q_m, step * np.round(q_m / np.where(step > 0.0, step, 1.0)), where=step > 0.0)
         if s.velocity_from_position:
             last = self._last
-            v_m = (
-                np.zeros(self.model.nv)
-                if last is None or t <= last.t
-                else (q_m - last.q) / (t - last.t)
-            )
+            if last is None or t <= last.t:
+                v_m = np.zeros(self.model.nv)
+            else:
+                v_m = (q_m - last.q) / (t - last.t)
         else:
             v_m = np.array(v, dtype=np.float64)
         if self._velocity_noise.any():
@@ -174,9 +173,10 @@ class Sensors:
         rng = self._rng
         if s.drop_probability > 0.0 and rng.random() < s.drop_probability:
             return
-        copies = (
-            2 if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability else 1
-        )
+        if s.duplicate_probability > 0.0 and rng.random() < s.duplicate_probability:
+            copies = 2
+        else:
+            copies = 1
         for _ in range(copies):
             arrival = reading.t + s.delay + (rng.uniform(0.0, s.jitter) if s.jitter > 0.0 else 0.0)
             self._last_arrival = max(arrival, self._last_arrival)

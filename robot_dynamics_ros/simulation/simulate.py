@@ -137,7 +137,10 @@ def simulate(
     t = np.empty(n)
     energy = np.empty((2, n))
     q, v, a, tau = (np.empty((n, size)) for size in (robot.nq, *[robot.nv] * 3))
-    wrenches = np.empty((n, len(robot.joint_names), 6)) if o.record_wrenches else None
+    if o.record_wrenches:
+        wrenches = np.empty((n, len(robot.joint_names), 6))
+    else:
+        wrenches = None
     currents = np.empty((n, len(plant.motor_joints)))
     loops: dict[str, Array] = {}
     if o.record_wrenches and isinstance(plant, ConstrainedPlant):

@@ -61,11 +61,10 @@ class SimulatedRobot(ABC):
         # zero is outside the limits of many an arm
         q0 = options.q0
         v0 = options.v0
-        start = (
-            self._within_bounds(model.initial_configuration())
-            if q0 is None
-            else self._configuration(q0)
-        )
+        if q0 is None:
+            start = self._within_bounds(model.initial_configuration())
+        else:
+            start = self._configuration(q0)
         self._start_q, self._start_v = (
             start,
             np.zeros(model.nv) if v0 is None else self._velocity("v0", v0),
@@ -126,8 +125,14 @@ class SimulatedRobot(ABC):
         self, q: ArrayLike | None, v: ArrayLike | None, t: float
     ) -> tuple[Array, Array, float]:
         """Arguments of :meth:`reset`, checked."""
-        q = self._start_q if q is None else self._configuration(q)
-        v = self._start_v if v is None else self._velocity("v", v)
+        if q is None:
+            q = self._start_q
+        else:
+            q = self._configuration(q)
+        if v is None:
+            v = self._start_v
+        else:
+            v = self._velocity("v", v)
         if not math.isfinite(t):
             raise ArgumentError("must be finite", where="t", got=t)
         return q, v, float(t)
@@ -238,9 +243,14 @@ class SimulatedRobot(ABC):
                 stays done.
         """
         rows, steps = self._commands(commands, steps)
-        path = np.empty((steps, self.model.nq + 2 * self.model.nv)) if record else None
+        if record:
+            path = np.empty((steps, self.model.nq + 2 * self.model.nv))
+        else:
+            path = None
         self._run(rows, steps, self._checked_wrenches("external", external), path)
-        return None if path is None else PlantPath.of(self.model, path)
+        if path is None:
+            return None
+        return PlantPath.of(self.model, path)
 
     def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
         """``rows``: (1 or steps, nv) checked commands; ``path``: (steps, nq + 2 nv) to write to."""

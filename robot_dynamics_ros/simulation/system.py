@@ -136,7 +136,10 @@ class JointSystem:
         model = self.model
         floating = self.coordinates.floating
         motors = self.motors
-        rows = 0 if o.constraints is None else o.constraints.rows
+        if o.constraints is None:
+            rows = 0
+        else:
+            rows = o.constraints.rows
         couples = len(friction.couple)
         values: dict[str, Any] = {**drives, **stop_parameters(o.stops, model, *bounds)}
         constants = {
@@ -202,11 +205,10 @@ class JointSystem:
         """A function of the robot, made when it is first asked for: time stepping needs none."""
         run = self._kernels.get(name)
         if run is None:
-            external = (
-                {"external": True}
-                if name in ("inverse_dynamics_wrenches", "external_efforts")
-                else {}
-            )
+            if name in ("inverse_dynamics_wrenches", "external_efforts"):
+                external = {"external": True}
+            else:
+                external = {}
             run = self._kernels[name] = kernel(self.model, name, **external)
         return run
 

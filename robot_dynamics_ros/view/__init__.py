@@ -85,7 +85,10 @@ def open_view(
         source = PoseSource(model, what, external=external)
     else:
         source = MotionSource(ShownMotion.of(model, what, reference=reference, external=external))
-    looks = urdf if isinstance(urdf, Looks) else read_looks(model, urdf, directory)
+    if isinstance(urdf, Looks):
+        looks = urdf
+    else:
+        looks = read_looks(model, urdf, directory)
     viewer = Viewer(host=host, port=port, title=source.name, report=report)
     viewer.add(source, looks=looks)
     if open_browser:

@@ -60,8 +60,14 @@ class Piece:
         if self.part is not None:
             self.handle.glb_data = _glb(self.part, clear, paint)
             return
-        opacity = _CLEAR * self.opacity if clear else self.opacity
-        self.handle.opacity = None if opacity >= 1.0 else opacity
+        if clear:
+            opacity = _CLEAR * self.opacity
+        else:
+            opacity = self.opacity
+        if opacity >= 1.0:
+            self.handle.opacity = None
+        else:
+            self.handle.opacity = opacity
         shade = _SHADE / 255 if clear else 1 / 255
         self.handle.color = paint or rgb255([shade * channel for channel in self.colour])
 
@@ -92,7 +98,10 @@ class Bodies:
         # an inertia that fits no body of this size would hide the robot
         if not looks.visuals:
             fits = all(max(shape.size) < robot_size(model) for shape in self.shapes("ellipsoids"))
-            self.default_layers = ("skeleton", "ellipsoids") if fits else ("skeleton",)
+            if fits:
+                self.default_layers = ("skeleton", "ellipsoids")
+            else:
+                self.default_layers = ("skeleton",)
         for layer in self.default_layers:
             self.layer(layer, True)
 
@@ -155,11 +164,10 @@ class Bodies:
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
-                own = (
-                    own_colour(part)
-                    if shape.kind == "mesh" and layer == "visuals" and colour is None
-                    else None
-                )
+                if shape.kind == "mesh" and layer == "visuals" and colour is None:
+                    own = own_colour(part)
+                else:
+                    own = None
                 if own == "image":
                     handle = self._scene.add_glb(name, _glb(part, clear))
                     pieces.append(Piece(shape.link, handle, part=part, drawn=(clear, None)))
@@ -222,8 +230,14 @@ def _glb(part: Trimesh, clear: bool, paint: Sequence[int] | None = None) -> byte
         elif part.visual.kind != "texture":
             part.visual = part.visual.to_texture()
         material = part.visual.material
-        material = material.to_pbr() if hasattr(material, "to_pbr") else material
-        colour = [shade, shade, shade] if paint is None else [channel / 255 for channel in paint]
+        if hasattr(material, "to_pbr"):
+            material = material.to_pbr()
+        else:
+            material = material
+        if paint is None:
+            colour = [shade, shade, shade]
+        else:
+            colour = [channel / 255 for channel in paint]
         # as the file's colours are
         linear = [channel**2.2 for channel in colour]
         material.baseColorFactor = [round(255 * x) for x in (*linear, _CLEAR if clear else 1)]
@@ -275,7 +289,10 @@ def skeleton(model: RobotModel) -> tuple[Shape, ...]:
                         name, "capsule", (thick, length), Pose(_rotation_to(end), 0.5 * end), _BAR
                     )
                 )
-        joint = model.joint(links.joint_of[number]) if number else None
+        if number:
+            joint = model.joint(links.joint_of[number])
+        else:
+            joint = None
         if joint is not None and joint.type in (
             JointType.REVOLUTE,
             JointType.CONTINUOUS,

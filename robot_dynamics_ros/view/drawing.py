@@ -66,9 +66,18 @@ def draw(
     'z [m]'
     """
     plt = pyplot()
-    q = model.initial_configuration() if q is None else as_input(q, (model.nq,), "q")
-    v = np.zeros(model.nv) if v is None else as_input(v, (model.nv,), "v")
-    a = np.zeros(model.nv) if a is None else as_input(a, (model.nv,), "a")
+    if q is None:
+        q = model.initial_configuration()
+    else:
+        q = as_input(q, (model.nq,), "q")
+    if v is None:
+        v = np.zeros(model.nv)
+    else:
+        v = as_input(v, (model.nv,), "v")
+    if a is None:
+        a = np.zeros(model.nv)
+    else:
+        a = as_input(a, (model.nv,), "a")
     poses = np.asarray(link_poses(model, q))
     size = arrows.robot_size(model)
     with plt.rc_context(STYLE):
@@ -97,7 +106,9 @@ def draw(
                 np.concatenate([covered, centres, *([end] for end in ends.values())]),
                 size,
             )
-        return axes if path is None else (save(axes.figure, path), axes)[1]
+        if path is None:
+            return axes
+        return (save(axes.figure, path), axes)[1]
 
 
 def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
@@ -129,7 +140,10 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
             continue
         if turns or slides:
             half = (0.035 if turns else 0.05) * size * (pose[:3, :3] @ joint.axis)
-            line = {"lw": 9.0, "solid_capstyle": "butt"} if turns else {"lw": 2.0}
+            if turns:
+                line = {"lw": 9.0, "solid_capstyle": "butt"}
+            else:
+                line = {"lw": 2.0}
             axes.plot(
                 *np.stack([position - half, position + half]).T, color="#30363f", zorder=2, **line
             )
@@ -167,12 +181,14 @@ def _wrenches(
     external: Mapping[str, ArrayLike] | None,
 ) -> list[Array]:
     """Arrows in joints and on links; (n, 2, 3) of each kind."""
-    inside = (
-        arrows.joint_arrows(model, *state, external=external)
-        if shows_wrenches and model.nv
-        else None
-    )
-    outside = arrows.external_arrows(model, state[0], external) if external else None
+    if shows_wrenches and model.nv:
+        inside = arrows.joint_arrows(model, *state, external=external)
+    else:
+        inside = None
+    if external:
+        outside = arrows.external_arrows(model, state[0], external)
+    else:
+        outside = None
     both = [x for x in (inside, outside) if x is not None]
     if not both:
         return []

@@ -44,7 +44,8 @@ _POLICY = (
 _FIT = """<script>{{
 const cameras = {cameras}, shape = innerWidth / innerHeight;
 const [, position, target] = cameras.findLast(([aspect]) => aspect <= shape) || cameras[0];
-history.replaceState(null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
+history.replaceState(
+  null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
 }}</script>"""
 _ASPECTS = (0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0)
 _NOTICE = (
@@ -87,7 +88,10 @@ def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
         browser.rest(0.3)
         drawn = browser.drawn(10.0)
         picture = draw()
-        alike = alike + 1 if drawn and np.array_equal(picture, before) else 0
+        if drawn and np.array_equal(picture, before):
+            alike = alike + 1
+        else:
+            alike = 0
         before = picture
         if alike == 2:
             break
@@ -168,9 +172,10 @@ def write_film(path: Path, pictures: Iterable[np.ndarray], rate: float) -> Path:
 
     def write(target: Path) -> None:
         mp4 = path.suffix == ".mp4"
-        options = (
-            {"fps": rate, "macro_block_size": 16} if mp4 else {"duration": 1e3 / rate, "loop": 0}
-        )
+        if mp4:
+            options = {"fps": rate, "macro_block_size": 16}
+        else:
+            options = {"duration": 1e3 / rate, "loop": 0}
         with imageio.get_writer(target, **options) as film:
             for picture in pictures:
                 film.append_data(picture)

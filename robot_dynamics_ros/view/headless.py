@@ -60,7 +60,8 @@ _FRAMES = """
 const draw = requestAnimationFrame, due = new Set();
 window.framesDue = () => due.size;
 window.requestAnimationFrame = (work) => {{
-    const number = setTimeout(() => draw((time) => {{ if (due.delete(number)) work(time); }}), {pause});
+    const number = setTimeout(
+      () => draw((time) => {{ if (due.delete(number)) work(time); }}), {pause});
     due.add(number);
     return number;
 }};
@@ -70,7 +71,8 @@ window.cancelAnimationFrame = (number) => due.delete(number);
 _TO_BLOB = """
 HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
     const [head, data] = this.toDataURL(type, quality).split(",");
-    done(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], {type: head.slice(5).split(";")[0]}));
+    const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+    done(new Blob([bytes], {type: head.slice(5).split(";")[0]}));
 };
 """
 
@@ -86,9 +88,9 @@ def find_browser() -> str | None:
     path.
     """
     named = os.environ.get("ROBOT_DYNAMICS_BROWSER")
-    return (
-        shutil.which(named) if named else next((p for p in map(shutil.which, BROWSERS) if p), None)
-    )
+    if named:
+        return shutil.which(named)
+    return next((p for p in map(shutil.which, BROWSERS) if p), None)
 
 
 class Browser(AbstractContextManager["Browser"]):
@@ -119,7 +121,10 @@ class Browser(AbstractContextManager["Browser"]):
         self._number = 0
         self._folder = tempfile.mkdtemp(prefix="robot_dynamics_view_")
         # a browser run by root, as in most containers, does not start with its sandbox
-        sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            sandbox = ["--no-sandbox"]
+        else:
+            sandbox = []
         rules = f"--host-resolver-rules={', '.join(filter(None, (names, _NAMES)))}"
         page = (f"--user-data-dir={self._folder}", f"--window-size={width},{height}", "about:blank")
         nowhere = subprocess.DEVNULL
@@ -150,7 +155,10 @@ class Browser(AbstractContextManager["Browser"]):
             time.sleep(0.02)
             with opener.open(f"http://127.0.0.1:{port}/json/list", timeout=30.0) as answer:
                 pages = [page for page in json.load(answer) if page["type"] == "page"]
-                address = pages[0]["webSocketDebuggerUrl"] if pages else ""
+                if pages:
+                    address = pages[0]["webSocketDebuggerUrl"]
+                else:
+                    address = ""
         self._socket = connect(
             address, max_size=None, compression=None, ping_interval=None, proxy=None
         )

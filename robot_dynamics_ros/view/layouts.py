@@ -191,11 +191,10 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
                 for k, (label, path) in enumerate(paths.items())
             ],
         }
-        column = (
-            f"Plot!{key}"
-            if column is None
-            else _split(f"Plot!{key}", column, 100.0 / (len(panels) - 2))
-        )
+        if column is None:
+            column = f"Plot!{key}"
+        else:
+            column = _split(f"Plot!{key}", column, 100.0 / (len(panels) - 2))
     left = _split("3D!robot", "DiagnosticSummary!state", 78)
     return {
         "configById": panels,
@@ -293,7 +292,10 @@ def write_layouts(
     """Write ``<robot>.rviz``, ``<robot>.foxglove.json`` and ``<robot>.plotjuggler.xml``; their
     paths.
     """
-    prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+    if namespace.strip("/"):
+        prefix = f"/{namespace.strip('/')}"
+    else:
+        prefix = ""
     folder = Path(directory)
     name = topic_token(model.name)
     texts = {

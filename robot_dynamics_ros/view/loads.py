@@ -33,7 +33,12 @@ def number(value: float, unit: str = "") -> str:
     if not math.isfinite(value):
         return "–"
     size = abs(value)
-    digits = 0 if size >= 99.95 else 1 if size >= 9.995 or size < 0.005 else 2
+    if size >= 99.95:
+        digits = 0
+    elif size >= 9.995 or size < 0.005:
+        digits = 1
+    else:
+        digits = 2
     rounded = round(value, digits) + 0.0
     return f"{rounded:.{digits}f}{' ' if unit else ''}{unit}".replace("-", "−")
 
@@ -228,7 +233,9 @@ def _share_colour(share: float) -> str:
     """Background of a cell, from clear to amber at the limit and red beyond."""
     if not math.isfinite(share):
         return "transparent"
-    return "rgb(214, 39, 40, 0.55)" if share > 1.0 else f"rgb(240, 170, 0, {0.7 * share:.2f})"
+    if share > 1.0:
+        return "rgb(214, 39, 40, 0.55)"
+    return f"rgb(240, 170, 0, {0.7 * share:.2f})"
 
 
 def link_shares(model: RobotModel, loads: JointLoads) -> Mapping[str, float]:

@@ -117,9 +117,10 @@ class RobotNodes:
         self.wrenches("joints", shown.wrenches, scale, forces, moments)
         self.largest(shown.wrenches, scale, forces, moments)
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
-            arrows = (
-                external_arrows(self.model, shown.q, wrenches) if wrenches and on(name) else None
-            )
+            if wrenches and on(name):
+                arrows = external_arrows(self.model, shown.q, wrenches)
+            else:
+                arrows = None
             self.wrenches(name, arrows, scale, True, moments)
         self.centres(on("centres"))
         self.ghost(shown.reference if on("reference") else None)
@@ -135,7 +136,10 @@ class RobotNodes:
         """Show a second, transparent robot at a configuration; ``None``, or the robot's own place,
         hides it.
         """
-        poses = None if q is None else np.asarray(link_poses(self.model, q))
+        if q is None:
+            poses = None
+        else:
+            poses = np.asarray(link_poses(self.model, q))
         # where the two coincide, one would only tint the other
         apart = (
             poses is not None
@@ -319,18 +323,20 @@ class RobotNodes:
             strict=True,
         ):
             name = f"largest_{what}"
-            vectors = (
-                np.zeros((1, 3))
-                if arrows is None or not len(arrows.names)
-                else getattr(arrows, f"{what}s")
-            )
+            if arrows is None or not len(arrows.names):
+                vectors = np.zeros((1, 3))
+            else:
+                vectors = getattr(arrows, f"{what}s")
             sizes = np.linalg.norm(vectors, axis=1)
             k = int(sizes.argmax())
             if arrows is None or not shown or sizes[k] <= noise:
                 self._label(name, shown=False)
                 self._tips.pop(name, None)
                 continue
-            tip = vectors[k] if what == "force" else np.array([0.0, 0.0, sizes[k]])
+            if what == "force":
+                tip = vectors[k]
+            else:
+                tip = np.array([0.0, 0.0, sizes[k]])
             text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
             at = arrows.points[k] + along * length * tip
             half = 0.0075 * len(text) * self.size * _RIGHT

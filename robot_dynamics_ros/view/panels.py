@@ -65,7 +65,9 @@ class Turn:
     @property
     def page(self) -> int:
         """The page that has the controls, -1 while none has."""
-        return self._page if time.monotonic() - self._last < self.IDLE else -1
+        if time.monotonic() - self._last < self.IDLE:
+            return self._page
+        return -1
 
 
 class _Sliders:
@@ -283,14 +285,20 @@ class Player:
 
     def update(self, now: float) -> None:
         """Let the time go on."""
-        passed = 0.0 if self._last is None else now - self._last
+        if self._last is None:
+            passed = 0.0
+        else:
+            passed = now - self._last
         self._last = now
         t = float(self._time.value)
         # else somebody has moved the slider
         if self._play.value and t == self._shown:
             t += passed * float(self._speed.value)
             if t > self.duration:
-                t = math.fmod(t, self.duration) if self._loop.value else self.duration
+                if self._loop.value:
+                    t = math.fmod(t, self.duration)
+                else:
+                    t = self.duration
             self._time.value = t
             t = float(self._time.value)
         self._shown = self._source.time = t
@@ -410,12 +418,19 @@ class ControlPanel:
         adjusted.
         """
         whose = self._turn.page
-        who = "you have" if whose == self._page else f"page {whose} has"
-        self._who.content = (
-            "" if whose < 0 else text_block(f"{who} the controls (this is page {self._page})")
-        )
+        if whose == self._page:
+            who = "you have"
+        else:
+            who = f"page {whose} has"
+        if whose < 0:
+            self._who.content = ""
+        else:
+            self._who.content = text_block(f"{who} the controls (this is page {self._page})")
         self._release.visible = whose == self._page
-        self._pause_button.label = "go on (paused)" if self._controls.paused else "pause"
+        if self._controls.paused:
+            self._pause_button.label = "go on (paused)"
+        else:
+            self._pause_button.label = "pause"
         answer = self._controls.answer()
         if answer != self._heard:
             self._heard = answer
@@ -451,9 +466,10 @@ class ControlPanel:
             f"{k}. after {s:g} s: {self._sliders.text(q)}"
             for k, (q, s) in enumerate(self._points, start=1)
         )
-        self._list.content = (
-            text_block("\n".join([*rows, f"{total:g} s in all"])) if self._points else ""
-        )
+        if self._points:
+            self._list.content = text_block("\n".join([*rows, f"{total:g} s in all"]))
+        else:
+            self._list.content = ""
         return answer
 
     def _where(self) -> str:

@@ -34,7 +34,10 @@ if (!window.robotSeek) {{
     const over = event.target.closest &amp;&amp; event.target.closest('.u-over');
     if (!over || !(event.buttons &amp; 1)) return;
     let near = over, found = null;
-    while (near &amp;&amp; !found) {{ near = near.parentElement; found = near &amp;&amp; near.querySelector('[data-slider]'); }}
+    while (near &amp;&amp; !found) {{
+      near = near.parentElement;
+      found = near &amp;&amp; near.querySelector('[data-slider]');
+    }}
     const track = found &amp;&amp; document.getElementById(found.dataset.slider);
     const field = track &amp;&amp; track.parentElement.querySelector('input:not([type=hidden])');
     if (!field) return;
@@ -44,7 +47,8 @@ if (!window.robotSeek) {{
     set.call(field, (share * Number(found.dataset.last)).toFixed(4));
     field.dispatchEvent(new Event('input', {{bubbles: true}}));
   }};
-  for (const kind of ['mousedown', 'mousemove', 'pointerdown']) document.addEventListener(kind, seek, true);
+  for (const kind of ['mousedown', 'mousemove', 'pointerdown'])
+    document.addEventListener(kind, seek, true);
 }}
 mark.dataset.last = last;">"""
 
@@ -86,7 +90,10 @@ class PlotPanel:
         if not names:
             return
         self._all = other_than(names, "all")
-        scrub = {"cursor": {"drag": {"x": False, "y": False}}} if slider else {}
+        if slider:
+            scrub = {"cursor": {"drag": {"x": False, "y": False}}}
+        else:
+            scrub = {}
         with gui.add_folder("Plot", expand_by_default=False):
             self._joint = gui.add_dropdown("joint ", (*names, self._all), initial_value=names[0])
             self._kind = gui.add_dropdown("quantity", KINDS, initial_value=KINDS[0])
@@ -106,7 +113,10 @@ class PlotPanel:
 
     def _choose(self, keep: bool) -> None:
         chosen = (self._joint.value, self._kind.value)
-        self._kept = [*(c for c in self._kept if c != chosen), chosen] if keep else []
+        if keep:
+            self._kept = [*(c for c in self._kept if c != chosen), chosen]
+        else:
+            self._kept = []
 
     def add(self, shown: Shown) -> None:
         if not self._names or self._motion is not None:
@@ -131,7 +141,10 @@ class PlotPanel:
         if not self._names:
             return
         choice = tuple(dict.fromkeys([*self._kept, (self._joint.value, self._kind.value)]))
-        cursor = None if self._motion is None else float(self._motion.time)
+        if self._motion is None:
+            cursor = None
+        else:
+            cursor = float(self._motion.time)
         other = choice != self._seen
         if not other and not (
             (self._new or cursor != self._cursor) and now - self._drawn >= self.PAUSE
@@ -192,7 +205,12 @@ class PlotPanel:
             slides = self._model.joint(joint).type is JointType.PRISMATIC
             unit, factor = unit_of(kind, "length" if slides else "angle")
             rows = factor * table[:, i, KINDS.index(kind)]
-            name = f"{joint} {kind}" if several else joint if chosen == self._all else kind
+            if several:
+                name = f"{joint} {kind}"
+            elif chosen == self._all:
+                name = joint
+            else:
+                name = kind
             if kind not in _VECTORS:
                 curves.append((name, unit, rows[:, 0]))
             elif chosen == self._all:

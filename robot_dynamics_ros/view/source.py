@@ -208,7 +208,10 @@ class PoseSource(Source):
         m = self.model
         state = []
         for name, values, size in (("q", q, m.nq), ("v", v, m.nv), ("a", a, m.nv)):
-            row = np.zeros(size) if values is None else np.array(values, dtype=float)
+            if values is None:
+                row = np.zeros(size)
+            else:
+                row = np.array(values, dtype=float)
             if row.shape != (size,) or not np.isfinite(row).all():
                 raise ArgumentError(
                     f"expected {size} finite numbers, got {values!r}", where=name, got=values
@@ -307,7 +310,10 @@ class ShownMotion:
             more["wrenches"] = None if model.has_mimic else what.wrenches
             return cls(model, what.t, what.q, what.v, what.a, what.tau, source="simulation", **more)
         if isinstance(what, Recording | WrenchHistory):
-            history = compute(model, what) if isinstance(what, Recording) else what
+            if isinstance(what, Recording):
+                history = compute(model, what)
+            else:
+                history = what
             efforts = history.efforts
             if isinstance(what, Recording) and what.effort is not None:
                 efforts = what.effort[np.isin(what.rows, history.rows)]
@@ -424,7 +430,10 @@ class ShownMotion:
     @cached_property
     def scale(self) -> ArrowScale:
         """How long its wrenches are drawn."""
-        rows = self.wrench_table(self.some_rows(60)) if self.model.joint_names else np.empty((0, 6))
+        if self.model.joint_names:
+            rows = self.wrench_table(self.some_rows(60))
+        else:
+            rows = np.empty((0, 6))
         return sensible_scale(self.model, rows[..., 3:], rows[..., :3])
 
     def frames(self, rate: float, speed: float = 1.0) -> np.ndarray:

@@ -86,11 +86,10 @@ class RobotView:
         model = self.source.model
         source = self.source
         self.nodes = RobotNodes(client.scene, model, robot.looks, robot.root, robot.offset)
-        folder = (
-            contextlib.nullcontext()
-            if alone
-            else gui.add_folder(source.name, expand_by_default=False)
-        )
+        if alone:
+            folder = contextlib.nullcontext()
+        else:
+            folder = gui.add_folder(source.name, expand_by_default=False)
         with folder:
             self.status = gui.add_html("")
             self.player = (
@@ -196,7 +195,10 @@ class Page:
         """
         first = self.views[0]
         last = self.views[-1].nodes
-        motion = first.source.motion if isinstance(first.source, MotionSource) else None
+        if isinstance(first.source, MotionSource):
+            motion = first.source.motion
+        else:
+            motion = None
         position, target = first.nodes.view_point(motion, aspect, VIEWS[view])
         sideways = 0.5 * (last.offset - first.nodes.offset)
         away = 1.0 + float(np.linalg.norm(sideways)) / last.size
@@ -238,7 +240,10 @@ class Page:
                 self.look(view)
                 return
             chosen = next((one for one in self.views if one.loads.link), self.views[0])
-            row = chosen.nodes.model.link_index(chosen.loads.link) if chosen.loads.link else -1
+            if chosen.loads.link:
+                row = chosen.nodes.model.link_index(chosen.loads.link)
+            else:
+                row = -1
             self.client.camera.look_at = point = (
                 chosen.nodes.offset + chosen.nodes.poses[row, :3, 3]
             )
@@ -314,18 +319,23 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         """Show one more robot, beside the others; its geometry is read from its URDF if not
         given.
         """
-        looks = looks if looks is not None else read_looks(source.model)
+        if looks is not None:
+            looks = looks
+        else:
+            looks = read_looks(source.model)
         for finding in looks.findings:
             _logger.warning("%s: %s", source.name, finding)
         looks = replace(looks, visuals=tuple(shape for _, shape, _ in readable(looks.visuals)))
         with self._lock:
             spacing = sum(2.2 * robot_size(robot.source.model) for robot in self.robots)
-            root = "/robot" if self._alone else f"/robots/{source.name.replace('/', '∕')}"
-            scale = (
-                source.motion.scale
-                if isinstance(source, MotionSource)
-                else sensible_scale(source.model)
-            )
+            if self._alone:
+                root = "/robot"
+            else:
+                root = f"/robots/{source.name.replace('/', '∕')}"
+            if isinstance(source, MotionSource):
+                scale = source.motion.scale
+            else:
+                scale = sensible_scale(source.model)
             # compiled before a page waits for it
             link_poses(source.model, source.model.initial_configuration())
             robot = Robot(source, controls, looks, root, np.array([0.0, spacing, 0.0]), scale)

@@ -44,7 +44,8 @@ MOST_MESSAGES = 100_000
 WITHOUT_ROOM = """
 const load = fetch;
 window.fetch = (what, ...more) =>
-    String(what.url ?? what).startsWith("data:image/jpeg") ? new Promise(() => {}) : load(what, ...more);
+    String(what.url ?? what).startsWith("data:image/jpeg")
+      ? new Promise(() => {}) : load(what, ...more);
 """
 """A script for the head of a page, which then never gets the picture of a room: viser's page begins
 with it, and a replay returns to it whenever it starts over, until the lights of :class:`Window`
@@ -91,7 +92,10 @@ class Guard:
         self._logged: dict[str, float] = {}
         self._lock = threading.Lock()
         address = _address(host)
-        self.loopback = address.is_loopback if address is not None else host == "localhost"
+        if address is not None:
+            self.loopback = address.is_loopback
+        else:
+            self.loopback = host == "localhost"
         self._names = {"localhost", host}
         if not self.loopback:
             own = socket.gethostname().lower()
@@ -130,15 +134,17 @@ class Guard:
         """Hear of connections that ended because what arrived was no message at all; browsers also
         open connections that they close unused, which is no fault.
         """
-        error = record.exc_info[1] if record.exc_info else None
+        if record.exc_info:
+            error = record.exc_info[1]
+        else:
+            error = None
         if record.levelno >= logging.ERROR and not isinstance(
             getattr(error, "__cause__", None), EOFError
         ):
-            text = (
-                f"{type(error).__name__}: {str(error)[:100]}"
-                if error is not None
-                else record.getMessage()
-            )
+            if error is not None:
+                text = f"{type(error).__name__}: {str(error)[:100]}"
+            else:
+                text = record.getMessage()
             self.refuse(
                 "not_a_message",
                 f"a browser sent no message of the page; its connection is closed ({text})",
@@ -196,9 +202,15 @@ class Guard:
         response.headers.update(_HEADERS)
         if response.headers.get("Content-Type", "").startswith("text/html"):
             zipped = response.headers.get("Content-Encoding") == "gzip"
-            page = gzip.decompress(response.body) if zipped else bytes(response.body)
+            if zipped:
+                page = gzip.decompress(response.body)
+            else:
+                page = bytes(response.body)
             page = page.replace(b"<head>", f"<head><script>{{{WITHOUT_ROOM}}}</script>".encode(), 1)
-            response.body = gzip.compress(page, 1) if zipped else page
+            if zipped:
+                response.body = gzip.compress(page, 1)
+            else:
+                response.body = page
             del response.headers["Content-Length"]
             response.headers["Content-Length"] = str(len(response.body))
         return None
@@ -209,7 +221,10 @@ class Guard:
         try:
             name = urlsplit(f"//{host}").hostname or ""
             origin = headers.get("Origin")
-            site = host if origin is None else urlsplit(origin).netloc
+            if origin is None:
+                site = host
+            else:
+                site = urlsplit(origin).netloc
         except ValueError:
             return "its addresses cannot be read"
         address = _address(name)
@@ -217,19 +232,26 @@ class Guard:
             address is None or (self.loopback and not address.is_loopback)
         ):
             return f"it was made to {host[:100]!r}, which is no name of this machine"
-        return "" if site == host else f"it comes from a page of {str(origin)[:100]!r}"
+        if site == host:
+            return ""
+        return f"it comes from a page of {str(origin)[:100]!r}"
 
     def _control(self, uuid: str, page: int) -> GuiInputHandle[Any] | None:
         """The control that a page wants to change, if it is its own."""
         client = self.server.get_clients().get(page)
-        return None if client is None else client.gui._gui_input_handle_from_uuid.get(uuid)
+        if client is None:
+            return None
+        return client.gui._gui_input_handle_from_uuid.get(uuid)
 
     def _show_again(self, message: Message, page: int) -> None:
         """Have a page's control show what holds, after another value was refused."""
         from viser._messages import GuiUpdateMessage
 
         uuid = getattr(message, "uuid", None)
-        handle = self._control(uuid, page) if isinstance(uuid, str) else None
+        if isinstance(uuid, str):
+            handle = self._control(uuid, page)
+        else:
+            handle = None
         if handle is not None:
             queue = handle._impl.gui_api._websock_interface.queue_message
             queue(GuiUpdateMessage(handle._impl.uuid, {"value": handle.value}))
@@ -268,13 +290,17 @@ def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
             beyond = (low is not None and value < low - slack) or (
                 high is not None and value > high + slack
             )
-            return (
-                f"{label} cannot be {value:g}, it goes from {low:g} to {high:g}" if beyond else ""
-            )
+            if beyond:
+                return f"{label} cannot be {value:g}, it goes from {low:g} to {high:g}"
+            return ""
         case "GuiCheckboxHandle":
-            return "" if isinstance(value, bool) else f"{label} is on or off"
+            if isinstance(value, bool):
+                return ""
+            return f"{label} is on or off"
         case "GuiDropdownHandle" | "GuiButtonGroupHandle":
-            return "" if value in handle.options else f"{label} has no choice {str(value)[:50]!r}"
+            if value in handle.options:
+                return ""
+            return f"{label} has no choice {str(value)[:50]!r}"
         case "GuiButtonHandle":
             return ""
         case kind:
@@ -282,7 +308,9 @@ def _unfit(handle: GuiInputHandle[Any], value: object) -> str:
 
 
 def _finite(numbers: Iterable[float]) -> str:
-    return "" if all(math.isfinite(x) for x in numbers) else "not every number is finite"
+    if all(math.isfinite(x) for x in numbers):
+        return ""
+    return "not every number is finite"
 
 
 def _taken(host: str, port: int) -> Exception | None:
@@ -408,8 +436,13 @@ class Window(AbstractContextManager["Window"]):
     @property
     def address(self) -> str:
         """Address to open in a browser."""
-        shown = self.host if self.host not in ("0.0.0.0", "::") else "localhost"
-        return f"http://[{shown}]:{self.port}" if ":" in shown else f"http://{shown}:{self.port}"
+        if self.host not in ("0.0.0.0", "::"):
+            shown = self.host
+        else:
+            shown = "localhost"
+        if ":" in shown:
+            return f"http://[{shown}]:{self.port}"
+        return f"http://{shown}:{self.port}"
 
     def open(self) -> bool:
         """Open the page in this machine's browser; whether there is one."""

@@ -71,13 +71,14 @@ robot_dynamics info six_axis                  # a robot that ships with the pack
 robot_dynamics info my_arm.urdf               # URDF, or MJCF with the extra mjcf
 robot_dynamics info my_arm.xacro tool:=gripper side:=left
 xacro my_arm.xacro | robot_dynamics info -    # standard input
-robot_dynamics info robot_description         # the robot that runs; /NAMESPACE/robot_description for another one
+robot_dynamics info robot_description         # the robot that runs; or /NAMESPACE/robot_description
 eval "$(register-python-argcomplete robot_dynamics)"   # tab completion, with the extra completion
 ```
 
-The robot is the first argument of every command, always, in any of these forms. Results go to standard output; progress,
-remarks, warnings and errors to standard error, in colour on terminals only (never with `NO_COLOR` set). Ctrl-C, SIGTERM
-and SIGHUP end a command and everything it has started. Where another setting avoids an error, the message ends with the command to run.
+The robot is the first argument of every command, always, in any of these forms. Results go to
+standard output; progress, remarks, warnings and errors to standard error, in colour on terminals
+only (never with `NO_COLOR` set). Ctrl-C, SIGTERM and SIGHUP end a command and everything it has
+started. Where another setting avoids an error, the message ends with the command to run.
 
 This page is made from the program: `python test/cli/test_command_line_page.py` writes it anew.
 

@@ -38,7 +38,8 @@ def test_info_shows_the_offset_of_a_mimic_joint(capsys, tmp_path):
     mimic = "<mimic joint='i' multiplier='-0.5' offset='0.3'/>"
     text = (
         "<robot "
-        f"name='r'>{links}{joint.format('i', 'a', 'b', '')}{joint.format('j', 'b', 'c', mimic)}</robot>"
+        f"name='r'>{links}{joint.format('i', 'a', 'b', '')}"
+        f"{joint.format('j', 'b', 'c', mimic)}</robot>"
     )
     (robot := tmp_path / "robot.urdf").write_text(text)
     assert main(["info", str(robot), "--inertia-check", "repair"]) == 0

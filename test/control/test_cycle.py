@@ -135,10 +135,10 @@ def trajectory(twins, length, start=0):
 
 STEPS = st.sampled_from(
     ["go on"] * 8
-    + """still|late|back|gap|long gap|not finite|absurd|jump|no efforts|changed|trajectory|later trajectory|hold|gains|law|law in Python|wrench|
-    no wrench|guards|watch|own delay|wrenches on|wrenches off|deactivate|activate|payload|point|near a limit|strong""".replace(
-        "\n    ", ""
-    ).split("|")
+    + """still|late|back|gap|long gap|not finite|absurd|jump|no efforts|changed|trajectory|
+    later trajectory|hold|gains|law|law in Python|wrench|
+    no wrench|guards|watch|own delay|wrenches on|wrenches off|deactivate|activate|payload|point|
+    near a limit|strong""".replace("\n    ", "").split("|")
 )
 
 

@@ -25,8 +25,10 @@ runs = []
 for compiled in (True, False):
     model = rd.load_robot("six_axis")
     model = model if compiled else model.with_backend("numpy")
-    plant = rd.Plant(model, 2e-3, compiled=compiled, friction=rd.JointFriction(coulomb=0.5, viscous=0.2))
-    controller = rd.JointController(model, rd.ComputedTorque(ki=5.0, i_clamp=0.1), observer=rd.MomentumObserver(model))
+    friction = rd.JointFriction(coulomb=0.5, viscous=0.2)
+    plant = rd.Plant(model, 2e-3, compiled=compiled, friction=friction)
+    law = rd.ComputedTorque(ki=5.0, i_clamp=0.1)
+    controller = rd.JointController(model, law, observer=rd.MomentumObserver(model))
     assert (plant.compiled, controller.compiled) == (compiled, compiled)
     for k in range(20):
         t = 10**9 + 2_000_000 * k

@@ -250,7 +250,8 @@ def test_names_that_do_not_fit_are_refused():
 
 
 WRONG = """
-from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Kernel, Matrix, Vector, integers, kernel, numbers
+from robot_dynamics_ros.dynamics.engine.routines import Declared, Integers, Kernel, Matrix, Vector
+from robot_dynamics_ros.dynamics.engine.routines import integers, kernel, numbers
 
 
 class Small(Declared):

@@ -68,9 +68,11 @@ int main()
   const auto [A, B] = arm::linearization(q, v, tau);
   arm::Vector<2> q2 = q, v2 = v;
   arm::step(q2, v2, tau, 1e-3);
-  const double error = (arm::inverse_dynamics(q, v, a) - tau).norm() + (arm::forward_dynamics(q, v, tau) - a).norm();
+  const double error = (arm::inverse_dynamics(q, v, a) - tau).norm()
+    + (arm::forward_dynamics(q, v, tau) - a).norm();
   const double moved = (q2 - q - 1e-3 * v).norm();
-  std::printf("%d %d %d\\n", error < 1e-12, moved > 0.0 && moved < 1e-5, A.rows() == 4 && B.cols() == 2);
+  std::printf("%d %d %d\\n", error < 1e-12, moved > 0.0 && moved < 1e-5,
+    A.rows() == 4 && B.cols() == 2);
 }
 """
 

@@ -17,14 +17,14 @@ XMLNS = 'xmlns:xacro="http://ros.org/wiki/xacro"'
 LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
   <visual><geometry><mesh filename="package://arm_meshes/part.stl"/></geometry></visual></link>"""
+TIP_MASS = "${xacro.load_yaml('$(find arm_macros)/config/masses.yaml')['tip'] + $(arg load)}"
 ARM = f"""<robot name="arm" {XMLNS}>
   <xacro:arg name="load" default="3"/>
   <xacro:include filename="$(find arm_macros)/urdf/link.xacro"/>
   <xacro:include filename="../parts/base.xacro"/>
-  <xacro:arm_link name="tip" mass="${{xacro.load_yaml('$(find arm_macros)/config/masses.yaml')['tip'] + $(arg load)}}"/>
+  <xacro:arm_link name="tip" mass="{TIP_MASS}"/>
   <joint name="turn" type="continuous"><parent link="base"/><child link="tip"/><axis xyz="0 0 1"/>
-  </joint>
-</robot>"""
+  </joint></robot>"""
 
 
 def package(folder, name):

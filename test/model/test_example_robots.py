@@ -31,7 +31,10 @@ ON_REQUEST = {
         r"joint 'RHand': nothing that it moves has any inertia about its axis(?s:.*)\n  joint "
         r"'LHand'"
     ),
-    "romeo_laas_small": r"link 'LHipPitch_link' .*not positive(?s:.*)\n  link 'RHipPitch_link'|link 'body'",
+    "romeo_laas_small": (
+        r"link 'LHipPitch_link' .*not positive(?s:.*)\n  link 'RHipPitch_link'"
+        r"|link 'body'"
+    ),
 }
 # Robots with links that no rigid body is like, and one of those.
 REMARKED = {

@@ -13,7 +13,8 @@ ARM = """<mujoco model="arm"><compiler angle="radian"/><option gravity="0 0 -9.8
 <body name="base" pos="0.1 0 0.5" euler="0.2 0.1 0"><geom type="box" size="0.1 0.1 0.1" mass="3"/>
  <body name="upper" pos="0 0.1 0.2" quat="0.9 0.1 0.3 -0.2">
   <joint name="yaw" type="hinge" axis="0 0 1" pos="0.05 0.02 0" range="-1 2"/>
-  <joint name="pitch" type="hinge" axis="0 1 0.2" pos="0 0.03 0.1" ref="0.4" range="-2 2" frictionloss="0.1"/>
+  <joint name="pitch" type="hinge" axis="0 1 0.2" pos="0 0.03 0.1" ref="0.4" range="-2 2"
+   frictionloss="0.1"/>
   <geom type="capsule" fromto="0 0 0 0.3 0.1 0" size="0.05" density="900"/>
   <body name="slider" pos="0.3 0.1 0">
   <joint name="slide" type="slide" axis="1 0.5 0" ref="0.1" range="0 0.5"/>

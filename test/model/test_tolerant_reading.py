@@ -19,8 +19,8 @@ ORIGIN = '<origin xyz="0 0 1" rpy="0 0.5 0"/>'
 AXIS = '<axis xyz="0 0 1"/>'
 GOOD = f"""<?xml version="1.0"?>
 <robot name="r"><link name="base"/><link name="arm">{INERTIAL}</link>
-<joint name="j" type="revolute">{ORIGIN}<parent link="base"/>
-<child link="arm"/>{AXIS}{LIMIT}</joint></robot>"""
+<joint name="j" type="revolute">{ORIGIN}<parent link="base"/><child link="arm"/>{AXIS}
+{LIMIT}</joint></robot>"""
 
 
 def changed(old: str, new: str) -> str:

@@ -22,8 +22,7 @@ INERTIAL = f'<inertial><origin xyz="0 0 0"/><mass value="2"/>{INERTIA}</inertial
 LIMIT = '<limit lower="-1" upper="2" effort="30" velocity="4"/>'
 ARM = f'<link name="arm">{INERTIAL}</link>'
 JOINT = f"""<joint name="elbow" type="revolute"><origin xyz="0 0 1" rpy="0 0 0"/>
-<parent link="base"/><child link="arm"/>
-  <axis xyz="0 0 1"/>{LIMIT}</joint>"""
+  <parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>{LIMIT}</joint>"""
 GOOD = f"""<robot name="r">
 <link name="base"/>
 {ARM}

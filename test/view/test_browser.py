@@ -264,7 +264,10 @@ def test_a_person_clicks_a_link_and_the_plot_and_types_a_number_that_is_too_larg
 
         assert browser.wait(sought, PATIENCE)
 
-        field = f"document.getElementById('{view.layers._force._impl.uuid}').parentElement.querySelector('input:not([type=hidden])')"
+        field = (
+            "document.getElementById('"
+            f"{view.layers._force._impl.uuid}').parentElement.querySelector('input:not([type=hidden])')"
+        )
         browser.run(f"{field}.select()")
         browser.call("Input.insertText", text="500")
         assert wait_for(lambda: viewer.window.guard.refused["bad_value"], PATIENCE)

@@ -266,7 +266,7 @@ def test_a_camera_follows_a_link_and_no_other_page_does():
         assert wait_for(lambda: not one._followed)
 
 
-def test_a_slider_shows_again_what_holds_when_its_request_was_refused_or_somebody_else_has_changed_it(
+def test_a_slider_shows_what_holds_after_a_refusal_and_after_another_client_changed_it(
     monkeypatch,
 ):
     arm = rd.load_robot("two_link")

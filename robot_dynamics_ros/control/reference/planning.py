@@ -329,7 +329,10 @@ def standing_joints(model: RobotModel, motion: PlannedMotion) -> dict[str, str]:
 
 def _weakness(model: RobotModel, i: int) -> str:
     name = model.joint_names[i]
-    unit = "N" if model.joint(name).type is JointType.PRISMATIC else "N m"
+    if model.joint(name).type is JointType.PRISMATIC:
+        unit = "N"
+    else:
+        unit = "N m"
     if model.lower[i] >= model.upper[i]:
         return "its position limits leave it no room"
     if model.velocity_limit[i] <= _STILL:
@@ -365,7 +368,10 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
     path = start + np.linspace(0.0, 1.0, 101)[:, None] * (best - start)
     burden = _burden(model, path)
     enough = burden <= max(0.6 * _SHARES[0], 1.05 * float(burden[-1]))
-    bearable = path[int(np.argmax(enough))] if enough.any() else best
+    if enough.any():
+        bearable = path[int(np.argmax(enough))]
+    else:
+        bearable = best
     return bearable, f"at its initial configuration {_most_burdened(model, start)[1]}"
 
 
@@ -387,7 +393,10 @@ def _tour(
             continue
         low = min(model.lower[i], start[i]) - 1e-9
         high = max(model.upper[i], start[i]) + 1e-9
-        goal = upper[i] if upper[i] - end[i] > end[i] - lower[i] else lower[i]
+        if upper[i] - end[i] > end[i] - lower[i]:
+            goal = upper[i]
+        else:
+            goal = lower[i]
         ways = [np.array([start[i], *draw, end[i]]) for draw in draws] + [
             base[:, i] + 0.9 * hump * (goal - end[i])
         ]
@@ -511,9 +520,10 @@ def _spline(knots: Array, visits: Array) -> BSpline:
 
 
 def _motion(model: RobotModel, visits: Array, duration: float | Array) -> PlannedMotion:
-    knots = (
-        np.linspace(0.0, duration, len(visits)) if np.ndim(duration) == 0 else np.asarray(duration)
-    )
+    if np.ndim(duration) == 0:
+        knots = np.linspace(0.0, duration, len(visits))
+    else:
+        knots = np.asarray(duration)
     return PlannedMotion(model.joint_names, knots, visits, _spline(knots, visits))
 
 

@@ -256,7 +256,10 @@ class ReferenceGenerator:
         )
         if at_rest:
             x.check_rest()
-        effort = np.zeros_like(x.positions) if x.effort is None else x.effort
+        if x.effort is None:
+            effort = np.zeros_like(x.positions)
+        else:
+            effort = x.effort
         fields = np.concatenate(
             [y.ravel() for y in (x.positions, x.velocities, x.accelerations, effort)]
         )

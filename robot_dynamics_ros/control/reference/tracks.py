@@ -195,7 +195,10 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     a = p.deceleration[i]
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
     if 0.5 * v * v > a * room:
-        a = min(0.5 * v * v / room, HARDEST * a) if room > 0.0 else HARDEST * a
+        if room > 0.0:
+            a = min(0.5 * v * v / room, HARDEST * a)
+        else:
+            a = HARDEST * a
     duration = min(abs(v) / a, LONGEST)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:
@@ -382,7 +385,9 @@ def end_goals(
 
 def fastest_meant(p: TracksMemory, i: int) -> float:
     """The largest velocity of a joint that is taken for meant."""
-    return FASTEST_SHARE * p.velocity_limit[i] if isfinite(p.velocity_limit[i]) else FASTEST
+    if isfinite(p.velocity_limit[i]):
+        return FASTEST_SHARE * p.velocity_limit[i]
+    return FASTEST
 
 
 def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float) -> None:
@@ -418,7 +423,12 @@ def check_points(
             place = m * k + column
             fastest = fastest_meant(p, i)
             for f in range(1, 4):
-                largest = fastest if f == 1 else SHARPEST if f == 2 else STRONGEST
+                if f == 1:
+                    largest = fastest
+                elif f == 2:
+                    largest = SHARPEST
+                else:
+                    largest = STRONGEST
                 if abs(fields[f * size + place]) > largest:
                     refuse(p, m, i, fields[f * size + place], largest)
                     return f + 1
@@ -537,7 +547,10 @@ def approach(
     size = p.points[slot] * p.width[slot]
     k = 4 * i
     # the short way round
-    turns = whole_turns(p.now[0, i] - fields[place]) if p.continuous[i] == 1 else 0.0
+    if p.continuous[i] == 1:
+        turns = whole_turns(p.now[0, i] - fields[place])
+    else:
+        turns = 0.0
     q = fields[place] + turns
     v = fields[size + place]
     a = fields[2 * size + place]

@@ -87,7 +87,9 @@ class Trajectory:
     @property
     def duration(self) -> float:
         """Time of the last point after the start, s; 0 for an empty trajectory."""
-        return float(self.times[-1]) / NANOSECONDS if len(self.times) else 0.0
+        if len(self.times):
+            return float(self.times[-1]) / NANOSECONDS
+        return 0.0
 
     @classmethod
     def from_points(
@@ -262,11 +264,10 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
     """Check the arrays of :meth:`Trajectory.from_arrays`."""
     if not present[0].all():
         i = int(np.argmin(present[0]))
-        what = (
-            "effort only"
-            if present[3, i] and not (present[1, i] or present[2, i])
-            else "no positions"
-        )
+        if present[3, i] and not (present[1, i] or present[2, i]):
+            what = "effort only"
+        else:
+            what = "no positions"
         remedy = "Give every point positions; velocities and accelerations are not integrated."
         raise TrajectoryRejected(f"the point has {what}", where=f"points[{i}]", remedy=remedy)
     steps = np.diff(times, prepend=-1)
@@ -299,7 +300,10 @@ def _checked_names(joint_names: Sequence[str], *, needed: bool) -> tuple[str, ..
     for i, name in enumerate(names):
         good = isinstance(name, str) and bool(name)
         if not good or name in names[:i]:
-            problem = f"joint {name!r} is named twice" if good else f"{name!r} is no joint name"
+            if good:
+                problem = f"joint {name!r} is named twice"
+            else:
+                problem = f"{name!r} is no joint name"
             where = f"joint_names[{i}]"
             wrong = ResultCode.INVALID_JOINTS
             remedy = "Name each joint, and once."

@@ -67,7 +67,10 @@ class ReactionSolver(Generic[S]):
         damped = [
             [x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.A)
         ]
-        self.factors = factorize(damped) if damped else ([], [])
+        if damped:
+            self.factors = factorize(damped)
+        else:
+            self.factors = ([], [])
 
     def solve(
         self, acceleration: Sequence[Scalar], effort: Sequence[Scalar] | None

@@ -3,7 +3,7 @@
 | symbol | is | frame |
 |---|---|---|
 | τ, q̈ (nv) | joint efforts, accelerations | |
-| I_i^A, p_i^A | articulated-body inertia and bias force of body i: f_i = I_i^A a_i + p_i^A | body i |
+| I_i^A, p_i^A | articulated-body inertia, bias force of body i: f_i = I_i^A a_i + p_i^A | body i |
 | c_i | v_i × S_i v | body i |
 | U_i = I_i^A S_i, D_i = S_iᵀ U_i + rotor inertia, u_i = τ_i − S_iᵀ p_i^A | | body i |
 """

@@ -38,7 +38,9 @@ class FrameChoice(LinkMotions[S]):
     def axes(self, choice: int, rows: Sequence[Scalar]) -> Mat3:
         """Rotation to world axes of the frame to express results in."""
         R = self.link(choice).R
-        return R.matmul(Mat3.of([rows[0:3], rows[3:6], rows[6:9]])) if rows else R
+        if rows:
+            return R.matmul(Mat3.of([rows[0:3], rows[3:6], rows[6:9]]))
+        return R
 
     def point(self, choice: int, rows: Sequence[Scalar]) -> Vec3:
         """Where the point to reduce to is in the world."""
@@ -50,12 +52,13 @@ def reduced(f: Force, moved: Vec3 | None, rotation: Mat3 | None) -> Force:
     """A wrench about another point, from which ``moved`` leads to the old one (old axes), in other
     axes.
     """
-    moment = f.ang if moved is None else f.ang + moved.cross(f.lin)
-    return (
-        Force(moment, f.lin)
-        if rotation is None
-        else Force(rotation.mul(moment), rotation.mul(f.lin))
-    )
+    if moved is None:
+        moment = f.ang
+    else:
+        moment = f.ang + moved.cross(f.lin)
+    if rotation is None:
+        return Force(moment, f.lin)
+    return Force(rotation.mul(moment), rotation.mul(f.lin))
 
 
 def seen_from(A: Placement, B: Placement) -> Placement:
@@ -116,10 +119,9 @@ def _point_motion(
         seen = seen_from(A, B.carrying(rows))
     else:
         seen = seen_from(A, B.at(point))
-    rotation = (
-        Mat3.identity()
-        if options["axes"] == "observer"
-        else frames.axes(options["axes"], axes).T.matmul(A.R)
-    )
+    if options["axes"] == "observer":
+        rotation = Mat3.identity()
+    else:
+        rotation = frames.axes(options["axes"], axes).T.matmul(A.R)
     position, *rates = (rotation.mul(x) for x in (seen.p, seen.v, seen.a, seen.omega, seen.alpha))
     return position, seen.R, *rates, rotation

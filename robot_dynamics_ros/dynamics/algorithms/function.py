@@ -119,7 +119,10 @@ class Function:
                 arguments.append(None if missing else tree.external_forces(value))
             else:
                 arguments.append(value)
-        more = {"options": options} if self.takes_options else {}
+        if self.takes_options:
+            more = {"options": options}
+        else:
+            more = {}
         return self.algorithm(tree, *arguments, **more)
 
     def run(
@@ -127,7 +130,10 @@ class Function:
     ) -> list[list[Scalar]]:
         """Run the algorithm; returns a flat list for each output."""
         result = self.call(tree, options, values)
-        results = [result] if len(self.outputs) == 1 else result
+        if len(self.outputs) == 1:
+            results = [result]
+        else:
+            results = result
         return [flat(x) for x in results]
 
 
@@ -174,4 +180,6 @@ def flat(value: object) -> list[Scalar]:
     if isinstance(value, (list, tuple)):
         return [x for item in value for x in flat(item)]
     parts = getattr(value, "parts", None)
-    return [cast("Scalar", value)] if parts is None else parts()
+    if parts is None:
+        return [cast("Scalar", value)]
+    return parts()

@@ -156,7 +156,10 @@ def _joint_wrenches(
         if options["axes"] != "child":
             own = frames.link(link)
             parent = wrenches.links.parent[link]
-            chosen = parent if options["axes"] == "parent" else options["axes"]
+            if options["axes"] == "parent":
+                chosen = parent
+            else:
+                chosen = options["axes"]
             rotation = frames.axes(chosen, axes).T.matmul(own.R)
         results.append(reduced(f, moved, rotation))
     return results
@@ -244,13 +247,13 @@ def _wrench_balance(
     frames = FrameChoice(tree, options, q, v, a)
     A = frames.observer(observer)
     own = frames.link(options["link"])
-    moved = (
-        None
-        if options["about"] == "joint"
-        else A.R.tmul(own.p - frames.point(options["about"], about))
-    )
-    rotation = (
-        None if options["axes"] == "observer" else frames.axes(options["axes"], axes).T.matmul(A.R)
-    )
+    if options["about"] == "joint":
+        moved = None
+    else:
+        moved = A.R.tmul(own.p - frames.point(options["about"], about))
+    if options["axes"] == "observer":
+        rotation = None
+    else:
+        rotation = frames.axes(options["axes"], axes).T.matmul(A.R)
     wrenches = JointWrenches(tree, q, v, a, link_external)
     return [reduced(f, moved, rotation) for f in balance(tree, wrenches, options["link"], own, A)]

@@ -115,7 +115,10 @@ def jacobian_and_rate(
     columns: list[tuple[int, Motion, Motion]] = []
     for i in motion.outward(tree.path(body)):
         for dof, S_i in i.columns:
-            S_rate = motion.v[i].cross(S_i) if v is not None else Motion.zero()
+            if v is not None:
+                S_rate = motion.v[i].cross(S_i)
+            else:
+                S_rate = Motion.zero()
             columns.append(
                 (dof, motion.pose[i].motion_back(S_i), motion.pose[i].motion_back(S_rate))
             )
@@ -124,7 +127,10 @@ def jacobian_and_rate(
     X_B0 = motion.pose[body]
     X_L0 = Transform(X_link_B.E, X_link_B.r + X_link_B.E.tmul(point)).compose(X_B0)
     X_P0 = Transform(Mat3.identity(), X_L0.r)
-    v_P = X_P0.motion(X_B0.motion_back(motion.v[body])) if v is not None else Motion.zero()
+    if v is not None:
+        v_P = X_P0.motion(X_B0.motion_back(motion.v[body]))
+    else:
+        v_P = Motion.zero()
     omega = v_P.ang
     p_rate = v_P.lin
 

@@ -5,7 +5,7 @@ and large trees.
 |---|---|---|
 | M (nv, nv) | mass matrix, rotor inertia on its diagonal | |
 | I_i^c | composite inertia: of body i and everything beyond | body i |
-| F = I_i^c S_i | force that accelerates the subtree of i with one unit of its joint | body i, then of each ancestor |
+| F = I_i^c S_i | force for one unit of joint i on its subtree | body i, then each ancestor |
 """
 
 from __future__ import annotations

@@ -199,7 +199,9 @@ class RootFrame(Generic[S]):
     def subspace_rate(self, i: Body[S]) -> list[Motion]:
         """Ṡ = v × S of each column of a joint; of a single one Ψ̇, for S × S = 0."""
         columns = self.S[i]
-        return self.psi_dot[i] if len(columns) == 1 else [self.v[i].cross(S_i) for S_i in columns]
+        if len(columns) == 1:
+            return self.psi_dot[i]
+        return [self.v[i].cross(S_i) for S_i in columns]
 
 
 def _along(i: Body[S], columns: Sequence[Motion], x: Vector[S]) -> Motion:

@@ -43,7 +43,9 @@ def as_input(
         )
     if finite and not np.isfinite(values).all():
         check_finite(**{name: values})
-    return np.ascontiguousarray(values) if values.ndim and contiguous else values
+    if values.ndim and contiguous:
+        return np.ascontiguousarray(values)
+    return values
 
 
 def as_output(out: object, shape: tuple[int, ...], name: str) -> np.ndarray:
@@ -129,7 +131,10 @@ def _words(shape: tuple[int, ...]) -> str:
 def _no_numbers(values: ArrayLike, name: str, shape: str = "") -> ArgumentError:
     try:
         array = np.asarray(values)
-        kind = f"{type(values).__name__} of {array.dtype}" if array.size else type(values).__name__
+        if array.size:
+            kind = f"{type(values).__name__} of {array.dtype}"
+        else:
+            kind = type(values).__name__
     except ValueError:
         kind = type(values).__name__
     return ArgumentError(

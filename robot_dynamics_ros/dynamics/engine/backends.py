@@ -98,7 +98,10 @@ class _Made:
             name = os.environ.get(ENVIRONMENT, "auto")
             where = ENVIRONMENT
         self.insisted = name != "auto"
-        self.backend = _checked(name, where) if self.insisted else available_backends()[0]
+        if self.insisted:
+            self.backend = _checked(name, where)
+        else:
+            self.backend = available_backends()[0]
 
 
 _of = once_per_model(_Made)
@@ -106,7 +109,9 @@ _of = once_per_model(_Made)
 
 def available_backends() -> tuple[str, ...]:
     """Backends that can run here, best first."""
-    return BACKENDS if compiler_missing() is None else BACKENDS[2:]
+    if compiler_missing() is None:
+        return BACKENDS
+    return BACKENDS[2:]
 
 
 def backend_of(model: RobotModel) -> str:

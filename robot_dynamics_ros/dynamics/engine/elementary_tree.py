@@ -225,8 +225,14 @@ class Layout:
         eye = np.eye(3)
         zero = np.zeros(3)
         for b in bodies:
-            parent = -1 if b.parent < 0 else self.body[b.parent]
-            n_parent = eye if parent < 0 else self.bodies[parent].normal
+            if b.parent < 0:
+                parent = -1
+            else:
+                parent = self.body[b.parent]
+            if parent < 0:
+                n_parent = eye
+            else:
+                n_parent = self.bodies[parent].normal
             R = n_parent @ b.rotation
             r = n_parent @ b.position
             N = b.normal
@@ -334,7 +340,10 @@ def _body_constants(model: RobotModel) -> Iterator[BodyConstants]:
     kinds = [JointType(kind) for kind in model.joint_type.tolist()]
     normals = []
     for i, kind in enumerate(kinds):
-        N = np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
+        if kind is JointType.FLOATING:
+            N = np.eye(3)
+        else:
+            N = z_from(model.joint_axis[i])
         if kind not in (JointType.FLOATING, JointType.PLANAR) and successor[i] >= 0:
             ahead = model.joint_rotation[successor[i]] @ model.joint_axis[successor[i]]
             N = _spin_towards(N @ ahead) @ N
@@ -537,7 +546,10 @@ class NumericTree:
 
     def __init__(self, model: RobotModel, layout: Layout | None = None) -> None:
         self.model = model
-        self.layout = layout_of(model) if layout is None else layout
+        if layout is None:
+            self.layout = layout_of(model)
+        else:
+            self.layout = layout
         self.root = None
         self.bodies: list[Body] = []
         for number, (parent, *_) in enumerate(self.layout.bodies):
@@ -559,7 +571,9 @@ class NumericTree:
             ancestor = ancestor.parent
 
     def path(self, body: Body | None) -> list[Body]:
-        return [] if body is None else [*reversed(list(self.ancestors(body))), body]
+        if body is None:
+            return []
+        return [*reversed(list(self.ancestors(body))), body]
 
     def field(self, kind: object = None) -> dict[Hashable, Any]:
         return {}
@@ -632,7 +646,9 @@ class NumericTree:
         self.base_motion = (velocity, spatial)
 
     def armature(self, dof: int) -> Scalar:
-        return self.layout.armature.item(dof) if self.added is None else self.added[dof]
+        if self.added is None:
+            return self.layout.armature.item(dof)
+        return self.added[dof]
 
     def add_armature(self, extra: Sequence[Scalar]) -> None:
         self.added = [a + x for a, x in zip(self.layout.armature.tolist(), extra, strict=True)]
@@ -676,4 +692,6 @@ class NumericTree:
         return float(own.mass), Vec3.of(own.com.tolist()), Mat3.of(own.rotational.tolist())
 
     def model_body(self, body: int) -> Body | None:
-        return None if body < 0 else self.bodies[self.layout.body[body]]
+        if body < 0:
+            return None
+        return self.bodies[self.layout.body[body]]

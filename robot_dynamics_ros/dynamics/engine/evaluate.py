@@ -70,7 +70,9 @@ class Engine(abc.ABC):
 
     def wrapper(self, evaluator: Evaluator, *, finite: bool = False) -> Kernel:
         """A callable equal to the evaluator with this choice, as fast as the engine can."""
-        return functools.partial(evaluator, finite=True) if finite else evaluator
+        if finite:
+            return functools.partial(evaluator, finite=True)
+        return evaluator
 
 
 class Evaluator:

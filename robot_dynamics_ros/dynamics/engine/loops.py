@@ -172,7 +172,9 @@ class LoopRecord:
 
     def parameter(self, slot: int, value: float | None) -> Operand:
         """A constant of the body: its value, or a load where bodies of the class differ."""
-        return value if value is not None else self.load(("param", slot))
+        if value is not None:
+            return value
+        return self.load(("param", slot))
 
     def load(self, location: ir.Location) -> Expr:
         """The value that was stored there, or the symbol of it."""
@@ -207,7 +209,10 @@ class LoopField(Generic[T]):
         self.number = number
         self.kind = kind
         self.by_column = isinstance(kind, list)
-        size = (36 if tree.free else 6) if self.by_column else _SIZES[kind]
+        if self.by_column:
+            size = 36 if tree.free else 6
+        else:
+            size = _SIZES[kind]
         self.offset = tree.allocate(size)
         self.known: dict[int, list[Expr]] = {}
 
@@ -220,7 +225,10 @@ class LoopField(Generic[T]):
         if self.by_column:
             size = 6 * body.degrees
         elif self.kind is list:
-            size = len(tree.lengths[self.number, tree.current]) if who == "i" else 6
+            if who == "i":
+                size = len(tree.lengths[self.number, tree.current])
+            else:
+                size = 6
         else:
             size = _SIZES[self.kind]
         own = who == "i" and tree.gathered is not None and self.number not in tree.gathered
@@ -234,7 +242,10 @@ class LoopField(Generic[T]):
         if self.by_column:
             value: Any = [self.kind[0].of(parts[6 * k : 6 * k + 6]) for k in range(len(parts) // 6)]
         else:
-            value = parts if self.kind is list else self.kind.of(parts)
+            if self.kind is list:
+                value = parts
+            else:
+                value = self.kind.of(parts)
         return cast("T", value)
 
     def _rematerialized(self, loaded: list[Expr], k: int) -> Expr | None:
@@ -540,7 +551,9 @@ class LoopTree(LoopRecord):
         return _Factors(self, M)
 
     def armature(self, dof: Degree) -> Operand:
-        return self.load(("armature", dof.c, dof.who)) if self.layout.armature.any() else 0.0
+        if self.layout.armature.any():
+            return self.load(("armature", dof.c, dof.who))
+        return 0.0
 
     def external_forces(self, rows: LoopVector) -> _RowForces:
         """External forces by body, loaded where they are used from the argument with a row for each
@@ -593,7 +606,10 @@ def record_loops(
         # of bodies that are classes, and of coordinates that are degrees
         vocabulary: Any = tree
         result = TABLE[name].call(vocabulary, dict(options), arguments)
-        results = [result] if len(shapes.outputs) == 1 else result
+        if len(shapes.outputs) == 1:
+            results = [result]
+        else:
+            results = result
         outputs = {
             x.number - arguments_count: len(shapes.inputs) + k for k, x in enumerate(results)
         }

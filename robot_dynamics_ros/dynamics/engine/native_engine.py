@@ -113,7 +113,9 @@ class NativeEngine(Engine):
         """Arguments of loops besides the function's own: their tables, and working memory of the
         caller's own.
         """
-        return [*self._tables, aligned_zeros(self._workspace)] if self._workspace else []
+        if self._workspace:
+            return [*self._tables, aligned_zeros(self._workspace)]
+        return []
 
     def single(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         further = self._further()
@@ -128,8 +130,14 @@ class NativeEngine(Engine):
         count = len(outputs[0])
         if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
             return unrolled.block(inputs, outputs, finite)
-        wide = self._side_by_side() if self.checks(count) else None
-        several = threads() if count * self._bytes > PARALLEL_BYTES else 1
+        if self.checks(count):
+            wide = self._side_by_side()
+        else:
+            wide = None
+        if count * self._bytes > PARALLEL_BYTES:
+            several = threads()
+        else:
+            several = 1
         memories = [self._further() for _ in range(several)]
         arrays = [np.ascontiguousarray(x) if wide is None else x for x in inputs]
         strides = [step for x in arrays for step in x.strides]

@@ -180,7 +180,9 @@ def _check_names(
 def _callee(function: Function | None) -> tuple[int, list[np.ndarray]]:
     if function is None:
         return 0, []
-    return function.engine.callee() if isinstance(function, Evaluator) else function.callee()  # type: ignore
+    if isinstance(function, Evaluator):
+        return function.engine.callee()  # type: ignore[attr-defined]
+    return function.callee()  # type: ignore[union-attr]
 
 
 def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None]:

@@ -79,7 +79,10 @@ def trace(model: RobotModel, name: str, options: Options = ()) -> Trace:
         for number, (word, shape) in enumerate(shapes.inputs)
     }
     function = TABLE[name]
-    layout = regrouped_layout_of(model) if function.joint_space else None
+    if function.joint_space:
+        layout = regrouped_layout_of(model)
+    else:
+        layout = None
     results = function.run(NumericTree(model, layout), dict(options), arguments)
     return Trace(shapes, graph, tuple(tuple(graph.lift(x) for x in flat) for flat in results))
 

@@ -107,7 +107,10 @@ def _initial(prefix: str, memory: Memory[Declared]) -> list[str]:
     """Whatever is not zero, and does not depend on how Python runs the cycle."""
 
     def constant(x: float) -> str:
-        text = str(x) if isinstance(x, int) else c_number(x, "double")
+        if isinstance(x, int):
+            text = str(x)
+        else:
+            text = c_number(x, "double")
         return text.replace("inf", "INFINITY")
 
     lines = [f"const {prefix}_memory {prefix}_initial = {{"]

@@ -41,18 +41,18 @@ def _numbers(values: ArrayLike) -> str:
 
 
 def _word(value: bool | float | str) -> str:
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else value
-        if isinstance(value, str)
-        else f"{value:.17g}"
-    )
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value
+    return f"{value:.17g}"
 
 
 def _or_none(limit: ArrayLike | None) -> ArrayLike:
     """A limit as a parameter: 0 for none."""
-    return 0.0 if limit is None else np.where(np.isfinite(limit), limit, 0.0)
+    if limit is None:
+        return 0.0
+    return np.where(np.isfinite(limit), limit, 0.0)
 
 
 class CycleLog:
@@ -174,7 +174,10 @@ class CycleLog:
 
     def _expect(self) -> None:
         c = self.controller
-        external = c.observer.effort if c.observer is not None else np.zeros(c.model.nv)
+        if c.observer is not None:
+            external = c.observer.effort
+        else:
+            external = np.zeros(c.model.nv)
         self._note(
             "expect",
             list(Mode).index(c.mode),

@@ -85,8 +85,14 @@ def export_controller(
     ['src/controller.cpp']
     """
     check_controllable(model)
-    bodies = leaf_bodies(model) if payload is None else _bodies(model, payload)
-    loaded = tuple(external) if external is not None else tuple(dict.fromkeys(_tips(model)))
+    if payload is None:
+        bodies = leaf_bodies(model)
+    else:
+        bodies = _bodies(model, payload)
+    if external is not None:
+        loaded = tuple(external)
+    else:
+        loaded = tuple(dict.fromkeys(_tips(model)))
     if not loaded:
         raise ArgumentError(
             "is empty", where="external", remedy="Name at least one link, or leave it out."
@@ -102,7 +108,10 @@ def export_controller(
         rename=rename,
         max_operations=max_operations,
     )
-    friction = friction if friction is not None else Friction.of(model)
+    if friction is not None:
+        friction = friction
+    else:
+        friction = Friction.of(model)
     return ExportedCode(
         _files(kernels, friction, bodies, solver=inverse_dynamics_solver), kernels.plan
     )

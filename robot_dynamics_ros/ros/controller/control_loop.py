@@ -117,7 +117,10 @@ class ControlLoop:
         """Send the safe command and stop."""
         if not self.enabled:
             return
-        command = self.controller.deactivate() if self.running else np.zeros(self.model.nv)
+        if self.running:
+            command = self.controller.deactivate()
+        else:
+            command = np.zeros(self.model.nv)
         self.enabled = self.running = False
         self.commands.publish(command, self.stamp)
 

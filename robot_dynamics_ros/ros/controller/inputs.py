@@ -248,7 +248,10 @@ class ControllerInputs:
     def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = self._running_loop("hold") is not None
         self._stop_arm()
-        response.message = "holding" if response.success else _INACTIVE
+        if response.success:
+            response.message = "holding"
+        else:
+            response.message = _INACTIVE
         return response
 
     def _on_query(

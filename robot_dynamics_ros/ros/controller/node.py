@@ -227,7 +227,10 @@ class ControllerNode(LifecycleNode):
         """
         policy = self.parameters["second_publisher"]
         topic = loop.commands.publisher.topic_name
-        others = competing_publishers(self, topic, own=True) if policy != "ignore" else []
+        if policy != "ignore":
+            others = competing_publishers(self, topic, own=True)
+        else:
+            others = []
         if not others:
             return True
         text = f"{topic} is published by {', '.join(others)} too"

@@ -123,9 +123,10 @@ class ReferenceTopics(topics.Output):
         )
         self._error = topics.JointTopic(node, "~/error", names, "position", "velocity")
         state = messages.JointTrajectoryControllerState
-        self._states = (
-            [topics.Topic(node, "~/controller_state", state)] if state is not None else []
-        )
+        if state is not None:
+            self._states = [topics.Topic(node, "~/controller_state", state)]
+        else:
+            self._states = []
         super().__init__([self._reference, self._error, *self._states])
 
     def publish(self, stamp: int) -> None:

@@ -41,7 +41,9 @@ def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | Non
     if values["friction_compensation"] == "none":
         return None
     path = values["friction_file"]
-    return FrictionFile.read(path, model).friction(model) if path else Friction.of(model)
+    if path:
+        return FrictionFile.read(path, model).friction(model)
+    return Friction.of(model)
 
 
 def unused_gains(values: ParameterValues) -> str:

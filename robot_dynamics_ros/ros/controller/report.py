@@ -53,7 +53,10 @@ class ControllerReport:
         """
         self._controller = controller
         self._fixed_budget = budget > 0.0
-        self._budget = budget * 1e3 if budget > 0.0 else math.inf
+        if budget > 0.0:
+            self._budget = budget * 1e3
+        else:
+            self._budget = math.inf
         self._goal = None
         if controller is not None:
             self._diagnostics.describe(controller.model)
@@ -95,7 +98,10 @@ class ControllerReport:
         return True
 
     def _log_changes(self) -> None:
-        mode = self._controller.mode if self._controller is not None else None
+        if self._controller is not None:
+            mode = self._controller.mode
+        else:
+            mode = None
         if mode is not self._mode:
             if mode is Mode.SAFE and self._controller is not None:
                 # a robot that comes and goes would fill the log: each reason at once, then every
@@ -122,11 +128,10 @@ class ControllerReport:
         """Once, and when it has changed by a tenth: rates fall."""
         if abs(frequency - self._frequency) > 0.1 * frequency:
             self._frequency = frequency
-            reason = (
-                "robustness.bandwidth"
-                if frequency >= 0.999 * robustness.bandwidth
-                else "the delay allows no more"
-            )
+            if frequency >= 0.999 * robustness.bandwidth:
+                reason = "robustness.bandwidth"
+            else:
+                reason = "the delay allows no more"
             self.say(
                 f"computed torque with {frequency:.3g} rad/s: {reason}; the loop is "
                 f"{delay * 1e3:.3g} ms late"
@@ -152,7 +157,10 @@ class ControllerReport:
             counts.update(controller.counts)
             values = {"mode": controller.mode.value, "cycles": self._cycles}
             windows = {name: list(window) for name, window in self._windows.items()}
-            safe_reason = controller.safe_reason if self._mode is Mode.SAFE else ""
+            if self._mode is Mode.SAFE:
+                safe_reason = controller.safe_reason
+            else:
+                safe_reason = ""
             if controller.options.robustness is not None:
                 frequency, delay = controller.feedback_frequency
                 more = {"feedback [rad/s]": frequency, "delay of the loop [ms]": delay * 1e3}

@@ -49,7 +49,9 @@ _RESULT_KEPT = 10
 
 def _goal_of(request: ActionType.Goal | ActionGoal) -> ActionGoal:
     """The goal that the server hands over; rclpy's own has it as a message."""
-    return request if isinstance(request, ActionGoal) else ActionGoal.of(request)
+    if isinstance(request, ActionGoal):
+        return request
+    return ActionGoal.of(request)
 
 
 def _by_joint(entries: Sequence[JointToleranceMessage]) -> dict[str, JointTolerance]:
@@ -68,7 +70,10 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
         return "succeed", int(ResultCode.SUCCESSFUL), goal.text
     if goal.status is GoalStatus.CANCELED and cancel_requested:
         return "canceled", int(ResultCode.SUCCESSFUL), "canceled: the arm comes to a stop and holds"
-    code = goal.code if goal.code is not ResultCode.SUCCESSFUL else ResultCode.INVALID_GOAL
+    if goal.code is not ResultCode.SUCCESSFUL:
+        code = goal.code
+    else:
+        code = ResultCode.INVALID_GOAL
     return "canceled" if cancel_requested else "abort", int(code), goal.text
 
 
@@ -155,7 +160,9 @@ class FollowJointTrajectory:
             fault = "its trajectory has no points"
         if fault:
             self._log.warning(f"goal rejected: {fault}")
-        return GoalResponse.ACCEPT if not fault and self._ready() else GoalResponse.REJECT
+        if not fault and self._ready():
+            return GoalResponse.ACCEPT
+        return GoalResponse.REJECT
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         if not any(
@@ -183,7 +190,10 @@ class FollowJointTrajectory:
             begun = Future()
             self._beginning.append(handle)
             self._begin(requested, begun.set_result)
-            beginning = begun.result() if begun.done() else await begun
+            if begun.done():
+                beginning = begun.result()
+            else:
+                beginning = await begun
             self._beginning.remove(handle)
             if isinstance(beginning, Goal):
                 goal = beginning
@@ -192,11 +202,10 @@ class FollowJointTrajectory:
                 self.poll(0)
                 await pursuit.done
             else:
-                code = (
-                    beginning.code
-                    if isinstance(beginning, TrajectoryRejected)
-                    else ResultCode.INVALID_GOAL
-                )
+                if isinstance(beginning, TrajectoryRejected):
+                    code = beginning.code
+                else:
+                    code = ResultCode.INVALID_GOAL
                 goal.finish(GoalStatus.ABORTED, code, str(beginning))
         transition, error_code, text = outcome(goal, handle.is_cancel_requested)
         getattr(handle, transition)()

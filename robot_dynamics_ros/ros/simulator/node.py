@@ -153,11 +153,15 @@ class SimulatorNode(Node):
         self._command_ns: int | None = None
         self._enabled = values["start_enabled"]
         self._lockstep = values["time_mode"] == "lockstep"
-        factor = values["real_time_factor"] if values["time_mode"] == "real_time" else float("inf")
+        if values["time_mode"] == "real_time":
+            factor = values["real_time_factor"]
+        else:
+            factor = float("inf")
         self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
-        self._lead_ns = (
-            0 if factor == float("inf") else min(_LEAD_NS, round(self._period_ns / factor / 4))
-        )
+        if factor == float("inf"):
+            self._lead_ns = 0
+        else:
+            self._lead_ns = min(_LEAD_NS, round(self._period_ns / factor / 4))
         self._cycles = CycleTimes(
             self._period_ns if factor == float("inf") else round(self._period_ns / factor)
         )
@@ -321,7 +325,10 @@ class SimulatorNode(Node):
 
     def _set_pause(self, paused: bool) -> None:
         self._cycles.interrupt()
-        switch = self._pacer.pause if paused else self._pacer.resume
+        if paused:
+            switch = self._pacer.pause
+        else:
+            switch = self._pacer.resume
         switch(time.monotonic_ns())
         if self._lockstep:
             self._published_ns = (
@@ -332,7 +339,10 @@ class SimulatorNode(Node):
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._set_pause(request.data)
         response.success = True
-        response.message = "paused" if request.data else "running"
+        if request.data:
+            response.message = "paused"
+        else:
+            response.message = "running"
         return response
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -340,7 +350,10 @@ class SimulatorNode(Node):
         if not self._enabled:
             self._relax()
         response.success = True
-        response.message = "enabled" if request.data else "disabled"
+        if request.data:
+            response.message = "enabled"
+        else:
+            response.message = "disabled"
         return response
 
     def _on_single_step(
@@ -383,7 +396,10 @@ class SimulatorNode(Node):
             self._look_for_a_sender()
         counts = self.rejections.counts
         level = 0
-        text = "running" if self.model is not None else "waiting for a description"
+        if self.model is not None:
+            text = "running"
+        else:
+            text = "waiting for a description"
         values: dict[str, object] = {}
         if self.model is not None:
             values = {

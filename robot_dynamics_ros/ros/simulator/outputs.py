@@ -135,7 +135,10 @@ class SimulatorOutputs:
             wrenches += [contact_wrenches(node, plant), ObjectPoses(node, plant)]
         self._wrenches = topics.Outputs(wrenches, values["joint_wrenches.rate_divisor"])
         settings = sensors(values)
-        self._sensors = None if settings is None else Sensors(model, settings)
+        if settings is None:
+            self._sensors = None
+        else:
+            self._sensors = Sensors(model, settings)
         self._last: JointReading | None = None
         # joint_state_broadcaster's way: an interface that is not there is NaN, at full length
         sizes = {"position": model.nq, "velocity": model.nv, "effort": model.nv}
@@ -174,7 +177,9 @@ class SimulatorOutputs:
         return bool(arrived)
 
     def _effort(self) -> np.ndarray:
-        return self._plant.tau if self._driver is None else self._driver.reading()
+        if self._driver is None:
+            return self._plant.tau
+        return self._driver.reading()
 
     def repeat(self, ns: int, origin: int) -> bool:
         """Publish the last values again."""

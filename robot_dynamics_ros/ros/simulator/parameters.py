@@ -250,17 +250,19 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         "q0": initial_positions(values, model),
     }
     rigid = "rigid" if values["position_stops"] else None
-    constraints = (
-        load_constraints(model, Path(values["constraints_file"]))
-        if values["constraints_file"]
-        else None
-    )
+    if values["constraints_file"]:
+        constraints = load_constraints(model, Path(values["constraints_file"]))
+    else:
+        constraints = None
     if values["engine"] == "mujoco":
         return make_mujoco_plant(
             values, model, urdf, stops=rigid, constraints=constraints, **common
         )
     if constraints is None:
-        stops = RigidStops(values["stop_restitution"]) if values["position_stops"] else None
+        if values["position_stops"]:
+            stops = RigidStops(values["stop_restitution"])
+        else:
+            stops = None
         return Plant(model, period, integrator=values["integrator"], stops=stops, **common)
     for name, plain in _OF_PLANT:
         if values[name] != plain:

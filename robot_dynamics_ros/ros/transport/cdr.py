@@ -252,7 +252,10 @@ class JointStateReader:
             p = self._memory.python
             value = p.bad_value[0]
             field = ("position", "velocity")[p.bad_field[0]]
-            cause = "absurd" if math.isfinite(value) else "not_finite"
+            if math.isfinite(value):
+                cause = "absurd"
+            else:
+                cause = "not_finite"
             raise StateRejected(
                 cause, f"{field} of joint {self.joints[p.bad_joint[0]]!r} is {value:g}"
             )

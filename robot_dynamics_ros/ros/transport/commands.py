@@ -64,7 +64,10 @@ def competing_publishers(node: Node, topic: str, *, own: bool = False) -> list[s
 
     ``own``: ``node`` is the one publisher that there should be; it is then left out.
     """
-    names = publishing_nodes(node, topic) if node.count_publishers(topic) > 1 else []
+    if node.count_publishers(topic) > 1:
+        names = publishing_nodes(node, topic)
+    else:
+        names = []
     if own and (name := node.get_fully_qualified_name()) in names:
         names.remove(name)
     return names
@@ -96,11 +99,10 @@ class CommandPublisher:
         self._index = np.array(index, dtype=np.intp)
         self._stamped = command_format == "joint_state"
         effort = marks(len(joints))
-        message = (
-            JointState(name=list(joints), effort=effort)
-            if self._stamped
-            else Float64MultiArray(data=effort)
-        )
+        if self._stamped:
+            message = JointState(name=list(joints), effort=effort)
+        else:
+            message = Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
         #: the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
@@ -193,7 +195,10 @@ class CommandReader:
             return ""
         name, type_of_other = others[0]
         fitting = next((f for f, kind in _NAMES.items() if kind == type_of_other), "")
-        remedy = f"set command_format to {fitting!r}" if fitting else "publish that type"
+        if fitting:
+            remedy = f"set command_format to {fitting!r}"
+        else:
+            remedy = "publish that type"
         return (
             f"commands of {name} on {topic} do not arrive: they are {type_of_other}, and this "
             f"node takes {own}; {remedy}"
@@ -236,7 +241,10 @@ class CommandReader:
     def _checked(self, data: array.array[float], names: Sequence[str]) -> Array:
         if len(data) != len(names):
             raise CommandRejected("wrong_length", f"{len(data)} efforts for {len(names)} joints")
-        values = np.frombuffer(data, dtype=np.float64) if len(data) else np.zeros(0)
+        if len(data):
+            values = np.frombuffer(data, dtype=np.float64)
+        else:
+            values = np.zeros(0)
         if not math.isfinite(values.sum()) and not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
             raise CommandRejected(

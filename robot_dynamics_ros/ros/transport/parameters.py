@@ -91,7 +91,9 @@ class Param:
 
     @property
     def type_text(self) -> str:
-        return _ARRAYS[self.element] if self.is_array else _TYPES[type(self.default)]
+        if self.is_array:
+            return _ARRAYS[self.element]
+        return _TYPES[type(self.default)]
 
     def descriptor(self) -> ParameterDescriptor:
         """The declaration that ``ros2 param describe`` shows."""
@@ -254,7 +256,10 @@ class ParameterSet(Mapping[str, Any]):
                     self._params[param.name] = param
                     self._node.set_parameters([Parameter(param.name, value=param.default)])
                 continue
-            default = list(param.default) if param.is_array else param.default
+            if param.is_array:
+                default = list(param.default)
+            else:
+                default = param.default
             # a YAML file's [] arrives as nothing at all; unset, nobody could read the parameter
             # back
             override = self._node._parameter_overrides.get(param.name)

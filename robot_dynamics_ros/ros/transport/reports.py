@@ -143,7 +143,10 @@ class Background:
 
 def percentiles(name: str, values: list[float]) -> dict[str, float]:
     """Median, 99 % and maximum of times in ms, for the diagnostics; NaN without any values."""
-    shown = np.percentile(values, (50, 99, 100)).tolist() if values else [math.nan] * 3
+    if values:
+        shown = np.percentile(values, (50, 99, 100)).tolist()
+    else:
+        shown = [math.nan] * 3
     return {
         f"{name} {label} [ms]": value
         for label, value in zip(("median", "p99", "max"), shown, strict=True)
@@ -255,11 +258,9 @@ class Diagnostics:
             if n > self._last_counts.get(k, 0)
         }
         self._last_counts = dict(counts)
-        return (
-            "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
-            if grown
-            else ""
-        )
+        if grown:
+            return "in the last second: " + ", ".join(f"{k} {n}" for k, n in sorted(grown.items()))
+        return ""
 
 
 # a request or a response of any service
@@ -288,7 +289,9 @@ def _guarded(
     async def guarded(request: Message, response: Message) -> Message:
         try:
             answer = callback(request, response)
-            return await answer if inspect.isawaitable(answer) else answer
+            if inspect.isawaitable(answer):
+                return await answer
+            return answer
         except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to the request)
             report("bad_request", f"a request to {name} failed: {type(error).__name__}: {error}")
             if hasattr(response, "success"):

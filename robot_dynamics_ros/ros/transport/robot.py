@@ -78,11 +78,9 @@ def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogg
     # those that mimic a locked joint are locked with it
     locked = [n for n in values["locked_joints"] if n in model.joint_names]
     start = model.initial_configuration()
-    return (
-        model.lock(locked, {name: start[model.q_slice(name)] for name in locked})
-        if locked
-        else model
-    )
+    if locked:
+        return model.lock(locked, {name: start[model.q_slice(name)] for name in locked})
+    return model
 
 
 def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, ...]:
@@ -115,7 +113,10 @@ def read_description_file(name: str) -> str:
     path, arguments = find_robot(name)
     text, where = read_source(path, max_bytes=MAX_BYTES, xacro_arguments=arguments)
     try:
-        text = text if isinstance(text, str) else text.decode("utf-8")
+        if isinstance(text, str):
+            text = text
+        else:
+            text = text.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UrdfError(
             f"it is not UTF-8 text ({error})", where=where, remedy="Save the file as UTF-8."

@@ -90,16 +90,14 @@ class JointFriction:
         Raises:
             ArgumentError: a negative value, a wrong length, or breakaway below Coulomb friction.
         """
-        viscous = (
-            model.damping
-            if self.viscous is None
-            else per_joint(self.viscous, model, "viscous friction")
-        )
-        coulomb = (
-            model.friction
-            if self.coulomb is None
-            else per_joint(self.coulomb, model, "Coulomb friction")
-        )
+        if self.viscous is None:
+            viscous = model.damping
+        else:
+            viscous = per_joint(self.viscous, model, "viscous friction")
+        if self.coulomb is None:
+            coulomb = model.friction
+        else:
+            coulomb = per_joint(self.coulomb, model, "Coulomb friction")
         # joints not named have no hump
         static = coulomb
         if self.static is not None:
@@ -117,7 +115,10 @@ class JointFriction:
             raise ArgumentError(
                 "velocity and exponent must be positive", where="Stribeck curve", got=got
             )
-        rows = model.coupling if self.coupling is None else self.coupling
+        if self.coupling is None:
+            rows = model.coupling
+        else:
+            rows = self.coupling
         # a motor is stated at both of its joints
         later = np.flatnonzero(rows[0] * rows[3:5].any(axis=0))
         turns = np.zeros((len(later), model.nv))

@@ -168,7 +168,10 @@ class HybridStepper:
 
         def nearest(sigma: float) -> float:
             nonlocal first, event_state
-            state = self._try(t, y, sigma) if sigma > 0.0 else y
+            if sigma > 0.0:
+                state = self._try(t, y, sigma)
+            else:
+                state = y
             margins, tolerances = self._margins(t + sigma, state)
             value = float(np.min(margins / tolerances)) + 1.0
             # it diverges on the way: that lies past an event, too

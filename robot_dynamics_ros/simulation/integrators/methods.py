@@ -280,7 +280,8 @@ class VariationalMidpoint:
     dexp⁻¹(ξ) η₀ and the middle by Ad(exp(−½ξ)) η₀ + ½ dexp(−½ξ) δξ, so that (Bou-Rabee and Marsden,
     *Found. Comput. Math.* 9, 2009)
 
-        p₁ = dexp⁻¹(−ξ)ᵀ s,    p₀ = dexp⁻¹(ξ)ᵀ s − h Ad(exp(−½ξ))ᵀ g,    s = M(q_m) v_m + ½ h dexp(−½ξ)ᵀ g
+        p₁ = dexp⁻¹(−ξ)ᵀ s,    p₀ = dexp⁻¹(ξ)ᵀ s − h Ad(exp(−½ξ))ᵀ g,
+        s = M(q_m) v_m + ½ h dexp(−½ξ)ᵀ g
     """
 
     name = "variational"

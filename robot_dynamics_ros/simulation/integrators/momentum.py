@@ -1,7 +1,8 @@
 """The midpoint rule in momenta: what the robot's own motion adds in a step, so that energy does not
 drift.
 
-    p̂₁ − ½ h ĝ₁ = p̂₀ + ½ h ĝ₀ + impulses,        p̂ = M(q) v,    ĝ = ∂L/∂q at (q, v),    L = ½ vᵀ M v − U
+    p̂₁ − ½ h ĝ₁ = p̂₀ + ½ h ĝ₀ + impulses,
+    p̂ = M(q) v,    ĝ = ∂L/∂q at (q, v),    L = ½ vᵀ M v − U
 
 This is Hamilton's principle for the action h Σ L(q_k, v_k), taken between the points q_k ⊕ ½ h v_k
 at which the impulses act:

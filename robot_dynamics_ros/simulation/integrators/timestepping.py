@@ -350,7 +350,10 @@ def prepare(p: PlantMemory, h: float) -> int:
         motor_step(p, m, p.held[i], p.v[i], p.z[m], h)
         p.damping[i] += p.motor_damping[m]
     for i in range(p.nv):
-        damped = 0.5 if p.midpoint and h * p.damping[i] <= p.M[i, i] else 1.0
+        if p.midpoint and h * p.damping[i] <= p.M[i, i]:
+            damped = 0.5
+        else:
+            damped = 1.0
         p.stiff[i] = 0.0 if p.midpoint and h * h * p.stiffness[i] <= p.M[i, i] else 1.0
         sprung = 0.25 if p.stiff[i] == 0.0 else 1.0
         p.implicit[i] = h * damped * p.damping[i] + h * h * sprung * p.stiffness[i]
@@ -437,7 +440,10 @@ def finish(p: PlantMemory, h: float) -> int:
     _impulses(p, h)
     assign(p.motors, p.new_current, p.z1)
     reach = 0.5 * h if p.midpoint else h
-    found = _iterate(p, h) if p.in_momenta else _velocities_at_the_end(p, reach, True)
+    if p.in_momenta:
+        found = _iterate(p, h)
+    else:
+        found = _velocities_at_the_end(p, reach, True)
     if found == 0:
         return 0
     move(p, p.q_forces, p.v1, reach, p.q1)

@@ -145,7 +145,10 @@ def body_names(model: RobotModel) -> list[str]:
     first.
     """
     # MuJoCo has a world of its own
-    base = "root" if model.root_link == "world" else model.root_link
+    if model.root_link == "world":
+        base = "root"
+    else:
+        base = model.root_link
     return [base, *(model.joint(name).child for name in model.moving_joint_names)]
 
 
@@ -229,9 +232,10 @@ def _add_geometry(
 ) -> None:
     # a scene's geoms have 1 and 1 unless it says otherwise: they meet ours; ours meet each other
     # only if asked for
-    sides = (
-        {"contype": 3, "conaffinity": 3} if o.self_collision else {"contype": 2, "conaffinity": 1}
-    )
+    if o.self_collision:
+        sides = {"contype": 3, "conaffinity": 3}
+    else:
+        sides = {"contype": 2, "conaffinity": 1}
     number = dict.fromkeys(model.link_names, 0)
     for shape in shapes:
         body, pose = _body_of(model, bodies, model.link_index(shape.link))

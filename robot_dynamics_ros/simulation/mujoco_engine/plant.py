@@ -98,7 +98,10 @@ class ContactReader:
         for g in range(m.ngeom):
             name = m.geom(g).name
             body = int(m.geom_bodyid[g])
-            own = name.removeprefix(PREFIX).rpartition("/")[0] if name.startswith(PREFIX) else ""
+            if name.startswith(PREFIX):
+                own = name.removeprefix(PREFIX).rpartition("/")[0]
+            else:
+                own = ""
             self._link.append(owners.get(name, own))
             self._name.append(
                 self._link[g] or (m.body(body).name if body else "") or name or "world"
@@ -198,9 +201,10 @@ class MujocoPlant(SimulatedRobot):
         self._limits = LimitMemory()
         for name, values in self._command_limits().items():
             setattr(self._limits, name, values)
-        self.substeps = (
-            self._enough_substeps(o.integrator) if o.substeps is None else int(o.substeps)
-        )
+        if o.substeps is None:
+            self.substeps = self._enough_substeps(o.integrator)
+        else:
+            self.substeps = int(o.substeps)
         step = self.dt / self.substeps
         self.m, self.data, self.map = _compile_world(model, o, step, self._start_q, self._start_v)
         m = self.m
@@ -387,7 +391,10 @@ class MujocoPlant(SimulatedRobot):
         bad = [int(getattr(kinds, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC")]
         sound = np.isfinite(x).all() and speed.max(initial=0.0) <= self.max_speed
         if not sound or warned[bad].any():
-            worst = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf))) if len(speed) else 0
+            if len(speed):
+                worst = int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))
+            else:
+                worst = 0
             raise SimulationError(
                 f"the simulation diverges at {self._dof_name(worst)}, which reaches "
                 f"{speed[worst]:.3g} rad/s or m/s",

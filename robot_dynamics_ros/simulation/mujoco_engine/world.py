@@ -199,17 +199,21 @@ def read_scene(scene: str | os.PathLike[str] | None) -> mujoco.MjSpec:
     mujoco = mujoco_or_error()
     if scene is None:
         return mujoco.MjSpec()
-    text = scene if isinstance(scene, str) and scene.lstrip().startswith("<") else None
-    where = "MJCF text" if text is not None else f"scene {os.fspath(scene)!r}"
+    if isinstance(scene, str) and scene.lstrip().startswith("<"):
+        text = scene
+    else:
+        text = None
+    if text is not None:
+        where = "MJCF text"
+    else:
+        where = f"scene {os.fspath(scene)!r}"
     if text is None and not Path(scene).is_file():
         remedy = f"Check the path (the current directory is {os.getcwd()})."
         raise ArgumentError("it does not exist", where=where, got=scene, remedy=remedy)
     try:
-        return (
-            mujoco.MjSpec.from_string(text)
-            if text is not None
-            else mujoco.MjSpec.from_file(os.fspath(scene))
-        )
+        if text is not None:
+            return mujoco.MjSpec.from_string(text)
+        return mujoco.MjSpec.from_file(os.fspath(scene))
     except (ValueError, UnicodeDecodeError) as error:
         raise unreadable(where, error) from None
 

@@ -14,18 +14,24 @@ _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 _C = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    alignas alignof atomic_bool bool complex constexpr false imaginary main noreturn nullptr static_assert
+    auto break case char const continue default do double else enum extern float for goto if
+    inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned
+    void volatile while
+    alignas alignof atomic_bool bool complex constexpr false imaginary main noreturn nullptr
+    static_assert
     thread_local true typeof typeof_unqual
 """
 C_KEYWORDS = frozenset(_C.split())
 """Keywords of C99 to C23, and ``main``."""
 
 _CPP = """
-    and and_eq asm bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield
-    decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq
-    private protected public reinterpret_cast requires static_cast template this throw try typeid typename using virtual
+    and and_eq asm bitand bitor catch class compl concept const_cast consteval constinit
+    co_await co_return co_yield
+    decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not
+    not_eq operator or or_eq
+    private protected public reinterpret_cast requires static_cast template this throw try
+    typeid typename using virtual
     wchar_t xor xor_eq
 """
 CPP_KEYWORDS = frozenset(_CPP.split())
@@ -74,7 +80,9 @@ def c_function_body(
     lines: list[str] = []
 
     def text(x: Expr) -> str:
-        return c_number(x.a, real) if x.op == "const" else names[x.id]
+        if x.op == "const":
+            return c_number(x.a, real)
+        return names[x.id]
 
     for node in order:
         if node.op == "const":

@@ -49,7 +49,9 @@ class Expr:
         """The nodes that it is computed from: none, one or two."""
         if self.op in ("const", "leaf"):
             return ()
-        return (self.a,) if self.b is None else (self.a, self.b)
+        if self.b is None:
+            return (self.a,)
+        return (self.a, self.b)
 
     def __bool__(self) -> bool:
         raise TypeError("a traced value has no truth: an algorithm may not branch on numbers")
@@ -83,7 +85,9 @@ class Expr:
     def __pow__(self, power: float) -> Expr:
         if power < 1 or power != int(power):
             return NotImplemented
-        return self if power == 1 else self * self ** (power - 1)
+        if power == 1:
+            return self
+        return self * self ** (power - 1)
 
     def __neg__(self) -> Expr:
         return self.graph.neg(self)
@@ -142,7 +146,9 @@ class Graph:
         return self._node(("leaf", key), "leaf", key)
 
     def lift(self, x: Scalar) -> Expr:
-        return x if isinstance(x, Expr) else self.const(cast("float", x))
+        if isinstance(x, Expr):
+            return x
+        return self.const(cast("float", x))
 
     def neg(self, x: Expr) -> Expr:
         op = x.op
@@ -169,13 +175,17 @@ class Graph:
             return self._difference(x, y.a)
         if ox == "neg":
             return self._difference(y, x.a)
-        return self._binary("add", x, y) if x.id <= y.id else self._binary("add", y, x)
+        if x.id <= y.id:
+            return self._binary("add", x, y)
+        return self._binary("add", y, x)
 
     def _difference(self, x: Expr, y: Expr) -> Expr:
         if x is y:
             return self.zero
         opposite = self._index.get(("sub", y.id, x.id))
-        return self._binary("sub", x, y) if opposite is None else self.neg(opposite)
+        if opposite is None:
+            return self._binary("sub", x, y)
+        return self.neg(opposite)
 
     def mul(self, x: Expr, y: Expr) -> Expr:
         if y.op == "const":
@@ -288,7 +298,10 @@ def evaluate(
     values: dict[int, V] = {}
     for node in reachable(outputs):
         if node.op in ("const", "leaf"):
-            value = const(node.a) if node.op == "const" else leaf(node.a)
+            if node.op == "const":
+                value = const(node.a)
+            else:
+                value = leaf(node.a)
         else:
             run = arithmetic.get(node.op) or getattr(
                 xp, {"min": "minimum", "max": "maximum"}.get(node.op, node.op)

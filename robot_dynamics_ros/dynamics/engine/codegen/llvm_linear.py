@@ -50,7 +50,9 @@ class LinearWriter(Writer):
 
     def row_length(self, number: int) -> int:
         """Doubles from one row of a matrix to the next."""
-        return round_up(self.p.nv) if number in self.p.scratch else self.p.nv
+        if number in self.p.scratch:
+            return round_up(self.p.nv)
+        return self.p.nv
 
     def chain(
         self,

@@ -51,7 +51,10 @@ class LoopWriter(LinearWriter):
 
     def __init__(self, program: ir.LoopProgram, width: int) -> None:
         super().__init__(program, width)
-        self.wide = Emitter(min(SIDE_BY_SIDE, width), "w") if width > 1 else self.e
+        if width > 1:
+            self.wide = Emitter(min(SIDE_BY_SIDE, width), "w")
+        else:
+            self.wide = self.e
         self.wide.lines = self.e.lines
 
     def program(self) -> list[str]:
@@ -234,7 +237,10 @@ class LoopWriter(LinearWriter):
         if "v_i" not in context:
             self.degree(("i", 0), context)
         outside = dict(context)
-        splats = self.splats(nodes, loop.stores, of_ancestor) if loop.degrees == 1 else {}
+        if loop.degrees == 1:
+            splats = self.splats(nodes, loop.stores, of_ancestor)
+        else:
+            splats = {}
         head, run, done = (self.fresh(w) for w in ("run", "within", "up"))
         before = self.label
         self.jump(head)
@@ -253,7 +259,10 @@ class LoopWriter(LinearWriter):
             is_free = "false"
             for c in self.p.free_classes:
                 same = self.put(f"icmp eq i64 {kind}, {c}")
-                is_free = same if is_free == "false" else self.put(f"or i1 {is_free}, {same}")
+                if is_free == "false":
+                    is_free = same
+                else:
+                    is_free = self.put(f"or i1 {is_free}, {same}")
             mine = self.fresh("mine")
             yes, no = (mine, skip) if loop.degrees == 6 else (skip, mine)
             self.line(f"br i1 {is_free}, label %{yes}, label %{no}")

@@ -78,9 +78,18 @@ class Emitter:
     def __init__(self, width: int = 1, prefix: str = "t") -> None:
         self.width = width
         self.lines: list[str] = []
-        self.type = "double" if width == 1 else f"<{width} x double>"
-        self.integer = "i32" if width == 1 else f"<{width} x i32>"
-        self.bits = "i64" if width == 1 else f"<{width} x i64>"
+        if width == 1:
+            self.type = "double"
+        else:
+            self.type = f"<{width} x double>"
+        if width == 1:
+            self.integer = "i32"
+        else:
+            self.integer = f"<{width} x i32>"
+        if width == 1:
+            self.bits = "i64"
+        else:
+            self.bits = f"<{width} x i64>"
         self.flag = "i1" if width == 1 else f"<{width} x i1>"
         self.suffix = "f64" if width == 1 else f"v{width}f64"
         self._prefix = prefix
@@ -108,15 +117,22 @@ class Emitter:
 
     def splat(self, value: float, kind: str = "double") -> str:
         """A constant in all lanes."""
-        text = double(value) if kind == "double" else str(value)
-        return text if self.width == 1 else "<" + ", ".join([f"{kind} {text}"] * self.width) + ">"
+        if kind == "double":
+            text = double(value)
+        else:
+            text = str(value)
+        if self.width == 1:
+            return text
+        return "<" + ", ".join([f"{kind} {text}"] * self.width) + ">"
 
     def binary(self, op: str, a: str, b: str) -> str:
         return self.put(f"{_BINARY[op]} {self.type} {a}, {b}")
 
     def text(self, node: Expr) -> str:
         """The operand a node stands for."""
-        return self.splat(node.a) if node.op == "const" else self.names[node.id]
+        if node.op == "const":
+            return self.splat(node.a)
+        return self.names[node.id]
 
     def repeated(self, value: str, kind: str = "double") -> str:
         """A double, or another number, in all lanes."""
@@ -197,7 +213,10 @@ class Emitter:
         for x in angles:
             size = self.put(f"call {self.type} @llvm.fabs.{self.suffix}({self.type} {x})")
             good = self.put(f"fcmp ole {self.type} {size}, {self.splat(TRIG_LIMIT)}")
-            total = good if not total else self.put(f"and {self.flag} {total}, {good}")
+            if not total:
+                total = good
+            else:
+                total = self.put(f"and {self.flag} {total}, {good}")
         return self.all_true(total)
 
     def all_true(self, flags: str) -> str:

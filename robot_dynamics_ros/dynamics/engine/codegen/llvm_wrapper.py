@@ -334,7 +334,10 @@ def _router(keys: int) -> str:
         w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %args, i64 {k}')}")
         for k in range(keys)
     ]
-    mixed = own[0] if keys == 1 else w.put(f"xor i64 {own[0]}, {own[1]}")
+    if keys == 1:
+        mixed = own[0]
+    else:
+        mixed = w.put(f"xor i64 {own[0]}, {own[1]}")
     place = w.put(f"and i64 {w.put(f'lshr i64 {mixed}, 4')}, {ROUTER_SLOTS - 1}")
     place = w.put(f"add i64 {w.put(f'shl i64 {place}, 2')}, 1")
     slot = w.put(f"getelementptr i64, ptr {table}, i64 {place}")
@@ -356,8 +359,6 @@ def _router(keys: int) -> str:
     w.line(f"ret ptr {w.put(f'tail call ptr {code}(ptr {wrapper}, ptr {rest}, i64 {count})')}")
     w.start("slow")
     slow = f"ptr {w.put(f'load ptr, ptr {table}')}"
-    w.line(
-        "ret ptr "
-        f"{w.put(f'tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)')}"
-    )
+    call = f"tail call ptr @PyObject_VectorcallDict({slow}, ptr %args, i64 %nargs, ptr null)"
+    w.line(f"ret ptr {w.put(call)}")
     return w.function(f"ptr @route{keys}(ptr %self, ptr %args, i64 %nargs) nounwind")

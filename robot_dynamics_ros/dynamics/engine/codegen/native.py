@@ -111,7 +111,11 @@ def _features() -> str:
 def vector_width() -> int:
     """Doubles that one vector register of this machine holds."""
     features = set(_features().split(","))
-    return 8 if "+avx512f" in features else 4 if "+avx" in features else 2
+    if "+avx512f" in features:
+        return 8
+    if "+avx" in features:
+        return 4
+    return 2
 
 
 @functools.cache

@@ -78,7 +78,10 @@ def python_source(
         elif op in ("min", "max"):
             right = f"{op}imum({texts[node.a.id]}, {texts[node.b.id]})"
         else:
-            right = f"-{texts[node.a.id]}" if op == "neg" else f"{op}({texts[node.a.id]})"
+            if op == "neg":
+                right = f"-{texts[node.a.id]}"
+            else:
+                right = f"{op}({texts[node.a.id]})"
         dying = named.get(node.id)
         if dying is None:
             texts[node.id] = f"({right})" if op in _BINARY or op == "neg" else right

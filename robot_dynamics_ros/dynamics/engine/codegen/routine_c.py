@@ -141,13 +141,19 @@ def _struct(
         if field_.kind in ("numbers", "integers"):
             size = " * ".join(str(x) for x in shape_of(field_, program.constants))
             # C has no empty arrays
-            size = "1" if size.startswith("0") or size.endswith(" 0") else size
+            if size.startswith("0") or size.endswith(" 0"):
+                size = "1"
+            else:
+                size = size
             lines.append(
                 f"    {'double' if field_.kind == 'numbers' else 'int64_t'} "
                 f"{_name(name)}[{size}];{about}"
             )
         elif field_.kind in ("kernel", "kernels") and name not in direct:
-            count = "" if field_.kind == "kernel" else f"[{several.get(name, 1)}]"
+            if field_.kind == "kernel":
+                count = ""
+            else:
+                count = f"[{several.get(name, 1)}]"
             parameters = ", ".join([f"{context} *context", *_kernel_parameters(field_)])
             lines.append(f"    void (*{_name(name)}{count})({parameters});{about}")
     constants = [
@@ -242,13 +248,18 @@ def _handed(call: source.Call | source.KernelCall) -> Iterator[str]:
     """Arrays that a call may write to."""
     if isinstance(call, source.Call) and call.routine in ("number", "word"):
         return
-    routine = call.routine if isinstance(call, source.Call) else None
-    written = _usage(routine.body).arrays if isinstance(routine, source.Routine) else None
-    names = (
-        list(routine.parameters)
-        if isinstance(routine, source.Routine)
-        else [""] * len(call.arguments)
-    )
+    if isinstance(call, source.Call):
+        routine = call.routine
+    else:
+        routine = None
+    if isinstance(routine, source.Routine):
+        written = _usage(routine.body).arrays
+    else:
+        written = None
+    if isinstance(routine, source.Routine):
+        names = list(routine.parameters)
+    else:
+        names = [""] * len(call.arguments)
     for x, name in zip(call.arguments, names, strict=True):
         if isinstance(x, (source.Array, source.Row)) and (written is None or name in written):
             yield x.name if isinstance(x, source.Array) else x.array.name
@@ -285,7 +296,9 @@ def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assig
         return []
     first = using[0]
     if isinstance(first, source.Assign):
-        return None if name in _usage(first.value).read else [first]
+        if name in _usage(first.value).read:
+            return None
+        return [first]
     if (
         len(using) > 1
         or name in _usage(_head(first)).read
@@ -293,7 +306,9 @@ def _declaring(body: Sequence[source.Statement], name: str) -> list[source.Assig
     ):
         return None
     parts = [_declaring(block, name) for block in _blocks(first)]
-    return None if None in parts or not parts else [x for part in parts if part for x in part]
+    if None in parts or not parts:
+        return None
+    return [x for part in parts if part for x in part]
 
 
 def _fixed(x: source.Expression, written: Container[str]) -> bool:
@@ -369,11 +384,17 @@ class _RoutineWriter:
                 self.put(f"(void){_name(name)};")
 
     def _reads(self, name: str) -> bool:
-        own = "" if self.routine.parameters.get(name) == "memory" else name
+        if self.routine.parameters.get(name) == "memory":
+            own = ""
+        else:
+            own = name
         return name in self._usage.read or own in self._usage.read
 
     def text(self) -> list[str]:
-        about = [] if self.routine.exported else _comment(self.routine.words)
+        if self.routine.exported:
+            about = []
+        else:
+            about = _comment(self.routine.words)
         return [*about, self.head, "{", *self.lines, "}", ""]
 
     def put(self, text: str) -> None:
@@ -425,7 +446,10 @@ class _RoutineWriter:
         if not _fixed(s.stop, written):
             self.put(f"const int64_t end_{self._count} = {stop};")
             stop = f"end_{self._count}"
-        counter = name if s.name in self._loops else f"next_{self._count}"
+        if s.name in self._loops:
+            counter = name
+        else:
+            counter = f"next_{self._count}"
         advance = {1: f"++{counter}", -1: f"--{counter}"}.get(s.step, f"{counter} += {s.step}")
         test = f"{counter} {'>' if s.step < 0 else '<'} {stop}"
         self.put(f"for (int64_t {counter} = {self.text_of(s.start)}; {test}; {advance}) {{")
@@ -454,11 +478,10 @@ class _RoutineWriter:
             value = float(x.value)
             if math.isnan(value):
                 return "(double)NAN", _UNARY
-            text = (
-                ("-" if value < 0.0 else "") + "HUGE_VAL"
-                if math.isinf(value)
-                else c_number(value, "double")
-            )
+            if math.isinf(value):
+                text = ("-" if value < 0.0 else "") + "HUGE_VAL"
+            else:
+                text = c_number(value, "double")
         else:
             text = str(int(x.value)) + ("LL" if abs(x.value) > 2**31 - 1 else "")
         return text, _UNARY if text.startswith("-") else _ATOM
@@ -490,11 +513,10 @@ class _RoutineWriter:
             return f"{self.text_of(x.array)}[{self.text_of(x.place[0])}]", _ATOM
         row, column = x.place
         start = self._product(row, x.array.width)
-        index = (
-            self.text_of(column)
-            if start == "0"
-            else f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
-        )
+        if start == "0":
+            index = self.text_of(column)
+        else:
+            index = f"{start} + {self.text_of(column, _PRECEDENCE['*'])}"
         return f"{self.text_of(x.array)}[{index}]", _ATOM
 
     def of_Operation(self, x: source.Operation) -> tuple[str, int]:
@@ -511,7 +533,10 @@ class _RoutineWriter:
             operand = self.text_of(x.operands[0], _UNARY)
             sign = "!" if x.name == "not" else "-"
             return f"{sign}({operand})" if operand.startswith("-") else f"{sign}{operand}", _UNARY
-        name = {"abs": "fabs"}.get(x.name, x.name) if x.kind != "i" else f"{x.name}_i"
+        if x.kind != "i":
+            name = {"abs": "fabs"}.get(x.name, x.name)
+        else:
+            name = f"{x.name}_i"
         if name in _HELPERS:
             self.helpers.add(name)
             name = f"{self.prefix}_{name}"
@@ -520,11 +545,17 @@ class _RoutineWriter:
     def _infix(self, x: source.Operation) -> tuple[str, int]:
         binding = _PRECEDENCE[x.name]
         left, right = x.operands
-        first = binding if x.name not in ("and", "or") or not _mixed(x, left) else _UNARY
+        if x.name not in ("and", "or") or not _mixed(x, left):
+            first = binding
+        else:
+            first = _UNARY
         if binding in (4, 5):
             # compilers warn of comparisons of comparisons
             first = 6
-        second = _UNARY if x.name in ("and", "or") and _mixed(x, right) else binding + 1
+        if x.name in ("and", "or") and _mixed(x, right):
+            second = _UNARY
+        else:
+            second = binding + 1
         sign = _SIGNS.get(x.name, x.name)
         return f"{self.text_of(left, first)} {sign} {self.text_of(right, second)}", binding
 
@@ -538,7 +569,10 @@ class _RoutineWriter:
     def of_KernelCall(self, x: source.KernelCall) -> tuple[str, int]:
         handed = ", ".join([f"{self.memory}->context", *(self.text_of(a) for a in x.arguments)])
         name = self.kernels.get(x.name, f"{self.memory}->{_name(x.name)}")
-        number = "" if x.number is None else f"[{self.text_of(x.number)}]"
+        if x.number is None:
+            number = ""
+        else:
+            number = f"[{self.text_of(x.number)}]"
         return f"{name}{number}({handed})", _ATOM
 
 

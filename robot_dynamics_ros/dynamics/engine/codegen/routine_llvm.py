@@ -244,10 +244,14 @@ class _RoutineWriter(Writer):
     def of_Number(self, x: source.Number) -> str:
         if x.kind == "b":
             return "true" if x.value else "false"
-        return double(float(x.value)) if x.kind == "f" else str(x.value)
+        if x.kind == "f":
+            return double(float(x.value))
+        return str(x.value)
 
     def of_Variable(self, x: source.Variable) -> str:
-        return self.put(f"load {_llvm(x.kind)}, ptr %v_{x.name}") if x.kind in _LLVM else "%p"
+        if x.kind in _LLVM:
+            return self.put(f"load {_llvm(x.kind)}, ptr %v_{x.name}")
+        return "%p"
 
     def of_Array(self, x: source.Array) -> str:
         if not x.own:
@@ -355,8 +359,13 @@ class _RoutineWriter(Writer):
         llvm = _PACKED[name]
         if len(values) == 2:
             loaded = self.put(f"load {llvm}, ptr {address}, align 4")
-            return self.put(f"zext i32 {loaded} to i64") if llvm == "i32" else loaded
-        value = self.put(f"trunc i64 {values[2]} to i32") if llvm == "i32" else values[2]
+            if llvm == "i32":
+                return self.put(f"zext i32 {loaded} to i64")
+            return loaded
+        if llvm == "i32":
+            value = self.put(f"trunc i64 {values[2]} to i32")
+        else:
+            value = values[2]
         self.line(f"store {llvm} {value}, ptr {address}, align 4")
         return ""
 

@@ -306,7 +306,10 @@ class _Reader:
             exported = function in self._exported
             kinds = {a.arg: _KINDS.get(_annotation(a.annotation), "memory") for a in node.args.args}
             words = (ast.get_docstring(node) or "").split("\n\n")[0]
-            name = function.__name__ if exported else self._unused(function.__name__.lstrip("_"))
+            if exported:
+                name = function.__name__
+            else:
+                name = self._unused(function.__name__.lstrip("_"))
             routine = Routine(name, kinds, _KINDS[_annotation(node.returns)], exported, words)
             self._known[function] = routine
             _FunctionReader(self, node, routine, function.__globals__)
@@ -324,7 +327,9 @@ class _Reader:
 
 
 def _annotation(node: ast.expr | None) -> str:
-    return "None" if node is None else annotation_name(ast.unparse(node))
+    if node is None:
+        return "None"
+    return annotation_name(ast.unparse(node))
 
 
 class _FunctionReader:
@@ -370,7 +375,9 @@ class _FunctionReader:
         return []
 
     def on_Expr(self, node: ast.Expr) -> list[Statement]:
-        return [] if isinstance(node.value, ast.Constant) else [Do(self.value(node.value))]
+        if isinstance(node.value, ast.Constant):
+            return []
+        return [Do(self.value(node.value))]
 
     def on_Assign(self, node: ast.Assign) -> list[Statement]:
         target = node.targets[0]
@@ -427,7 +434,10 @@ class _FunctionReader:
             self.refuse(node, "loop over a range")
         bounds = [self.converted(self.value(a), "i", a) for a in node.iter.args]
         start, stop = (Number("i", 0), bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2] if len(bounds) == 3 else Number("i", 1)
+        if len(bounds) == 3:
+            step = bounds[2]
+        else:
+            step = Number("i", 1)
         if not isinstance(step, Number):
             self.refuse(node, "the step of a range is a constant")
         known = [int(x.value) for x in (start, stop, step) if isinstance(x, Number)]
@@ -458,7 +468,9 @@ class _FunctionReader:
             value = eval(compile(ast.Expression(node), self.routine.name, "eval"), self.known)
         except (NameError, AttributeError, TypeError, ArithmeticError):
             return None
-        return value if isinstance(value, (bool, int, float)) else None
+        if isinstance(value, (bool, int, float)):
+            return value
+        return None
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -471,11 +483,9 @@ class _FunctionReader:
 
     def truth(self, node: ast.expr) -> Expression:
         value = self.value(node)
-        return (
-            value
-            if value.kind == "b"
-            else Operation("b", "!=", (self.converted(value, "i", node), Number("i", 0)))
-        )
+        if value.kind == "b":
+            return value
+        return Operation("b", "!=", (self.converted(value, "i", node), Number("i", 0)))
 
     def converted(self, value: Expression, kind: str, node: ast.AST) -> Expression:
         if value.kind == kind:
@@ -536,19 +546,23 @@ class _FunctionReader:
             shape = self.reader.shapes[node.attr]
             if self.reader.fields[node.attr].kind == "integers":
                 return Array("integers", node.attr, True)
-            return (
-                Array("matrix", node.attr, True, shape[1])
-                if len(shape) == 2
-                else Array("vector", node.attr, True)
-            )
-        kind = self.routine.parameters.get(node.id) if isinstance(node, ast.Name) else None
+            if len(shape) == 2:
+                return Array("matrix", node.attr, True, shape[1])
+            return Array("vector", node.attr, True)
+        if isinstance(node, ast.Name):
+            kind = self.routine.parameters.get(node.id)
+        else:
+            kind = None
         if not isinstance(node, ast.Name) or kind not in ("vector", "matrix", "integers", "packed"):
             self.refuse(node, "it is no array")
         return Array(kind, node.id, False, int(self.constants["nv"]) if kind == "matrix" else 0)
 
     def of_Subscript(self, node: ast.Subscript) -> Element:
         array = self.array(node.value)
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if isinstance(node.slice, ast.Tuple):
+            parts = node.slice.elts
+        else:
+            parts = [node.slice]
         if len(parts) != (2 if array.kind == "matrix" else 1) or array.kind == "packed":
             self.refuse(node, "a matrix has two indices, another array one")
         index = tuple(self.converted(self.value(x), "i", x) for x in parts)
@@ -560,7 +574,10 @@ class _FunctionReader:
         operand = self.value(node.operand)
         if not isinstance(node.op, ast.USub):
             self.refuse(node, "such an operation is not of the subset")
-        operand = self.converted(operand, "i", node) if operand.kind == "b" else operand
+        if operand.kind == "b":
+            operand = self.converted(operand, "i", node)
+        else:
+            operand = operand
         if isinstance(operand, Number):
             return Number(operand.kind, -operand.value)
         return Operation(operand.kind, "-", (operand,))
@@ -620,7 +637,10 @@ class _FunctionReader:
         if folded is not None:
             return self.value(node.body if folded else node.orelse)
         values = self.value(node.body), self.value(node.orelse)
-        kind = "f" if "f" in [x.kind for x in values] else values[0].kind
+        if "f" in [x.kind for x in values]:
+            kind = "f"
+        else:
+            kind = values[0].kind
         first, second = (self.converted(x, kind, node) for x in values)
         return Operation(kind, "choose", (self.truth(node.test), first, second))
 
@@ -649,7 +669,9 @@ class _FunctionReader:
         if (name := _MATHEMATICS.get(function)) or (name := _WHOLE.get(function)):
             operands = tuple(self.converted(self.value(a), "f", a) for a in node.args)
             number = Operation("f", name, operands)
-            return number if function in _MATHEMATICS else Operation("i", "to_i", (number,))
+            if function in _MATHEMATICS:
+                return number
+            return Operation("i", "to_i", (number,))
         if function in _TESTS_OF_NUMBERS:
             return Operation(
                 "b",
@@ -689,7 +711,10 @@ class _FunctionReader:
             self.refuse(node, "the memory has no such kernel")
         several = kernel.kind == "kernels"
         expressions = list(node.args)
-        number = self.converted(self.value(expressions.pop(0)), "i", node) if several else None
+        if several:
+            number = self.converted(self.value(expressions.pop(0)), "i", node)
+        else:
+            number = None
         arrays = tuple(self.value(x) for x in expressions)
         if len(arrays) != len(kernel.arguments) or any(
             x.kind not in ("vector", "matrix") for x in arrays
@@ -703,11 +728,9 @@ class _FunctionReader:
             return self.converted(values[0], "f", node)
         if name == "int":
             value = values[0]
-            return (
-                Operation("i", "to_i", (value,))
-                if value.kind == "f"
-                else self.converted(value, "i", node)
-            )
+            if value.kind == "f":
+                return Operation("i", "to_i", (value,))
+            return self.converted(value, "i", node)
         kind = "f" if "f" in [x.kind for x in values] else "i"
         converted = [self.converted(x, kind, node) for x in values]
         if name == "abs":

@@ -55,8 +55,14 @@ def with_typed_pointers(source: str) -> str:
             if kind == "double":
                 to = f"<{match[2]} x double*>{match[5] or ''}"
             else:
-                to = pointer(vector, match[5].strip()) if match[5] else f"{vector}*"
-            suffix = f"{match[3]}v{match[2]}f64" if kind == vector else f"{match[3]}f64"
+                if match[5]:
+                    to = pointer(vector, match[5].strip())
+                else:
+                    to = f"{vector}*"
+            if kind == vector:
+                suffix = f"{match[3]}v{match[2]}f64"
+            else:
+                suffix = f"{match[3]}f64"
             out.append(f"{match[1]}{suffix}({match[4]}, {to}, {match[6]}")
         elif match := _LOAD.match(line):
             kind = plain(match[2])

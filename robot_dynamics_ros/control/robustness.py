@@ -46,7 +46,7 @@ class Robustness:
     """
 
     rotor_share: float = 0.4
-    bandwidth: float = 35.0
+    bandwidth: float = 80.0
     rejected_effort: float = 0.4
     delay: float = 0.0
     return_speed: float = 0.5

@@ -132,7 +132,6 @@ class RejectionMemory(Declared):
     position_before: Vector = numbers(
         "nv", unit="rad or m", meaning="position of the last new measurement"
     )
-    level: Integers = integers(1, meaning="0 precise, 1 plain, 2 soft, 3 safe")
     stiffness_wish: Vector = numbers(
         1, unit="1/rad or 1/m", meaning="stiffness over effort limit, where nothing bounds it"
     )

@@ -41,6 +41,8 @@ class Robustness:
             and the stiffness.
         delay: s from a command to its effort and from a state to its message together: a property
             of the robot.
+        return_speed: largest speed, as a share of the velocity limit, at which joints that were
+            blocked or pushed away come back to their path.
 
     ArgumentError: a number that is negative, too large or not finite.
     """

@@ -331,8 +331,7 @@ class CycleRunner:
             verdict = run(p.next[0])
         self.current = True
         self.jump = ""
-        if p.surprises[0] != self._surprises:
-            self._note_surprise()
+        self._note_surprise()
         if p.cut[0]:
             for cause, joints in zip(LIMITS, self.memory["hits"].tolist(), strict=True):
                 if joints:
@@ -345,8 +344,10 @@ class CycleRunner:
         return Level.SAFE if self.mode is Mode.SAFE else Level(self.p.level[0])
 
     def _note_surprise(self) -> None:
-        """Count the newest surprise, and put it in words."""
+        """Count the newest surprise, if it is a new one, and put it in words."""
         p = self.p
+        if p.surprises[0] == self._surprises:
+            return
         self.counts[CAUSES[Surprise(p.surprise[0])]] += 1
         self._surprises = p.surprises[0]
         value, bound = self.memory["surprise_value"].tolist()
@@ -408,6 +409,7 @@ class CycleRunner:
         """End goals as the cycle's memory says, with this text; if it is "", the reason has the
         words.
         """
+        self._note_surprise()
         if self.p.ended[0] or self.p.stopped[0]:
             self.motion.end_goals(self.memory, text)
 
@@ -416,8 +418,6 @@ class CycleRunner:
         with this text.
         """
         result: object = self.routines[name](self.memory, *arguments)
-        if self.p.surprises[0] != self._surprises:
-            self._note_surprise()
         self.end_goals(text)
         return result
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from robot_dynamics_ros.control.cycle.ladder import CAUSES as SURPRISE_CAUSES
+from robot_dynamics_ros.control.cycle.ladder import Surprise
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
@@ -194,7 +196,11 @@ _OTHERS = (
 WRENCH_SOURCES = [
     word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]
 ]
-CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS.split())
+CAUSES = (
+    *LIMITS,
+    *dict.fromkeys([*COUNTED.values(), *SURPRISE_CAUSES.values()]),
+    *_OTHERS.split(),
+)
 """What is counted, under the names that ``JointController.counts`` has; the last two are of
 interfaces.
 """
@@ -333,6 +339,9 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             *_names(f"{kind.upper()}_NAMES", words, about),
             "",
         ]
+    surprised = [
+        str(CAUSES.index(SURPRISE_CAUSES[x]) if x in SURPRISE_CAUSES else -1) for x in Surprise
+    ]
     counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     out += [
@@ -342,6 +351,7 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             counted,
             "The cause that a verdict of the cycle is counted as, -1: none.",
         ),
+        *_array("int", "SURPRISED", surprised, "The cause that a surprise is counted as."),
         "",
         "/// error_code of control_msgs/action/FollowJointTrajectory.",
         f"enum class Code : int {{ {codes} }};",

@@ -32,7 +32,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 )
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
-_ROBUST = ("rotor_share", "bandwidth", "rejected_effort")
+_ROBUST = ("rotor_share", "bandwidth", "rejected_effort", "return_speed")
 GAINS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
 
 

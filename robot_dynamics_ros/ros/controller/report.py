@@ -11,6 +11,7 @@ from collections import Counter, deque
 from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController, Mode
+from robot_dynamics_ros.control.cycle.ladder import Level
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.ros.transport.reports import (
@@ -42,6 +43,8 @@ class ControllerReport:
         self._period, self._age, self._compute, self._sending = self._windows.values()
         self._goal: Goal | None = None
         self._mode: Mode | None = None
+        self._level = Level.PRECISE
+        self._surprise = ""
         self._cycles = 0
         self._frequency = 0.0
         self._fixed_budget = False
@@ -114,6 +117,8 @@ class ControllerReport:
                     "recovered", f"recovered from the safe command, now: {mode.value}", "info"
                 )
             self._mode = mode
+        if self._controller is not None:
+            self._log_level(self._controller)
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
@@ -123,6 +128,15 @@ class ControllerReport:
                 self.rejections.report("goal_missed", f"trajectory {goal.text}")
             else:
                 self._background.call(self._log_end, goal)
+
+    def _log_level(self, controller: JointController) -> None:
+        """Each step down the ladder with its cause, and the way back up."""
+        if controller.surprise != self._surprise:
+            self._surprise = controller.surprise
+            self.rejections.say("surprise", f"{self._surprise}: {controller.level.name.lower()}")
+        elif controller.level < self._level:
+            self.say(f"nothing has surprised lately: {controller.level.name.lower()} again")
+        self._level = controller.level
 
     def _log_feedback(self, robustness: Robustness, frequency: float, delay: float) -> None:
         """Once, and when it has changed by a tenth: rates fall."""
@@ -156,6 +170,9 @@ class ControllerReport:
         if controller is not None:
             counts.update(controller.counts)
             values = {"mode": controller.mode.value, "cycles": self._cycles}
+            values["level"] = controller.level.name.lower()
+            if controller.surprise:
+                values["last surprise"] = controller.surprise
             windows = {name: list(window) for name, window in self._windows.items()}
             if self._mode is Mode.SAFE:
                 safe_reason = controller.safe_reason

@@ -103,6 +103,7 @@ public:
         return false;
       }
     }
+    note_surprise();
     if (cycle.began[0] != 0) {  // the motion is a new one
       @prefix@_collision_lower(&collision);
       @prefix@_observer_forget(&observer);
@@ -279,9 +280,19 @@ private:
     end_goals();
   }
 
+  /// Count the newest surprise, if it is a new one: what led a step down the ladder.
+  void note_surprise()
+  {
+    if (cycle.surprises[0] != surprises_) {
+      surprises_ = cycle.surprises[0];
+      ++counts[static_cast<std::size_t>(SURPRISED[static_cast<std::size_t>(cycle.surprise[0])])];
+    }
+  }
+
   /// End goals as the cycle's memory says.
   void end_goals()
   {
+    note_surprise();
     @prefix@_tracks_end_goals(
       &reference.memory, cycle.ended, cycle.stopped, cycle.bad_joint, cycle.bad_field, cycle.bad_value, cycle.last[0],
       cycle.q, cycle.v);
@@ -314,6 +325,7 @@ private:
   @prefix@_robot robot_;
   Motion point_;  // of another controller
   const Rows * chained_ = nullptr;
+  Time surprises_ = 0;  // that are counted
 };
 
 }  // namespace @package@

@@ -117,6 +117,7 @@ Settings settings_of(const Get & get)
   set(s.allow_partial, get("allow_partial_joints_goal").as_bool());
   set(s.allow_nonzero_end_velocity, get("allow_nonzero_velocity_at_trajectory_end").as_bool());
   set(s.cycle.rejects[0], get("robustness.enabled").as_bool());
+  set(s.cycle.return_speed[0], number("robustness.return_speed"));
   set(s.cycle.bandwidth[0], number("robustness.bandwidth"));
   set(s.cycle.actuator_delay[0], number("robot_delay"));
   set(s.cycle.robot_holds[0], choice("gravity_compensated_by", GRAVITY_COMPENSATORS));

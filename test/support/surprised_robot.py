@@ -1,8 +1,8 @@
-"""Arms that MuJoCo moves and something surprises: a push, a wall, a closed brake, a reset, states that become rare.
+"""Arms that MuJoCo moves, and that something surprises: a push, a wall, a closed brake, a reset.
 
-Each surprise is a function of the run's time, the robot and its states; the controller is the shipped one, called as its
-node calls it.  What is measured is what a person beside the arm sees: how fast it became, how far it is from where it
-should be, and whether it was let go.
+Each surprise acts on the robot, or on the states that its driver sends; the controller is the
+shipped one, called as its node calls it.  What is measured is what a person beside the arm sees:
+how fast it became, how far it is from where it should be, and whether it was let go.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ class Wall(Surprise):
         speed = (depth - getattr(run, "depth", 0.0)) / PERIOD
         run.depth = depth
         on = t < self.start + self.lasting
-        force = max(self.stiffness * depth + 300.0 * speed, 0.0) if on and depth > 0.0 else 0.0
+        force = 0.0
+        if on and depth > 0.0:
+            force = max(self.stiffness * depth + 300.0 * speed, 0.0)
         run.outcome.force = max(run.outcome.force, force)
         run.robot.force = -force * normal
 
@@ -318,8 +320,9 @@ def main() -> None:
                 handle = getattr(out, "goal_handle", None)
                 status = handle.status.value if handle else "-"
                 print(
-                    f"{name:32s} {arm:8s}{seed} speed {out.speed:5.2f} end {1e3 * out.goal:8.1f} mrad "
-                    f"still {out.still:5.2f} force {out.force:6.0f} {status} {out.fault[:70]} {counts}",
+                    f"{name:32s} {arm:8s}{seed} speed {out.speed:5.2f} "
+                    f"end {1e3 * out.goal:8.1f} mrad still {out.still:5.2f} "
+                    f"force {out.force:6.0f} {status} {out.fault[:70]} {counts}",
                     flush=True,
                 )
 

@@ -408,19 +408,19 @@ def is_wrong_way(p: CycleMemory, i: int) -> bool:
 
 def judge_speed(p: CycleMemory, fastest: float, too_fast: bool, pushed: bool, dt: float) -> int:
     """TOO_FAST when a joint is far above its velocity limit: the arm begins to brake.  OVERSPEED if
-    it brakes in vain: ``fastest_joint``, ``fastest`` times its limit, gets faster, or is not slower
-    after half of WINDOW, and it is not ``pushed``.
+    it brakes in vain: ``fastest_joint``, ``fastest`` times its limit, gets faster though it is not
+    ``pushed``, or is not slower after half of WINDOW.
     """
     if p.braking_time[0] > 0.0:
         if fastest < 1.0:
             p.braking_time[0] = 0.0
             return Verdict.DONE
         p.braking_time[0] = p.braking_time[0] + dt
-        in_vain = fastest > p.braking_speed[0] + FASTER
+        in_vain = fastest > p.braking_speed[0] + FASTER and not pushed
         if p.braking_time[0] > 0.5 * WINDOW:
-            in_vain = in_vain or fastest > p.braking_speed[0]
+            in_vain = in_vain or fastest > p.braking_speed[0] - FASTER
         p.bad_joint[0] = p.fastest_joint[0]
-        if in_vain and not pushed:
+        if in_vain:
             return Verdict.OVERSPEED
         return Verdict.DONE
     if not too_fast:

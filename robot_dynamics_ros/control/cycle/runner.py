@@ -515,8 +515,10 @@ def _words(c: CycleRunner, verdict: int) -> str:
                 f"{p.upper[i]:.4g}: {_WRONG_STATE}"
             )
         case Verdict.TOO_FAST | Verdict.OVERSPEED:
-            in_vain = verdict == Verdict.OVERSPEED
-            brakes = "it does not brake" if in_vain else "the arm brakes"
+            brakes = "the arm brakes"
+            if verdict == Verdict.OVERSPEED:
+                runs_away = p.divergence[i] > 0.0
+                brakes = "it runs away from its reference" if runs_away else "it does not brake"
             return (
                 f"{joint} moves at {speed:.4g}, its velocity limit is "
                 f"{p.rated_speed[i]:.4g}: {brakes}{_light_joint(p, i)}"

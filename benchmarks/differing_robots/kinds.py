@@ -22,17 +22,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.differing_robots.kinds_cases import KINDS, kinds_of
+from benchmarks.differing_robots.kinds_cases import DIFFERENT_KINDS, kinds_of
 from benchmarks.differing_robots.kinds_laws import KINDS_LAWS
 from benchmarks.differing_robots.kinds_robot import HELD_OUT, MAIN_ARMS, make_scene
 from benchmarks.differing_robots.kinds_run import run_kind
 
 __all__ = ["kinds_table", "run_kinds", "summarize"]
 
-COLUMNS = ("goal", "way", "swing", "force", "rough", "step", "speed")
-WORSE = 1.1
+KIND_COLUMNS = ("goal", "way", "swing", "force", "rough", "step", "speed")
+WORSE_FACTOR = 1.1
 """A median that has grown by this factor is worse; smaller by it, better."""
-TINY = {
+TOLD_APART = {
     "goal": 0.2,
     "way": 0.3,
     "swing": 0.3,
@@ -63,7 +63,7 @@ def _group(task: tuple[str, list[str], list[int], Mapping[str, object]]) -> list
     arm_name, names, seeds, laws = task
     out = []
     for name in names:
-        kind = KINDS[name]
+        kind = DIFFERENT_KINDS[name]
         for seed in seeds:
             for law, make in laws.items():
                 began = time.perf_counter()
@@ -81,7 +81,7 @@ def _group(task: tuple[str, list[str], list[int], Mapping[str, object]]) -> list
 
 def run_kinds(
     laws: Mapping[str, Callable[..., object] | None],
-    kinds: Iterable[str] = tuple(KINDS),
+    kinds: Iterable[str] = tuple(DIFFERENT_KINDS),
     arms: Sequence[str] = MAIN_ARMS[:3],
     seeds: Sequence[int] = (0,),
     jobs: int = 1,
@@ -96,10 +96,10 @@ def run_kinds(
         jobs: processes at the same time.
     """
     kinds = list(kinds)
-    for_all = [name for name in kinds if not KINDS[name].arms]
+    for_all = [name for name in kinds if not DIFFERENT_KINDS[name].arms]
     tasks = [(arm, [name], list(seeds), dict(laws)) for arm in arms for name in for_all]
     for name in kinds:
-        tasks += [(arm, [name], list(seeds), dict(laws)) for arm in KINDS[name].arms]
+        tasks += [(arm, [name], list(seeds), dict(laws)) for arm in DIFFERENT_KINDS[name].arms]
     out: list[dict] = []
     if jobs == 1:
         for task in tasks:
@@ -141,7 +141,7 @@ def summarize(rows: list[dict]) -> dict[str, dict[str, dict]]:
             cell["lost"] = sum(bool(row["lost"]) for row in found)
             cell["swings"] = sum(bool(row.get("swings")) for row in found)
             cell["faults"] = dict(Counter(_short(row["fault"]) for row in found if row["fault"]))
-            for key in COLUMNS:
+            for key in KIND_COLUMNS:
                 values = [row[key] for row in found if row.get(key) is not None]
                 if values:
                     cell[key] = (float(np.median(values)), min(values), max(values))
@@ -165,7 +165,7 @@ def _figure(values: tuple[float, float, float] | None) -> str:
 
 def kinds_table(summary: Mapping[str, Mapping[str, dict]]) -> str:
     """The table kinds × laws as text."""
-    head = ("kind", "law", "lost", "swing.", *COLUMNS, "faults")
+    head = ("kind", "law", "lost", "swing.", *KIND_COLUMNS, "faults")
     lines = [head]
     for kind, laws in summary.items():
         for law, cell in laws.items():
@@ -175,7 +175,7 @@ def kinds_table(summary: Mapping[str, Mapping[str, dict]]) -> str:
                     law,
                     f"{cell['lost']}/{cell['runs']}",
                     str(cell["swings"]),
-                    *(_figure(cell.get(key)) for key in COLUMNS),
+                    *(_figure(cell.get(key)) for key in KIND_COLUMNS),
                     "; ".join(f"{n}x {name}" for name, n in cell["faults"].items()),
                 )
             )
@@ -210,7 +210,10 @@ def compare(before: Sequence[dict], after: Sequence[dict]) -> str:
                 if name in was and name in now:
                     a = was[name][0]
                     b = now[name][0]
-                    if abs(a - b) > TINY[name] and not a / WORSE < b < a * WORSE:
+                    if (
+                        abs(a - b) > TOLD_APART[name]
+                        and not a / WORSE_FACTOR < b < a * WORSE_FACTOR
+                    ):
                         verdict = "worse" if b > a else "better"
                         lines.append(f"{verdict}: {kind} {law} {name}: {a:.3g} -> {b:.3g}")
     return "\n".join([f"{len(both)} runs in both", *sorted(lines, reverse=True)])

@@ -21,17 +21,17 @@ from benchmarks.differing_robots.kinds_robot import (
 )
 from benchmarks.differing_robots.measure import high_passed
 
-__all__ = ["FIGURES", "run_kind"]
+__all__ = ["KIND_FIGURES", "run_kind"]
 
 Vector = np.ndarray
 
-STAND = 0.6
+KIND_HOLD = 0.6
 """s of holding before the first motion."""
-REST = 1.5
+KIND_SETTLE = 1.5
 """s after a motion, before its error is taken."""
-EVENT = 1.0
+EVENT_TIME = 1.0
 """s that a push lasts, and that slow states do."""
-AFTER = 1.5
+EVENT_AFTER = 1.5
 """s from the end of an event to the end of the run; at rest it is 2.4 s."""
 AFTER_LOAD = 2.4
 WALL_TIME = 3.0
@@ -47,10 +47,10 @@ SHAKING = 5.0
 """% of the limits, rms above 20 Hz, of efforts that swing when they should be at rest."""
 THROWN = 6.0
 """Of the velocity limit; what is faster is thrown."""
-SWING_SPEED = 0.1
+RESTLESS_SPEED = 0.1
 """rad/s; what moves faster when it should be at rest swings."""
 
-FIGURES = (
+KIND_FIGURES = (
     "lost",
     "swings",
     "goal",
@@ -65,7 +65,7 @@ FIGURES = (
 )
 
 
-class _Plan:
+class _KindPlan:
     """The desired motion over the whole run."""
 
     def __init__(self, scene: Scene, stand: float) -> None:
@@ -116,13 +116,13 @@ def run_kind(
         scene: the robot; else ``which`` has ``kind``, ``arm_name`` and ``seed`` of it.
 
     Returns:
-        :data:`FIGURES`; errors and swings in mrad, forces in N, efforts in % of the limits.
+        :data:`KIND_FIGURES`; errors and swings in mrad, forces in N, efforts in % of the limits.
     """
     scene = scene or make_scene(**which)  # type: ignore[arg-type]
-    return _Run(make, scene).go()
+    return _KindRun(make, scene).go()
 
 
-class _Run:
+class _KindRun:
     def __init__(self, make: Callable[..., object], scene: Scene) -> None:
         self.scene = scene
         self.kind = kind = scene.kind
@@ -133,30 +133,30 @@ class _Run:
             self.robot.fall(FALL_TIME)
             first = scene.moves[0]
             scene.moves[0] = Move(self.robot.q.copy(), first.goal, first.duration)
-        self.plan = _Plan(scene, STAND)
-        settled = self.plan.moved + REST
+        self.plan = _KindPlan(scene, KIND_HOLD)
+        settled = self.plan.moved + KIND_SETTLE
         self.event_from = (
-            settled if kind.event_at == "rest" else STAND + 0.3 * scene.moves[0].duration
+            settled if kind.event_at == "rest" else KIND_HOLD + 0.3 * scene.moves[0].duration
         )
-        self.event_to = self.event_from + EVENT
+        self.event_to = self.event_from + EVENT_TIME
         end = settled
         if kind.payload_at in ("picked", "dropped"):
             self.event_from = settled
             self.event_to = settled
             end = settled + AFTER_LOAD
         elif kind.event in ("push", "slow_states"):
-            end = max(settled, self.event_to + AFTER)
+            end = max(settled, self.event_to + EVENT_AFTER)
         elif kind.event == "reset":
-            end = self.event_from + AFTER
+            end = self.event_from + EVENT_AFTER
         elif kind.event == "wall":
-            self.event_from = STAND
-            self.event_to = STAND + 0.5 * scene.moves[0].duration + WALL_TIME
-            end = self.event_to + AFTER
+            self.event_from = KIND_HOLD
+            self.event_to = KIND_HOLD + 0.5 * scene.moves[0].duration + WALL_TIME
+            end = self.event_to + EVENT_AFTER
         elif kind.event == "brake":
             self.event_from = 0.0
-            self.event_to = STAND + BRAKE_TIME
+            self.event_to = KIND_HOLD + BRAKE_TIME
         elif kind.event == "table":
-            self.event_from = STAND
+            self.event_from = KIND_HOLD
             self.event_to = settled
         self.settled = settled
         self.end = end
@@ -375,7 +375,7 @@ class _Run:
             after = t >= self.event_from
             error[after] = np.minimum(error[after], np.abs(rows["q"][after] - self.jumped))
         fault = law.fault
-        out: dict[str, object] = {name: None for name in FIGURES}
+        out: dict[str, object] = {name: None for name in KIND_FIGURES}
         last = t >= t[-1] - 0.2
         still = t >= t[-1] - 0.5
         goal = 1e3 * float(error[last].max())
@@ -389,12 +389,12 @@ class _Run:
         out["says"] = law.says()
         if why:
             return out
-        on_way = (t >= STAND) & (t < self.settled)
+        on_way = (t >= KIND_HOLD) & (t < self.settled)
         out["goal"] = goal
         out["way"] = 1e3 * float(error[on_way].max())
         q = rows["q"][still]
         out["swing"] = 1e3 * float(np.ptp(q, axis=0).max())
-        out["swings"] = bool(np.abs(rows["v"][still]).max() > SWING_SPEED)
+        out["swings"] = bool(np.abs(rows["v"][still]).max() > RESTLESS_SPEED)
         scaled = 100.0 * rows["effort"] / limit
         shaking = high_passed(scaled[still], 1.0 / self.period)
         out["swings"] = out["swings"] or bool(np.sqrt(np.mean(np.square(shaking))) > SHAKING)

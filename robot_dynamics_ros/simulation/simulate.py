@@ -131,7 +131,9 @@ def simulate(
         )
     options |= {"q0": q0, "v0": v0}
     o = options_of(SimulationOptions, options, "simulate")
-    plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
+    plant = _plant(
+        model, dt, o, {name: x for name, x in options.items() if name not in _SIMULATION_ALONE}
+    )
     n = round(duration / dt) + 1
     robot = plant.model
     t = np.empty(n)
@@ -174,7 +176,9 @@ def simulate(
     return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, of_motors, loops)
 
 
-_OWN = {f.name for f in fields(SimulationOptions)} - {f.name for f in fields(PlantOptions)}
+_SIMULATION_ALONE = {f.name for f in fields(SimulationOptions)} - {
+    f.name for f in fields(PlantOptions)
+}
 
 
 def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:

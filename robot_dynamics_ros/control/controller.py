@@ -317,7 +317,7 @@ class JointController(CycleRunner):
         work = self.work
         p = self.p
         # the motion is a new one
-        if fresh := bool(p.fresh[0]):
+        if fresh := bool(p.began[0]):
             for estimate in (self.observer, self.collision):
                 if estimate is not None:
                     estimate.reset()
@@ -359,7 +359,6 @@ class JointController(CycleRunner):
                 a = self.wrench_acceleration
             flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
         self._reads_flange = flange is not None
-        p.fresh[0] = 0
 
     def _motor_effort(self, dt: float) -> Array:
         """(n,) what the motors gave until this state, from the efforts that came with it.
@@ -383,7 +382,7 @@ class JointController(CycleRunner):
                 friction = 0.0
             else:
                 friction = known.effort(v)
-            if self.p.fresh[0] == 0 and dt > 0.0:
+            if self.p.began[0] == 0 and dt > 0.0:
                 rotor = self.work.model.rotor_effort((v - self._velocity) / dt)
             np.copyto(self._velocity, v)
         if kind.meaning == "torque_without_gravity":

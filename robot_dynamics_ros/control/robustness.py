@@ -15,7 +15,13 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
-_LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
+_LARGEST = {
+    "rotor_share": 1.0,
+    "rejected_effort": 1.0,
+    "bandwidth": 1000.0,
+    "delay": 0.1,
+    "return_speed": 1.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class Robustness:
     bandwidth: float = 80.0
     rejected_effort: float = 0.4
     delay: float = 0.0
+    return_speed: float = 0.5
 
     def __post_init__(self) -> None:
         for field in fields(self):

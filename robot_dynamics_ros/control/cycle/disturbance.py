@@ -25,7 +25,7 @@ from robot_dynamics_ros.control.cycle.memory import (
     LATEST_ANSWER,
     CycleMemory,
 )
-from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.routines import row
 
 # levels of the ladder
@@ -171,14 +171,14 @@ def reject_disturbances(p: CycleMemory) -> int:
     # what the law compensates of friction
     for i in range(p.nv):
         p.claimed[i] = p.effort[i] - p.motion[i]
-    if p.fresh[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
+    if p.began[0] == 1 or dt <= 0.0 or p.steady[0] == 0:
         begin_rejection(p)
     p.mass_matrix(p.q, p.inertia)
     if dt > 0.0:
         for i in range(p.nv):
             if p.commanded[i] == 1 and is_unmoved(p, i, dt):
                 p.bad_joint[0] = i
-                return FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else UNMOVED
+                return Verdict.FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else Verdict.UNMOVED
         measure_lateness(p, dt)
         estimate_velocity(p, dt)
         listen_to_answer(p, dt)
@@ -187,7 +187,7 @@ def reject_disturbances(p: CycleMemory) -> int:
     p.inverse_dynamics(row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.nominal)
     for i in range(p.nv):
         lead_joint(p, i, dt)
-    return DONE
+    return Verdict.DONE
 
 
 def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
@@ -197,6 +197,8 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     turn_friction(p, i, dt)
     most = p.largest_rejected[i]
     spring = min(max(p.stiffness[i] * p.error[0, i], -most), most)
+    # where the spring gives all that it may; see the ladder
+    p.reach[i] = most / max(p.stiffness[i], 1e-9)
     damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
     learn_friction(p, i, dt, spring + damper)
     integrate_error(p, i, dt, spring)
@@ -267,6 +269,9 @@ def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
     not beyond a limit of the effort.  It gives back faster: after a push nothing swings.
     """
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
+        return
+    # a joint that is kept off its path winds nothing up; what is wound may come back
+    if p.taut[i] * spring > 0.0 and p.integral[i] * spring >= 0.0:
         return
     rate = INTEGRAL_RATE
     if spring * p.integral[i] < 0.0:

@@ -84,6 +84,7 @@ def load_rejection(
     scale_rejection(memory.python, robustness.rotor_share, robustness.rejected_effort)
     memory["bandwidth"][0] = robustness.bandwidth
     memory["actuator_delay"][0] = robustness.delay
+    memory["return_speed"][0] = robustness.return_speed
 
 
 def joint_sizes(model: RobotModel) -> dict[str, Array]:

@@ -132,7 +132,6 @@ class RejectionMemory(Declared):
     position_before: Vector = numbers(
         "nv", unit="rad or m", meaning="position of the last new measurement"
     )
-    level: Integers = integers(1, meaning="0 precise, 1 plain, 2 soft, 3 safe")
     stiffness_wish: Vector = numbers(
         1, unit="1/rad or 1/m", meaning="stiffness over effort limit, where nothing bounds it"
     )
@@ -212,6 +211,30 @@ class RejectionMemory(Declared):
     )
 
 
+class LadderMemory(Declared):
+    """What surprised, and what the law may do since; see the file ``ladder``."""
+
+    nv: int
+    level: Integers = integers(1, meaning="level: 0 precise, 1 plain, 2 soft, 3 safe")
+    calm_time: Vector = numbers(1, unit="s", meaning="since something surprised last")
+    surprises: Integers = integers(1, meaning="how often something surprised")
+    surprise: Integers = integers(1, meaning="number of the last one")
+    surprised_joint: Integers = integers(1, meaning="the joint that it is about")
+    surprise_value: Vector = numbers(2, meaning="what was seen, and its bound")
+    usual_period: Vector = numbers(1, unit="s", meaning="mean of some second between two states")
+    reach: Vector = numbers(
+        "nv", unit="rad or m", meaning="largest error that a joint follows; infinite: any"
+    )
+    behind: Vector = numbers(
+        "nv", unit="rad or m", meaning="way by which what a joint follows is behind the path"
+    )
+    pace: Vector = numbers(1, meaning="pace on the path: 1; less for an arm that is kept off")
+    return_rate: Vector = numbers(1, unit="1/s", meaning="at which all of that gets less")
+    return_speed: Vector = numbers(1, meaning="largest of it, as a share of the velocity limit")
+    taut: Vector = numbers("nv", meaning="sign of the error where it is held at reach, or 0")
+    taut_time: Vector = numbers("nv", unit="s", meaning="for which it has been held there")
+
+
 class FrictionMemory(Declared):
     """Friction that is known."""
 
@@ -222,7 +245,7 @@ class FrictionMemory(Declared):
     coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
 
 
-class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
+class CycleMemory(ArrivedState, RejectionMemory, LadderMemory, FrictionMemory):
     """State, reference, law, limits and command of one controller."""
 
     nv: int
@@ -251,17 +274,32 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     largest_jump: Vector = numbers(
         1, unit="rad or m", meaning="jump that is accepted; infinite: any"
     )
-    adrift: Integers = integers(
+    jumped_in_motion: Integers = integers(
         1, meaning="1 after a jump of a moving arm, until a state follows on the last good one"
     )
-    agreement: Vector = numbers(
-        "nv", unit="rad² or m²", meaning="Σ of way gone times way said, over some 0.2 s"
+    jump_states: Integers = integers(
+        1, meaning="states since a jump that agree with each other; 0: none has jumped"
     )
-    travel: Vector = numbers(
+    jump_oldest: Integers = integers(1, unit="ns", meaning="stamp of the first of them")
+    jump_newest: Integers = integers(1, unit="ns", meaning="stamp of the last of them")
+    jump_position: Vector = numbers("nv", unit="rad or m", meaning="position of the first")
+    jump_way: Vector = numbers("nv", unit="rad or m", meaning="way since then, by velocities")
+    common_way: Vector = numbers(
+        "nv", unit="rad² or m²", meaning="Σ of way by positions times way by velocities, over 0.2 s"
+    )
+    square_way: Vector = numbers(
         "nv", unit="rad² or m²", meaning="mean of both squared, over the same time"
     )
-    ways: Matrix = numbers(
-        2, "nv", unit="rad or m", meaning="way gone and way said, over the same time"
+    position_way: Vector = numbers(
+        "nv", unit="rad or m", meaning="way by positions, over the same time"
+    )
+    velocity_way: Vector = numbers(
+        "nv", unit="rad or m", meaning="way by velocities, over the same time"
+    )
+    unseen_way: Vector = numbers(
+        "nv",
+        unit="rad or m",
+        meaning="way by velocities since the position has changed, over the same time",
     )
     digit: Vector = numbers(
         "nv", unit="rad or m", meaning="smallest change of the position seen; 0 before any"
@@ -269,19 +307,28 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
     rated_speed: Vector = numbers(
         "nv", unit="rad/s or m/s", meaning="velocity limit of the description"
     )
-    fast: Integers = integers(
+    overspeed_count: Integers = integers(
         "nv", meaning="2 for each state far above it, less 1 for each other one"
     )
-    change: Vector = numbers(
+    fastest_joint: Integers = integers(1, meaning="the fastest one, by its velocity limit")
+    braking_time: Vector = numbers(
+        1, unit="s", meaning="since the arm brakes because a joint was far too fast; 0: it does not"
+    )
+    braking_speed: Vector = numbers(
+        1, meaning="speed of the fastest joint then, as a share of its velocity limit"
+    )
+    velocity_change: Vector = numbers(
         "nv", unit="rad/s or m/s", meaning="of the velocity from the state before"
     )
-    astray: Vector = numbers(
+    divergence: Vector = numbers(
         "nv", meaning="logarithm of its growth, away from the reference, since it began to grow"
     )
-    hidden: Vector = numbers(
-        "nv", unit="rad or m", meaning="way said since the position has changed, over some 0.2 s"
+    followed_way: Vector = numbers(
+        "nv", unit="rad or m", meaning="way for which a joint has followed its reference"
     )
-    fresh: Integers = integers(1, meaning="1 in the first cycle after a start")
+    follows: Integers = integers("nv", meaning="1 once it has: signs are right")
+    fresh: Integers = integers(1, meaning="1 after a start, until a state is taken")
+    began: Integers = integers(1, meaning="1 in the first cycle after a start")
     dt: Vector = numbers(1, unit="s", meaning="time since the cycle before; 0 in a fresh one")
     # reference
     tracks: Integers = integers(1, meaning="1 if the law drives the arm to its reference")
@@ -483,6 +530,8 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
         model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names
     ]
     memory["commanded"][:] = memory["share"][:] = 1
+    memory["reach"][:] = np.inf
+    memory["pace"][0] = 1.0
     return memory, compiled
 
 

@@ -13,17 +13,18 @@ import numpy as np
 
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import FlangeLoad
-from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.cycle import (
     AT_ONCE,
     BETWEEN_CYCLES,
     control_cycle,
     start_blend,
 )
+from robot_dynamics_ros.control.cycle.ladder import CAUSES, Level, Surprise
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import MODES, CycleMemory, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Step, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
@@ -64,6 +65,7 @@ class CycleRunner:
         fault: the reason for a permanent stop, or ""; cleared by activating.
         safe_reason: why the ``mode`` is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
+        surprise: what surprised last, in words, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by
             a safe command).
         routines: the cycle's steps that are called from outside, by name; want_wrenches: whether
@@ -125,6 +127,8 @@ class CycleRunner:
         self.read = reading(memory, self.routines)
         self.answer_into(None)
         self.fault = self.safe_reason = self.jump = self._law_failed = ""
+        self.surprise = ""
+        self._surprises = 0
         self.current = False
         law.prepare(self.base)
         load_rejection(memory, options.robustness, model)
@@ -318,32 +322,49 @@ class CycleRunner:
         run = self._run
         p = self.p
         p.want_wrenches[0] = self.want_wrenches
-        verdict = run(verdict_of.ARRIVE)
-        while verdict != verdict_of.DONE:
+        verdict = run(Step.ARRIVE)
+        while verdict != Verdict.DONE:
             self._attend_to(verdict)
-            if p.next[0] == verdict_of.DROPPED:
+            if p.next[0] == Step.DROPPED:
                 self.current = False
                 return False
             verdict = run(p.next[0])
         self.current = True
         self.jump = ""
+        if p.surprises[0] != self._surprises:
+            self._note_surprise()
         if p.cut[0]:
             for cause, joints in zip(LIMITS, self.memory["hits"].tolist(), strict=True):
                 if joints:
                     self.counts[cause] += joints
         return True
 
+    @property
+    def level(self) -> Level:
+        """How much the law may do at present."""
+        return Level.SAFE if self.mode is Mode.SAFE else Level(self.p.level[0])
+
+    def _note_surprise(self) -> None:
+        """Count the newest surprise, and put it in words."""
+        p = self.p
+        self.counts[CAUSES[Surprise(p.surprise[0])]] += 1
+        self._surprises = p.surprises[0]
+        value, bound = self.memory["surprise_value"].tolist()
+        joint = f"joint {self.model.joint_names[p.surprised_joint[0]]!r}"
+        words = Surprise(p.surprise[0]).words.format(joint=joint, value=value, bound=bound)
+        self.surprise = words
+
     def _attend_to(self, verdict: int) -> None:
         """Count a verdict, say in words what the cycle has done about it, and do what needs more
         than its memory.
         """
-        if verdict in verdict_of.COUNTED:
-            self.counts[verdict_of.COUNTED[verdict]] += 1
-        if verdict == verdict_of.REFERENCE_DUE:
+        if verdict in COUNTED:
+            self.counts[COUNTED[verdict]] += 1
+        if verdict == Verdict.REFERENCE_DUE:
             self._load_reference()
-        elif verdict == verdict_of.OWN_LAW:
+        elif verdict == Verdict.OWN_LAW:
             self._evaluate_own_law()
-        elif verdict == verdict_of.WRENCH_DUE:
+        elif verdict == Verdict.WRENCH_DUE:
             self.counts["external_wrench_expired"] += self.routines["expire_wrenches"](
                 self.memory, self.p.time[0]
             )
@@ -356,7 +377,7 @@ class CycleRunner:
             self.gather_wrenches()
         else:
             text = _words(self, verdict)
-            if verdict >= verdict_of.FAULTS:
+            if verdict >= Verdict.FAULTS:
                 self.fault = self.safe_reason = text or REASONS[self.p.fault[0]].words
                 self.counts["fault"] += 1
             self.end_goals(text)
@@ -395,6 +416,8 @@ class CycleRunner:
         with this text.
         """
         result: object = self.routines[name](self.memory, *arguments)
+        if self.p.surprises[0] != self._surprises:
+            self._note_surprise()
         self.end_goals(text)
         return result
 
@@ -452,61 +475,63 @@ def _words(c: CycleRunner, verdict: int) -> str:
     position = p.arrived[0, i]
     speed = p.arrived[1, i]
     match verdict:
-        case verdict_of.JUMP:
+        case Verdict.JUMP:
             way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
             c.jump = f"the joint state has jumped: {joint} {way}"
-        case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
-            wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(
+        case Verdict.RELOCATED:
+            return f"{c.jump}; the states since agree with each other: holding there"
+        case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
+            wrong = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}.get(
                 verdict, "recovered"
             )
             return c.jump or f"the joint state's time went wrong: {wrong}"
-        case verdict_of.GOAL_REACHED:
+        case Verdict.GOAL_REACHED:
             return c.motion.remark(c.work.e)
-        case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
+        case Verdict.PATH_VIOLATED | Verdict.GOAL_LATE:
             error, tolerance, late = c.memory["bad_value"].tolist()
-            after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
+            after = f" {late:.3f} s after it was due" if verdict == Verdict.GOAL_LATE else ""
             words = REASONS[p.ended[1]].words
             what = ("position", "velocity")[field]
             return (
                 f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
             )
-        case verdict_of.EFFORT_NOT_FINITE:
+        case Verdict.EFFORT_NOT_FINITE:
             return c._law_failed
-        case verdict_of.CONTRADICTED:
+        case Verdict.CONTRADICTED:
             return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
-        case verdict_of.RUNAWAY:
+        case Verdict.RUNAWAY:
             cut = (
                 "; or the motion needs more effort than the limits allow"
-                if any(c.memory["saturated"])
+                if any(c.memory["saturated"]) or any(c.memory["taut"])
                 else ""
             )
             return (
                 f"{joint} runs away from its reference at {speed:.4g}: "
                 f"{_WRONG_STATE}{cut}{_light_joint(p, i)}"
             )
-        case verdict_of.ELSEWHERE:
+        case Verdict.BEYOND_RANGE:
             return (
                 f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and "
                 f"{p.upper[i]:.4g}: {_WRONG_STATE}"
             )
-        case verdict_of.TOO_FAST:
+        case Verdict.TOO_FAST | Verdict.OVERSPEED:
+            in_vain = verdict == Verdict.OVERSPEED
+            brakes = "it does not brake" if in_vain else "the arm brakes"
             return (
                 f"{joint} moves at {speed:.4g}, its velocity limit is "
-                f"{p.rated_speed[i]:.4g}{_light_joint(p, i)}"
+                f"{p.rated_speed[i]:.4g}: {brakes}{_light_joint(p, i)}"
             )
-        case verdict_of.LOST:
+        case Verdict.LOST:
             return (
                 f"{c.jump}, in motion, and no state that follows came within "
                 f"{c.options.state_timeout:g} s"
             )
-        case verdict_of.FROZEN | verdict_of.UNMOVED:
+        case Verdict.FROZEN | Verdict.UNMOVED:
             # of a joint that was let go: what a new goal asks for
             effort = p.previous[i] or p.asked[i]
             at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
             let_go = (
-                "; it gets no effort until it is seen to move"
-                if verdict == verdict_of.UNMOVED
-                else ""
+                "; it gets no effort until it is seen to move" if verdict == Verdict.UNMOVED else ""
             )
             cause = "is its encoder dead, its brake closed, or its way blocked?"
             return f"{joint} stands still at {at}: {cause}{let_go}"

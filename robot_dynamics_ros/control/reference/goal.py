@@ -76,6 +76,8 @@ class Reason(enum.IntEnum):
         "brake, or something in its way",
         ResultCode.PATH_TOLERANCE_VIOLATED,
     )
+    RELOCATED = "the joint state jumped, and the states since agree: the arm was put elsewhere"
+    TOO_FAST = "a joint moved far above its velocity limit: the arm brakes"
     # faults, in the order of the verdicts
     FAULT = "the control law gave an effort that is not finite"
     VELOCITY_SIGN = (

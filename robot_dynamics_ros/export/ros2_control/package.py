@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
-from robot_dynamics_ros.control.cycle.verdicts import COUNTED
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.options import CHOICES
@@ -276,7 +275,7 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
     carriers = links_on(model, bodies)
     children = [model.joint(name).child for name in model.joint_names]
     links = [model.link_index(name) for name in carriers]
-    numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
+    numbers = range(1 + max(Verdict))
     first = [
         f"offsetof(Parameters, body{bodies.index(int(model.link_body[k]))}_mass) / sizeof(double)"
         for k in links

@@ -103,7 +103,7 @@ public:
         return false;
       }
     }
-    if (cycle.fresh[0] != 0) {  // the motion is a new one
+    if (cycle.began[0] != 0) {  // the motion is a new one
       @prefix@_collision_lower(&collision);
       @prefix@_observer_forget(&observer);
     }
@@ -111,11 +111,10 @@ public:
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
     }
     const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
-    if (observer.gain[0] > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
+    if (observer.gain[0] > 0.0 && (efforts != nullptr || cycle.began[0] == 0)) {
       observe(efforts != nullptr ? efforts : cycle.previous);
     }
     @prefix@_cycle_compute_wrenches(&cycle, efforts, efforts != nullptr);
-    cycle.fresh[0] = 0;
     return true;
   }
 

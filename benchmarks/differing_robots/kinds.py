@@ -186,6 +186,32 @@ def kinds_table(summary: Mapping[str, Mapping[str, dict]]) -> str:
     )
 
 
+def causes_table(rows: Sequence[dict]) -> str:
+    """How often the default names the right cause first, and what it names where nothing happens.
+
+    A surprise that stays below what the law resists is rightly not named: such runs are listed as
+    silent.
+    """
+    lines = []
+    quiet = 0
+    alarms: Counter[str] = Counter()
+    for name, kind in DIFFERENT_KINDS.items():
+        runs = [row for row in rows if row["kind"] == name and row["law"] == "ours"]
+        firsts = Counter((row.get("causes") or ["silent"])[0] for row in runs)
+        if not kind.right_causes:
+            quiet += len(runs)
+            for row in runs:
+                alarms.update(row.get("causes") or [])
+        elif runs:
+            right = sum(firsts[cause] for cause in kind.right_causes)
+            said = ", ".join(f"{number}x {cause}" for cause, number in firsts.most_common())
+            lines.append(
+                f"{name}: right {right}, silent {firsts['silent']} of {len(runs)} ({said})"
+            )
+    lines.append(f"false alarms in {quiet} runs without surprise: {dict(alarms)}")
+    return "\n".join(lines)
+
+
 def compare(before: Sequence[dict], after: Sequence[dict]) -> str:
     """Which rows of kinds × laws got better or worse, from one list of runs to another, on the runs
     that both have.
@@ -241,9 +267,13 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="file for the runs, JSON")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"))
     parser.add_argument("--show", type=Path, help="print the table of a file of runs")
+    parser.add_argument("--causes", type=Path, help="print which causes a file of runs names")
     options = parser.parse_args()
     if options.compare:
         print(compare(*(json.loads(path.read_text())["runs"] for path in options.compare)))
+        return 0
+    if options.causes:
+        print(causes_table(json.loads(options.causes.read_text())["runs"]))
         return 0
     if options.show:
         print(kinds_table(summarize(json.loads(options.show.read_text())["runs"])))

@@ -108,11 +108,32 @@ class RobotKind:
     force: float = 0.0
 
     @property
+    def right_causes(self) -> tuple[str, ...]:
+        """What a controller may name first of this kind; empty: it has nothing to say."""
+        if self.event:
+            return _CAUSES_OF_EVENTS[self.event]
+        if self.geared or self.lag > LATE_EFFORT:
+            return ("swings",)
+        return ()
+
+    @property
     def geared(self) -> bool:
         """Whether the gears give way, so that motors and links move apart."""
         return self.windup[1] > 0.0 or self.backlash > 0.0
 
 
+LATE_EFFORT = 0.01
+"""s of lag from which on a controller may rightly say that joints swing."""
+_CAUSES_OF_EVENTS = {
+    "push": ("pushed", "thrown", "overspeed"),
+    "wall": ("blocked", "pushed", "overloaded"),
+    "stop": ("blocked", "overloaded"),
+    "brake": ("blocked", "overloaded"),
+    "table": ("blocked", "pushed"),
+    "reset": ("relocated", "state_jump"),
+    "slow_states": ("gap", "stale_state"),
+    "falling": ("started_moving",),
+}
 ONE_PERIOD = (1.0, 0.0)
 NOTHING = (0.0, 0.0)
 SPRING = (0.005, 0.0125)

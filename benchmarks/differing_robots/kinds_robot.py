@@ -14,11 +14,11 @@ from benchmarks.differing_robots.arms import BENCH_ARMS, VendorArm, home, load_a
 from benchmarks.differing_robots.differences import (
     Difference,
     Move,
-    with_payload,
     changed,
     claiming,
     draw,
     exact,
+    with_payload,
 )
 from benchmarks.differing_robots.kinds_cases import RobotKind
 from benchmarks.differing_robots.kinds_laws import ROTOR_LIMIT, USUAL_ROTOR

@@ -15,7 +15,7 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
-_LARGEST = {
+_LARGEST_SHARES = {
     "rotor_share": 1.0,
     "rejected_effort": 1.0,
     "bandwidth": 1000.0,
@@ -54,7 +54,7 @@ class Robustness:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            largest = _LARGEST[field.name]
+            largest = _LARGEST_SHARES[field.name]
             good = 0.0 <= value <= largest and (field.name != "bandwidth" or value > 0.0)
             expect(good, f"a number from 0 to {largest:g}", value, f"robustness {field.name}")
 

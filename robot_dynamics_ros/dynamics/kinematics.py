@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, common_batch
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = [
     "link_pose",
@@ -36,8 +37,12 @@ _link_pose = Public("link_pose", of_link=True)
 _link_poses = Public("link_poses")
 _link_velocities = Public("link_velocities")
 _link_accelerations = Public("link_accelerations")
-_jacobian = {axes: Public("jacobian", (("frame", axes),), of_link=True) for axes in AXES}
-_jacobian_rate = {axes: Public("jacobian_rate", (("frame", axes),), of_link=True) for axes in AXES}
+_jacobian_in_world = Public("jacobian", (("frame", "world"),), of_link=True)
+_jacobian_in_link = Public("jacobian", (("frame", "link"),), of_link=True)
+_jacobian = {"world": _jacobian_in_world, "link": _jacobian_in_link}
+_jacobian_rate_in_world = Public("jacobian_rate", (("frame", "world"),), of_link=True)
+_jacobian_rate_in_link = Public("jacobian_rate", (("frame", "link"),), of_link=True)
+_jacobian_rate = {"world": _jacobian_rate_in_world, "link": _jacobian_rate_in_link}
 
 
 def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
@@ -90,9 +95,13 @@ def jacobian(
     >>> (rd.jacobian(arm, [0.3, 0.5], "tip") @ v)[:3].shape  # angular velocity, world axes
     (3,)
     """
-    if offset is ORIGIN and expressed_in in AXES:
-        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
-    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
+    # the usual call goes straight to the router, by a name of the module: `publish` then leaves
+    # this function without its own check of the model, which would take longer than the Jacobian
+    if offset is ORIGIN and expressed_in == "world":
+        run = _jacobian_in_world.run
+        return run(model, link, q, _ZEROS)
+    run = _in_axes(_jacobian, expressed_in).run
+    return run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
@@ -109,7 +118,11 @@ def jacobian_derivative(
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
-    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
+    if offset is ORIGIN and expressed_in == "world":
+        run = _jacobian_rate_in_world.run
+        return run(model, link, q, v, _ZEROS)
+    run = _in_axes(_jacobian_rate, expressed_in).run
+    return run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(
@@ -136,6 +149,7 @@ def analytical_jacobian_derivative(
     Raises:
         ArgumentError: at a pitch of ±90° in ``rpy``.
     """
+    q, v = _one_batch(model, q, v)
     J = jacobian(model, q, link)
     J_rate = jacobian_derivative(model, q, v, link)
     R = link_pose(model, q, link)[..., :3, :3]
@@ -145,6 +159,15 @@ def analytical_jacobian_derivative(
     return np.concatenate(
         [T_rate @ J[..., :3, :] + T @ J_rate[..., :3, :], J_rate[..., 3:, :]], axis=-2
     )
+
+
+def _one_batch(model: RobotModel, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations and velocities with the same leading dimensions."""
+    positions = as_input(q, (model.nq,), "q")
+    speeds = as_input(v, (model.nv,), "v")
+    lead = common_batch({"q": positions.shape[:-1], "v": speeds.shape[:-1]}, "q and v")
+    positions = np.broadcast_to(positions, (*lead, model.nq))
+    return positions, np.broadcast_to(speeds, (*lead, model.nv))
 
 
 def operational_space_inertia(
@@ -160,10 +183,18 @@ def operational_space_inertia(
     link.
 
     Raises:
-        ArgumentError: the Jacobian has not full row rank and there is no damping.
+        ArgumentError: the Jacobian has not full row rank and there is no damping, or the damping is
+            no finite number.
 
     Source: Khatib, *A unified approach for motion and force control of robot manipulators* (1987).
     """
+    expect(
+        isinstance(damping, (int, float, np.number)) and 0.0 <= damping < np.inf,
+        "a finite number, not negative",
+        damping,
+        "damping",
+        "0 is none; 0.01 is usual.",
+    )
     J = jacobian(model, q, link, offset=offset, expressed_in=expressed_in)
     mobility = J @ mass_matrix_inverse(model, q) @ np.swapaxes(J, -1, -2)
     if damping:
@@ -181,6 +212,8 @@ def operational_space_inertia(
 
 
 def _point(offset: ArrayLike) -> np.ndarray:
+    if offset is ORIGIN:
+        return _ZEROS
     return as_input(offset, (3,), "offset")
 
 

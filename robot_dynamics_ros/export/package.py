@@ -29,7 +29,7 @@ from robot_dynamics_ros.export.c99 import (
 )
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import (
-    DEFAULT,
+    DEFAULT_FUNCTIONS,
     ExportOptions,
     Plan,
     make_plan,
@@ -37,6 +37,7 @@ from robot_dynamics_ros.export.plan import (
     tree_of,
 )
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.whole_files import whole_file
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,7 +59,8 @@ class ExportedCode:
         paths = [Path(directory) / name for name in self.files]
         for path, text in zip(paths, self.files.values(), strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
+            with whole_file(path) as part:
+                part.write_bytes(text.encode("utf-8"))
         return paths
 
     def operations(self) -> list[OperationCount]:
@@ -72,7 +74,7 @@ class ExportedCode:
 
 def export_code(
     model: RobotModel,
-    functions: Iterable[str] = DEFAULT,
+    functions: Iterable[str] = DEFAULT_FUNCTIONS,
     *,
     language: str = "c99",
     real: str = "double",
@@ -137,7 +139,7 @@ def export_code(
     return ExportedCode(files, plan)
 
 
-def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
+def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT_FUNCTIONS) -> str:
     """A table of operation counts of functions for a robot: as written, folded, shared.
 
     Args:

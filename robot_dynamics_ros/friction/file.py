@@ -2,12 +2,14 @@
 
 ``{"trust": …, "joints": {"<joint>": {"viscous": …, "coulomb": …, "breakaway": …, "stribeck_speed":
 …, "smoothing": …, "presliding": …, "presliding_ratio": …, "sigmoid_width": …, "sigmoid_shift": …,
-"offset": …, "rotor_inertia": …, "effects": {…}}}}`` with the names of
+"offset": …, "rotor_inertia": …, "effects": {…}, "compensation": {…}}}}`` with the names of
 :class:`~robot_dynamics_ros.friction.effects.JointEffects`; what a joint leaves out is the URDF's,
 and ``trust`` is 0 (see :class:`~robot_dynamics_ros.friction.compensation.Friction`).
-Identification writes such a file; controllers compensate the part that is a function of speeds
-(coupled motors' too), and the offset; the simulator has viscous and dry friction, coupled motors'
-too; ``wrenches`` takes all of it, along the motion.  Crosstalk (``crosstalk1``, ``crosstalk2``) is
+``"compensation"`` has the first five entries again, as controllers take them: nowhere above the
+friction of all the others (:mod:`~robot_dynamics_ros.friction.bounded`).  It is made of them where
+it is left out.  Identification writes such a file; controllers and the simulator have
+``"compensation"``, coupled motors and the offset; ``wrenches`` takes all but ``"compensation"``,
+along the motion.  Crosstalk (``crosstalk1``, ``crosstalk2``) is
 an error of torque sensors: neither controllers nor the simulator have it.
 """
 
@@ -24,25 +26,29 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, ModelWarning, check_name
+from robot_dynamics_ros.friction.bounded import (
+    COMPENSATION_NUMBERS,
+    CompensatedFriction,
+    IdentifiedFriction,
+)
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects, direction, joint_loads
 from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
+from robot_dynamics_ros.whole_files import write_whole_text
 
 _NUMBERS = (
-    "viscous",
-    "coulomb",
-    "breakaway",
-    "stribeck_speed",
-    "smoothing",
+    *COMPENSATION_NUMBERS,
     "presliding",
     "presliding_ratio",
     "offset",
     "rotor_inertia",
 )
 _AT_LEAST = {"presliding_ratio": 1.0}
+# share of friction that a compensation may be above it: rounding of a file's numbers
+_ROUNDING_OF_FILES = 1e-6
 
 
 def _parameters() -> dict[str, str]:
@@ -81,7 +87,12 @@ class FrictionFile:
             ) from None
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys(
-            (*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects")
+            (
+                *_NUMBERS,
+                *(n for e in EFFECTS.values() for n in e.numbers),
+                "effects",
+                "compensation",
+            )
         )
         parameters = _parameters()
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
@@ -89,11 +100,16 @@ class FrictionFile:
             where = f"{path}, joint {name!r}"
             check_name("joint", name, model.joint_names, where=str(path))
             effects = row.get("effects", {})
-            for kind, keys, known in (("entry", row, entries), ("effect", effects, parameters)):
+            compensation = row.get("compensation", {})
+            for kind, keys, known in (
+                ("entry", row, entries),
+                ("effect", effects, parameters),
+                ("entry of compensation", compensation, dict.fromkeys(COMPENSATION_NUMBERS)),
+            ):
                 for key in keys:
                     check_name(kind, key, known, where=where)
-            for key, value in [*row.items(), *effects.items()]:
-                if key != "effects" and not (
+            for key, value in [*row.items(), *effects.items(), *compensation.items()]:
+                if key not in ("effects", "compensation") and not (
                     isinstance(value, int | float)
                     and math.isfinite(value)
                     and (key in signed or value >= _AT_LEAST.get(key, 0.0))
@@ -104,21 +120,27 @@ class FrictionFile:
                         got=value,
                         remedy="Give a finite number of the right sign.",
                     )
+            missing = [key for key in COMPENSATION_NUMBERS if key not in compensation]
+            if compensation and missing:
+                raise ArgumentError(
+                    f"compensation lacks {', '.join(missing)}",
+                    where=where,
+                    remedy="Give all of them, or leave compensation out.",
+                )
         return cls(rows, trust, str(path))
 
     def write(self, path: str | Path) -> None:
         """Write the file."""
         document = {**({"trust": self.trust} if self.trust else {}), "joints": self.joints}
-        Path(path).write_text(
-            json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
+        write_whole_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
-        """The friction that controllers compensate and the simulator has: the part that is a
-        function of speeds; and the offset.
+        """The friction that controllers compensate and the simulator has: of the form that they
+        know, nowhere above that of all effects of speed; and the offset.
 
         A :class:`~robot_dynamics_ros.errors.ModelWarning` names the effects that are left out,
-        after the words ``who``.  ArgumentError: a breakaway below the Coulomb friction.
+        after the words ``who``.  ArgumentError: a breakaway below the Coulomb friction, or a
+        ``compensation`` above the joint's friction.
         """
         compensated = ("rise", "rotor", *COUPLING[3:])
         out: dict[str, list[str]] = {}
@@ -129,7 +151,59 @@ class FrictionFile:
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
             warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
-        return self._of_speeds(model)
+        identified = self._of_speeds(model)
+        compensated = [
+            self._compensation(name, identified, j, float(model.velocity_limit[j]))
+            for j, name in enumerate(model.joint_names)
+        ]
+        numbers: dict[str, Any] = {
+            key: [getattr(joint, key) for joint in compensated] for key in COMPENSATION_NUMBERS
+        }
+        return Friction.of(
+            model,
+            coupling=self._coupling(model),
+            trust=self.trust,
+            offset=identified.offset,
+            **numbers,
+        )
+
+    def _compensation(
+        self, name: str, friction: Friction, j: int, fastest: float
+    ) -> CompensatedFriction:
+        """What controllers compensate at joint ``j``, of this name."""
+        row = self.joints.get(name, {})
+        curve = self._curve(name, friction, j, fastest)
+        if "compensation" not in row:
+            return curve.compensated()
+        given = CompensatedFriction(**{key: float(x) for key, x in row["compensation"].items()})
+        v = curve.speeds(1000)
+        above = given.effort(v) - (1.0 + _ROUNDING_OF_FILES) * curve.brakes(v)
+        k = int(np.argmax(above))
+        if above[k] > _ROUNDING_OF_FILES * float(curve.brakes(v).max()):
+            raise ArgumentError(
+                f"compensation is {above[k]:.3g} above the joint's friction at {v[k]:.3g} rad/s "
+                "or m/s: it would drive the joint",
+                where=f"{self.source}, joint {name!r}",
+                remedy="Leave the entry compensation out: it is then made of the others.",
+            )
+        return given
+
+    def _curve(self, name: str, friction: Friction, j: int, fastest: float) -> IdentifiedFriction:
+        """A joint's friction with all effects of its speed."""
+        row = self.joints.get(name, {})
+        values = {
+            **row.get("effects", {}),
+            "viscous": float(friction.viscous[j]),
+            "coulomb": float(friction.coulomb[j]),
+            "rise": float(friction.breakaway[j] - friction.coulomb[j]),
+        }
+        effect_of = _parameters()
+        effects = tuple(
+            dict.fromkeys(effect_of[key] for key, x in values.items() if x and key in effect_of)
+        )
+        numbers = {**row, "stribeck_speed": float(friction.stribeck_speed[j])}
+        form = JointEffects(float(friction.smoothing[j]), effects=effects, numbers=numbers)
+        return IdentifiedFriction(form, values, fastest)
 
     def _coupling(self, model: RobotModel) -> list[dict[str, Any]]:
         """Numbers of each joint, motors that turn with two joints among them: the model's, unless

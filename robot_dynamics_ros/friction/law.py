@@ -216,6 +216,12 @@ def _couplings(smoothing: float, _: float) -> Iterable[Numbers]:
 
 OF_SENSORS = ("gain", "crosstalk")
 """Effects that are errors of measured efforts, no friction."""
+OF_SPEED = ("stribeck", "step", "asymmetry", "quadratic", "sigmoid")
+"""Effects that depend on the joint's speed alone."""
+QUADRATIC_SPEED_SHARE = 0.7
+"""Of the recording's fastest speed: where the quadratic effect vanishes, so that viscous friction
+alone fits on average.
+"""
 EFFECTS: dict[str, Effect] = {
     "stribeck": Effect(
         {"rise": lambda x, n: x.d * stribeck(x.v, n["stribeck_speed"], 2.0)},
@@ -241,7 +247,7 @@ EFFECTS: dict[str, Effect] = {
     "quadratic": Effect(
         {"quadratic": lambda x, n: x.v * (np.abs(x.v) - n["quadratic_speed"])},
         {"quadratic_speed": 1.0},
-        lambda _, fastest: [{"quadratic_speed": 0.7 * fastest}],
+        lambda _, fastest: [{"quadratic_speed": QUADRATIC_SPEED_SHARE * fastest}],
         text="quadratic beyond {quadratic_speed:.3g}",
     ),
     # a gear that loses more than half of its load would not turn

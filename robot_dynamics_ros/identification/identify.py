@@ -6,15 +6,17 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics_ros.friction.bounded import COMPENSATION_NUMBERS, IdentifiedFriction
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
-from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
+from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS, OF_SPEED
 from robot_dynamics_ros.identification.causes import delay_notes, diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -56,6 +58,8 @@ from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 _AGAIN = 2
 # times the error without effects of a joint
 _NEEDLESS = 1.1
+# effects of each joint that the final estimate may leave out, one at a time
+_MOST_LEFT_OUT = 4
 _SENSORS = "Predictions and `wrenches` have this, controllers and the simulator do not"
 _LIMITED = {
     "gain": f"its torque constant does not fit those of the other joints. {_SENSORS}",
@@ -177,8 +181,9 @@ class Identification:
     Attributes:
         prior: the robot as it was known.
         model: the identified robot: physically possible bodies, with viscous and Coulomb friction.
-        friction: joint friction as a function of speed, for control: breakaway and Stribeck speed
-            included where they were found.
+            Where other effects of speed were found, these two are no more than all together.
+        friction: joint friction as a function of speed, for control: the largest of the form that
+            controllers have, nowhere above ``friction_certain`` of what was identified.
         offset: (nv,) constant efforts, N m or N.
         base: base parameters with confidence intervals.
         full: all parameters, in the order of ``parameters``.
@@ -197,6 +202,8 @@ class Identification:
             joint's efforts: 0 where ``full`` predicts as well.  ``model``, ``friction`` and all
             files are of ``full``.
         values_of_joints: (nv, p) the parameters that each joint's efforts are predicted from.
+        friction_certain: (nv,) share of a joint's friction, from 0 to 1, that is left at the lower
+            end of its interval, on average over the motion.
         notes: remarks for the reader, in sentences.
         torque_constants: where efforts were recorded as currents.
     """
@@ -220,6 +227,7 @@ class Identification:
     duration: float
     least_squares_share: Array
     values_of_joints: Array
+    friction_certain: Array
     notes: tuple[str, ...] = ()
     torque_constants: TorqueConstants | None = None
 
@@ -589,10 +597,11 @@ def _identify(
         offset = np.zeros(model.nv)
     notes = remarks + motion.notes + _notes(parameters, data, dry, share)
     notes += () if constants is None else constants.notes
+    friction = _joint_friction(parameters, data, full, s.confidence)
     return Identification(
         model,
-        identified,
-        _friction(parameters, identified, full.values),
+        _with_safe_friction(parameters, full.values, friction),
+        friction.compensated(model),
         offset,
         base,
         full,
@@ -609,6 +618,7 @@ def _identify(
         motion.duration,
         share,
         values,
+        friction.certain,
         notes,
         constants,
     )
@@ -682,6 +692,13 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         fit = fits.of_form(fit, identifiable_parameters(parameters.with_effects(plain)))
         full = bodies(fit)
         residual = predicted(fit, full)
+    for _ in range(_MOST_LEFT_OUT):
+        fewer = _without_uncertain(fit.identifiable.parameters, full, s.confidence)
+        if fewer is None:
+            break
+        fit = fits.of_form(fit, identifiable_parameters(fewer))
+        full = bodies(fit)
+        residual = predicted(fit, full)
     # predictions, and the files that others read, take loads from the robot found: its parameters
     # must be of these loads
     forms = fit.identifiable.parameters.effects
@@ -693,6 +710,35 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         fit = fits.of_form(fit, dataclasses.replace(fit.identifiable, parameters=parameters))
         full = bodies(fit)
     return fit, full, residual
+
+
+def _without_uncertain(
+    parameters: EffortParameters, full: ConsistentEstimate, confidence: float
+) -> EffortParameters | None:
+    """Without the least certain effect of speed of each joint, if its interval contains zero; or
+    ``None`` if there is none.
+
+    Two effects that nearly cancel have wide intervals: one of them goes, and the other is
+    estimated anew.
+    """
+    quantile = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    error = full.standard_error
+    forms = []
+    for j, form in enumerate(parameters.effects):
+        certainty = {}
+        for name in form.effects:
+            if name in OF_SPEED:
+                indices = [parameters.index(j, n) for n in EFFECTS[name].columns]
+                ratios = np.abs(full.values[indices]) / np.maximum(error[indices], 1e-300)
+                certainty[name] = float(ratios.max())
+        least = min(certainty, key=lambda name: certainty[name], default="")
+        if least and certainty[least] < quantile:
+            kept = tuple(name for name in form.effects if name != least)
+            form = dataclasses.replace(form, effects=kept)
+        forms.append(form)
+    if tuple(forms) == parameters.effects:
+        return None
+    return parameters.with_effects(tuple(forms))
 
 
 def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) -> tuple[str, ...]:
@@ -774,17 +820,74 @@ def _delay_correction(fit: _Fit, rate: Array) -> float:
     return 0.0
 
 
-def _friction(parameters: EffortParameters, model: RobotModel, values: Array) -> Friction:
-    """Friction as a function of speed."""
-    forms = parameters.effects
-    smoothing = parameters.smoothing.tolist()
-    own = [
-        {n: max(values[parameters.index(j, n)], 0.0) for n in form.parameters}
-        for j, form in enumerate(forms)
-    ]
-    breakaway = [c + x.get("rise", 0.0) for c, x in zip(model.friction, own, strict=True)]
-    speeds = [form.numbers.get("stribeck_speed", 0.1) for form in forms]
-    coupling = [{**form.all_numbers, **x} for form, x in zip(forms, own, strict=True)]
-    return Friction.of(
-        model, breakaway=breakaway, stribeck_speed=speeds, smoothing=smoothing, coupling=coupling
-    )
+@dataclass(frozen=True, eq=False)
+class _JointFriction:
+    """Friction of all joints as functions of their speeds.
+
+    Attributes:
+        curves: (nv,) as identified.
+        certain: (nv,) shares of it, from 0 to 1, see :attr:`Identification.friction_certain`.
+    """
+
+    curves: tuple[IdentifiedFriction, ...]
+    certain: Array
+
+    def compensated(self, model: RobotModel) -> Friction:
+        """What controllers compensate: nowhere above the certain share of what was identified."""
+        joints = [
+            curve.compensated().scaled(share)
+            for curve, share in zip(self.curves, self.certain.tolist(), strict=True)
+        ]
+        numbers = {
+            word: [getattr(joint, word) for joint in joints] for word in COMPENSATION_NUMBERS
+        }
+        coupling = [{**curve.form.all_numbers, **curve.values} for curve in self.curves]
+        return Friction.of(model, coupling=coupling, **numbers)
+
+
+def _joint_friction(
+    parameters: EffortParameters, data: Blocks, full: ConsistentEstimate, confidence: float
+) -> _JointFriction:
+    """Friction of speed, and the share of it that the interval leaves."""
+    model = parameters.model
+    fixed = {"viscous": model.damping, "coulomb": model.friction}
+    quantile = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    curves = []
+    certain = np.ones(model.nv)
+    for j, form in enumerate(parameters.effects):
+        values = {name: float(fixed[name][j]) for name in fixed}
+        indices = {n: parameters.index(j, n) for n in (*fixed, *form.parameters)}
+        values |= {n: float(full.values[k]) for n, k in indices.items() if k >= 0}
+        curve = IdentifiedFriction(form, values, float(model.velocity_limit[j]))
+        curves.append(curve)
+        v = data.v[data.use[:, j], j]
+        columns = curve.columns(v)
+        known = [name for name in columns if indices[name] >= 0]
+        if not len(v) or not known:
+            continue
+        # on average over the motion: how much it brakes
+        mean = {name: float(np.mean(np.sign(v) * columns[name])) for name in columns}
+        total = sum(values[name] * mean[name] for name in columns)
+        own = np.array([mean[name] for name in known])
+        at = [indices[name] for name in known]
+        error = float(np.sqrt(max(own @ full.covariance[np.ix_(at, at)] @ own, 0.0)))
+        certain[j] = float(np.clip(1.0 - quantile * error / max(total, 1e-300), 0.0, 1.0))
+    return _JointFriction(tuple(curves), certain)
+
+
+def _with_safe_friction(
+    parameters: EffortParameters, values: Array, friction: _JointFriction
+) -> RobotModel:
+    """The robot found, with the viscous and Coulomb friction that may be compensated alone: a URDF
+    has no others.
+    """
+    safe = values.copy()
+    for j, curve in enumerate(friction.curves):
+        if curve.is_simple:
+            continue
+        found = curve.compensated()
+        for name in ("viscous", "coulomb"):
+            index = parameters.index(j, name)
+            if index >= 0:
+                safe[index] = getattr(found, name)
+    return with_parameters(parameters, safe)

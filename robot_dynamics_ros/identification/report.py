@@ -32,6 +32,7 @@ from robot_dynamics_ros.figures import (
     thinned,
     unit_of,
 )
+from robot_dynamics_ros.friction.bounded import COMPENSATION_NUMBERS
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison, Estimates
@@ -505,17 +506,29 @@ def friction_file(result: Identification) -> FrictionFile:
     """Friction and offsets as controllers, the simulator and ``wrenches`` read them beside the
     URDF.
     """
-    of_speeds = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing")
     joints = {}
+    friction = result.friction
     for j, (name, form) in enumerate(zip(result.prior.joint_names, result.effects, strict=True)):
+        known = {"viscous": result.prior.damping[j], "coulomb": result.prior.friction[j]}
+        viscous, coulomb = (
+            result.value(j, word) if result.parameters.index(j, word) >= 0 else float(known[word])
+            for word in known
+        )
         joints[name] = {
-            **{word: float(getattr(result.friction, word)[j]) for word in of_speeds},
+            "viscous": viscous,
+            "coulomb": coulomb,
+            "breakaway": coulomb + result.value(j, "rise"),
+            "stribeck_speed": form.all_numbers.get("stribeck_speed", friction.stribeck_speed[j]),
+            "smoothing": form.smoothing,
             "presliding": form.presliding,
             "presliding_ratio": form.presliding_ratio,
             "offset": float(result.offset[j]),
             "rotor_inertia": float(result.model.armature[j]),
             **form.all_numbers,
             "effects": {word: result.value(j, word) for word in form.parameters},
+            "compensation": {
+                word: float(getattr(friction, word)[j]) for word in COMPENSATION_NUMBERS
+            },
         }
     return FrictionFile(joints)
 

@@ -23,9 +23,9 @@ from robot_dynamics_ros.identification.plausibility import check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
-from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.recording import Recording, require_fast_enough
 from robot_dynamics_ros.recordings.smoothing import (
-    ORDER,
+    POLYNOMIAL_ORDER,
     derivatives,
     require_increasing,
     smooth_motion,
@@ -35,8 +35,6 @@ from robot_dynamics_ros.workers import Workers, run_tasks
 # of the usual smoothing speed of friction: a joint that is slower stands
 STILL = 0.2
 _CHUNK = 1000
-# s between two rows
-_SLOWEST = 0.5
 # share by which efforts of all joints differ from velocities, if they are such
 _ALIKE = 0.1
 
@@ -110,13 +108,7 @@ class MotionSamples:
             remedy = "Record some tens of seconds of motion."
             raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy=remedy)
         require_increasing(t)
-        step = float(np.median(np.diff(t)))
-        if step > _SLOWEST:
-            remedy = (
-                "Record ten times a second or more. If these are no seconds: --time-unit ms, us "
-                "or ns."
-            )
-            raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
+        require_fast_enough(t)
         if check:
             check_positions(model, t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
@@ -136,7 +128,7 @@ class MotionSamples:
             for part in smooth.parts
             for a, b in runs(smooth.good[part])
         ]
-        long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
+        long = [p for p in kept if p.stop - p.start > 2 * (POLYNOMIAL_ORDER + 2)]
         if not long:
             raise ArgumentError(
                 "there is no stretch without gaps", where="t", remedy="Record at a steady rate."
@@ -224,9 +216,14 @@ class MotionSamples:
         for part in self.parts:
             n = part.stop - part.start
             step = self._step(part)
-            samples = min(max(round(window / step), ORDER + 2) | 1, (n - 1) | 1)
+            samples = min(max(round(window / step), POLYNOMIAL_ORDER + 2) | 1, (n - 1) | 1)
             out[:, part] = derivatives(
-                self.t[part], x[part], window=samples, order=ORDER, up_to=up_to, bridge=window
+                self.t[part],
+                x[part],
+                window=samples,
+                order=POLYNOMIAL_ORDER,
+                up_to=up_to,
+                bridge=window,
             )
         return out
 

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.call import options_of
+from robot_dynamics_ros.dynamics.complementarity import not_definite
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
-from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import friction_table
 from robot_dynamics_ros.simulation.effects.gears import GearMotors, without_friction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops

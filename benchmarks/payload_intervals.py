@@ -29,7 +29,7 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._results import write
-from benchmarks.differing_robots.arms import ARMS, Arm, home, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, VendorArm, home, load_arm
 
 NAMES = ("ur5", "panda", "xarm7", "z1")
 ENGINES = ("plant", "MuJoCo")
@@ -54,7 +54,7 @@ NORMAL = 1.96
 @cache
 def described(name: str) -> rd.RobotModel:
     """An arm as its URDF says, with friction in every joint."""
-    model = load_arm(ARMS[name])
+    model = load_arm(BENCH_ARMS[name])
     limit = dict(zip(model.joint_names, model.effort_limit, strict=True))
     speed = dict(zip(model.joint_names, model.velocity_limit, strict=True))
     joints = tuple(
@@ -76,12 +76,12 @@ def described(name: str) -> rd.RobotModel:
 @cache
 def gentle_motion(name: str) -> rd.Excitation:
     """Two periods of 12 s from home and back."""
-    arm: Arm = ARMS[name]
+    arm: VendorArm = BENCH_ARMS[name]
     model = described(name)
     return rd.payload_motion(model, arm.flange, home(arm, model), span=0.6, tries=8)
 
 
-def drawn_payload(arm: Arm, rng: np.random.Generator) -> rd.Payload:
+def drawn_payload(arm: VendorArm, rng: np.random.Generator) -> rd.Payload:
     """A solid ellipsoid of a third of the nominal payload to all of it."""
     mass = arm.payload * rng.uniform(1 / 3, 1.0)
     radii = rng.uniform(0.03, 0.08, 3)
@@ -152,7 +152,7 @@ def one(task: tuple[str, str, int]) -> list[tuple[str, str, list[float], list[fl
     name, case, seed = task
     rng = np.random.default_rng([seed, NAMES.index(name), list(CASES).index(case)])
     prior = described(name)
-    arm = ARMS[name]
+    arm = BENCH_ARMS[name]
     off = CASES[case]
     engine = ENGINES[seed % 2]
     truth = rd.random_model_error(

@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.differing_robots.arms import ARMS, home, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, home, load_arm
 from benchmarks.differing_robots.differences import changed, claiming, rotor_size
 from robot_dynamics_ros.commissioning import ArmState
 from robot_dynamics_ros.control.reference.planning import rest_to_rest
@@ -77,9 +77,9 @@ class Mistake:
 @cache
 def robot(name: str) -> tuple[rd.RobotModel, np.ndarray]:
     """The robot by its description, and a configuration amid its workspace."""
-    if name in ARMS:
-        model = load_arm(ARMS[name])
-        return model, home(ARMS[name], model)
+    if name in BENCH_ARMS:
+        model = load_arm(BENCH_ARMS[name])
+        return model, home(BENCH_ARMS[name], model)
     return rd.load_robot(name), np.array(OWN[name])
 
 

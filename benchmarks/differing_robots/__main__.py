@@ -18,17 +18,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._results import write
-from benchmarks.differing_robots.arms import ARMS, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, load_arm
 from benchmarks.differing_robots.differences import draw
 from benchmarks.differing_robots.gears import GEARS
-from benchmarks.differing_robots.laws import LAWS
+from benchmarks.differing_robots.laws import BENCH_LAWS
 from benchmarks.differing_robots.measure import run
 from benchmarks.differing_robots.measurements import MEASUREMENTS
 from benchmarks.differing_robots.picture import draw_picture
-from benchmarks.differing_robots.robot import Robot
+from benchmarks.differing_robots.robot import BenchRobot
 from benchmarks.differing_robots.rows import known_rows, rows
 
-HEAD = (
+TABLE_HEAD = (
     "law",
     "robots",
     "within 5/20 %",
@@ -45,22 +45,22 @@ HEAD = (
 
 
 def compare(
-    name: str, runs: int, seed: int, arms: list[str], kind: type[Robot] | None = None
+    name: str, runs: int, seed: int, arms: list[str], kind: type[BenchRobot] | None = None
 ) -> list[dict]:
     """The figures of one law on every robot; of a ``kind`` of robots without the push."""
     out = []
     for arm_name in arms:
-        arm = ARMS[arm_name]
+        arm = BENCH_ARMS[arm_name]
         model = load_arm(arm)
         for k in range(runs):
-            difference, move = draw(arm, model, seed + 1000 * list(ARMS).index(arm_name) + k)
+            difference, move = draw(arm, model, seed + 1000 * list(BENCH_ARMS).index(arm_name) + k)
             figures, _, law = run(
-                LAWS[name],
+                BENCH_LAWS[name],
                 difference,
                 move,
                 arm.flange,
                 push=kind is None,
-                robot_type=kind or Robot,
+                robot_type=kind or BenchRobot,
             )
             if hasattr(law, "controller"):
                 figures["gaps"] = len(law.controller.description_gaps())
@@ -113,7 +113,7 @@ def show_rows(folder: Path, names: list[str]) -> list[dict]:
     for name in names:
         for kind, robots in (("description only", rows), ("known within 30 %", known_rows)):
             for title, difference, move, flange in robots(folder):
-                figures, _, _ = run(LAWS[name], difference, move, flange, push=False)
+                figures, _, _ = run(BENCH_LAWS[name], difference, move, flange, push=False)
                 out.append(
                     {
                         "law": name,
@@ -136,10 +136,18 @@ def main() -> int:
         prog="python -m benchmarks.differing_robots", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument(
-        "--law", nargs="*", default=list(LAWS), choices=list(LAWS), help="laws (default: all)"
+        "--law",
+        nargs="*",
+        default=list(BENCH_LAWS),
+        choices=list(BENCH_LAWS),
+        help="laws (default: all)",
     )
     parser.add_argument(
-        "--arm", nargs="*", default=list(ARMS), choices=list(ARMS), help="arms (default: all)"
+        "--arm",
+        nargs="*",
+        default=list(BENCH_ARMS),
+        choices=list(BENCH_ARMS),
+        help="arms (default: all)",
     )
     parser.add_argument(
         "--runs", type=int, default=50, help="differences of each arm (default: 50)"
@@ -162,18 +170,20 @@ def main() -> int:
                 name, compare(options.law[0], options.runs, options.seed, options.arm, kind)
             )
             print(
-                f"{name:44}", "  ".join(f"{key}: {cell(row[key])}" for key in HEAD[1:9]), flush=True
+                f"{name:44}",
+                "  ".join(f"{key}: {cell(row[key])}" for key in TABLE_HEAD[1:9]),
+                flush=True,
             )
         return 0
     results: dict[str, list[dict]] = {}
     table = []
-    print("  ".join(HEAD))
+    print("  ".join(TABLE_HEAD))
     for name in options.law if options.runs else ():
         began = time.monotonic()
         results[name] = compare(name, options.runs, options.seed, options.arm)
         table.append(summary(name, results[name]))
         print(
-            "  ".join(cell(table[-1][key]) for key in HEAD),
+            "  ".join(cell(table[-1][key]) for key in TABLE_HEAD),
             f"  ({time.monotonic() - began:.0f} s)",
             flush=True,
         )

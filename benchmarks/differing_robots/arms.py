@@ -14,11 +14,11 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 
-__all__ = ["ARMS", "Arm", "load_arm"]
+__all__ = ["BENCH_ARMS", "VendorArm", "load_arm"]
 
 
 @dataclass(frozen=True)
-class Arm:
+class VendorArm:
     """One arm.
 
     Attributes:
@@ -38,56 +38,56 @@ class Arm:
 
 
 _UR = (0.0, -1.3, 1.5, -0.4, 0.8, 0.3)
-ARMS = {
-    "panda": Arm(
+BENCH_ARMS = {
+    "panda": VendorArm(
         "urdf/panda.urdf",
         "panda_link8",
         3.0,
         ("panda_joint",),
         (0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8),
     ),
-    "ur5": Arm("urdf/ur5_robot.urdf", "tool0", 5.0, home=_UR),
-    "ur10": Arm("urdf/ur10_robot.urdf", "tool0", 10.0, home=_UR),
-    "j2s6s200": Arm(
+    "ur5": VendorArm("urdf/ur5_robot.urdf", "tool0", 5.0, home=_UR),
+    "ur10": VendorArm("urdf/ur10_robot.urdf", "tool0", 10.0, home=_UR),
+    "j2s6s200": VendorArm(
         "robots/kinova.urdf", "j2s6s200_end_effector", 1.3, home=(0.0, 2.6, 1.8, 0.5, 2.2, 0.5)
     ),
-    "xarm7": Arm("urdf/xarm7.urdf", "link7", 3.5, home=(0.0, -0.5, 0.0, 1.2, 0.0, 0.8, 0.0)),
-    "z1": Arm(
+    "xarm7": VendorArm("urdf/xarm7.urdf", "link7", 3.5, home=(0.0, -0.5, 0.0, 1.2, 0.0, 0.8, 0.0)),
+    "z1": VendorArm(
         "z1_description/urdf/z1.urdf",
         "link06",
         2.0,
         ("joint1", "joint2", "joint3", "joint4", "joint5", "joint6"),
     ),
-    "tiago": Arm(
+    "tiago": VendorArm(
         "robots/tiago_no_hand.urdf",
         "arm_7_link",
         2.0,
         ("arm_",),
         (1.0, 0.1, -0.8, 1.4, 0.3, 0.2, 0.2),
     ),
-    "tiago_pro": Arm("robots/tiago_pro.urdf", "arm_left_7_link", 3.0, ("arm_left_",)),
-    "baxter": Arm(
+    "tiago_pro": VendorArm("robots/tiago_pro.urdf", "arm_left_7_link", 3.0, ("arm_left_",)),
+    "baxter": VendorArm(
         "urdf/baxter.urdf", "left_wrist", 2.2, ("left_",), (0.0, 0.1, 0.0, 1.4, 0.0, 0.6, 0.0)
     ),
-    "talos": Arm(
+    "talos": VendorArm(
         "robots/talos_left_arm.urdf",
         "arm_left_7_link",
         2.0,
         ("arm_left_",),
         (0.4, 0.0, -1.0, 0.0, 0.0, 0.0),
     ),
-    "g1_arm": Arm(
+    "g1_arm": VendorArm(
         "urdf/g1_29dof_rev_1_0.urdf",
         "left_rubber_hand",
         2.0,
         ("left_shoulder", "left_elbow", "left_wrist"),
     ),
-    "so101": Arm("urdf/so101.urdf", "gripper_link", 0.3, ("shoulder", "elbow", "wrist")),
+    "so101": VendorArm("urdf/so101.urdf", "gripper_link", 0.3, ("shoulder", "elbow", "wrist")),
 }
 
 
 @cache
-def load_arm(arm: Arm) -> rd.RobotModel:
+def load_arm(arm: VendorArm) -> rd.RobotModel:
     """The arm on a fixed base, other joints locked at their initial configuration.
 
     Raises:
@@ -110,7 +110,7 @@ def load_arm(arm: Arm) -> rd.RobotModel:
     return model
 
 
-def home(arm: Arm, model: rd.RobotModel) -> np.ndarray:
+def home(arm: VendorArm, model: rd.RobotModel) -> np.ndarray:
     """(n,) configuration amid the workspace, at least 0.9 rad from the limits where the range
     allows it.
     """

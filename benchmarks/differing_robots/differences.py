@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.differing_robots.arms import Arm, home
+from benchmarks.differing_robots.arms import VendorArm, home
 from robot_dynamics_ros.model.description import Inertia
 
 __all__ = ["Difference", "Move", "draw", "exact", "rotor_size"]
@@ -146,7 +146,7 @@ def claiming(
     return model.replace(description=model.description.with_joints(*by_name))
 
 
-def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
+def draw(arm: VendorArm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
     """A robot that differs from its description, and a move for it; the same for the same seed."""
     rng = np.random.default_rng(seed)
     n = model.nv
@@ -170,7 +170,7 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
         spring[i] = rng.uniform(0.02, 0.1) * limit[i]
         neutral[i] = middle[i] + rng.uniform(-0.5, 0.5)
     truth = changed(model, masses, shifts, rotors)
-    loaded = _with_payload(truth, arm, payload, offset)
+    loaded = with_payload(truth, arm, payload, offset)
     numbers = {
         "stribeck_speed": rng.uniform(0.02, 0.1, n),
         "load_share": rng.uniform(0.0, 0.5, n),
@@ -196,7 +196,7 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
                 break
         else:
             payload *= 0.7
-            loaded = _with_payload(truth, arm, payload, offset)
+            loaded = with_payload(truth, arm, payload, offset)
             middle = (
                 0.5 * middle + 0.5 * rng.uniform(low, high)
                 if np.isfinite(middle).all() and payload < 0.1 * arm.payload
@@ -216,7 +216,9 @@ def draw(arm: Arm, model: rd.RobotModel, seed: int) -> tuple[Difference, Move]:
     ), move
 
 
-def _with_payload(model: rd.RobotModel, arm: Arm, mass: float, offset: np.ndarray) -> rd.RobotModel:
+def with_payload(
+    model: rd.RobotModel, arm: VendorArm, mass: float, offset: np.ndarray
+) -> rd.RobotModel:
     if mass <= 0.0:
         return model
     # of a ball of that mass

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.differing_robots.arms import ARMS, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, load_arm
 from benchmarks.differing_robots.differences import claiming, draw, exact, rotor_size
 from benchmarks.differing_robots.laws import Default
 from benchmarks.differing_robots.measure import run
 
-RATES = (500, 0), (1000, 0), (250, 3)
+RATES_AND_DELAYS = (500, 0), (1000, 0), (250, 3)
 """Hz, and periods from a command to its effort."""
 
 
@@ -23,9 +23,9 @@ def main() -> int:
     rest at the end.
     """
     for share, rotors in ((0.4, "rotors described"), (0.0, "no rotors")):
-        for rate, delay in RATES:
+        for rate, delay in RATES_AND_DELAYS:
             rows = []
-            for number, arm in enumerate(ARMS.values()):
+            for number, arm in enumerate(BENCH_ARMS.values()):
                 model = load_arm(arm)
                 zero = np.zeros(model.nv)
                 for k in range(2):

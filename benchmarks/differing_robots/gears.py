@@ -9,15 +9,15 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks.differing_robots.differences import Difference, claiming, rotor_size
-from benchmarks.differing_robots.robot import Robot
+from benchmarks.differing_robots.robot import BenchRobot
 
 __all__ = ["GEARS"]
 
-STEP = 1e-4
+GEARS_STEP = 1e-4
 """s, of the simulation: the quickest springs swing 700 times a second."""
 
 
-class Elastic(Robot):
+class Elastic(BenchRobot):
     """Links in MuJoCo, motors beside it: rotor, friction and effort act before the spring.  Errors
     are those of the links.
 
@@ -34,7 +34,7 @@ class Elastic(Robot):
         zero = np.zeros(d.truth.nv)
         links = claiming(d.truth, zero, zero, zero)
         super().__init__(dataclasses.replace(d, truth=links), q, flange)
-        self.substeps = round(self.period / STEP)
+        self.substeps = round(self.period / GEARS_STEP)
         m = self._m
         limit = np.minimum(self._limit, 1e3)
         own = np.diag(rd.mass_matrix(links, q))
@@ -79,7 +79,7 @@ class LightRotors(Elastic):
 
 
 GEARS = {
-    "stiff gears": Robot,
+    "stiff gears": BenchRobot,
     "elastic, measured at the link": Elastic,
     "elastic, measured at the motor": AtMotor,
     "elastic, light rotors, measured at the link": LightRotors,

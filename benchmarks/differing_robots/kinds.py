@@ -22,17 +22,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.differing_robots.kinds_cases import KINDS, kinds_of
+from benchmarks.differing_robots.kinds_cases import DIFFERENT_KINDS, kinds_of
 from benchmarks.differing_robots.kinds_laws import KINDS_LAWS
 from benchmarks.differing_robots.kinds_robot import HELD_OUT, MAIN_ARMS, make_scene
 from benchmarks.differing_robots.kinds_run import run_kind
 
 __all__ = ["kinds_table", "run_kinds", "summarize"]
 
-COLUMNS = ("goal", "way", "swing", "force", "rough", "step", "speed")
-WORSE = 1.1
+KIND_COLUMNS = ("goal", "way", "swing", "force", "rough", "step", "speed")
+WORSE_FACTOR = 1.1
 """A median that has grown by this factor is worse; smaller by it, better."""
-TINY = {
+TOLD_APART = {
     "goal": 0.2,
     "way": 0.3,
     "swing": 0.3,
@@ -63,7 +63,7 @@ def _group(task: tuple[str, list[str], list[int], Mapping[str, object]]) -> list
     arm_name, names, seeds, laws = task
     out = []
     for name in names:
-        kind = KINDS[name]
+        kind = DIFFERENT_KINDS[name]
         for seed in seeds:
             for law, make in laws.items():
                 began = time.perf_counter()
@@ -81,7 +81,7 @@ def _group(task: tuple[str, list[str], list[int], Mapping[str, object]]) -> list
 
 def run_kinds(
     laws: Mapping[str, Callable[..., object] | None],
-    kinds: Iterable[str] = tuple(KINDS),
+    kinds: Iterable[str] = tuple(DIFFERENT_KINDS),
     arms: Sequence[str] = MAIN_ARMS[:3],
     seeds: Sequence[int] = (0,),
     jobs: int = 1,
@@ -96,10 +96,10 @@ def run_kinds(
         jobs: processes at the same time.
     """
     kinds = list(kinds)
-    for_all = [name for name in kinds if not KINDS[name].arms]
+    for_all = [name for name in kinds if not DIFFERENT_KINDS[name].arms]
     tasks = [(arm, [name], list(seeds), dict(laws)) for arm in arms for name in for_all]
     for name in kinds:
-        tasks += [(arm, [name], list(seeds), dict(laws)) for arm in KINDS[name].arms]
+        tasks += [(arm, [name], list(seeds), dict(laws)) for arm in DIFFERENT_KINDS[name].arms]
     out: list[dict] = []
     if jobs == 1:
         for task in tasks:
@@ -141,7 +141,7 @@ def summarize(rows: list[dict]) -> dict[str, dict[str, dict]]:
             cell["lost"] = sum(bool(row["lost"]) for row in found)
             cell["swings"] = sum(bool(row.get("swings")) for row in found)
             cell["faults"] = dict(Counter(_short(row["fault"]) for row in found if row["fault"]))
-            for key in COLUMNS:
+            for key in KIND_COLUMNS:
                 values = [row[key] for row in found if row.get(key) is not None]
                 if values:
                     cell[key] = (float(np.median(values)), min(values), max(values))
@@ -165,7 +165,7 @@ def _figure(values: tuple[float, float, float] | None) -> str:
 
 def kinds_table(summary: Mapping[str, Mapping[str, dict]]) -> str:
     """The table kinds × laws as text."""
-    head = ("kind", "law", "lost", "swing.", *COLUMNS, "faults")
+    head = ("kind", "law", "lost", "swing.", *KIND_COLUMNS, "faults")
     lines = [head]
     for kind, laws in summary.items():
         for law, cell in laws.items():
@@ -175,7 +175,7 @@ def kinds_table(summary: Mapping[str, Mapping[str, dict]]) -> str:
                     law,
                     f"{cell['lost']}/{cell['runs']}",
                     str(cell["swings"]),
-                    *(_figure(cell.get(key)) for key in COLUMNS),
+                    *(_figure(cell.get(key)) for key in KIND_COLUMNS),
                     "; ".join(f"{n}x {name}" for name, n in cell["faults"].items()),
                 )
             )
@@ -184,6 +184,32 @@ def kinds_table(summary: Mapping[str, Mapping[str, dict]]) -> str:
         "  ".join([*(x.ljust(w) for x, w in zip(line, widths, strict=False)), line[-1]])
         for line in lines
     )
+
+
+def causes_table(rows: Sequence[dict]) -> str:
+    """How often the default names the right cause first, and what it names where nothing happens.
+
+    A surprise that stays below what the law resists is rightly not named: such runs are listed as
+    silent.
+    """
+    lines = []
+    quiet = 0
+    alarms: Counter[str] = Counter()
+    for name, kind in DIFFERENT_KINDS.items():
+        runs = [row for row in rows if row["kind"] == name and row["law"] == "ours"]
+        firsts = Counter((row.get("causes") or ["silent"])[0] for row in runs)
+        if not kind.right_causes:
+            quiet += len(runs)
+            for row in runs:
+                alarms.update(row.get("causes") or [])
+        elif runs:
+            right = sum(firsts[cause] for cause in kind.right_causes)
+            said = ", ".join(f"{number}x {cause}" for cause, number in firsts.most_common())
+            lines.append(
+                f"{name}: right {right}, silent {firsts['silent']} of {len(runs)} ({said})"
+            )
+    lines.append(f"false alarms in {quiet} runs without surprise: {dict(alarms)}")
+    return "\n".join(lines)
 
 
 def compare(before: Sequence[dict], after: Sequence[dict]) -> str:
@@ -210,7 +236,10 @@ def compare(before: Sequence[dict], after: Sequence[dict]) -> str:
                 if name in was and name in now:
                     a = was[name][0]
                     b = now[name][0]
-                    if abs(a - b) > TINY[name] and not a / WORSE < b < a * WORSE:
+                    if (
+                        abs(a - b) > TOLD_APART[name]
+                        and not a / WORSE_FACTOR < b < a * WORSE_FACTOR
+                    ):
                         verdict = "worse" if b > a else "better"
                         lines.append(f"{verdict}: {kind} {law} {name}: {a:.3g} -> {b:.3g}")
     return "\n".join([f"{len(both)} runs in both", *sorted(lines, reverse=True)])
@@ -238,9 +267,13 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="file for the runs, JSON")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"))
     parser.add_argument("--show", type=Path, help="print the table of a file of runs")
+    parser.add_argument("--causes", type=Path, help="print which causes a file of runs names")
     options = parser.parse_args()
     if options.compare:
         print(compare(*(json.loads(path.read_text())["runs"] for path in options.compare)))
+        return 0
+    if options.causes:
+        print(causes_table(json.loads(options.causes.read_text())["runs"]))
         return 0
     if options.show:
         print(kinds_table(summarize(json.loads(options.show.read_text())["runs"])))

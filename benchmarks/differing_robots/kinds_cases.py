@@ -1,22 +1,22 @@
 """The kinds of difference between a robot and its description that the suite of kinds tries.
 
 Each kind changes a few things of one usual robot: the vendor's description, masses and friction and
-rotors that it does not mention, states and efforts in time at 500 Hz.  ``Kind`` says what can be
-changed; :data:`KINDS` is the list.
+rotors that it does not mention, states and efforts in time at 500 Hz.  ``RobotKind`` says what can
+be changed; :data:`DIFFERENT_KINDS` is the list.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "Kind", "kinds_of"]
+__all__ = ["DIFFERENT_KINDS", "RobotKind", "kinds_of"]
 
 Span = tuple[float, float]
 """A smallest and a largest number, to draw between."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class RobotKind:
     """One kind of robot, of driver, or of surprise.  Times in s, angles in rad, forces in N.
 
     Attributes:
@@ -108,82 +108,103 @@ class Kind:
     force: float = 0.0
 
     @property
+    def right_causes(self) -> tuple[str, ...]:
+        """What a controller may name first of this kind; empty: it has nothing to say."""
+        if self.event:
+            return _CAUSES_OF_EVENTS[self.event]
+        if self.geared or self.lag > LATE_EFFORT:
+            return ("swings",)
+        return ()
+
+    @property
     def geared(self) -> bool:
         """Whether the gears give way, so that motors and links move apart."""
         return self.windup[1] > 0.0 or self.backlash > 0.0
 
 
+LATE_EFFORT = 0.01
+"""s of lag from which on a controller may rightly say that joints swing."""
+_CAUSES_OF_EVENTS = {
+    "push": ("pushed", "thrown", "overspeed"),
+    "wall": ("blocked", "pushed", "overloaded"),
+    "stop": ("blocked", "overloaded"),
+    "brake": ("blocked", "overloaded"),
+    "table": ("blocked", "pushed"),
+    "reset": ("relocated", "state_jump"),
+    "slow_states": ("gap", "stale_state"),
+    "falling": ("started_moving",),
+}
 ONE_PERIOD = (1.0, 0.0)
-NONE = (0.0, 0.0)
+NOTHING = (0.0, 0.0)
 SPRING = (0.005, 0.0125)
 STIFF_SPRING = (0.001, 0.002)
 
-KINDS: dict[str, Kind] = {
+DIFFERENT_KINDS: dict[str, RobotKind] = {
     # what the robot is made of
-    "usual": Kind("robot"),
-    "drawn": Kind("robot", drawn=True),
-    "masses_30": Kind("robot", masses=0.3),
-    "soft_friction": Kind("robot", soft_friction=True),
-    "breakaway": Kind("robot", breakaway=1.5),
-    "viscous": Kind("robot", viscous=(0.01, 0.03)),
-    "much_friction": Kind("robot", dry=(0.08, 0.12)),
-    "drifting_friction": Kind("robot", drift=(0.6, 2.0), moves=4),
-    "claimed_friction": Kind("robot", dry=NONE, claimed_friction=0.03),
-    "tilted_base": Kind("robot", tilt=0.087),
-    "cable": Kind("robot", cable=0.1),
-    "payload_half": Kind("robot", payload=0.5),
-    "payload_picked": Kind("robot", payload=0.5, payload_at="picked"),
-    "payload_dropped": Kind("robot", payload=0.5, payload_at="dropped"),
-    "gravity_90": Kind("robot", gravity=0.9),
-    "gravity_110": Kind("robot", gravity=1.1),
-    "finger": Kind("robot", arms=("panda_finger",)),
+    "usual": RobotKind("robot"),
+    "drawn": RobotKind("robot", drawn=True),
+    "masses_30": RobotKind("robot", masses=0.3),
+    "soft_friction": RobotKind("robot", soft_friction=True),
+    "breakaway": RobotKind("robot", breakaway=1.5),
+    "viscous": RobotKind("robot", viscous=(0.01, 0.03)),
+    "much_friction": RobotKind("robot", dry=(0.08, 0.12)),
+    "drifting_friction": RobotKind("robot", drift=(0.6, 2.0), moves=4),
+    "claimed_friction": RobotKind("robot", dry=NOTHING, claimed_friction=0.03),
+    "tilted_base": RobotKind("robot", tilt=0.087),
+    "cable": RobotKind("robot", cable=0.1),
+    "payload_half": RobotKind("robot", payload=0.5),
+    "payload_picked": RobotKind("robot", payload=0.5, payload_at="picked"),
+    "payload_dropped": RobotKind("robot", payload=0.5, payload_at="dropped"),
+    "gravity_90": RobotKind("robot", gravity=0.9),
+    "gravity_110": RobotKind("robot", gravity=1.1),
+    "finger": RobotKind("robot", arms=("panda_finger",)),
     # descriptions simulated as they are
-    "exact": Kind("exact", exact=True),
-    "exact_late_1": Kind("exact", exact=True, late_commands=ONE_PERIOD),
-    "exact_late_2": Kind("exact", exact=True, late_commands=(2.0, 0.0)),
-    "exact_250": Kind("exact", exact=True, rate=250),
-    "exact_1000": Kind("exact", exact=True, rate=1000),
-    "exact_1000_late_2": Kind("exact", exact=True, rate=1000, late_commands=(2.0, 0.0)),
-    "rotorless": Kind("exact", rotors=NONE),
-    "rotorless_late": Kind("exact", rotors=NONE, late_commands=ONE_PERIOD),
-    "rotorless_little_friction": Kind("exact", rotors=NONE, dry=(0.002, 0.005)),
-    "half_rotors": Kind("exact", rotors=(0.5, 0.5)),
+    "exact": RobotKind("exact", exact=True),
+    "exact_late_1": RobotKind("exact", exact=True, late_commands=ONE_PERIOD),
+    "exact_late_2": RobotKind("exact", exact=True, late_commands=(2.0, 0.0)),
+    "exact_250": RobotKind("exact", exact=True, rate=250),
+    "exact_1000": RobotKind("exact", exact=True, rate=1000),
+    "exact_1000_late_2": RobotKind("exact", exact=True, rate=1000, late_commands=(2.0, 0.0)),
+    "rotorless": RobotKind("exact", rotors=NOTHING),
+    "rotorless_late": RobotKind("exact", rotors=NOTHING, late_commands=ONE_PERIOD),
+    "rotorless_little_friction": RobotKind("exact", rotors=NOTHING, dry=(0.002, 0.005)),
+    "half_rotors": RobotKind("exact", rotors=(0.5, 0.5)),
     # states and commands
-    "late_1": Kind("timing", late_commands=ONE_PERIOD),
-    "late_commands_10ms": Kind("timing", late_commands=(0.0, 0.01)),
-    "late_states_5ms": Kind("timing", late_states=(0.0, 0.002), jitter=0.003),
-    "late_states_20ms": Kind(
+    "late_1": RobotKind("timing", late_commands=ONE_PERIOD),
+    "late_commands_10ms": RobotKind("timing", late_commands=(0.0, 0.01)),
+    "late_states_5ms": RobotKind("timing", late_states=(0.0, 0.002), jitter=0.003),
+    "late_states_20ms": RobotKind(
         "timing", late_states=(0.0, 0.01), jitter=0.01, lost=0.2, doubled=0.2, stamped_late=False
     ),
-    "jitter": Kind("timing", jitter=0.0006),
-    "lost_fifth": Kind("timing", lost=0.2),
-    "doubled_fifth": Kind("timing", doubled=0.2),
-    "repeated_fiftieth": Kind("timing", repeated=0.02),
-    "rate_100_late": Kind("timing", rate=100, late_commands=ONE_PERIOD),
-    "rate_100": Kind("timing", rate=100),
-    "rate_250_late": Kind("timing", rate=250, late_commands=ONE_PERIOD),
-    "rate_1000": Kind("timing", rate=1000),
-    "rate_1000_late_2": Kind("timing", rate=1000, late_commands=(2.0, 0.0)),
-    "slow_states": Kind("timing", event="slow_states"),
+    "jitter": RobotKind("timing", jitter=0.0006),
+    "lost_fifth": RobotKind("timing", lost=0.2),
+    "doubled_fifth": RobotKind("timing", doubled=0.2),
+    "repeated_fiftieth": RobotKind("timing", repeated=0.02),
+    "rate_100_late": RobotKind("timing", rate=100, late_commands=ONE_PERIOD),
+    "rate_100": RobotKind("timing", rate=100),
+    "rate_250_late": RobotKind("timing", rate=250, late_commands=ONE_PERIOD),
+    "rate_1000": RobotKind("timing", rate=1000),
+    "rate_1000_late_2": RobotKind("timing", rate=1000, late_commands=(2.0, 0.0)),
+    "slow_states": RobotKind("timing", event="slow_states"),
     # sensors
-    "differenced_12": Kind("sensors", bits=12, differenced=True),
-    "differenced_14": Kind("sensors", bits=14, differenced=True),
-    "differenced_17": Kind("sensors", bits=17, differenced=True),
-    "differenced_19": Kind("sensors", bits=19, differenced=True),
-    "filtered_14": Kind("sensors", bits=14, differenced=True, velocity_filter=40.0),
-    "filtered_20hz": Kind("sensors", bits=19, velocity_filter=20.0),
+    "differenced_12": RobotKind("sensors", bits=12, differenced=True),
+    "differenced_14": RobotKind("sensors", bits=14, differenced=True),
+    "differenced_17": RobotKind("sensors", bits=17, differenced=True),
+    "differenced_19": RobotKind("sensors", bits=19, differenced=True),
+    "filtered_14": RobotKind("sensors", bits=14, differenced=True, velocity_filter=40.0),
+    "filtered_20hz": RobotKind("sensors", bits=19, velocity_filter=20.0),
     # efforts
-    "lag_5ms": Kind("efforts", lag=0.005),
-    "lag_20ms": Kind("efforts", lag=0.02),
-    "quantized": Kind("efforts", effort_levels=128),
-    "saturated": Kind("efforts", saturation=0.6),
-    "franka_loop": Kind(
+    "lag_5ms": RobotKind("efforts", lag=0.005),
+    "lag_20ms": RobotKind("efforts", lag=0.02),
+    "quantized": RobotKind("efforts", effort_levels=128),
+    "saturated": RobotKind("efforts", saturation=0.6),
+    "franka_loop": RobotKind(
         "efforts", rate=1000, windup=STIFF_SPRING, torque_loop=4.0, lag=0.001, torque_rate=11.5
     ),
-    "iiwa_loop": Kind(
+    "iiwa_loop": RobotKind(
         "efforts", windup=(0.002, 0.005), torque_loop=2.0, lag=0.002, late_commands=ONE_PERIOD
     ),
-    "gen3_loop": Kind(
+    "gen3_loop": RobotKind(
         "efforts",
         rate=1000,
         lag=0.005,
@@ -192,14 +213,14 @@ KINDS: dict[str, Kind] = {
         late_commands=ONE_PERIOD,
     ),
     # gears
-    "spring_motor": Kind("gears", windup=SPRING, at_motor=True, rotors=(0.3, 1.0)),
-    "spring_link": Kind("gears", windup=SPRING, rotors=(0.3, 1.0)),
-    "spring_motor_heavy": Kind("gears", windup=SPRING, at_motor=True, heavy_rotors=(0.3, 1.0)),
-    "spring_link_heavy": Kind("gears", windup=SPRING, heavy_rotors=(0.3, 1.0)),
-    "backlash_motor": Kind("gears", windup=STIFF_SPRING, backlash=0.005, at_motor=True),
-    "backlash_link": Kind("gears", windup=STIFF_SPRING, backlash=0.005),
-    "backlash_1_link": Kind("gears", windup=STIFF_SPRING, backlash=0.001),
-    "geared_arm": Kind(
+    "spring_motor": RobotKind("gears", windup=SPRING, at_motor=True, rotors=(0.3, 1.0)),
+    "spring_link": RobotKind("gears", windup=SPRING, rotors=(0.3, 1.0)),
+    "spring_motor_heavy": RobotKind("gears", windup=SPRING, at_motor=True, heavy_rotors=(0.3, 1.0)),
+    "spring_link_heavy": RobotKind("gears", windup=SPRING, heavy_rotors=(0.3, 1.0)),
+    "backlash_motor": RobotKind("gears", windup=STIFF_SPRING, backlash=0.005, at_motor=True),
+    "backlash_link": RobotKind("gears", windup=STIFF_SPRING, backlash=0.005),
+    "backlash_1_link": RobotKind("gears", windup=STIFF_SPRING, backlash=0.001),
+    "geared_arm": RobotKind(
         "gears",
         windup=SPRING,
         at_motor=True,
@@ -210,37 +231,43 @@ KINDS: dict[str, Kind] = {
         differenced=True,
     ),
     # motions
-    "full_speed": Kind("motion", motion="fast"),
-    "two_points": Kind("motion", motion="two_points"),
-    "stretched": Kind("motion", motion="stretched"),
+    "full_speed": RobotKind("motion", motion="fast"),
+    "two_points": RobotKind("motion", motion="two_points"),
+    "stretched": RobotKind("motion", motion="stretched"),
     # surprises
-    "push_25_rest": Kind("surprise", event="push", event_at="rest", force=25.0),
-    "push_50_rest": Kind("surprise", event="push", event_at="rest", force=50.0),
-    "push_100_rest": Kind("surprise", event="push", event_at="rest", force=100.0),
-    "push_25_motion": Kind("surprise", event="push", force=25.0),
-    "push_50_motion": Kind("surprise", event="push", force=50.0),
-    "push_100_motion": Kind("surprise", event="push", force=100.0),
-    "vanishing_wall": Kind("surprise", event="wall"),
-    "unknown_stop": Kind("surprise", event="stop"),
-    "late_brake": Kind("surprise", event="brake"),
-    "table": Kind("surprise", event="table"),
-    "reset": Kind("surprise", event="reset", event_at="rest"),
-    "falling": Kind("surprise", event="falling"),
+    "push_25_rest": RobotKind("surprise", event="push", event_at="rest", force=25.0),
+    "push_50_rest": RobotKind("surprise", event="push", event_at="rest", force=50.0),
+    "push_100_rest": RobotKind("surprise", event="push", event_at="rest", force=100.0),
+    "push_25_motion": RobotKind("surprise", event="push", force=25.0),
+    "push_50_motion": RobotKind("surprise", event="push", force=50.0),
+    "push_100_motion": RobotKind("surprise", event="push", force=100.0),
+    "vanishing_wall": RobotKind("surprise", event="wall"),
+    "unknown_stop": RobotKind("surprise", event="stop"),
+    "late_brake": RobotKind("surprise", event="brake"),
+    "table": RobotKind("surprise", event="table"),
+    "reset": RobotKind("surprise", event="reset", event_at="rest"),
+    "falling": RobotKind("surprise", event="falling"),
 }
 """Name → kind."""
 
 
-def kinds_of(words: str) -> dict[str, Kind]:
+def kinds_of(words: str) -> dict[str, RobotKind]:
     """The kinds that ``words`` names, by commas: names, groups, or "all".
 
     Raises:
         ValueError: a word that is neither.
     """
-    out: dict[str, Kind] = {}
+    out: dict[str, RobotKind] = {}
     for word in words.split(","):
-        found = {name: kind for name, kind in KINDS.items() if word in ("all", name, kind.group)}
+        found = {
+            name: kind
+            for name, kind in DIFFERENT_KINDS.items()
+            if word in ("all", name, kind.group)
+        }
         if not found:
-            groups = sorted({kind.group for kind in KINDS.values()})
-            raise ValueError(f"no kind {word!r}: name groups {groups} or kinds {list(KINDS)}")
+            groups = sorted({kind.group for kind in DIFFERENT_KINDS.values()})
+            raise ValueError(
+                f"no kind {word!r}: name groups {groups} or kinds {list(DIFFERENT_KINDS)}"
+            )
         out |= found
     return out

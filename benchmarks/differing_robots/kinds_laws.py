@@ -43,6 +43,8 @@ class Contender:
     """
 
     fault = ""
+    causes: tuple[str, ...] = ()
+    """What it has named as a surprise so far, each once, the first one first."""
 
     def start(self, t: float, q: Vector, v: Vector) -> None:
         """The first state, at ``t`` s."""
@@ -90,7 +92,15 @@ class Ours(Contender):
     def update(self, t: float, q: Vector, v: Vector, desired: tuple[Vector, ...]) -> Vector:
         out = self.controller.update(self._stamp(t), q, v).copy()
         self.fault = self.controller.fault
+        self._listen()
         return out
+
+    def _listen(self) -> None:
+        """Note causes that are counted for the first time."""
+        counts = self.controller.counts
+        if len(counts) > len(self.causes):
+            new = [name for name in counts if name not in self.causes]
+            self.causes = (*self.causes, *new)
 
     def watch(self, t: float) -> Vector | None:
         answer = self.controller.watch(self._stamp(t))

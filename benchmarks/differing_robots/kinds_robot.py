@@ -10,17 +10,17 @@ import mujoco
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.differing_robots.arms import ARMS, Arm, home, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, VendorArm, home, load_arm
 from benchmarks.differing_robots.differences import (
     Difference,
     Move,
-    _with_payload,
     changed,
     claiming,
     draw,
     exact,
+    with_payload,
 )
-from benchmarks.differing_robots.kinds_cases import Kind
+from benchmarks.differing_robots.kinds_cases import RobotKind
 from benchmarks.differing_robots.kinds_laws import ROTOR_LIMIT, USUAL_ROTOR
 from robot_dynamics_ros.simulation.effects.gears import GearTable
 from robot_dynamics_ros.simulation.mujoco_engine.convert import MOTOR, add_gears, robot_spec
@@ -32,7 +32,7 @@ Vector = np.ndarray
 
 MAIN_ARMS = ("panda", "ur10", "j2s6s200", "ur5", "xarm7", "z1")
 HELD_OUT = ("tiago", "baxter", "talos", "g1_arm", "tiago_pro", "so101")
-_FINGER = Arm(
+_FINGER = VendorArm(
     "urdf/panda.urdf",
     "panda_leftfinger",
     0.3,
@@ -61,21 +61,21 @@ class KindArm:
 
     name: str
     model: rd.RobotModel
-    arm: Arm
+    arm: VendorArm
     home: Vector
 
 
 @cache
 def kind_arm(name: str) -> KindArm:
     """The arm of that name."""
-    arm = _FINGER if name == "panda_finger" else ARMS[name]
+    arm = _FINGER if name == "panda_finger" else BENCH_ARMS[name]
     model = load_arm_of(arm) if name == "panda_finger" else load_arm(arm)
     zero = np.zeros(model.nv)
     bare = claiming(model, zero, zero, zero)
     return KindArm(name, bare, arm, home(arm, bare))
 
 
-def load_arm_of(arm: Arm) -> rd.RobotModel:
+def load_arm_of(arm: VendorArm) -> rd.RobotModel:
     """The arm with its finger: eight joints, one more than arms have."""
     file = arm.file
     path = next(path for path in (rd_path(file),))
@@ -105,7 +105,7 @@ class Scene:
         start_velocity: (n,) rad/s at activation.
     """
 
-    kind: Kind
+    kind: RobotKind
     arm: KindArm
     difference: Difference
     moves: list[Move]
@@ -119,7 +119,7 @@ class Scene:
         return 1.0 / self.difference.rate
 
 
-def make_scene(kind: Kind, arm_name: str, seed: int) -> Scene:
+def make_scene(kind: RobotKind, arm_name: str, seed: int) -> Scene:
     """The robot and its moves; the same for the same seed."""
     arm = kind_arm(arm_name)
     model = arm.model
@@ -152,7 +152,7 @@ def make_scene(kind: Kind, arm_name: str, seed: int) -> Scene:
         claim = claiming(model, limit * kind.claimed_friction, zero)
     truth = changed(model, masses, np.zeros((links, 3)), zero)
     payload = kind.payload * arm.arm.payload
-    loaded = _with_payload(truth, arm.arm, payload, np.zeros(3)) if payload else None
+    loaded = with_payload(truth, arm.arm, payload, np.zeros(3)) if payload else None
     moves = _moves(kind, arm, loaded or truth, dry * kind.breakaway + viscous, rng)
     motors = zero
     stiffness = zero
@@ -162,7 +162,7 @@ def make_scene(kind: Kind, arm_name: str, seed: int) -> Scene:
         stiffness = limit / span(kind.windup, 3)
     else:
         truth = changed(truth, np.ones(links), np.zeros((links, 3)), rotors)
-        loaded = _with_payload(truth, arm.arm, payload, np.zeros(3)) if payload else None
+        loaded = with_payload(truth, arm.arm, payload, np.zeros(3)) if payload else None
     if loaded is not None and kind.payload_at == "start":
         truth = loaded
         loaded = None
@@ -191,7 +191,7 @@ def _slides(model: rd.RobotModel) -> np.ndarray:
 
 
 def _moves(
-    kind: Kind, arm: KindArm, loaded: rd.RobotModel, friction: Vector, rng: np.random.Generator
+    kind: RobotKind, arm: KindArm, loaded: rd.RobotModel, friction: Vector, rng: np.random.Generator
 ) -> list[Move]:
     """Moves that weight and friction leave enough effort for."""
     model = arm.model
@@ -248,7 +248,7 @@ def _place(model: rd.RobotModel, q: Vector, link: str) -> Vector:
     return np.asarray(rd.link_pose(model, q, link))[:3, 3]
 
 
-def _room(model: rd.RobotModel, move: Move, friction: Vector, kind: Kind) -> float:
+def _room(model: rd.RobotModel, move: Move, friction: Vector, kind: RobotKind) -> float:
     """Smallest share of a limit that is left on the way, less a fifth."""
     limit = np.minimum(model.effort_limit, 1e3) * kind.saturation
     left = np.inf

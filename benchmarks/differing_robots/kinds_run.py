@@ -21,17 +21,17 @@ from benchmarks.differing_robots.kinds_robot import (
 )
 from benchmarks.differing_robots.measure import high_passed
 
-__all__ = ["FIGURES", "run_kind"]
+__all__ = ["KIND_FIGURES", "run_kind"]
 
 Vector = np.ndarray
 
-STAND = 0.6
+KIND_HOLD = 0.6
 """s of holding before the first motion."""
-REST = 1.5
+KIND_SETTLE = 1.5
 """s after a motion, before its error is taken."""
-EVENT = 1.0
+EVENT_TIME = 1.0
 """s that a push lasts, and that slow states do."""
-AFTER = 1.5
+EVENT_AFTER = 1.5
 """s from the end of an event to the end of the run; at rest it is 2.4 s."""
 AFTER_LOAD = 2.4
 WALL_TIME = 3.0
@@ -45,12 +45,14 @@ LOST_ERROR = 0.5
 """rad or m; beyond it the robot is lost, where nothing keeps it from its way."""
 SHAKING = 5.0
 """% of the limits, rms above 20 Hz, of efforts that swing when they should be at rest."""
+LOOK_EVERY = 10
+"""Periods between two looks at whether the robot is lost: a hundredth of a second or so."""
 THROWN = 6.0
 """Of the velocity limit; what is faster is thrown."""
-SWING_SPEED = 0.1
+RESTLESS_SPEED = 0.1
 """rad/s; what moves faster when it should be at rest swings."""
 
-FIGURES = (
+KIND_FIGURES = (
     "lost",
     "swings",
     "goal",
@@ -61,11 +63,12 @@ FIGURES = (
     "step",
     "speed",
     "fault",
+    "causes",
     "says",
 )
 
 
-class _Plan:
+class _KindPlan:
     """The desired motion over the whole run."""
 
     def __init__(self, scene: Scene, stand: float) -> None:
@@ -116,13 +119,13 @@ def run_kind(
         scene: the robot; else ``which`` has ``kind``, ``arm_name`` and ``seed`` of it.
 
     Returns:
-        :data:`FIGURES`; errors and swings in mrad, forces in N, efforts in % of the limits.
+        :data:`KIND_FIGURES`; errors and swings in mrad, forces in N, efforts in % of the limits.
     """
     scene = scene or make_scene(**which)  # type: ignore[arg-type]
-    return _Run(make, scene).go()
+    return _KindRun(make, scene).go()
 
 
-class _Run:
+class _KindRun:
     def __init__(self, make: Callable[..., object], scene: Scene) -> None:
         self.scene = scene
         self.kind = kind = scene.kind
@@ -133,30 +136,30 @@ class _Run:
             self.robot.fall(FALL_TIME)
             first = scene.moves[0]
             scene.moves[0] = Move(self.robot.q.copy(), first.goal, first.duration)
-        self.plan = _Plan(scene, STAND)
-        settled = self.plan.moved + REST
+        self.plan = _KindPlan(scene, KIND_HOLD)
+        settled = self.plan.moved + KIND_SETTLE
         self.event_from = (
-            settled if kind.event_at == "rest" else STAND + 0.3 * scene.moves[0].duration
+            settled if kind.event_at == "rest" else KIND_HOLD + 0.3 * scene.moves[0].duration
         )
-        self.event_to = self.event_from + EVENT
+        self.event_to = self.event_from + EVENT_TIME
         end = settled
         if kind.payload_at in ("picked", "dropped"):
             self.event_from = settled
             self.event_to = settled
             end = settled + AFTER_LOAD
         elif kind.event in ("push", "slow_states"):
-            end = max(settled, self.event_to + AFTER)
+            end = max(settled, self.event_to + EVENT_AFTER)
         elif kind.event == "reset":
-            end = self.event_from + AFTER
+            end = self.event_from + EVENT_AFTER
         elif kind.event == "wall":
-            self.event_from = STAND
-            self.event_to = STAND + 0.5 * scene.moves[0].duration + WALL_TIME
-            end = self.event_to + AFTER
+            self.event_from = KIND_HOLD
+            self.event_to = KIND_HOLD + 0.5 * scene.moves[0].duration + WALL_TIME
+            end = self.event_to + EVENT_AFTER
         elif kind.event == "brake":
             self.event_from = 0.0
-            self.event_to = STAND + BRAKE_TIME
+            self.event_to = KIND_HOLD + BRAKE_TIME
         elif kind.event == "table":
-            self.event_from = STAND
+            self.event_from = KIND_HOLD
             self.event_to = settled
         self.settled = settled
         self.end = end
@@ -259,84 +262,98 @@ class _Run:
 
     def go(self) -> dict[str, object]:
         """The figures of the whole run."""
-        robot = self.robot
-        law = self.law
         kind = self.kind
+        robot = self.robot
         T = self.period
-        h = robot.h
-        periods, seconds = kind.late_commands
-        late = (periods + robot.difference.delay) * T + seconds
-        queue: list[tuple[int, int, str, object]] = []
-        order = 0
-        started = False
-        sent = 0
-        seen = 0.0
-        command = np.zeros(robot.n)
-        changing = kind.drift != (1.0, 1.0) or kind.breakaway != 1.0 or kind.drawn
         total = round(self.end / T)
         self.grid = [self.plan.at(k * T) for k in range(total + 1)]
+        periods, seconds = kind.late_commands
+        self.late = round(((periods + robot.difference.delay) * T + seconds) / robot.h)
+        # substep, number, effort or (stamp, state): what arrives when
+        self.queue: list[tuple[int, int, object]] = []
+        self.order = 0
+        self.sent = 0
+        self.seen = -1.0
+        self.command = np.zeros(robot.n)
+        changing = kind.drift != (1.0, 1.0) or kind.breakaway != 1.0 or kind.drawn
         why = ""
-        before: tuple[Vector, Vector] | None = None
         for k in range(total):
             t = k * T
             self._surprise(t)
             if changing:
                 robot.friction(t, self.end)
-            state = robot.measured()
-            if kind.repeated and before is not None and self.rng.uniform() < kind.repeated:
-                state = before
-            before = state
-            for arrives in self._arrivals(t, k):
-                stamp = arrives if kind.stamped_late else t
-                order += 1
-                at = max(k * robot.substeps, round(arrives / h))
-                heapq.heappush(queue, (at, order, "state", (stamp, state)))
-            i = k * robot.substeps
-            stop = i + robot.substeps
-            while i < stop:
-                while queue and queue[0][0] <= i:
-                    _, _, what, content = heapq.heappop(queue)
-                    if what == "effort":
-                        robot.command(content)
-                        continue
-                    stamp, (q, v) = content
-                    now = i * h
-                    if not started:
-                        law.start(stamp, q, v)
-                        started = True
-                    if sent < len(self.plan.moves) and now >= self.plan.begins[sent] - 1e-9:
-                        law.follow(
-                            self.plan.trajectory(sent, robot.difference.claim.joint_names),
-                            self.plan.begins[sent],
-                        )
-                        sent += 1
-                    on_grid = round(stamp / T)
-                    exactly = on_grid <= total and abs(stamp - on_grid * T) < 1e-9
-                    desired = self.grid[on_grid] if exactly else self.plan.at(stamp)
-                    command = law.update(stamp, q, v, desired)
-                    seen = now
-                    if not np.isfinite(command).all():
-                        why = "not finite"
-                        break
-                    order += 1
-                    heapq.heappush(queue, (i + round(late / h), order, "effort", command.copy()))
-                if why:
-                    break
-                until = min(stop, queue[0][0]) if queue else stop
-                until = max(until, i + 1)
-                robot.advance(until - i)
-                i = until
-            if started and i * h - seen > max(0.02, 3.0 * T):
-                safe = law.watch(i * h)
-                if safe is not None:
-                    order += 1
-                    heapq.heappush(queue, (i + round(late / h), order, "effort", safe))
-            self._record(k, command)
-            if k % 10 == 0:
-                why = why or self._astray(t)
+            self._measure(k)
+            if not self._advance(k):
+                why = "not finite"
+                break
+            self._watch((k + 1) * T)
+            self._record(k, self.command)
+            if k % LOOK_EVERY == 0:
+                why = self._astray(t)
             if why:
                 break
         return self._figures(why)
+
+    def _put(self, at: int, content: object) -> None:
+        """Let ``content`` arrive at the substep ``at``."""
+        self.order += 1
+        heapq.heappush(self.queue, (at, self.order, content))
+
+    def _measure(self, k: int) -> None:
+        """Send the state of the period ``k`` on its way."""
+        kind = self.kind
+        t = k * self.period
+        state = self.robot.measured()
+        if kind.repeated and k and self.rng.uniform() < kind.repeated:
+            state = self.before
+        self.before = state
+        for arrives in self._arrivals(t, k):
+            stamp = arrives if kind.stamped_late else t
+            at = max(k * self.robot.substeps, round(arrives / self.robot.h))
+            self._put(at, (stamp, state))
+
+    def _advance(self, k: int) -> bool:
+        """Move the robot by the period ``k``; False if the law gave no finite effort."""
+        robot = self.robot
+        i = k * robot.substeps
+        stop = i + robot.substeps
+        while i < stop:
+            while self.queue and self.queue[0][0] <= i:
+                content = heapq.heappop(self.queue)[2]
+                if isinstance(content, tuple):
+                    self._ask_law(i, *content)
+                    if not np.isfinite(self.command).all():
+                        return False
+                else:
+                    robot.command(np.asarray(content))
+            until = min(stop, self.queue[0][0]) if self.queue else stop
+            robot.advance(until - i)
+            i = until
+        return True
+
+    def _ask_law(self, i: int, stamp: float, state: tuple[Vector, Vector]) -> None:
+        """A state reaches the law at the substep ``i``; its command leaves at once."""
+        law = self.law
+        now = i * self.robot.h
+        if self.seen < 0.0:
+            law.start(stamp, *state)
+        self.seen = now
+        if self.sent < len(self.plan.moves) and now >= self.plan.begins[self.sent] - 1e-9:
+            names = self.robot.difference.claim.joint_names
+            law.follow(self.plan.trajectory(self.sent, names), self.plan.begins[self.sent])
+            self.sent += 1
+        row = round(stamp / self.period)
+        on_grid = row < len(self.grid) and abs(stamp - row * self.period) < 1e-9
+        desired = self.grid[row] if on_grid else self.plan.at(stamp)
+        self.command = law.update(stamp, *state, desired)
+        self._put(i + self.late, self.command.copy())
+
+    def _watch(self, t: float) -> None:
+        """What the law sends without a state, if none has come for long."""
+        if 0.0 <= self.seen < t - max(0.02, 3.0 * self.period):
+            safe = self.law.watch(t)
+            if safe is not None:
+                self._put(round(t / self.robot.h) + self.late, safe)
 
     def _record(self, k: int, command: Vector) -> None:
         """What is true at the end of the period ``k``."""
@@ -375,7 +392,7 @@ class _Run:
             after = t >= self.event_from
             error[after] = np.minimum(error[after], np.abs(rows["q"][after] - self.jumped))
         fault = law.fault
-        out: dict[str, object] = {name: None for name in FIGURES}
+        out: dict[str, object] = {name: None for name in KIND_FIGURES}
         last = t >= t[-1] - 0.2
         still = t >= t[-1] - 0.5
         goal = 1e3 * float(error[last].max())
@@ -387,14 +404,15 @@ class _Run:
         out["force"] = self.robot.forces
         out["speed"] = fast
         out["says"] = law.says()
+        out["causes"] = list(law.causes)
         if why:
             return out
-        on_way = (t >= STAND) & (t < self.settled)
+        on_way = (t >= KIND_HOLD) & (t < self.settled)
         out["goal"] = goal
         out["way"] = 1e3 * float(error[on_way].max())
         q = rows["q"][still]
         out["swing"] = 1e3 * float(np.ptp(q, axis=0).max())
-        out["swings"] = bool(np.abs(rows["v"][still]).max() > SWING_SPEED)
+        out["swings"] = bool(np.abs(rows["v"][still]).max() > RESTLESS_SPEED)
         scaled = 100.0 * rows["effort"] / limit
         shaking = high_passed(scaled[still], 1.0 / self.period)
         out["swings"] = out["swings"] or bool(np.sqrt(np.mean(np.square(shaking))) > SHAKING)

@@ -17,9 +17,9 @@ from benchmarks.differing_robots.differences import Move, rotor_size
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import kernel
 
-__all__ = ["LAWS", "START", "BenchLaw", "Knowledge"]
+__all__ = ["BENCH_LAWS", "FIRST_STAMP_NS", "BenchLaw", "Knowledge"]
 
-START = 1_000_000_000
+FIRST_STAMP_NS = 1_000_000_000
 """ns, stamp of the first state."""
 
 
@@ -89,17 +89,17 @@ class Default(BenchLaw):
             self.model, options=rd.ControllerOptions(robustness=robustness)
         )
         self.controller.want_wrenches = self.controller.want_efforts = False
-        self.controller.activate(START - 1, q, v)
+        self.controller.activate(FIRST_STAMP_NS - 1, q, v)
         self.cycle = 0
         self.sent = False
 
     def step(self, q, v, reference):
-        stamp = START + round(self.cycle * self.knows.period * 1e9)
+        stamp = FIRST_STAMP_NS + round(self.cycle * self.knows.period * 1e9)
         self.cycle += 1
         if (
             not self.sent
             and not self.controller.fault
-            and stamp >= START + round(self.knows.hold * 1e9)
+            and stamp >= FIRST_STAMP_NS + round(self.knows.hold * 1e9)
         ):
             move = self.move
             rest = np.zeros(self.n)
@@ -111,7 +111,7 @@ class Default(BenchLaw):
         return self.controller.update(stamp, q, v).copy()
 
 
-class ComputedTorque(BenchLaw):
+class BookLaw(BenchLaw):
     """Computed torque with 100/s² and 20/s, the description's friction at the desired speed."""
 
     def step(self, q, v, reference):
@@ -212,7 +212,7 @@ class DisturbanceObserver(InertiaFloor):
         return tau
 
 
-class Adaptive(InertiaFloor):
+class SlotineAdaptive(InertiaFloor):
     """Slotine and Li's adaptive law: rotor inertia, viscous and dry friction and an offset of each
     joint are adapted.
     """
@@ -263,13 +263,13 @@ class TimeDelay(InertiaFloor):
         return tau
 
 
-LAWS: dict[str, type[BenchLaw]] = {
+BENCH_LAWS: dict[str, type[BenchLaw]] = {
     "default": Default,
-    "computed_torque": ComputedTorque,
+    "computed_torque": BookLaw,
     "pd_gravity": SoldPD,
     "trajectory_pid": TrajectoryPID,
     "inertia_floor": InertiaFloor,
     "disturbance_observer": DisturbanceObserver,
-    "adaptive": Adaptive,
+    "adaptive": SlotineAdaptive,
     "time_delay": TimeDelay,
 }

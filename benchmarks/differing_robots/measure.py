@@ -9,17 +9,17 @@ from scipy.signal import butter, sosfiltfilt
 
 from benchmarks.differing_robots.differences import Difference, Move
 from benchmarks.differing_robots.laws import BenchLaw, Knowledge
-from benchmarks.differing_robots.robot import Robot
+from benchmarks.differing_robots.robot import BenchRobot
 
-HOLD = 1.0
-SETTLE = 1.5
-PUSH = 1.5
-RELEASED = 1.5
-FORCE = 30.0
+HOLD_TIME = 1.0
+SETTLE_TIME = 1.5
+PUSH_TIME = 1.5
+RELEASED_TIME = 1.5
+PUSH_FORCE = 30.0
 
 
 @dataclass
-class Trace:
+class RunTrace:
     """All of a run, rows by period."""
 
     t: list = field(default_factory=list)
@@ -38,7 +38,7 @@ def run(
     *,
     push: bool = True,
     declared: float = 1.0,
-    robot_type: type[Robot] = Robot,
+    robot_type: type[BenchRobot] = BenchRobot,
 ) -> tuple[dict, dict[str, np.ndarray], BenchLaw]:
     """Hold, move, settle, be pushed, come back.
 
@@ -52,11 +52,13 @@ def run(
     d = difference
     robot = robot_type(d, move.start, flange)
     T = robot.period
-    law = make(d.claim, Knowledge(T, declared * d.delay * T, HOLD), move)
+    law = make(d.claim, Knowledge(T, declared * d.delay * T, HOLD_TIME), move)
     q, v = robot.measured()
     law.start(q, v)
-    marks = np.cumsum([HOLD, move.duration, SETTLE, *((PUSH, RELEASED) if push else ())])
-    trace = Trace()
+    marks = np.cumsum(
+        [HOLD_TIME, move.duration, SETTLE_TIME, *((PUSH_TIME, RELEASED_TIME) if push else ())]
+    )
+    trace = RunTrace()
     rng = np.random.default_rng(d.seed + 2)
     direction = rng.standard_normal(3)
     direction /= np.linalg.norm(direction)
@@ -64,7 +66,7 @@ def run(
     lost = False
     for k in range(steps):
         t = k * T
-        qd, vd, ad = move.at(t - HOLD)
+        qd, vd, ad = move.at(t - HOLD_TIME)
         command = law.step(q, v, (qd, vd, ad))
         if not np.isfinite(command).all():
             lost = True
@@ -76,7 +78,9 @@ def run(
         trace.effort.append(command.copy())
         trace.flange.append(robot.flange)
         ramp = min(max((t - marks[2]) / 0.1, 0.0), 1.0)
-        robot.force = FORCE * ramp * direction if push and marks[2] <= t < marks[3] else np.zeros(3)
+        robot.force = (
+            PUSH_FORCE * ramp * direction if push and marks[2] <= t < marks[3] else np.zeros(3)
+        )
         robot.step(command)
         q, v = robot.measured()
         if not np.isfinite(robot.q).all() or np.abs(robot.q - qd).max() > 3.5:
@@ -107,7 +111,7 @@ def figures(
     if lost or not len(t):
         return out
     e = trace["reference"] - trace["q"]
-    way = (t >= HOLD) & (t < marks[2])
+    way = (t >= HOLD_TIME) & (t < marks[2])
     end = way & (t >= marks[2] - 0.2)
     rest = way & (t >= marks[2] - 0.5)
     out["goal"] = 1e3 * float(np.abs(e[end]).max())

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.differing_robots.robot import Robot
+from benchmarks.differing_robots.robot import BenchRobot
 
 __all__ = ["MEASUREMENTS"]
 
 State = tuple[np.ndarray, np.ndarray]
 
 
-class Repeated(Robot):
+class Repeated(BenchRobot):
     """A share of the states is the one before, with a new stamp."""
 
     share = 0.02
@@ -38,7 +38,7 @@ class HalfRate(Repeated):
         return self.count % 2 == 0
 
 
-class OwnClocks(Robot):
+class OwnClocks(BenchRobot):
     """Each joint repeats one measurement in twenty on its own, as on a bus."""
 
     def measured(self) -> State:
@@ -51,7 +51,7 @@ class OwnClocks(Robot):
         return q, v
 
 
-class Jitter(Robot):
+class Jitter(BenchRobot):
     """Positions are from up to 0.3 periods before or after their stamp."""
 
     def measured(self) -> State:
@@ -59,7 +59,7 @@ class Jitter(Robot):
         return q + self.v * self._rng.uniform(-0.3, 0.3) * self.period, v
 
 
-class Coarse(Robot):
+class Coarse(BenchRobot):
     """Encoders of 14 bits."""
 
     bits = 14
@@ -76,7 +76,7 @@ class Coarser(Coarse):
     bits = 12
 
 
-class Outliers(Robot):
+class Outliers(BenchRobot):
     """One state in 500 has a joint that is 3 mrad off."""
 
     def measured(self) -> State:
@@ -88,7 +88,7 @@ class Outliers(Robot):
 
 
 MEASUREMENTS = {
-    "not spoiled": Robot,
+    "not spoiled": BenchRobot,
     "one state in 50 published twice": Repeated,
     "each state published twice": HalfRate,
     "each joint on its own, one in 20 twice": OwnClocks,

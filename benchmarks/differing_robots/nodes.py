@@ -20,12 +20,12 @@ import robot_dynamics_ros as rd
 from benchmarks._results import write
 from benchmarks._ros import keep_to_this_machine, ros_missing
 from benchmarks.differing_robots.differences import Difference, Move
-from benchmarks.differing_robots.rows import RATE, known_rows, rows
+from benchmarks.differing_robots.rows import ROWS_RATE, known_rows, rows
 
-AHEAD = 200_000_000
+SENT_AHEAD_NS = 200_000_000
 """ns between sending a move and its start."""
-SETTLE = 1.5
-PACE = 0.5
+NODES_SETTLE = 1.5
+NODES_PACE = 0.5
 """Simulated seconds a second."""
 
 
@@ -60,9 +60,9 @@ def run_row(
             "-p",
             "engine:=mujoco",
             "-p",
-            f"update_rate:={float(RATE)}",
+            f"update_rate:={float(ROWS_RATE)}",
             "-p",
-            f"real_time_factor:={PACE}",
+            f"real_time_factor:={NODES_PACE}",
             "-p",
             "holding_brakes:=true",
             *start,
@@ -82,24 +82,24 @@ def run_row(
             )
         held = client.state.stamp + 1_000_000_000
         client.spin_until(lambda: client.state.stamp >= held, 120.0)
-        begin = client.state.stamp + AHEAD
+        begin = client.state.stamp + SENT_AHEAD_NS
         times = np.arange(0.0, move.duration + 1e-9, 0.02)
         points = [np.array(rows) for rows in zip(*(move.at(t) for t in times), strict=True)]
         client.send(trajectory_message(model.joint_names, times, *points, begin))
-        end = begin + round((move.duration + SETTLE) * 1e9)
+        end = begin + round((move.duration + NODES_SETTLE) * 1e9)
         if not client.spin_until(lambda: client.state.stamp >= end, 300.0):
             raise SystemExit(f"the robot stands still: {controller.log.read_text()}")
         # the next diagnostics
         client.spin_until(lambda: False, 1.1)
         recording = client.recording(begin)
         gaps = client.gaps
-    seen = np.count_nonzero(recording.t >= 0.0) / (RATE * (move.duration + SETTLE))
+    seen = np.count_nonzero(recording.t >= 0.0) / (ROWS_RATE * (move.duration + NODES_SETTLE))
     if seen < 0.95:
         raise SystemExit(
             f"only {seen:.0%} of the joint states were seen here: other processes take the machine"
         )
     error = 1e3 * np.abs(recording.q - np.array([move.at(t)[0] for t in recording.t])).max(1)
-    end_of_move = move.duration + SETTLE - 0.2
+    end_of_move = move.duration + NODES_SETTLE - 0.2
     return (
         float(error[recording.t >= end_of_move].max()),
         float(error[recording.t >= 0.0].max()),

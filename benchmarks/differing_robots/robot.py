@@ -12,9 +12,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.mujoco_engine.convert import robot_spec
 from robot_dynamics_ros.simulation.mujoco_engine.world import MujocoOptions
 
-__all__ = ["STEP", "Robot"]
+__all__ = ["ROBOT_STEP", "BenchRobot"]
 
-STEP = 5e-4
+ROBOT_STEP = 5e-4
 """s, of the simulation: half the shortest control period."""
 
 
@@ -35,7 +35,7 @@ def compiled(model: RobotModel, h: float) -> mujoco.MjModel:
     return m
 
 
-class Robot:
+class BenchRobot:
     """What a controller leads: it takes an effort each period and gives back a measured state.
 
     Dry friction is MuJoCo's constraint, its level set anew each step from speed and load; viscous
@@ -50,7 +50,7 @@ class Robot:
     def __init__(self, difference: Difference, q: np.ndarray, flange: str) -> None:
         d = self.difference = difference
         self.period = 1.0 / d.rate
-        self.substeps = max(1, round(self.period / STEP))
+        self.substeps = max(1, round(self.period / ROBOT_STEP))
         m = self._m = compiled(d.truth, self.period / self.substeps)
         self._data = mujoco.MjData(m)
         names = d.truth.joint_names

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.differing_robots.arms import Arm, load_arm
+from benchmarks.differing_robots.arms import VendorArm, load_arm
 from benchmarks.differing_robots.differences import Difference, Move, changed, claiming, exact
 
 __all__ = ["KNOWN", "known_rows", "rows"]
@@ -21,7 +21,7 @@ HOMES = {
     "iiwa7": (0.0, 0.5, 0.0, -1.2, 0.0, 0.8, 0.0),
 }
 FLANGES = {"fr3": "fr3_link8", "ur10e": "tool0", "iiwa7": "lbr_link_ee"}
-RATE = 500
+ROWS_RATE = 500
 KNOWN = 0.3
 """Largest relative error of rotors and friction where they are known."""
 
@@ -76,10 +76,10 @@ def rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
     ):
         path = folder / f"{name}.urdf"
         if path.is_file():
-            claim = load_arm(Arm(str(path), FLANGES[name], 0.0))
+            claim = load_arm(VendorArm(str(path), FLANGES[name], 0.0))
             yield (
                 f"{name}: {title}",
-                exact(claim, _robot(claim, **numbers), rate=RATE),
+                exact(claim, _robot(claim, **numbers), rate=ROWS_RATE),
                 _move(name, claim),
                 FLANGES[name],
             )
@@ -98,4 +98,4 @@ def known_rows(folder: Path) -> Iterator[tuple[str, Difference, Move, str]]:
             factors[1] * truth.damping,
             factors[2] * truth.armature,
         )
-        yield title, exact(known, truth, rate=RATE), move, flange
+        yield title, exact(known, truth, rate=ROWS_RATE), move, flange

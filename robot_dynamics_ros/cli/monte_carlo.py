@@ -22,7 +22,7 @@ from robot_dynamics_ros.simulation.integrators.methods import (
     DEFAULT_STEP,
     INTEGRATORS,
 )
-from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures
+from robot_dynamics_ros.simulation.tracking import TRACKING_LAWS, tracking_figures
 from robot_dynamics_ros.whole_files import whole_file
 
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
@@ -41,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             0.1,
             metavar="SPREAD",
         )
-    add("--law", LAWS, "control law (default: %(default)s as the node has it)", "computed_torque")
+    add(
+        "--law",
+        TRACKING_LAWS,
+        "control law (default: %(default)s as the node has it)",
+        "computed_torque",
+    )
     add(
         "--frequency",
         take.positive,

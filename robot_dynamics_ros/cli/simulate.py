@@ -38,7 +38,7 @@ from robot_dynamics_ros.simulation.integrators.methods import (
 )
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
-from robot_dynamics_ros.simulation.tracking import LAWS
+from robot_dynamics_ros.simulation.tracking import TRACKING_LAWS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "control law (default with a motion: computed_torque as the node has it; without: none, "
         "the robot falls)"
     )
-    add("--law", ("none", *LAWS), text)
+    add("--law", ("none", *TRACKING_LAWS), text)
     add("--duration", take.positive, "s (default: the motion and a second; 2 without a motion)")
     add("--dt", take.positive, "control period and step, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)

@@ -47,9 +47,9 @@ from robot_dynamics_ros.model.description import Array
 
 # sides of a row
 LOW = -1
-HELD = 0
+ROW_HELD = 0
 HIGH = 1
-FREE = 2
+ROW_FREE = 2
 # nothing where no row of loops or coupled motors is
 _UNLESS_PLAIN = "{} if rows + couples else 0"
 # of constraints, then of joints and coupled motors
@@ -85,9 +85,11 @@ class ComplementarityMemory(Declared):
     u: Vector = numbers("nv", unit="rad/s or m/s", meaning="change of the velocity")
     x: Vector = numbers("nv + couples", unit="N m s or N s", meaning="impulse of friction and stop")
     work: Vector = numbers("nv", meaning="right-hand side for the rows that move")
-    side: Integers = integers("nv + couples", meaning="side of each row: LOW, HELD, HIGH or FREE")
+    side: Integers = integers(
+        "nv + couples", meaning="side of each row: LOW, ROW_HELD, HIGH or ROW_FREE"
+    )
     wrong: Integers = integers(
-        "nv + couples", meaning="side that a row should be on, FREE where it is right"
+        "nv + couples", meaning="side that a row should be on, ROW_FREE where it is right"
     )
     part: Integers = integers("nv + couples", meaning="numbers of the rows that move")
     whole: Integers = integers(1, meaning="1 if the factor is that of the whole matrix")
@@ -263,10 +265,10 @@ def _velocities_by_impulse(p: ComplementarityMemory) -> int:
         p.u[i] = p.loop_free[i]
     for i in range(p.nv + p.couples):
         p.x[i] = _at_bound(p, i)
-        if p.side[i] == HELD:
+        if p.side[i] == ROW_HELD:
             p.part[n] = i
             n += 1
-        if p.side[i] != FREE:
+        if p.side[i] != ROW_FREE:
             acting += 1
     if acting == 0:
         return 1
@@ -304,7 +306,7 @@ def _velocities(p: ComplementarityMemory) -> int:
     n = 0
     for i in range(p.nv):
         p.x[i] = _at_bound(p, i)
-        if p.side[i] == HELD:
+        if p.side[i] == ROW_HELD:
             p.u[i] = p.target[i] - p.v[i]
         else:
             p.part[n] = i
@@ -320,7 +322,7 @@ def _velocities(p: ComplementarityMemory) -> int:
         i = p.part[k]
         rest = p.f[i] + p.x[i]
         for j in range(p.nv):
-            if p.side[j] == HELD:
+            if p.side[j] == ROW_HELD:
                 rest -= p.M[i, j] * p.u[j]
         p.work[k] = rest
     if factor_part(p, n) == 0:
@@ -342,8 +344,8 @@ def _wrong_rows(p: ComplementarityMemory) -> int:
         scale = max(scale, abs(p.v[i] + p.u[i] - p.target[i]))
     count = 0
     for i in range(p.nv + p.couples):
-        p.wrong[i] = FREE
-        if p.side[i] == HELD:
+        p.wrong[i] = ROW_FREE
+        if p.side[i] == ROW_HELD:
             impulse = p.x[i]
             if not p.by_impulse:
                 impulse = -p.f[i]
@@ -354,11 +356,11 @@ def _wrong_rows(p: ComplementarityMemory) -> int:
                 p.wrong[i] = LOW
             elif impulse > p.hi[i]:
                 p.wrong[i] = HIGH
-        elif p.side[i] != FREE:
+        elif p.side[i] != ROW_FREE:
             away = (speed_of(p, i, p.v) + speed_of(p, i, p.u) - p.target[i]) * float(p.side[i])
             if away > slack * scale:
-                p.wrong[i] = HELD
-        if p.wrong[i] != FREE:
+                p.wrong[i] = ROW_HELD
+        if p.wrong[i] != ROW_FREE:
             count += 1
     return count
 
@@ -366,15 +368,15 @@ def _wrong_rows(p: ComplementarityMemory) -> int:
 def solve_complementarity(p: ComplementarityMemory) -> int:
     """Solve it; 0 if that is not possible, because M is not positive definite.
 
-    Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW, HELD,
-    HIGH, or FREE in rows that nothing acts on) as the guess and leaves the solution's there, with
-    ``p.u`` and ``p.x``.
+    Reads ``p.M``, ``p.f``, ``p.v``, ``p.target``, ``p.lo``, ``p.hi``; takes ``p.side`` (LOW,
+    ROW_HELD, HIGH, or ROW_FREE in rows that nothing acts on) as the guess and leaves the solution's
+    there, with ``p.u`` and ``p.x``.
     """
     for i in range(p.nv + p.couples):
         if p.side[i] == LOW and p.lo[i] == -inf:
-            p.side[i] = HELD
+            p.side[i] = ROW_HELD
         if p.side[i] == HIGH and p.hi[i] == inf:
-            p.side[i] = HELD
+            p.side[i] = ROW_HELD
     fewest = p.nv + p.couples + 1
     patience = 10
     for _ in range(50 + 20 * (p.nv + p.couples)):
@@ -392,7 +394,7 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
         else:
             single = True
         for i in range(p.nv + p.couples - 1, -1, -1):
-            if p.wrong[i] != FREE:
+            if p.wrong[i] != ROW_FREE:
                 p.side[i] = p.wrong[i]
                 if single:
                     break

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from robot_dynamics_ros.errors import ArgumentError
 
-_SECOND = 1_000_000_000
+_NS_A_SECOND = 1_000_000_000
 #: Distance of a stamp from its clock at which it is moved beside it again, ns.
 _RESYNC_NS = 50_000_000
 # : Two clocks that were read further apart than this say nothing about each other: the process
@@ -81,11 +81,13 @@ class RealTimePacer:
         if not self._free_running:
             # the decimal the user wrote, not its nearest binary fraction: 0.001 s is exactly 1 ms,
             # for ever
-            exact = Fraction(repr(self.period)) / Fraction(repr(self.real_time_factor)) * _SECOND
+            exact = (
+                Fraction(repr(self.period)) / Fraction(repr(self.real_time_factor)) * _NS_A_SECOND
+            )
             self._numerator = exact.numerator
             self._denominator = exact.denominator
             self._catch_up_steps = max(
-                1, int(Fraction(repr(float(max_catch_up))) * _SECOND / exact)
+                1, int(Fraction(repr(float(max_catch_up))) * _NS_A_SECOND / exact)
             )
         self._origin: int | None = None
         self._index = 0

@@ -25,13 +25,13 @@ from robot_dynamics_ros.simulation.integrators.methods import (
     TIME_STEPPING,
     make_integrator,
 )
-from robot_dynamics_ros.simulation.integrators.momentum import CARRIED
-from robot_dynamics_ros.simulation.integrators.timestepping import DONE, LEAPT
+from robot_dynamics_ros.simulation.integrators.momentum import CARRIED_FIELDS
+from robot_dynamics_ros.simulation.integrators.timestepping import LEAPT, STEP_DONE
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedRobot, Wrenches
 from robot_dynamics_ros.simulation.system import JointSystem
 
-_CHUNK = 100_000
+_PERIODS_A_CALL = 100_000
 """Control periods between two looks at whether the user has interrupted."""
 
 
@@ -265,7 +265,7 @@ class Plant(SimulatedRobot):
 
     def state(self) -> PlantState:
         memory = self.system.memory
-        carried = {name: memory[name].copy() for name in ("held", "resting", *CARRIED)}
+        carried = {name: memory[name].copy() for name in ("held", "resting", *CARRIED_FIELDS)}
         return {**super().state(), "y": self._state(), "carried": carried, "motors": self.motors()}
 
     def restore(self, state: PlantState) -> None:
@@ -317,7 +317,7 @@ class Plant(SimulatedRobot):
         self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
     ) -> None:
         quick = self._quick and external is None and external_world is None
-        if quick and self._enter(command, self._block) is not None and self._status[0] == DONE:
+        if quick and self._enter(command, self._block) is not None and self._status[0] == STEP_DONE:
             return
         super().step(command, external, external_world)
 
@@ -344,7 +344,7 @@ class Plant(SimulatedRobot):
     def advance(self) -> None:
         memory = self.system.memory
         system = self.system
-        if self._plain and not system.world_wrenches and self._advance(memory) == DONE:
+        if self._plain and not system.world_wrenches and self._advance(memory) == STEP_DONE:
             return
         t = self.t
         h = float(memory["h"][0])
@@ -374,7 +374,7 @@ class Plant(SimulatedRobot):
         done = 0
         self._set_wrenches(wrenches, {})
         while self._plain and done < steps:
-            count = min(steps - done, _CHUNK)
+            count = min(steps - done, _PERIODS_A_CALL)
             commands = rows if stride == 0 else rows[done:]
             room = rows if path is None else path[done:]
             finished = self._run_routine(
@@ -405,8 +405,8 @@ class Plant(SimulatedRobot):
             half = stepper.advance(t + 0.5 * h, stepper.advance(t, y, 0.5 * h), 0.5 * h)
             v, v1, v_half = (system.split(state)[1] for state in (y, y1, half))
             if np.abs(v_half - v1).max() <= 0.5 * np.abs(v1 - v).max():
-                outcome = DONE
-        if outcome != DONE:
+                outcome = STEP_DONE
+        if outcome != STEP_DONE:
             raise system.diverged(t, y, y1, h)
         self._q[:], self._v[:], self._z[:] = system.split(y1)
 

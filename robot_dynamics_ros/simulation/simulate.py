@@ -138,7 +138,9 @@ def simulate(
     control = _as_function(model, control)
     options |= {"q0": q0, "v0": v0}
     o = options_of(SimulationOptions, options, "simulate")
-    plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
+    plant = _plant(
+        model, dt, o, {name: x for name, x in options.items() if name not in _SIMULATION_ALONE}
+    )
     n = round(duration / dt) + 1
     robot = plant.model
     t = np.empty(n)
@@ -194,7 +196,9 @@ def _as_function(
     return control.control if isinstance(control, JointController) else control
 
 
-_OWN = {f.name for f in fields(SimulationOptions)} - {f.name for f in fields(PlantOptions)}
+_SIMULATION_ALONE = {f.name for f in fields(SimulationOptions)} - {
+    f.name for f in fields(PlantOptions)
+}
 
 
 def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:

@@ -24,7 +24,7 @@ from robot_dynamics_ros.simulation.plant_options import CommonOptions
 
 Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
 # rad or m that a given position may lie outside its limits, as decimals in files do
-_SLACK = 1e-6
+_LIMIT_SLACK = 1e-6
 
 PlantState: TypeAlias = dict[str, Any]
 """What a plant needs to continue bit for bit; the names are those of its engine."""
@@ -356,7 +356,9 @@ class SimulatedRobot(ABC):
         if self._has_stops:
             position = self._coordinates.positions(q)
             lower, upper = self._bounds
-            for i in np.flatnonzero((position < lower - _SLACK) | (position > upper + _SLACK)):
+            for i in np.flatnonzero(
+                (position < lower - _LIMIT_SLACK) | (position > upper + _LIMIT_SLACK)
+            ):
                 problem = (
                     f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}"
                 )

@@ -31,7 +31,7 @@ from robot_dynamics_ros.simulation.integrators.momentum import COTH, TANH
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 
-NONE = np.empty(0, dtype=np.intp)
+NO_ENTRIES = np.empty(0, dtype=np.intp)
 """No joints."""
 
 
@@ -112,7 +112,7 @@ class JointSystem:
         self.memory = self._filled_memory(friction, bounds, drives)
         self.routines = make_routines(
             self.memory,
-            timestepping.ROUTINES,
+            timestepping.STEP_ROUTINES,
             compiled=self.compiled,
             entry="step",
             entry_size=self.nv,
@@ -410,7 +410,7 @@ class JointSystem:
 
     # -- locked joints -----------------------------------------------------------------------------
 
-    def set_modes(self, slip: Array | float = 0.0, locked: np.ndarray = NONE) -> None:
+    def set_modes(self, slip: Array | float = 0.0, locked: np.ndarray = NO_ENTRIES) -> None:
         """Decide which joints slide, in which direction, and which are locked."""
         self.slip[:] = slip
         self.locked = locked

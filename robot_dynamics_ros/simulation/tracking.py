@@ -26,22 +26,24 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult, simulate
 
-LAWS = tuple(name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance)
+TRACKING_LAWS = tuple(
+    name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance
+)
 """Names of the laws that follow a motion of all joints."""
 
 
 def tracking_law(
     model: RobotModel, name: str, q: Array, frequency: float | None = None
 ) -> Law | None:
-    """A law of :data:`LAWS`; ``None``, the controller's default, for computed torque without a
-    frequency.
+    """A law of :data:`TRACKING_LAWS`; ``None``, the controller's default, for computed torque
+    without a frequency.
 
     Args:
         q: (nq,) where the inertia is taken that scales the gains of laws whose error has its own.
         frequency: natural frequency of the error, damped critically, rad/s; 15 if not given.
     """
-    if name not in LAWS:
-        raise ArgumentError(f"expected one of {', '.join(LAWS)}", where="law", got=name)
+    if name not in TRACKING_LAWS:
+        raise ArgumentError(f"expected one of {', '.join(TRACKING_LAWS)}", where="law", got=name)
     if name == "computed_torque" and frequency is None:
         return None
     kind = ALL_LAWS[name]

@@ -13,7 +13,7 @@ from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control import laws
 from robot_dynamics_ros.control.reference.planning import motion_through
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures, tracking_law
+from robot_dynamics_ros.simulation.tracking import TRACKING_LAWS, tracking_figures, tracking_law
 
 QUICK = ["monte_carlo", "two_link", "--duration", "0.6", "--dt", "0.004"]
 
@@ -59,22 +59,22 @@ def test_what_the_law_knows_and_what_the_default_makes_good():
     wrong = rd.robot_model_error(model, mass=1.3)
     motion = motion_through(model, np.array([[0.4, 0.4], [0.9, -0.3], [0.1, 0.5]]))
     errors = {}
-    for law, frequency in [(law, 15.0) for law in LAWS] + [("computed_torque", None)]:
+    for law, frequency in [(law, 15.0) for law in TRACKING_LAWS] + [("computed_torque", None)]:
         how = {"law": law, "frequency": frequency, "dt": 2e-3}
         for robot in (model, wrong):
             found = tracking_figures(model, motion, how, robot, 0)
             errors[law, frequency, robot is model] = found["rms error [mrad, mm]"]
-    alone = {name: errors[name, 15.0, True] for name in LAWS}
+    alone = {name: errors[name, 15.0, True] for name in TRACKING_LAWS}
     assert alone["computed_torque"] < 0.2 * errors["computed_torque", 15.0, False]
     assert alone["computed_torque"] < 0.2 * alone["pd_gravity"]
     assert errors["computed_torque", None, False] < 0.2 * errors["computed_torque", 15.0, False]
 
 
 def test_the_laws_are_those_of_the_registry():
-    assert set(LAWS) == {name for name, law in laws.LAWS.items() if law.tracks} - {
+    assert set(TRACKING_LAWS) == {name for name, law in laws.LAWS.items() if law.tracks} - {
         "cartesian_impedance"
     }
-    for name in LAWS:
+    for name in TRACKING_LAWS:
         law = tracking_law(rd.load_robot("two_link"), name, np.zeros(2), 10.0)
         assert isinstance(law, laws.LAWS[name])
     with pytest.raises(ArgumentError, match="expected one of computed_torque"):

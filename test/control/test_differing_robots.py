@@ -11,7 +11,7 @@ from support.mujoco_bridge import MujocoTwin
 
 import robot_dynamics_ros as rd
 from benchmarks.differing_robots import gears
-from benchmarks.differing_robots.arms import ARMS, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, load_arm
 from benchmarks.differing_robots.differences import draw
 from benchmarks.differing_robots.laws import Default
 from benchmarks.differing_robots.measure import run
@@ -356,8 +356,8 @@ def test_elastic_gears_are_held_softly_and_named(name, number, gears):
     """Motors that drive their links through springs: at full stiffness the loop drives the spring,
     and the arm is thrown.
     """
-    arm = ARMS[name]
-    difference, move = draw(arm, load_arm(arm), 1000 * list(ARMS).index(name) + number)
+    arm = BENCH_ARMS[name]
+    difference, move = draw(arm, load_arm(arm), 1000 * list(BENCH_ARMS).index(name) + number)
     figures, _, law = run(Default, difference, move, arm.flange, push=False, robot_type=gears)
     assert law.controller.fault == "" and figures["stable"]
     assert figures["goal"] < 15.0 and figures["way"] < 60.0

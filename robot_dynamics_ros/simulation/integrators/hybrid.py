@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from robot_dynamics_ros.dynamics.complementarity import FREE, HELD, HIGH, LOW, solve_apart
+from robot_dynamics_ros.dynamics.complementarity import HIGH, LOW, ROW_FREE, ROW_HELD, solve_apart
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.simulation.integrators.methods import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
@@ -81,8 +81,8 @@ class HybridStepper:
         force = system.applied_effort(t, q, v, z) - system.bias_forces(q, v)
         low = np.where(at_high, -np.inf, -friction.static)
         high = np.where(at_low, np.inf, friction.static)
-        guess = np.full(system.nv, FREE)
-        guess[rows] = HELD
+        guess = np.full(system.nv, ROW_FREE)
+        guess[rows] = ROW_HELD
         # accelerations in place of changes of velocity: M a = τ − b + x
         _, _, sides = self._solve(
             M=system.mass_matrix(q), f=force, v=0.0, target=0.0, lo=low, hi=high, side=guess
@@ -116,13 +116,13 @@ class HybridStepper:
         high = np.where(at_low | seized, np.inf, 0.0)
         guess = np.where(
             at_low | at_high | seized,
-            np.where(hit | seized, HELD, np.where(at_low, LOW, HIGH)),
-            FREE,
+            np.where(hit | seized, ROW_HELD, np.where(at_low, LOW, HIGH)),
+            ROW_FREE,
         )
         M = system.mass_matrix(q)
         change, _, side = self._solve(M=M, f=0.0, v=v, target=-rebound, lo=low, hi=high, side=guess)
         v += change
-        v[side == HELD] = -rebound[side == HELD]
+        v[side == ROW_HELD] = -rebound[side == ROW_HELD]
 
     def _touching(self, q: Array) -> tuple[np.ndarray, np.ndarray]:
         """(nv,), (nv,) which joints are at their lower and upper stop."""

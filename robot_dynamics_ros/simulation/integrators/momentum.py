@@ -44,7 +44,15 @@ COTH = (
     1 / 74724249600,
 )
 """½x coth ½x − 1 in powers x², x⁴, …"""
-CARRIED = ("past_steps", "carried_q", "carried_v", "carried_h", "carried", "past", "contraction")
+CARRIED_FIELDS = (
+    "past_steps",
+    "carried_q",
+    "carried_v",
+    "carried_h",
+    "carried",
+    "past",
+    "contraction",
+)
 """What one step leaves to the next."""
 TANH = (
     1 / 4,

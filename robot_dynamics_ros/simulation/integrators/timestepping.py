@@ -59,7 +59,7 @@ from robot_dynamics_ros.simulation.effects.contact import (
     linearize_contacts,
     place_contacts,
 )
-from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
+from robot_dynamics_ros.simulation.effects.friction import JointFrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
 from robot_dynamics_ros.simulation.effects.motors import (
     MotorMemory,
@@ -76,11 +76,11 @@ from robot_dynamics_ros.simulation.integrators.momentum import (
 )
 
 # what became of a step
-DONE = 0
+STEP_DONE = 0
 DIVERGED = 1
 LEAPT = 2
 UNRESOLVED = 3
-UNUSUAL = 4
+NOT_PLAIN = 4
 
 
 class PlantMemory(
@@ -89,7 +89,7 @@ class PlantMemory(
     ContactMemory,
     LimitMemory,
     SpringMemory,
-    FrictionMemory,
+    JointFrictionMemory,
     MotorMemory,
 ):
     """State of time stepping, parameters of all that acts on the robot, and working space."""
@@ -190,10 +190,10 @@ def step(p: PlantMemory, command: Vector) -> int:
     """Take a command and advance by one control period; what became of it is also left in
     ``p.status``.
     """
-    p.status[0] = UNUSUAL
+    p.status[0] = NOT_PLAIN
     for i in range(p.nv):
         if not abs(command[i]) < inf:
-            return UNUSUAL
+            return NOT_PLAIN
     assign(p.nv, command, p.command)
     hold(p)
     return advance(p)
@@ -209,7 +209,7 @@ def run(
         for i in range(p.nv):
             p.command[i] = commands[k * stride + i]
         hold(p)
-        if advance(p) != DONE:
+        if advance(p) != STEP_DONE:
             return k
         if recorded != 0:
             first = k * (p.nq + 2 * p.nv)
@@ -250,15 +250,15 @@ def advance(p: PlantMemory) -> int:
         status = UNRESOLVED
         if substep(p, p.h[0]) != 0:
             status = check_progress(p)
-        if status != DONE:
+        if status != STEP_DONE:
             p.status[0] = status
             copy_state(p, p.q0, p.v0, p.z0, p.q, p.v, p.z)
             return status
         copy_state(p, p.q1, p.v1, p.z1, p.q, p.v, p.z)
     p.steps[0] += 1
-    p.status[0] = DONE
+    p.status[0] = STEP_DONE
     motor_efforts(p)
-    return DONE
+    return STEP_DONE
 
 
 def copy_state(
@@ -287,7 +287,7 @@ def check_progress(p: PlantMemory) -> int:
         total += p.z1[m]
     if not abs(total) < inf or fastest > p.max_speed[0]:
         return DIVERGED
-    return LEAPT if fastest > 1.0 + 3.0 * before else DONE
+    return LEAPT if fastest > 1.0 + 3.0 * before else STEP_DONE
 
 
 # -- one step --------------------------------------------------------------------------------------
@@ -798,7 +798,7 @@ def applied_efforts(p: PlantMemory) -> None:
 
 
 _OF_A_STATE = (motor_efforts, applied_efforts, solve_complementarity)
-ROUTINES = (
+STEP_ROUTINES = (
     step,
     run,
     hold,

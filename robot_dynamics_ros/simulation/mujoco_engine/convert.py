@@ -55,7 +55,7 @@ GEAR = "gear/"
 """Before the name of a joint: that spring."""
 GEOMETRIES = ("collision", "visual", "none")
 # kg, kg m²: MuJoCo wants something of every body that moves
-AT_LEAST = 1e-12
+LEAST_INERTIA = 1e-12
 # impedance of constraints that are meant to be rigid
 STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 
@@ -159,8 +159,8 @@ def add_gears(spec: mujoco.MjSpec, gears: GearTable, h: float) -> None:
         motor = MOTOR + name
         body = link.parent.add_body(name=motor, pos=link.pos, quat=link.quat)
         body.explicitinertial = True
-        body.mass = AT_LEAST
-        body.inertia = [AT_LEAST] * 3
+        body.mass = LEAST_INERTIA
+        body.inertia = [LEAST_INERTIA] * 3
         body.add_joint(
             name=motor,
             type=joint.type,
@@ -203,7 +203,7 @@ def _principal(model: RobotModel, i: int) -> tuple[Array, Array]:
     moments, axes = np.linalg.eigh(model.body_inertia[i])
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
-    return np.maximum(moments, AT_LEAST), axes
+    return np.maximum(moments, LEAST_INERTIA), axes
 
 
 def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
@@ -213,7 +213,7 @@ def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
         moments = np.full(3, moments[2])
     pose = placed(Pose(axes, model.body_com[i]))
     body.explicitinertial = True
-    body.mass = max(float(model.body_mass[i]), AT_LEAST)
+    body.mass = max(float(model.body_mass[i]), LEAST_INERTIA)
     body.ipos = pose["pos"]
     body.iquat = pose["quat"]
     body.inertia = moments.tolist()

@@ -47,10 +47,10 @@ from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedR
 if TYPE_CHECKING:
     import mujoco
 
-LONGEST_STEP = 1e-3
+LONGEST_SUBSTEP = 1e-3
 MOST_SUBSTEPS = 100
 # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
-SOFT = (
+SOFT_CONTACT = (
     0.3,
     0.95,
     0.001,
@@ -258,7 +258,7 @@ class MujocoPlant(SimulatedRobot):
         return self.data.qpos[self._motor_q_at], self.data.qvel[self._motor_v_at]
 
     def _enough_substeps(self, integrator: str | None) -> int:
-        longest = LONGEST_STEP
+        longest = LONGEST_SUBSTEP
         viscous = np.diag(self._friction.viscous[: self.model.nv])
         if integrator == "rk4" and viscous.any():
             M = mass_matrix(self.model, self._start_q)
@@ -609,7 +609,7 @@ def _compile(
     other.
     """
     mujoco = mujoco_or_error()
-    contact: GeomOptions = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT}
+    contact: GeomOptions = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT_CONTACT}
     world = read_scene(o.scene)
     robot = robot_spec(model, h, o, shapes=pieces, contact=contact, gears=gears)
     for one, other in sorted(excluded):

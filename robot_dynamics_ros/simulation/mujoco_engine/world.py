@@ -41,7 +41,7 @@ All but ``"rk4"`` are of first order; ``"rk4"`` is of fourth where nothing touch
 
 # major version of MuJoCo; those before leave tendons out of the forces on bodies
 OLDEST = 4
-_LOG = logging.getLogger("robot_dynamics_ros.mujoco")
+_MUJOCO_LOG = logging.getLogger("robot_dynamics_ros.mujoco")
 
 
 def mujoco_or_error() -> ModuleType:
@@ -59,7 +59,7 @@ def mujoco_or_error() -> ModuleType:
             f"MuJoCo {mujoco.__version__} is too old", where="engine 'mujoco'", remedy=remedy
         )
     if mujoco.get_mju_user_warning() is None:
-        mujoco.set_mju_user_warning(_LOG.info)
+        mujoco.set_mju_user_warning(_MUJOCO_LOG.info)
     return mujoco
 
 

@@ -27,8 +27,8 @@ from robot_dynamics_ros.control.reference.task.approach import approach, find_go
 from robot_dynamics_ros.control.reference.task.memory import HOLD_POSE, TaskMemory
 from robot_dynamics_ros.control.reference.task.rotations import difference, move, read_tool
 from robot_dynamics_ros.dynamics.complementarity import (
-    HELD,
     HIGH,
+    ROW_HELD,
     factor_mass,
     factor_part,
     solve_complementarity,
@@ -105,7 +105,7 @@ def begin_task(p: TaskMemory, t: int) -> None:
         p.moving[k] = p.twist[k]
     p.kind[0] = HOLD_POSE
     for i in range(p.nv):
-        p.side[i] = HELD
+        p.side[i] = ROW_HELD
         # no direction of its own, so that none is at right angles to it for long
         p.weakest[i] = 1.0 / float(i + 1)
 
@@ -159,7 +159,7 @@ def step_joints(p: TaskMemory, h: float) -> None:
         # no numbers can be had: the joints stop
         for i in range(p.nv):
             p.x[i] = min(max(0.0, p.lo[i]), p.hi[i])
-            p.side[i] = HELD
+            p.side[i] = ROW_HELD
     p.share[0] = share
     adapt_gap_rate(p, h)
     for k in range(6):
@@ -177,7 +177,7 @@ def adapt_gap_rate(p: TaskMemory, h: float) -> None:
     """``gap_rate``: less while the tool hardly moves and joints change as fast as they may."""
     swings = False
     for i in range(p.n):
-        if p.side[i] != HELD:
+        if p.side[i] != ROW_HELD:
             bound = 2 * i
             if p.side[i] == HIGH:
                 bound = bound + 1
@@ -329,7 +329,7 @@ def note_causes(p: TaskMemory) -> None:
         return
     bounded = False
     for i in range(p.n):
-        if p.side[i] != HELD:
+        if p.side[i] != ROW_HELD:
             bounded = True
             bound = 2 * i
             if p.side[i] == HIGH:

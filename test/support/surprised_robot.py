@@ -14,9 +14,9 @@ import mujoco
 import numpy as np
 
 import robot_dynamics_ros as rd
-from benchmarks.differing_robots.arms import ARMS, home, load_arm
+from benchmarks.differing_robots.arms import BENCH_ARMS, home, load_arm
 from benchmarks.differing_robots.differences import Move, changed, claiming, exact, rotor_size
-from benchmarks.differing_robots.robot import Robot
+from benchmarks.differing_robots.robot import BenchRobot
 from robot_dynamics_ros.control.robustness import Robustness
 
 #: s between two states
@@ -89,7 +89,7 @@ class Push(Surprise):
 
 @dataclass
 class Wall(Surprise):
-    """A wall across the flange's way from ``start`` on, gone ``lasting`` s after the flange has met it."""
+    """A wall across the flange's way from ``start`` on, gone ``lasting`` s later."""
 
     start: float = 1.8
     lasting: float = 3.0
@@ -177,7 +177,7 @@ class Rare(Surprise):
 
 @dataclass
 class Unreliable(Surprise):
-    """States 10 to 20 ms late, a fifth lost, a fifth doubled; stamped when measured, or at their arrival."""
+    """States 10 to 20 ms late, a fifth lost, a fifth doubled; stamped as measured, or arrived."""
 
     stamped_at_arrival: bool = False
 
@@ -202,7 +202,7 @@ class Run:
 
     def __init__(self, name: str, surprise: Surprise, seed: int = 0, delay: int = 1, **options):
         rng = np.random.default_rng(seed)
-        arm = ARMS[name]
+        arm = BENCH_ARMS[name]
         claim = load_arm(arm)
         n = claim.nv
         links = len(claim.description.links)
@@ -215,7 +215,7 @@ class Run:
         step = rng.uniform(0.4, 0.8, n) * rng.choice([-1.0, 1.0], n)
         start = home(arm, claim) - 0.5 * step
         self.move = Move(start, start + step, END - BEGIN)
-        self.robot = Robot(difference, start, arm.flange)
+        self.robot = BenchRobot(difference, start, arm.flange)
         self.surprise, self.options = surprise, options
         self.signs = rng.choice([-1.0, 1.0], n)
         direction = rng.standard_normal(3)

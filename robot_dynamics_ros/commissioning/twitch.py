@@ -40,7 +40,6 @@ from robot_dynamics_ros.commissioning.release import (
     speed_limit,
 )
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.cycle.disturbance import MARGIN
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -49,6 +48,8 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+# rad: bandwidth times whole delay of a feedback that is stable with twice the delay
+LOOP_PHASE_RAD = 0.28
 # s: of motion at constant speed, of speeding up and slowing down, at rest
 SWEEP = 1.0
 TURN_OF_TWITCH_S = 0.2
@@ -262,7 +263,7 @@ def twitch_report(
         "rotor": rotor,
         "described inertia": locked,
         "robot_delay": robot_delay,
-        "largest bandwidth": MARGIN / whole,
+        "largest bandwidth": LOOP_PHASE_RAD / whole,
     }
     return StepReport(
         "twitch", sorted_by_certainty(findings), numbers, enough=len(measured_loops) == n

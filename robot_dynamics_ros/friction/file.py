@@ -86,7 +86,12 @@ class FrictionFile:
             ) from None
         expect(0.0 <= trust <= 1.0, "a number from 0 to 1", trust, f"{path}, trust")
         entries = dict.fromkeys(
-            (*_NUMBERS, *(n for e in EFFECTS.values() for n in e.numbers), "effects", "compensation")
+            (
+                *_NUMBERS,
+                *(n for e in EFFECTS.values() for n in e.numbers),
+                "effects",
+                "compensation",
+            )
         )
         parameters = _parameters()
         signed = {"offset", *parameters, *(n for e in EFFECTS.values() for n in e.signed)}
@@ -148,18 +153,18 @@ class FrictionFile:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
             warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
         identified = self._of_speeds(model)
-        compensated = [
+        joints = [
             self._compensation(name, identified, j, float(model.velocity_limit[j]))
             for j, name in enumerate(model.joint_names)
         ]
         numbers: dict[str, Any] = {
-            key: [getattr(joint, key) for joint in compensated] for key in COMPENSATION_NUMBERS
+            key: [getattr(joint, key) for joint in joints] for key in COMPENSATION_NUMBERS
         }
+        numbers["offset"] = identified.offset
         return Friction.of(
             model,
             coupling=self._coupling(model),
             trust=self.trust,
-            offset=identified.offset,
             **numbers,
         )
 

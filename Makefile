@@ -52,15 +52,16 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(DEFINITION) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[ros,view,viz]'
+# says every 5 s how far it is, and uses uv where it can
+$(VENV)/.demo: $(DEFINITION)
+	@$(PYTHON) environment.py $(VENV) --expect 650 -- --editable '.[ros,view,viz]'
 	@touch $@
 
 # bytecode of what is imported, made once for all processes of a run and kept in the virtual environment
-test test-quick: export PYTHONDONTWRITEBYTECODE :=
-test test-quick: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
+demo test test-quick: export PYTHONDONTWRITEBYTECODE :=
+demo test test-quick: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
 # the workers share the processors already; threads of BLAS beside them wait for each other
-test test-quick: export OPENBLAS_NUM_THREADS := 1
+demo test test-quick: export OPENBLAS_NUM_THREADS := 1
 
 $(VENV)/.test: $(DEFINITION) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[ros,test]'

@@ -70,10 +70,10 @@ VIEW = [
     "viser>=1.1,<1.2",
     "trimesh>=4.5",
     "pycollada>=0.8",
-    "imageio>=2.30",
-    "imageio-ffmpeg>=0.5",
     "pillow>=9",
 ]
+# with ffmpeg: 165 MB that only films use
+FILM = ["imageio>=2.30", "imageio-ffmpeg>=0.5"]
 DOCS = [
     "mkdocs>=1.6,<2",
     "mkdocs-material>=9.6",
@@ -120,6 +120,7 @@ setup(
         "ros-kilted": [*ROS_KILTED, *NATIVE, *CONSTRAINTS],
         "native": NATIVE,
         "view": VIEW,
+        "film": [*VIEW, *FILM],
         "viz": VIZ,
         "xacro": XACRO,
         "bags": BAGS,
@@ -151,6 +152,7 @@ setup(
             "setuptools>=70.1",
             *NATIVE,
             *VIEW,
+            *FILM,
             *VIZ,
             *XACRO,
             *BAGS,
@@ -178,7 +180,7 @@ setup(
     entry_points={
         "console_scripts": [
             *(f"{PREFIX}{node} = {NAME}.ros.main:{node}" for node in NODES),
-            f"robot_dynamics = {NAME}.cli.main:main",
+            f"robot_dynamics = {NAME}.cli.entry:main",
         ]
     },
 )

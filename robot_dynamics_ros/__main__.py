@@ -2,6 +2,6 @@
 
 import sys
 
-from robot_dynamics_ros.cli.main import main
+from robot_dynamics_ros.cli.entry import main
 
 sys.exit(main())

@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain, count
@@ -21,8 +22,8 @@ import numpy as np
 
 from robot_dynamics_ros.cli.arguments import not_negative, option, output_directory, seed
 from robot_dynamics_ros.cli.output import Figure, Progress, result, rows_as_data, table
-from robot_dynamics_ros.cli.processes import NodeProcess
-from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, try_robots
+from robot_dynamics_ros.cli.processes import NodeProcess, end_at_once
+from robot_dynamics_ros.cli.rehearsal import HEAD, all_robots, by_reason, path_bound, try_robots
 from robot_dynamics_ros.cli.robots import NamedRobot, add_robot, load_named, without_other_joints
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import (
@@ -34,6 +35,7 @@ from robot_dynamics_ros.control.reference.planning import (
 from robot_dynamics_ros.dynamics import kinetic_energy, potential_energy
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros import arm_parameters
 from robot_dynamics_ros.ros.installation import need_ros
@@ -48,6 +50,12 @@ _LEAD = 0.5
 _PATIENCE = 2.0
 # s after its end within which the robot must have arrived
 _SETTLE = 3.0
+# instants at which a path is looked at for its extent
+_PATH_SAMPLES = 200
+# s between two lines about something that is waited for
+_SAY_AGAIN = 5.0
+# s that the controller may take to accept or refuse a trajectory
+_ANSWER = 5.0
 _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
 
 
@@ -80,6 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-picture", None, "print the table only: no picture, no page to replay")
     add("--view", None, "open the live view in this machine's browser")
     add("--no-view", None, "no live view")
+    add(
+        "--no-wait",
+        None,
+        "end when the motion is over; without it, at a terminal, robot and view stay until Ctrl-C",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -112,6 +125,7 @@ def run(options: argparse.Namespace) -> int:
     if elsewhere:
         print(f"start       elsewhere: {elsewhere}")
     with ExitStack() as stack:
+        started: list[NodeProcess] = []
 
         def launch(node: str, *words: str) -> NodeProcess:
             files = (
@@ -119,22 +133,28 @@ def run(options: argparse.Namespace) -> int:
                 for file in arm_parameters.parameter_files(node, robot.path, arm_files)
             )
             arguments = ["--ros-args", *chain.from_iterable(files), *words, *loading]
-            return stack.enter_context(NodeProcess(node, arguments, options.output / f"{node}.log"))
+            process = NodeProcess(node, arguments, options.output / f"{node}.log")
+            started.append(process)
+            stack.enter_context(process)
+            stack.push(partial(_end_if_interrupted, started))
+            return process
 
         described = ("-p", f"robot_description_file:={named}")
+        controller = launch("controller", "-p", f"state_timeout:={_PATIENCE}")
+        # left first: the controller, which would else let go of the arm before the last picture
         simulator = launch(
             "simulator", *described, *standing_at, "-p", f"command_timeout:={_PATIENCE}"
         )
-        controller = launch("controller", "-p", f"state_timeout:={_PATIENCE}")
         nodes = (simulator, controller)
         client = stack.enter_context(DemoClient(model))
         view = None
         if not options.no_view and find_spec("viser") is None:
             print(f"view        none: {_INSTALL}")
         elif not options.no_view:
-            view = stack.enter_context(
-                LiveView(named, options.output / "viewer.log", options.view, robot.named)
-            )
+            view = LiveView(named, options.output / "viewer.log", options.view, robot.named)
+            started.append(view.process)
+            stack.enter_context(view)
+        stack.push(partial(_end_if_interrupted, started))
         print(
             f"processes   simulator {simulator.pid}, controller {controller.pid}; "
             f"ROS domain {os.environ['ROS_DOMAIN_ID']}"
@@ -142,24 +162,70 @@ def run(options: argparse.Namespace) -> int:
         _wait_until_ready(client, nodes)
         if view is not None:
             view.announce()
-        motion, stamp, arrived = _follow(client, model, options, nodes, view)
+        followed = _follow(client, model, options, nodes, view)
         # the controller's next report; the picture shows the arm at its goal
         client.spin_until(lambda: not _alive(nodes), 1.1)
-        recording = client.recording(stamp)
-        gaps = client.gaps
-        codes = {node.name: node.stop() for node in (controller, simulator)}
-    _report(options, model, motion, recording, arrived)
-    for gap in gaps:
-        print(gap)
-    if not options.no_picture:
-        print("drawing     the picture and the page to replay; this takes some seconds", flush=True)
-        _draw(_as_run(model, recording), motion, options.output)
+        recording = client.recording(followed.stamp)
+        _report(options, model, followed, recording)
+        for gap in client.gaps:
+            print(gap)
+        if not options.no_picture:
+            print(
+                "drawing     the picture and the page to replay; this takes some seconds",
+                flush=True,
+            )
+            _draw(_as_run(model, recording), followed.motion, options.output)
+        if view is not None and view.address and _person_is_there() and not options.no_wait:
+            _stay_open(view, nodes)
+        if view is not None:
+            view.close()
+        codes = {node.name: node.stop() for node in nodes}
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         print(
             f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr
         )
-    return 0 if arrived and not unclean else 1
+    return 0 if followed.arrived and not unclean else 1
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A motion that was sent, the stamp of its start, ns, and what became of it."""
+
+    motion: PlannedMotion
+    stamp: int
+    # why the robot has not arrived; "" if it has
+    failure: str
+
+    @property
+    def arrived(self) -> bool:
+        return not self.failure
+
+
+def _end_if_interrupted(
+    started: list[NodeProcess], kind: type[BaseException] | None, *_: object
+) -> bool:
+    """An exit of a stack: a person who interrupts does not wait for nodes that still start."""
+    if kind is not None and issubclass(kind, KeyboardInterrupt):
+        end_at_once(started)
+    return False
+
+
+def _person_is_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _stay_open(view: LiveView, nodes: tuple[NodeProcess, ...]) -> None:
+    """Leave robot and view as they are until Ctrl-C, or until one of them ends."""
+    print(f"open        the arm stands in {view.address}; Ctrl-C ends the demonstration")
+    try:
+        while _alive(nodes) and view.process.exit_code is None:
+            time.sleep(0.2)
+    except KeyboardInterrupt as error:
+        # SIGTERM and SIGHUP end the command
+        if type(error) is not KeyboardInterrupt:
+            raise
+        print("\nended")
 
 
 def _all(options: argparse.Namespace) -> int:
@@ -223,12 +289,15 @@ def _wait_until_ready(client, nodes: tuple[NodeProcess, ...]) -> None:
         return _alive(nodes) and client.ready()
 
     up = client.spin_until(ready, 3.0)
-    if not up:
+    while not up and time.monotonic() - started < 63.0:
+        seconds = time.monotonic() - started
         print(
-            "waiting     for simulator and controller, which compile the equations of this robot",
+            f"waiting     {seconds:.0f} s for simulator and controller, which load and compile "
+            "the equations of this robot",
             flush=True,
         )
-    if not up and not client.spin_until(ready, 60.0):
+        up = client.spin_until(ready, _SAY_AGAIN)
+    if not up:
         logs = "\n".join(f"--- {node.name}\n{node.output()[-1500:]}" for node in nodes)
         remedy = "The middleware may be unable to use this machine's network interfaces."
         raise RobotDynamicsError(
@@ -243,9 +312,14 @@ def _follow(
     options: argparse.Namespace,
     nodes: tuple[NodeProcess, ...],
     view: LiveView | None,
-):
-    """Plan from where the robot stands, send, listen until it has arrived or time is up."""
+) -> Followed:
+    """Plan from where the robot stands, send, listen until it has arrived or time is up.
+
+    It has arrived if the controller took the trajectory, every joint followed its path, and the
+    robot stands at the goal.
+    """
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
+    from robot_dynamics_ros.ros.controller_client import SENT
 
     def still() -> bool:
         return float(np.abs(client.state.velocity).max()) < 0.05
@@ -263,43 +337,94 @@ def _follow(
     client.spin_until(lambda: not _alive(nodes), 0.1)
     start = client.state.stamp + round(_LEAD * 1e9)
     times = motion.times
-    speeds, accelerations = (motion.at(times, order) for order in (1, 2))
+    speeds = motion.at(times, 1)
+    accelerations = motion.at(times, 2)
     client.send(
         trajectory_message(
             motion.joint_names, times, motion.waypoints, speeds, accelerations, start
         )
     )
     print(f"trajectory  {len(motion.times)} points in {motion.duration:.1f} s")
-    worst = 0.0
+    client.spin_until(lambda: _alive(nodes) and client.trajectory_status != SENT, _ANSWER)
+    if client.refused:
+        return _not_arrived(Followed(motion, start, client.refused))
+    worst = np.zeros(model.nv)
+    unit = error_unit(model)
 
-    def distance() -> float:
-        return float(np.abs(client.state.position - motion.waypoints[-1]).max())
+    def left() -> Array:
+        return np.asarray(np.abs(client.state.position - motion.waypoints[-1]))
 
     with Progress("following", motion.duration, sys.stdout) as progress:
 
         def finished() -> bool:
-            nonlocal worst
             _alive(nodes)
             if view is not None:
                 view.look()
             t = (client.state.stamp - start) * 1e-9
-            worst = max(worst, float(np.abs(motion.at(np.array(t)) - client.state.position).max()))
-            progress.update(t, f"largest error {worst * 1e3:.2f}e-3")
-            return t > motion.duration and distance() < options.tolerance and still()
+            error = np.abs(motion.at(np.array(t)) - client.state.position)
+            np.maximum(worst, error, out=worst)
+            progress.update(t, f"largest error {worst.max() * 1e3:.2f} {unit}")
+            at_goal = t > motion.duration and left().max() < options.tolerance and still()
+            return at_goal or bool(client.refused)
 
-        good = client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
-    print(
-        f"{'arrived' if good else 'NOT ARRIVED'}     {distance():.2e} from the goal (tolerance "
-        f"{options.tolerance:g})"
+        client.spin_until(finished, _LEAD + 2.0 * motion.duration + _SETTLE)
+    return _not_arrived(
+        Followed(motion, start, _failure(client, model, motion, options.tolerance, worst, still()))
     )
-    return motion, start, good
 
 
-def _report(
-    options: argparse.Namespace, model: RobotModel, motion: PlannedMotion, recording, arrived: bool
-) -> None:
+def _failure(
+    client,
+    model: RobotModel,
+    motion: PlannedMotion,
+    tolerance: float,
+    worst: Array,
+    still: bool,
+) -> str:
+    """Why the robot has not arrived; ``""`` if it has."""
+    left = np.abs(client.state.position - motion.waypoints[-1])
+    if client.refused:
+        return str(client.refused)
+    i = int(np.argmax(left))
+    if left[i] >= tolerance:
+        unit = error_unit(model, model.joint_names[i])
+        where = f"{left[i] * 1e3:.3g} {unit} from the goal, {tolerance * 1e3:g} {unit} allowed"
+        return f"{model.joint_names[i]} is {where}"
+    if not still:
+        return "the robot still moves"
+    bound = path_bound(motion.at(np.linspace(0.0, motion.duration, _PATH_SAMPLES)), tolerance)
+    k = int(np.argmax(worst / bound))
+    if worst[k] > bound[k]:
+        unit = error_unit(model, model.joint_names[k])
+        return f"{model.joint_names[k]} has left its path by {worst[k] * 1e3:.3g} {unit}"
+    print(
+        f"arrived     {left[i] * 1e3:.3g} {error_unit(model, model.joint_names[i])} from the goal "
+        f"(tolerance {tolerance * 1e3:g})"
+    )
+    return ""
+
+
+def _not_arrived(followed: Followed) -> Followed:
+    """The same, said if it is a failure."""
+    if followed.failure:
+        print(f"NOT ARRIVED {followed.failure}")
+    return followed
+
+
+def error_unit(model: RobotModel, joint: str = "") -> str:
+    """Unit of a thousandth of a joint's position; of no joint in particular: of all of them."""
+    names = (joint,) if joint else model.joint_names
+    units = ["mm" if model.joint(x).type is JointType.PRISMATIC else "mrad" for x in names]
+    return " or ".join(sorted(set(units), reverse=True))
+
+
+def _report(options: argparse.Namespace, model: RobotModel, followed: Followed, recording) -> None:
+    motion = followed.motion
     during = (recording.t >= 0.0) & (recording.t <= motion.duration)
     if not during.any():
+        if followed.failure:
+            print()
+            return
         raise ArgumentError(
             "no joint states were received during the motion", where="demo", remedy="See the logs."
         )
@@ -338,7 +463,8 @@ def _report(
     data = {
         "name": model.name,
         "duration": motion.duration,
-        "arrived": arrived,
+        "arrived": followed.arrived,
+        "reason": followed.failure,
         "goal_error": float(np.abs(recording.q[-1] - motion.waypoints[-1]).max()),
         "joints": rows_as_data(keys, rows),
     }
@@ -368,6 +494,10 @@ def _as_run(model: RobotModel, recording) -> SimulationResult:
 class LiveView:
     """The viewer as a third process, which may end; ``looks`` names a robot with geometry, if
     ``robot`` has none.
+
+    Attributes:
+        process: the viewer.
+        address: of the page; ``""`` until it is known.
     """
 
     def __init__(self, robot: str, log: Path, open_browser: bool, looks: str = "") -> None:
@@ -376,24 +506,25 @@ class LiveView:
             arguments += ["-p", f"looks_file:={looks}"]
         if open_browser:
             arguments += ["-p", "open_browser:=true"]
-        self._process = NodeProcess("viewer", arguments, log)
+        self.process = NodeProcess("viewer", arguments, log)
+        self.address = ""
         self._announced = False
+        self._closed = False
         self._due = 0.0
 
     def announce(self) -> None:
         """Print the address, once it is known; a viewer that takes long is announced later, by
         :meth:`look`.
         """
-        if not self._process.wait_for_output("in a browser", 3.0):
+        waited = self.process.wait_for_output("in a browser", 3.0)
+        if not waited:
+            print("view        the viewer still loads its libraries", flush=True)
+            waited = self.process.wait_for_output("in a browser", _SAY_AGAIN)
+        if not waited:
             print(
-                "view        waiting for the viewer, which starts and compiles what it needs",
+                "view        not ready yet: the robot moves now, the address is printed later",
                 flush=True,
             )
-            if not self._process.wait_for_output("in a browser", 60.0):
-                print(
-                    "view        not ready yet: the robot moves now, the address is printed later",
-                    flush=True,
-                )
         self.look()
 
     def look(self) -> None:
@@ -403,23 +534,36 @@ class LiveView:
         if self._announced or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + 0.5
-        ended = self._process.exit_code is not None
-        address = re.search(r"open (http\S+) in a browser", self._process.output())
-        self._announced = ended or address is not None
+        ended = self.process.exit_code is not None
+        found = re.search(r"open (http\S+) in a browser", self.process.output())
+        self._announced = ended or found is not None
         if ended:
-            print(f"\rview        none: the viewer has ended; see {self._process.log}")
-        elif address:
-            print(f"\rview        {address[1]}   (while it runs)", flush=True)
+            print(f"\rview        none: the viewer has ended; see {self.process.log}")
+        elif found:
+            self.address = found[1]
+            print(f"\rview        {self.address}   (while the demonstration runs)", flush=True)
+
+    def close(self) -> None:
+        """End the viewer; one that has not come up is killed, for nothing depends on it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._due = 0.0
+        self.look()
+        if self._announced:
+            self.process.stop()
+            return
+        print(f"view        none: the viewer has not come up in time; see {self.process.log}")
+        self.process.kill()
 
     def __enter__(self) -> LiveView:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._due = 0.0
-        self.look()
-        if not self._announced:
-            print(f"view        none: the viewer has not come up in time; see {self._process.log}")
-        self._process.stop()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.process.stop()
 
 
 def _draw(run: SimulationResult, motion: PlannedMotion, folder: Path) -> None:

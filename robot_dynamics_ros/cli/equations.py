@@ -56,7 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--list-parameters", None, "print every parameter that --symbol can name, and stop")
     add("--coordinates", "LETTER", "letter of the coordinates (theta, say)", "q")
     add("--motor", "JOINT:R=..,kt=..", "a DC motor: R, kt, and optionally ke, L, N, J", many=True)
-    add("--only", "PARTS", "comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof")
+    add(
+        "--only",
+        "DOCUMENT_PARTS",
+        "comma-separated: M,D,G,coriolis,B,C,K,U,motors,definitions,proof",
+    )
     more = parser.add_argument_group(
         "more quantities in symbols", "each is printed after the equations of motion"
     )
@@ -105,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
         print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
         return 0
     from robot_dynamics_ros.equations import symbolic
-    from robot_dynamics_ros.equations.document import PARTS
+    from robot_dynamics_ros.equations.document import DOCUMENT_PARTS
     from robot_dynamics_ros.equations.equations import MAX_TERMS
     from robot_dynamics_ros.equations.equations_document import document_of
     from robot_dynamics_ros.equations.formulas import document_of_formulas
@@ -116,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
     symbols = given_symbols(options)
     # before anything is derived
     if options.only:
-        only = chosen(options.only, PARTS, "--only")
+        only = chosen(options.only, DOCUMENT_PARTS, "--only")
     else:
         only = []
     equations = symbolic(
@@ -128,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
         max_terms=MAX_TERMS if options.max_terms is None else options.max_terms,
         motors=parse_motors(options.motor),
     )
-    parts = only or [p for p in PARTS if p != "operations"]
+    parts = only or [p for p in DOCUMENT_PARTS if p != "operations"]
     if options.report:
         parts.append("operations")
     if equations.steps and "steps" not in parts:

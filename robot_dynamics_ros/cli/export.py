@@ -21,10 +21,10 @@ from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.package import LANGUAGES, ExportedCode, export_code, report_text
 from robot_dynamics_ros.export.plan import (
-    DEFAULT,
+    DEFAULT_FUNCTIONS,
+    EXPORTED_FUNCTIONS,
+    EXPORTED_INTEGRATORS,
     FRICTIONS,
-    FUNCTIONS,
-    INTEGRATORS,
     MAX_OPERATIONS,
 )
 from robot_dynamics_ros.export.ros2_control import export_controller
@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIRECTORY",
     )
     text = (
-        f"comma-separated, or 'all'; of {', '.join(sorted(FUNCTIONS))}, step (default: "
-        f"{','.join(DEFAULT)})"
+        f"comma-separated, or 'all'; of {', '.join(sorted(EXPORTED_FUNCTIONS))}, step (default: "
+        f"{','.join(DEFAULT_FUNCTIONS)})"
     )
     add("--functions", "NAMES", text)
     add("--prefix", str, "of all names, and the files' name (default: the robot's name)")
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a DC motor: R, kt, and optionally ke, L, N, J, Vmax, Imax",
         many=True,
     )
-    add("--integrator", INTEGRATORS, "of the step", "rk4")
+    add("--integrator", EXPORTED_INTEGRATORS, "of the step", "rk4")
     add("--friction", FRICTIONS, "at the joints, in the step", "viscous")
     add(
         "--smooth-velocity",
@@ -165,8 +165,8 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
 
 def _functions(options: argparse.Namespace) -> ExportedCode:
     """Functions of the robot."""
-    every = (*FUNCTIONS, "step")
-    names = DEFAULT if options.functions is None else every
+    every = (*EXPORTED_FUNCTIONS, "step")
+    names = DEFAULT_FUNCTIONS if options.functions is None else every
     if options.functions not in (None, "all"):
         names = tuple(chosen(options.functions, every, "--functions"))
     return export_code(

@@ -117,20 +117,32 @@ def _joints(joints: list[dict[str, Any]]) -> str:
         "axis",
         "lower",
         "upper",
+        "unit",
         "velocity",
         "effort",
+        "unit of effort",
         "damping",
         "friction",
     ]
+    numbers = ("lower", "upper", "velocity", "effort", "damping", "friction")
     rows = []
     for joint in joints:
         kind = joint["type"]
+        sliding = kind == "prismatic"
+        units = {"unit": "m" if sliding else "rad", "unit of effort": "N" if sliding else "N m"}
         if joint["mimic"] is not None:
             leader, multiplier, offset = joint["mimic"]
             kind = f"{kind}, {multiplier:g} x {leader}" + (f" {offset:+.4g}" if offset else "")
         row = [joint["name"], kind, joint["parent"], joint["child"], _vector(joint["axis"])]
-        rows.append([*row, *(_number(joint[key]) if kind != "fixed" else "-" for key in head[5:])])
-    return table(head, rows)
+        cells = {key: _number(joint[key]) for key in numbers} | units
+        if kind == "fixed":
+            cells = dict.fromkeys(cells, "-")
+        rows.append([*row, *(cells[key] for key in head[5:])])
+    legend = (
+        "velocity in the unit of positions a second; damping in N m s/rad, or N s/m; friction in "
+        "the unit of effort"
+    )
+    return f"{table(head, rows)}\n\n{legend}"
 
 
 def _links(links: list[dict[str, Any]]) -> str:
@@ -139,4 +151,5 @@ def _links(links: list[dict[str, Any]]) -> str:
         + [f"{link['inertia'][key] + 0.0:.4g}" for key in _MOMENTS]
         for link in links
     ]
-    return table(["link", "mass", "centre of mass", *_MOMENTS], rows)
+    head = ["link", "mass [kg]", "centre of mass [m]", *_MOMENTS]
+    return table(head, rows)

@@ -27,6 +27,8 @@ _WIDTH = 30
 _stdout: TextIO | None = None
 # whether there are no progress and no remarks (--quiet)
 _silent = False
+# s without a line after which a person wonders whether anything happens
+LONGEST_SILENCE = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +98,7 @@ class Progress:
         self._moving = self._stream.isatty() and not _silent
         self._due = 0.0
         self._quarter = 0
+        self._printed = time.monotonic()
         self._line = ""
 
     def update(self, done: float, note: str = "") -> None:
@@ -113,8 +116,11 @@ class Progress:
                 self._due = now + 0.1
                 self._stream.write(f"\r{self._line}\x1b[K")
                 self._stream.flush()
-        elif int(share * 4) > self._quarter:
+            return
+        long_silent = time.monotonic() - self._printed > LONGEST_SILENCE
+        if int(share * 4) > self._quarter or long_silent:
             self._quarter = int(share * 4)
+            self._printed = time.monotonic()
             self._stream.write(self._line + "\n")
             self._stream.flush()
 
@@ -153,6 +159,15 @@ class Figure(str):
         figure = cls(f"{float(value) * scale:{form}} {unit}".rstrip())
         figure.value = float(value) * scale
         return figure
+
+
+def joint_units(kind: Any) -> tuple[str, str, str]:
+    """Units of a joint's position, speed and effort, by its :class:`JointType`."""
+    if kind.name == "PRISMATIC":
+        return "m", "m/s", "N"
+    if kind.nv == 1:
+        return "rad", "rad/s", "N m"
+    return "", "rad/s or m/s", "N m or N"
 
 
 def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:

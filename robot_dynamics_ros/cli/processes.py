@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from robot_dynamics_ros.cli.signals import held_back
@@ -76,6 +76,13 @@ class NodeProcess:
                 code = self._process.wait()
         return code
 
+    def kill(self) -> None:
+        """End it at once; only for one that nothing depends on."""
+        with held_back():
+            if self.exit_code is None:
+                self._process.kill()
+                self._process.wait()
+
     def wait_for_output(self, text: str, timeout: float) -> bool:
         """Wait until it has written ``text``; ``False`` if it ends or time is up before."""
         deadline = time.monotonic() + timeout
@@ -91,3 +98,21 @@ class NodeProcess:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+# s that processes of an interrupted command get to end by themselves
+INTERRUPTED_PATIENCE = 0.4
+
+
+def end_at_once(processes: Iterable[NodeProcess]) -> None:
+    """End processes of a command that a person has interrupted: all are asked together, and what
+    still starts or compiles is killed.  Only for a robot that is simulated.
+    """
+    running = [process for process in processes if process.exit_code is None]
+    with held_back():
+        for process in running:
+            process.send(signal.SIGINT)
+        deadline = time.monotonic() + INTERRUPTED_PATIENCE
+        for process in running:
+            if process.wait(max(0.0, deadline - time.monotonic())) is None:
+                process.kill()

@@ -22,7 +22,7 @@ from robot_dynamics_ros.control.reference.planning import (
 )
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -32,6 +32,11 @@ from robot_dynamics_ros.simulation.tracking import follow
 
 # s after the motion, as the demonstration with nodes waits
 SETTLING = 3.0
+# Largest share of a joint's travel by which it may leave its path and still have followed it: a
+# soft law lags by a tenth, a joint that stood still is off by half of its travel or more
+PATH_SHARE_OF_TRAVEL = 0.25
+# times the tolerance at the goal that every joint may be off its path, however short its travel
+PATH_TOLERANCES = 10.0
 # s: 250 Hz, as slow as arms are led
 _PERIOD = 4e-3
 HEAD = ("robot", "joints", "seconds", "largest error", "left", "outcome")
@@ -43,9 +48,10 @@ class Rehearsal:
     the controller met, why it stopped for good (``""``: it did not), and its settings besides the
     defaults.
 
-    ``error``: (N, n) reference minus position; ``goal_error``: (n,) distance from the goal at the
-        end; ``arrived``: every joint is within the
-    tolerance then (rad or m), and stands.
+    ``duration``: s of the motion; ``error``: (N, n) reference minus position; ``goal_error``: (n,)
+    distance from the goal at the end; ``path_error``: (n,) the largest distance from the path;
+    ``arrived``: the whole motion has been run, every joint has followed its path, is within the
+    tolerance of the goal (rad or m) at the end, and stands.
     """
 
     run: SimulationResult
@@ -54,13 +60,17 @@ class Rehearsal:
     counts: Counter[str]
     fault: str
     remark: str = ""
+    duration: float = 0.0
 
     def __post_init__(self) -> None:
         self.error = self.reference - self.run.q
         self.goal_error = np.abs(self.error[-1])
+        self.path_error = np.abs(self.error).max(axis=0, initial=0.0)
         near = self.goal_error <= self.tolerance
         still = np.abs(self.run.v[-1]).max(initial=0.0) < 0.05
-        self.arrived = bool(near.all() and still)
+        self.complete = bool(self.run.t[-1] - self.run.t[0] >= self.duration * (1.0 - 1e-9))
+        self.followed = self.path_error <= path_bound(self.reference, self.tolerance)
+        self.arrived = bool(near.all() and still and self.complete and self.followed.all())
 
     def reason(self) -> str:
         """Why the robot has not arrived, and what to do about it; ``""`` if it has."""
@@ -68,6 +78,11 @@ class Rehearsal:
             return ""
         model = self.run.model
         run = self.run
+        if not self.complete:
+            return (
+                f"cut short: the motion takes {self.duration:.3g} s, and the run ends after "
+                f"{run.t[-1] - run.t[0]:.3g} s; give more --duration"
+            )
         i = int(np.argmax(self.goal_error))
         name = model.joint_names[i]
         at_limit = np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]
@@ -96,10 +111,28 @@ class Rehearsal:
                 f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more "
                 "--duration"
             )
+        unit = "m" if model.joint(name).type is JointType.PRISMATIC else "rad"
+        if self.goal_error[i] <= self.tolerance and not self.followed.all():
+            k = int(np.argmax(np.where(self.followed, 0.0, self.path_error)))
+            name = model.joint_names[k]
+            unit = "m" if model.joint(name).type is JointType.PRISMATIC else "rad"
+            return f"{name}: it has left its path by {self.path_error[k]:.2g} {unit} on the way"
         return (
-            f"{name}: {self.goal_error[i]:.2g} from the goal; allow it with --tolerance, or give "
-            "the law more stiffness"
+            f"{name}: {self.goal_error[i]:.2g} {unit} from the goal; allow it with --tolerance, "
+            "or give the law more stiffness"
         )
+
+
+def path_bound(reference: Array, tolerance: float) -> Array:
+    """(n,) the largest distance from its path at which a joint still counts as following it.
+
+    Args:
+        reference: (N, n) where the joints should have been, rad or m.
+        tolerance: of the goal, rad or m.
+    """
+    travel = np.ptp(reference, axis=0)
+    bound: Array = np.maximum(PATH_SHARE_OF_TRAVEL * travel, PATH_TOLERANCES * tolerance)
+    return bound
 
 
 def rehearse(
@@ -137,7 +170,13 @@ def rehearse(
             progress=progress,
         )
         return Rehearsal(
-            run, motion.at(run.t), tolerance, controller.counts, controller.fault, remark
+            run,
+            motion.at(run.t),
+            tolerance,
+            controller.counts,
+            controller.fault,
+            remark,
+            motion.duration,
         )
 
     may_be_rotors = law == "computed_torque" and not model.armature.any()

@@ -216,14 +216,24 @@ def _standard_input() -> bytes:
     return stream.read(MAX_BYTES + 1)
 
 
-def _with_payload(model: RobotModel, text: str) -> RobotModel:
+def parse_payload(text: str) -> tuple[str, float, list[float]]:
+    """Link, mass in kg and centre of mass in m of ``LINK:MASS[:X,Y,Z]``; a ValueError if it is
+    something else.
+    """
     # names may hold colons
     form = re.fullmatch(r"(.+):([^:,]+)(?::([^:,]+,[^:,]+,[^:,]+))?", text)
+    if form is None:
+        raise ValueError
+    link, *rest = form.groups("0,0,0")
+    mass, *centre = numbers(",".join(rest), 4)
+    if mass < 0.0:
+        raise ValueError
+    return link, mass, centre
+
+
+def _with_payload(model: RobotModel, text: str) -> RobotModel:
     try:
-        link, *rest = form.groups("0,0,0") if form else ("", "nan", "")
-        mass, *com = numbers(",".join(rest), 4)
-        if mass < 0.0:
-            raise ValueError
+        link, mass, centre = parse_payload(text)
     except ValueError:
         problem = f"expected LINK:MASS or LINK:MASS:X,Y,Z, got {text[:80]!r}"
         remedy = (
@@ -234,6 +244,6 @@ def _with_payload(model: RobotModel, text: str) -> RobotModel:
     names = chain(["payload"], (f"payload_{i}" for i in count(2)))
     return model.attach(
         link,
-        Inertia(mass, np.array(com)),
+        Inertia(mass, np.array(centre)),
         name=next(name for name in names if name not in model.link_names),
     )

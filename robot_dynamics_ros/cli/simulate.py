@@ -13,7 +13,15 @@ import numpy as np
 
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import coordinate_or_name, input_path, option, output_file
-from robot_dynamics_ros.cli.output import Figure, remark, result, rows_as_data, table, with_progress
+from robot_dynamics_ros.cli.output import (
+    Figure,
+    joint_units,
+    remark,
+    result,
+    rows_as_data,
+    table,
+    with_progress,
+)
 from robot_dynamics_ros.cli.rehearsal import SETTLING, rehearse
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.cli.sources import add_time_unit
@@ -148,9 +156,8 @@ def run(options: argparse.Namespace) -> int:
         reference = rehearsed.reference
         if rehearsed.remark:
             remark(rehearsed.remark)
-        if length >= motion.duration:
-            arrived = rehearsed.arrived
-            reason = rehearsed.reason()
+        arrived = rehearsed.arrived
+        reason = rehearsed.reason()
     _report(options, done, reference, arrived, reason)
     _write(options, done, reference)
     return 0 if arrived else 1
@@ -228,16 +235,21 @@ def _report(
         kind = model.joint(name).type
         i = model.q_slice(name).start
         k = model.v_slice(name)
+        position, speed, effort = joint_units(kind)
         row = [
             name,
-            *(Figure.of(x, ".4f") if kind.nq == 1 else "-" for x in (done.q[0, i], done.q[-1, i])),
+            *(
+                Figure.of(x, ".4f", unit=position) if kind.nq == 1 else "-"
+                for x in (done.q[0, i], done.q[-1, i])
+            ),
         ]
-        row += [Figure.of(np.abs(x[:, k]).max(), ".4g") for x in (done.v, done.tau)]
+        row.append(Figure.of(np.abs(done.v[:, k]).max(), ".4g", unit=speed))
+        row.append(Figure.of(np.abs(done.tau[:, k]).max(), ".4g", unit=effort))
         if reference is not None:
             error = reference[:, i] - done.q[:, i]
             row += [
-                Figure.of(math.sqrt((error**2).mean()), ".3g"),
-                Figure.of(np.abs(error).max(), ".3g"),
+                Figure.of(math.sqrt((error**2).mean()), ".3g", unit=position),
+                Figure.of(np.abs(error).max(), ".3g", unit=position),
             ]
         rows.append(row)
     span, (before, *_, after) = float(done.t[-1] - done.t[0]), done.energy

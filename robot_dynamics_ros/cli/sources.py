@@ -17,13 +17,13 @@ from robot_dynamics_ros.cli.output import with_progress
 from robot_dynamics_ros.cli.robots import frame_argument
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import load_arm_profile
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.read_bag import read_bag, read_bag_wrench
 from robot_dynamics_ros.recordings.read_csv import read_csv, read_csv_wrench
 from robot_dynamics_ros.recordings.recording import (
-    CHOICES,
     TIME_UNITS,
+    UNUSABLE_ROWS,
     BadRow,
     ExternalWrench,
     Recording,
@@ -45,14 +45,14 @@ def add_recordings(parser: argparse.ArgumentParser, columns: str) -> None:
     add("--csv", input_path, f"tables with columns {columns}", many=True, nargs="+", metavar="FILE")
     add("--topic", str, "topic of the joint states, where a bag has several", "")
     text = "meaning of the recorded efforts (default: torque of the motors at the joints)"
-    add("--measured-effort", [meaning for meaning in MEANINGS if meaning != "current"], text)
+    add("--measured-effort", [meaning for meaning in EFFORT_MEANINGS if meaning != "current"], text)
     add(
         "--arm",
         str,
         "profile of the arm, such as franka_fr3: it says what recorded efforts mean",
         "",
     )
-    add("--bad-rows", CHOICES, "what to do with rows that cannot be used", "skip")
+    add("--bad-rows", UNUSABLE_ROWS, "what to do with rows that cannot be used", "skip")
     add(
         "--times",
         REPAIRS,

@@ -7,6 +7,7 @@ import dataclasses
 import shutil
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.output import (
     Figure,
+    joint_units,
+    remark,
     result,
     rows_as_data,
     table,
@@ -24,7 +27,7 @@ from robot_dynamics_ros.cli.output import (
     with_progress,
 )
 from robot_dynamics_ros.cli.robots import add_robot, frame_argument, load_model
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import (
@@ -35,7 +38,7 @@ from robot_dynamics_ros.recordings.compute import (
     compute_each,
 )
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
-from robot_dynamics_ros.recordings.smoothing import ORDER, VELOCITIES
+from robot_dynamics_ros.recordings.smoothing import POLYNOMIAL_ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.write import (
     draw_parts,
     draw_paths,
@@ -62,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "where to write; of several recordings, each into a directory of its name there"
     add("--output", take.output_directory, text, "wrenches", metavar="DIRECTORY")
     add("--overwrite", None, "replace what an earlier run has written there")
-    add("--formats", str, "what to write", ",".join(FORMATS))
+    text = f"what to write, of {', '.join(FORMATS)} (default: all that is installed)"
+    add("--formats", str, text)
     add(
         "--joints",
         str,
@@ -99,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--observer", "FRAME", text, "")
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
-    add("--order", take.at_least_one, "order of the local polynomials", ORDER)
+    add("--order", take.at_least_one, "order of the local polynomials", POLYNOMIAL_ORDER)
     add(
         "--velocity",
         VELOCITIES,
@@ -114,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, compute, write, and print the result."""
-    formats = take.chosen(options.formats, FORMATS, "--formats")
+    formats = _formats(options.formats)
     model = load_model(options)
     model = robot_of_efforts(model, recorded.meaning_of_efforts(model, options))
     if options.observer and not options.balance:
@@ -169,6 +173,35 @@ def run(options: argparse.Namespace) -> int:
             "\n\n".join(text for _, text in lines),
         )
     return 0
+
+
+# format → the package that writes it, and what to install for it
+_NEEDED = {
+    "bag": ("rosbags", "'robot_dynamics_ros[bags]'"),
+    "picture": ("matplotlib", "'robot_dynamics_ros[viz]'"),
+}
+
+
+def _formats(words: str | None) -> list[str]:
+    """Formats to write, decided before anything is computed: what was asked for, if it can be
+    written; without words all that can.
+    """
+    missing = {word for word, (package, _) in _NEEDED.items() if find_spec(package) is None}
+    if words is None:
+        for word in sorted(missing):
+            package, install = _NEEDED[word]
+            remark(f"no {word}: {package} is not installed (pip install {install})")
+        return [word for word in FORMATS if word not in missing]
+    formats = take.chosen(words, FORMATS, "--formats")
+    for word in formats:
+        if word in missing:
+            package, install = _NEEDED[word]
+            raise BackendError(
+                f"{word} needs the package {package}, which is not installed",
+                where="--formats",
+                remedy=f"pip install {install}, or leave {word} out.",
+            )
+    return formats
 
 
 def _computed(
@@ -232,7 +265,13 @@ def _report(
     moments = np.linalg.norm(history.wrenches[:, :, :3], axis=2)
     own = list(history.model.joint_names)
     errors = history.wrench_errors
-    head = ["joint", "frame", "largest force [N]", "largest moment [N m]", "largest effort"]
+    head = [
+        "joint",
+        "frame",
+        "largest force [N]",
+        "largest moment [N m]",
+        "largest effort [N m or N]",
+    ]
     head += [] if errors is None else ["± force", "± moment"]
     rows = []
     for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True)):
@@ -243,13 +282,17 @@ def _report(
             Figure.of(moments[:, i].max(), ".5g"),
         ]
         row.append(
-            Figure.of(np.abs(history.efforts[:, own.index(name)]).max(), ".5g")
+            Figure.of(
+                np.abs(history.efforts[:, own.index(name)]).max(),
+                ".5g",
+                unit=joint_units(history.model.joint(name).type)[2],
+            )
             if name in own
             else "-"
         )
         if errors is not None:
             moment, force = np.linalg.norm(np.median(errors[:, i], axis=0).reshape(2, 3), axis=1)
-            row += [Figure.of(force, ".2g"), Figure.of(moment, ".2g")]
+            row += [Figure.of(force, ".2g", unit="N"), Figure.of(moment, ".2g", unit="N m")]
         rows.append(row)
     data = {
         "source": str(recording.source),

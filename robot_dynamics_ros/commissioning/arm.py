@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.commissioning.release import (
-    CALM,
+    LARGEST_EXPOSURE,
     calm_pose,
     effort_limit,
     exposure,
@@ -38,20 +38,20 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 # rad, beyond the announced positions, at which a joint is stopped: stopping takes the rest of 0.1
 # rad
-SLACK = 0.02
+POSITION_SLACK_RAD = 0.02
 # Share of the velocity limit announced before gains are tuned; stopping takes the rest of a tenth
-SLOW = 0.06
+UNTUNED_SPEED_SHARE = 0.06
 # s of unusable states after which a stop waits no longer
-SILENCE = 1.0
+UNUSABLE_STATES_S = 1.0
 # Looks in vain for a state, after which a stop waits no longer for one
-MISSED = 25
+MISSED_STATES = 25
 # s, longest stop
-STOPPING = 3.0
+LONGEST_STOP_S = 3.0
 # Share of the velocity limit below which a joint counts as standing
-STILL = 0.004
+STANDING_SPEED_SHARE = 0.004
 # States at rest after which an arm stands
-QUIET = 25
-BEFORE = 20
+STANDING_STATES = 25
+STATES_BEFORE_SENDING = 20
 """States that are read before anything is sent: the noise of speeds from positions, and the place
 at the start.
 """
@@ -60,7 +60,7 @@ FALLEN = 3e-3
 # rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
 GENTLE = 8.0
 PATIENT = 0.03
-LIGHT = 2.0
+ASSUMED_ROTOR_RATIO = 2.0
 """Largest inertia that is assumed of a joint without a known rotor, over that of its links: more
 would ring if it has none.
 """
@@ -117,7 +117,7 @@ class Bounds:
 
     @classmethod
     def around(
-        cls, model: RobotModel, q: Array, reach: Array | float, speed: float = SLOW
+        cls, model: RobotModel, q: Array, reach: Array | float, speed: float = UNTUNED_SPEED_SHARE
     ) -> Bounds:
         """Bounds about a configuration, with all of the effort.
 
@@ -201,7 +201,7 @@ def gentle_controller(
     with its delay; ``rotors`` are inertias, kg m² or kg, of joints where they have been seen.
     """
     robust = Robustness(bandwidth=GENTLE, delay=PATIENT)
-    most = LIGHT * least_inertia(model, q)
+    most = ASSUMED_ROTOR_RATIO * least_inertia(model, q)
     assumed = usual_rotors(model)
     light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
     model = model.replace(description=model.description.with_joints({**light, **(rotors or {})}))
@@ -244,7 +244,7 @@ class StepRunner:
         self.period = math.nan
         self.position_noise = np.zeros(model.nv)
         self._holding: JointController | None = None
-        self._still = STILL * speed_limit(model)
+        self._still = STANDING_SPEED_SHARE * speed_limit(model)
         self._newest: deque[ArmState] = deque(maxlen=6)
         self._noise = np.zeros(model.nv)
         self._proven = False
@@ -281,7 +281,7 @@ class StepRunner:
         state = self._look()
         if state is None:
             return None
-        if open_to and (share := open_to * float(exposure(self.model, state.q))) > CALM:
+        if open_to and (share := open_to * float(exposure(self.model, state.q))) > LARGEST_EXPOSURE:
             text = f"a wrong command could reach {share:.0%} of a speed limit here before it shows"
             pose = np.round(calm_pose(self.model, state.q), 2).tolist()
             remedy = f"Lead it to a pose where its weight acts little, such as {pose}."
@@ -323,7 +323,7 @@ class StepRunner:
         be read.
         """
         states: list[ArmState] = []
-        for _ in range(2 * BEFORE):
+        for _ in range(2 * STATES_BEFORE_SENDING):
             state = self.arm.read()
             if why := self._unusable(state):
                 self.record.stopped = why
@@ -337,7 +337,7 @@ class StepRunner:
                 self.record.fell = self.model.joint_names[int(np.argmax(moved))]
                 self.record.stopped = f"joint {self.record.fell} moves while nothing is sent"
                 return None
-            if len(states) == BEFORE:
+            if len(states) == STATES_BEFORE_SENDING:
                 break
         if len(states) < 5:
             return None
@@ -363,7 +363,7 @@ class StepRunner:
         bad = ~(np.isfinite(state.q) & np.isfinite(state.v))
         if bad.any():
             return f"joint {self.model.joint_names[int(np.argmax(bad))]}: its state is not a number"
-        if self._newest and not 0.0 < (passed := state.t - self._newest[-1].t) < SILENCE:
+        if self._newest and not 0.0 < (passed := state.t - self._newest[-1].t) < UNUSABLE_STATES_S:
             return f"the time of joint states went on by {passed:.3g} s from one to the next"
         return ""
 
@@ -388,7 +388,7 @@ class StepRunner:
     def _beyond(self, state: ArmState, bounds: Bounds) -> str:
         outside, speed = self._note(state, bounds)
         name = self.model.joint_names
-        if (far := outside > SLACK * scale_of(self.model)).any():
+        if (far := outside > POSITION_SLACK_RAD * scale_of(self.model)).any():
             i = int(np.argmax(far))
             return f"joint {name[i]}: {outside[i]:.3f} rad or m beyond the announced positions"
         if (speed > bounds.speed).any():
@@ -432,11 +432,15 @@ class StepRunner:
         calm = 0
         begun = math.nan
         last = self._newest[-1].t
-        while silent < SILENCE and calm < QUIET and not last - begun > STOPPING:
+        while (
+            silent < UNUSABLE_STATES_S
+            and calm < STANDING_STATES
+            and not last - begun > LONGEST_STOP_S
+        ):
             state = self.arm.read()
             # none, or one that is not new
             if state is None or state.t <= last:
-                silent += SILENCE / MISSED
+                silent += UNUSABLE_STATES_S / MISSED_STATES
                 self.arm.send(effort)
                 continue
             if not (np.isfinite(state.q) & np.isfinite(state.v)).all():
@@ -460,5 +464,5 @@ class StepRunner:
             else:
                 calm = 0
         if calm:
-            return np.mean(self.record.command[-QUIET:], axis=0)
+            return np.mean(self.record.command[-STANDING_STATES:], axis=0)
         return effort

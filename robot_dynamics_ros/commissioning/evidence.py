@@ -31,17 +31,17 @@ CENTRE = 0.004
 CENTRE_SHARE = 0.02
 # of a joint's efforts; of its limit: usual errors of efforts
 SCALE = 0.035
-OFFSET = 0.01
+USUAL_OFFSET_SHARE = 0.01
 # of the limit, usual; of the limit, unnoticed; of usual efforts
-_FRICTION = 0.05
+_USUAL_FRICTION_SHARE = 0.05
 _RESOLVED = 0.002
 _MODEL = 0.01
 # of the spread of friction
 _CALMEST = 0.1
 # probability that the band of a joint tells nothing
-_ODD = 1e-7
+_USELESS_BAND_PROBABILITY = 1e-7
 # of the limit, that a brake may carry
-_HELD = 0.3
+_BRAKE_LIMIT_SHARE = 0.3
 PARAMETERS_OF = {"link_mass": 1, "payload": 4}
 """Of a body with a mass of its own, by kind."""
 # share, m: bodies of another robot
@@ -220,8 +220,8 @@ class Weighing:
         own = np.zeros((k, nv, 2 * nv))
         own[:, range(nv), range(nv)] = bodies.sum(axis=2)
         own[:, range(nv), range(nv, 2 * nv)] = 1.0
-        offset = OFFSET * self.limit + 0.3 * band
-        offset = np.where(np.isin(np.arange(nv), x.held), _HELD * self.limit, offset)
+        offset = USUAL_OFFSET_SHARE * self.limit + 0.3 * band
+        offset = np.where(np.isin(np.arange(nv), x.held), _BRAKE_LIMIT_SHARE * self.limit, offset)
         blocks = [bodies, moments, own]
         sizes = [np.full(nb, MASS), np.repeat(centre, 3), np.full(nv, SCALE), offset]
         if x.other_robot:
@@ -278,11 +278,16 @@ class Weighing:
         factor = x.e_factor
         band = factor * r.band[x.e_order] * np.sign(x.q_factor)
         noise = np.abs(factor) * r.spread[x.e_order] / math.sqrt(len(r.q)) + _RESOLVED * self.limit
-        usual = _FRICTION * self.limit
+        usual = _USUAL_FRICTION_SHARE * self.limit
         total = np.hypot(usual, noise)
         density = -0.5 * (band / total) ** 2 - np.log(total / np.abs(factor))
         return float(
-            np.sum(density + np.logaddexp(log_ndtr(band * usual / (noise * total)), math.log(_ODD)))
+            np.sum(
+                density
+                + np.logaddexp(
+                    log_ndtr(band * usual / (noise * total)), math.log(_USELESS_BAND_PROBABILITY)
+                )
+            )
         )
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import (
-    STILL,
+    STANDING_SPEED_SHARE,
     ArmState,
     Bounds,
     Command,
@@ -38,40 +38,40 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-DAMPING = 12.0
+HOLDING_DAMPING_PER_S = 12.0
 GENTLY = 0.15
 """1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of
 it before commands are proven.
 """
-LONGEST = 0.064
+LONGEST_RELEASE_S = 0.064
 REST = (0.09, 1.5)
 """s, of a release; s after it in which the arm is held: at least, and until it stands."""
-AHEAD = 3.0
+PUSH_AHEAD = 3.0
 TWICE = 2.0
 """Factor by which the speed of a release may grow in the next one, which is twice as long, and over
 that of the weight described.
 """
-SPEED = 0.045
-MOST = 0.095
+RELEASE_SPEED_SHARE = 0.045
+ANNOUNCED_SPEED_SHARE = 0.095
 """Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
-UNIT = (
+UNIT_DOUBT_SHARE = (
     # Inertia seen over the least that is described, below which commands are in another unit
     0.4
 )
 # 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
-RISE = 0.06
-PUSHED = (0.01, 0.02)
-LATE = 0.02
+PUSH_RISE_PER_S = 0.06
+PUSHED_SPEED_SHARES = (0.01, 0.02)
+UNPROVEN_PUSH_SPEED_SHARE = 0.02
 """Shares of the velocity limit that a push may give to the least inertia, before and after the
 joint's unit is seen, and s, beside two periods, until its motion is seen.
 """
 # s, longest push while a lighter joint has not followed its commands
-PATIENCE = 20.0
+LONGEST_PUSH_S = 20.0
 # s, of a push that is announced
-LONG = 10.0
+ANNOUNCED_PUSH_S = 10.0
 # Share of the likeliest joint's likeness from which on it may have been the joint itself that was
 # pushed
-LIKELY = 0.9
+PUSHED_CERTAINTY = 0.9
 # Least inertia that is expected, over the description's
 FRACTION = 0.8
 GEARED = 0.1
@@ -79,23 +79,23 @@ GEARED = 0.1
 
 Without it, wrists are pushed for minutes.
 """
-PUSH = 0.03
+PUSH_LIMIT_SHARE = 0.03
 RUB = 4.0
-UNKNOWN = 0.03
+UNKNOWN_PUSH_SHARE = 0.03
 """Largest push: a share of the effort limit and times the friction described, or that share where
 none is.
 """
 # rad that count as motion; or times the standard deviation of positions, if that is more
-MOVED = 4e-4
-NOISE = 8.0
-OTHERS = 10.0, 3.0
+MOTION_OF_PUSH_RAD = 4e-4
+NOISES_OF_MOTION = 8.0
+OTHER_JOINTS_MOTION = 10.0, 3.0
 """Times that motion of joints that are not pushed: they may drift or be dragged along; of those of
 which nothing is proven.
 """
 # rad beside a stop within which a joint is not pushed towards it
-ROOM = 5e-3
+STOP_ROOM_RAD = 5e-3
 # rad, announced of a joint that twitches; the others stay within as much
-REACH = 0.06
+TWITCH_REACH_RAD = 0.06
 # rad, announced of an arm that floats
 FLOAT_REACH = 0.05
 # Share of the velocity limit, announced
@@ -124,12 +124,14 @@ mistake.
 
 def damping_of(model: RobotModel, q: Array) -> Array:
     """(n,) N m s/rad or N s/m, of an arm that floats."""
-    return DAMPING * least_inertia(model, q)
+    return HOLDING_DAMPING_PER_S * least_inertia(model, q)
 
 
 def motion_seen(runner: StepRunner) -> Array:
     """(n,) rad or m that count as motion."""
-    return np.maximum(MOVED * scale_of(runner.model), NOISE * runner.position_noise)
+    return np.maximum(
+        MOTION_OF_PUSH_RAD * scale_of(runner.model), NOISES_OF_MOTION * runner.position_noise
+    )
 
 
 def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) -> float:
@@ -138,7 +140,7 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     """
     model = runner.model
     distance = motion_seen(runner)[i]
-    late = LATE + 2.0 * runner.period
+    late = UNPROVEN_PUSH_SPEED_SHARE + 2.0 * runner.period
     # how fast the others are then
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])
     fastest = share * float(
@@ -148,7 +150,10 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     t = np.geomspace(1e-3, 10.0, 400)
     slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
     return float(
-        min(RISE * effort_limit(model)[i], 6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3)
+        min(
+            PUSH_RISE_PER_S * effort_limit(model)[i],
+            6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3,
+        )
     )
 
 
@@ -213,7 +218,10 @@ class _Probe:
         names = self.model.joint_names
         model = self.model
         self.bounds = Bounds.around(
-            model, state.q, REACH, min(SPEED, MOST - float(exposure(model, state.q)))
+            model,
+            state.q,
+            TWITCH_REACH_RAD,
+            min(RELEASE_SPEED_SHARE, ANNOUNCED_SPEED_SHARE - float(exposure(model, state.q))),
         )
         self.damping = GENTLY * damping_of(model, state.q)
         calm, state = yield from self.releases(state)
@@ -228,9 +236,9 @@ class _Probe:
         rises = self.rises(state.q)
         for i in sorted(awake, key=lambda i: float(rises[i])):
             rise = min([rises[i], *(rises[k] for k in awake if k not in self.proven)])
-            if rise < rises[i] and self.largest(i) > PATIENCE * rise:
+            if rise < rises[i] and self.largest(i) > LONGEST_PUSH_S * rise:
                 continue
-            if (seconds := (model.friction[i] or self.largest(i)) / rise) > LONG:
+            if (seconds := (model.friction[i] or self.largest(i)) / rise) > ANNOUNCED_PUSH_S:
                 why = (
                     "the joint is light for its friction, less so with its rotor in the description"
                 )
@@ -244,13 +252,15 @@ class _Probe:
     def rises(self, q: Array) -> Array:
         """(n,) rises of the first pushes, N m/s or N/s."""
         inertia = FRACTION * least_inertia(self.model, q, GEARED * usual_rotors(self.model))
-        return np.array([_rise(self.runner, i, x, q, PUSHED[0]) for i, x in enumerate(inertia)])
+        return np.array(
+            [_rise(self.runner, i, x, q, PUSHED_SPEED_SHARES[0]) for i, x in enumerate(inertia)]
+        )
 
     def largest(self, i: int) -> float:
         """The largest push of joint i, N m or N."""
         limit = effort_limit(self.model)[i]
         friction = self.model.friction[i]
-        return float(PUSH * limit + RUB * (friction or UNKNOWN * limit))
+        return float(PUSH_LIMIT_SHARE * limit + RUB * (friction or UNKNOWN_PUSH_SHARE * limit))
 
     def held(self, state: ArmState) -> Array:
         """(n,) of the weight, as far as it is commanded, and damping; both with the signs that
@@ -264,7 +274,7 @@ class _Probe:
     def rest(self, state: ArmState) -> StepMotion[ArmState]:
         """Let what held the arm before hold it, until it stands."""
         t = state.t
-        still = np.maximum(STILL * self.limit, 2e-3)
+        still = np.maximum(STANDING_SPEED_SHARE * self.limit, 2e-3)
         shortest, longest = REST
         while state.t - t < shortest or (state.t - t < longest and (np.abs(state.v) > still).any()):
             state = yield Command(self.held(state), self.bounds, hold=True)
@@ -308,14 +318,17 @@ class _Probe:
             while True:
                 speed, state = yield from self.release(state, length)
                 worst = np.maximum(worst, speed)
-                if (AHEAD * speed > SPEED * limit).any():
+                if (PUSH_AHEAD * speed > RELEASE_SPEED_SHARE * limit).any():
                     break
-                if length > LONGEST:
+                if length > LONGEST_RELEASE_S:
                     slow[commanded] = True
                     break
                 length *= 2.0
             falls = length * np.abs(mass_matrix_inverse(model, state.q) @ runner.weight(state.q))
-            if not (slow[0] or commanded) and (speed > TWICE * falls + SPEED / AHEAD * limit).any():
+            if (
+                not (slow[0] or commanded)
+                and (speed > TWICE * falls + RELEASE_SPEED_SHARE / PUSH_AHEAD * limit).any()
+            ):
                 break
         self.carried = float(slow[1])
         if not any(slow):
@@ -343,7 +356,9 @@ class _Probe:
         moved = np.zeros(n)
         rows = []
         enough = motion_seen(self.runner)
-        others = enough * [1.0 if k == i else OTHERS[k not in self.proven] for k in range(n)]
+        others = enough * [
+            1.0 if k == i else OTHER_JOINTS_MOTION[k not in self.proven] for k in range(n)
+        ]
         while push < most and not (np.abs(moved) > others).any():
             push = min(rise * (state.t - t), most)
             effort = self.held(state)
@@ -351,7 +366,7 @@ class _Probe:
             state = yield Command(effort, self.bounds)
             moved = state.q - q
             # behind play, positions do not show it
-            if abs(state.v[i]) > PUSHED[1] * self.limit[i]:
+            if abs(state.v[i]) > PUSHED_SPEED_SHARES[1] * self.limit[i]:
                 moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
             rows.append((state.t - t, abs(moved[i])))
         times, displacements = np.array(rows).T
@@ -377,16 +392,16 @@ class _Probe:
         moved = list[Array]()
         pushed = list[Pushed]()
         up, down = (
-            abs(limit[i] - state.q[i]) > ROOM * scale_of(model)[i]
+            abs(limit[i] - state.q[i]) > STOP_ROOM_RAD * scale_of(model)[i]
             for limit in (model.upper, model.lower)
         )
         # not against a stop
         for sign in (1.0 if up else -1.0, -1.0 if down else 1.0):
             seen, motion, state = yield from self.push(i, sign, rise, state)
             # NaN is not; friction that falls makes it look smaller, or larger
-            if seen.inertia > UNIT * least and not moved:
+            if seen.inertia > UNIT_DOUBT_SHARE * least and not moved:
                 inertia = max(least, 0.5 * seen.inertia)
-                rise = max(rise, _rise(runner, i, inertia, state.q, PUSHED[1]))
+                rise = max(rise, _rise(runner, i, inertia, state.q, PUSHED_SPEED_SHARES[1]))
             pushed.append(seen)
             moved.append(sign * motion / noise)
         largest = max(seen.effort for seen in pushed)
@@ -415,13 +430,13 @@ class _Probe:
         # the other joints stuck, or free
         likely = np.maximum(np.abs(both), along)
         other = int(np.argmax(likely))
-        if likely[i] <= LIKELY * likely[other]:
+        if likely[i] <= PUSHED_CERTAINTY * likely[other]:
             names = (name, model.joint_names[other])
             sentence = f"the command of {name} moves {names[1]}"
             return mistake("commands_exchanged", names, sentence, 1.0, names[::-1]), shown, state
         light = max(shows, default=math.nan) * FRACTION / least
         # both ways: friction that falls as a joint breaks free makes it look light, too
-        if light < UNIT:
+        if light < UNIT_DOUBT_SHARE:
             text = (
                 f"{name} is as fast as if its command were {1.0 / light:.1f} times as large, or "
                 "more: another unit"

@@ -25,23 +25,23 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 # s, over which efforts are averaged
-BLOCK = 0.02
+AVERAGING_S = 0.02
 SLIDES = (
     # Times the speed over which dry friction is smoothed: a joint that is slower may stick
     2.0
 )
 # Averages in which a joint slides, below which nothing is learned of it
-FEW = 10
+FEWEST_SLIDING_AVERAGES = 10
 # Share of the effort limit, first guess
-NOISE = 0.01
+EFFORT_NOISE_SHARE = 0.01
 # Share of the effort limit that viscous friction may take at the speed limit
-VISCOUS = 0.2
+VISCOUS_LIMIT_SHARE = 0.2
 # s, usual error of the delay
-LATE = 1e-3
+DELAY_ERROR_S = 1e-3
 # Standard error over the likely size of a parameter, from which on it is not seen
 SEEN = 0.25
 # Standard errors by which friction is taken to be less than it seems
-SURE = 2.0
+FRICTION_STANDARD_ERRORS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,48 +100,56 @@ def joint_parameters(
         rigid = rigid - gravity_forces(model, motion.q)
     elif gravity_compensated_by == "robot_with_coriolis":
         rigid = rigid - bias_forces(model, motion.q, motion.v)
-    columns = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a), BLOCK)
+    columns = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a), AVERAGING_S)
     slides = (
-        motion.mean((np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64), BLOCK)
+        motion.mean(
+            (np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64), AVERAGING_S
+        )
         == 0.0
     )
     present = parameters.values()[parameters.bodies.stop :].reshape(3, n)
-    residual = motion.mean(motion.effort - rigid, BLOCK) - columns @ np.concatenate(
+    residual = motion.mean(motion.effort - rigid, AVERAGING_S) - columns @ np.concatenate(
         [np.zeros(n), *present[1:]]
     )
     described = Explanation.as_described(model)
-    places = motion.mean(motion.q, BLOCK)
+    places = motion.mean(motion.q, AVERAGING_S)
     unknown, usual = weighing.tolerances(
         described, *weighing.columns(places, described.gravity), np.zeros(n)
     )
-    rate = motion.mean(motion.smoothed(rigid)[1], BLOCK)
+    rate = motion.mean(motion.smoothed(rigid)[1], AVERAGING_S)
     largest = joint_sizes(model)["largest_rotor"]
     limit = effort_limit(model)
     # one that seems larger than any is wrong by as much
     rotor = np.maximum(largest, present[0])
-    likely = np.stack([rotor, VISCOUS * limit / speed_limit(model), MOST_FRICTION * limit])
+    likely = np.stack(
+        [rotor, VISCOUS_LIMIT_SHARE * limit / speed_limit(model), MOST_FRICTION * limit]
+    )
     values = np.full((3, n), np.nan)
     squares = np.zeros(2)
     count = 0
     for j in range(n):
         rows = slides[:, j]
-        if rows.sum() < FEW:
+        if rows.sum() < FEWEST_SLIDING_AVERAGES:
             continue
         own = columns[rows, j, j::n]
         rest = residual[rows, j]
-        noise = NOISE * limit[j]
+        noise = EFFORT_NOISE_SHARE * limit[j]
         A = np.concatenate([own, rate[rows, j, None], unknown[rows, j]], axis=1)[:, None]
         # the second time with the noise that the first one leaves
         for _ in range(2):
             fit = regress(
                 rest[:, None],
                 A,
-                np.concatenate([likely[:, j], [LATE], usual]),
+                np.concatenate([likely[:, j], [DELAY_ERROR_S], usual]),
                 np.array([noise]),
                 3,
             )
             noise *= max(fit.noise, 1e-3)
-        sure = present[:, j] + fit.extra - SURE * fit.error * np.array([0.0, 1.0, 1.0])
+        sure = (
+            present[:, j]
+            + fit.extra
+            - FRICTION_STANDARD_ERRORS * fit.error * np.array([0.0, 1.0, 1.0])
+        )
         # a rotor of 0 would be taken for one that is not described
         least = [
             LEAST_ROTOR * largest[j],

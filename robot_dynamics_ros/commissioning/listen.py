@@ -26,30 +26,30 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import unusable_efforts
 
 # messages
-_FEWEST = 20
+_FEWEST_MESSAGES = 20
 # share; periods, and share of messages after such gaps
-_RATE = 0.1
-_GAP = 2.5
+_RATE_DEVIATION_SHARE = 0.1
+_GAP_PERIODS = 2.5
 _GAPS = 0.01
 # s before and after arrival, s/s: stamps of the computer's clock stay within
 _EARLY = 0.002
-_LATE = 0.1
+_LATE_SHARE = 0.1
 _DRIFT = 5e-4
 # rad or m: moves, and does not
-_MOVED = 0.05
-_STILL = 0.02
+_MOVED_RAD = 0.05
+_STILL_RAD = 0.02
 # no position is beyond, in rad
 _TURNS = 4.0 * math.pi
 # a factor of velocities beyond that is another unit
-_UNIT = 1.25
+_UNIT_FACTOR = 1.25
 # s: less is usual
 _FILTER = 0.012
 # rad or m: less is usual
 _PLAY = 3e-3
 # of the largest velocity
-_BACKWARDS = 0.1
+_BACKWARDS_SPEED_SHARE = 0.1
 # standard errors
-_SURE = 4.0
+_SURE_STANDARD_ERRORS = 4.0
 # by which errors alike in successive messages make standard errors larger
 _CORRELATED = 3.0
 
@@ -81,7 +81,7 @@ class _Log:
     @property
     def moves(self) -> np.ndarray:
         """(nv,) joints that move."""
-        return np.asarray(np.nan_to_num(np.ptp(self.position, axis=0)) > _MOVED)
+        return np.asarray(np.nan_to_num(np.ptp(self.position, axis=0)) > _MOVED_RAD)
 
 
 def listen(
@@ -191,9 +191,14 @@ def _read(
             x = np.full(shape, np.nan)
         else:
             x = real_array_or_nan(values)
-        if x.shape != shape or n < _FEWEST or (len(shape) == 1 and not np.isfinite(x).all()):
+        if (
+            x.shape != shape
+            or n < _FEWEST_MESSAGES
+            or (len(shape) == 1 and not np.isfinite(x).all())
+        ):
             text = (
-                f"expected at least {_FEWEST} messages of {m} joints, shape {shape}, got {x.shape}"
+                f"expected at least {_FEWEST_MESSAGES} messages of {m} joints, shape {shape}, "
+                f"got {x.shape}"
             )
             raise ArgumentError(
                 text, where=where, got=x, remedy="Record some seconds, one row for each message."
@@ -228,10 +233,13 @@ def _times(log: _Log) -> Iterator[Finding]:
     """Rate, gaps and clock."""
     rate = 1.0 / log.period
     steps = np.diff(log.arrival)
-    if math.isfinite(log.declared_rate) and abs(rate / log.declared_rate - 1.0) > _RATE:
+    if (
+        math.isfinite(log.declared_rate)
+        and abs(rate / log.declared_rate - 1.0) > _RATE_DEVIATION_SHARE
+    ):
         text = f"joint states come at {rate:.0f} Hz, {log.declared_rate:.0f} Hz are declared"
         yield mistake("rate", (), text, rate, log.declared_rate)
-    gaps = float(np.mean(steps > _GAP * max(float(np.median(steps)), 1e-9)))
+    gaps = float(np.mean(steps > _GAP_PERIODS * max(float(np.median(steps)), 1e-9)))
     if gaps > _GAPS:
         text = (
             f"{gaps:.0%} of the joint states come after a gap, the longest of "
@@ -245,7 +253,7 @@ def _times(log: _Log) -> Iterator[Finding]:
         drift = 0.0
     if (np.diff(log.stamps) < 0.0).any() or not np.ptp(log.stamps) > 0.0:
         yield mistake("clock", (), "stamps do not increase", np.diff(log.stamps).min())
-    elif not -_EARLY < np.median(age) < _LATE or abs(drift) > _DRIFT:
+    elif not -_EARLY < np.median(age) < _LATE_SHARE or abs(drift) > _DRIFT:
         late = float(np.median(age))
         text = (
             f"stamps are {abs(late):.3g} s {'older' if late > 0.0 else 'newer'} than this "
@@ -271,7 +279,7 @@ def _frozen(log: _Log) -> Iterator[Finding]:
     names = log.model.joint_names
     span = np.nan_to_num(np.ptp(log.position, axis=0))
     if log.still:
-        for j in np.flatnonzero(span > _STILL):
+        for j in np.flatnonzero(span > _STILL_RAD):
             text = (
                 f"joint {names[j]} moves by {span[j]:.2g} although nobody moves it: its brake "
                 "does not hold"
@@ -333,7 +341,7 @@ def _delays(log: _Log) -> Array:
         if not np.ptp(v) > 0.0:
             continue
         displacement = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
-        fast = np.abs(v) > _BACKWARDS * np.abs(v).max()
+        fast = np.abs(v) > _BACKWARDS_SPEED_SHARE * np.abs(v).max()
         last = np.maximum.accumulate(np.where(fast, np.arange(len(v)), -1))
         # of the last motion that is no noise
         side = np.where(last >= 0, np.sign(v[np.maximum(last, 0)]), 0.0)
@@ -361,12 +369,12 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
     """Sign, unit and filter of velocities."""
     names = np.array(log.model.joint_names)
     factor, late, play, error, late_error, play_error = delay.T
-    sure = np.isfinite(factor) & (np.abs(factor) > _SURE * np.nan_to_num(error))
+    sure = np.isfinite(factor) & (np.abs(factor) > _SURE_STANDARD_ERRORS * np.nan_to_num(error))
     for j in np.flatnonzero(sure & (factor < 0.0)):
         text = f"the velocity of joint {names[j]} has the opposite sign of its motion"
         yield mistake("velocity_sign", str(names[j]), text, factor[j])
     size = np.abs(np.where(sure, factor, 1.0))
-    wrong = sure & ((size > _UNIT) | (size < 1.0 / _UNIT))
+    wrong = sure & ((size > _UNIT_FACTOR) | (size < 1.0 / _UNIT_FACTOR))
     if wrong.any():
         times = float(np.median(size[wrong]))
         if abs(times * math.pi / 180.0 - 1.0) < 0.1:
@@ -378,7 +386,7 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
             f"{', '.join(names[wrong])}"
         )
         yield mistake("velocity_unit", names[wrong].tolist(), text, times, "rad/s")
-    slow = sure & (late > _FILTER) & (late - _SURE * late_error > 0.5 * _FILTER)
+    slow = sure & (late > _FILTER) & (late - _SURE_STANDARD_ERRORS * late_error > 0.5 * _FILTER)
     if slow.any():
         typical = float(np.median(late[slow]))
         corner = 1.0 / (2.0 * math.pi * typical)
@@ -389,10 +397,10 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
         yield mistake("velocity_filter", names[slow].tolist(), text, corner)
     loose = (
         sure
-        & (size > 1.0 / _UNIT)
-        & (size < _UNIT)
+        & (size > 1.0 / _UNIT_FACTOR)
+        & (size < _UNIT_FACTOR)
         & (play > _PLAY)
-        & (play - _SURE * play_error > 0.5 * _PLAY)
+        & (play - _SURE_STANDARD_ERRORS * play_error > 0.5 * _PLAY)
     )
     for j in np.flatnonzero(loose):
         yield play_of(str(names[j]), float(play[j]))

@@ -20,17 +20,17 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 # rad/s, of joints whose description has no velocity limit
-SPEED = 2.0
+ASSUMED_SPEED_LIMIT = 2.0
 # s from the release of an arm until a correction acts: 20 ms of delay and three states at 500 Hz
 REACTION = 0.026
 # Mass of a tool that may be forgotten at the last link, over that of the arm
 TOOL = 0.03
 # Largest exposure with which an arm is released
-CALM = 0.07
+LARGEST_EXPOSURE = 0.07
 # of the search for a calm pose
-_ROUNDS = 150
+_POSE_SEARCH_ROUNDS = 150
 # rad or m from limits
-_MARGIN = 0.1
+_RELEASE_MARGIN_RAD = 0.1
 
 
 @lru_cache(8)
@@ -48,7 +48,9 @@ def scale_of(model: RobotModel) -> Array:
 def speed_limit(model: RobotModel) -> Array:
     """(n,) velocity limits, finite."""
     return np.where(
-        np.isfinite(model.velocity_limit), model.velocity_limit, SPEED * scale_of(model)
+        np.isfinite(model.velocity_limit),
+        model.velocity_limit,
+        ASSUMED_SPEED_LIMIT * scale_of(model),
     )
 
 
@@ -137,7 +139,7 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     from scipy.optimize import differential_evolution
 
     model, tool = _with_tool(model)
-    margin = np.minimum(_MARGIN, 0.25 * (model.upper - model.lower))
+    margin = np.minimum(_RELEASE_MARGIN_RAD, 0.25 * (model.upper - model.lower))
     low = np.maximum(model.lower + margin, -math.pi)
     high = np.minimum(model.upper - margin, math.pi)
     here = np.clip(np.asarray(around, dtype=np.float64), low, high)
@@ -146,7 +148,7 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
         np.column_stack([low, high]),
         x0=here,
         seed=0,
-        maxiter=_ROUNDS,
+        maxiter=_POSE_SEARCH_ROUNDS,
         tol=0.0,
         polish=False,
         updating="deferred",

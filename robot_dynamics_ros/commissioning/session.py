@@ -17,10 +17,15 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
-from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
+from robot_dynamics_ros.commissioning.findings import (
+    ANNOUNCED,
+    KINDS,
+    STEPS,
+    StepReport,
+)
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
-from robot_dynamics_ros.commissioning.release import CALM, calm_pose, exposure, scale_of
+from robot_dynamics_ros.commissioning.release import LARGEST_EXPOSURE, calm_pose, exposure, scale_of
 from robot_dynamics_ros.commissioning.tune import ArmSettings, move, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
@@ -60,14 +65,14 @@ UNSAFE = frozenset(KINDS) - {
 """Kinds of findings with which the arm is not commanded."""
 # s; number; s; s
 LISTENING = 4.0
-POSES = 12
+MOST_LED_POSES = 12
 RESTING = 0.5
 PASSING = 2.0
 # rad or m, between poses of a person; s, on the way to where the arm floats
-APART = 0.2
+POSES_APART_RAD = 0.2
 LEADING = 3.0
 # s for a person to lead the arm to all poses
-PATIENCE = 300.0
+LEADING_PATIENCE_S = 300.0
 
 
 @runtime_checkable
@@ -207,13 +212,13 @@ class Commissioning:
         goal = calm_pose(runner.model, self._state().q)
         if isinstance(self.arm, Leads):
             self.arm.lead(goal, LEADING, RESTING)
-        elif exposure(runner.model, self._state().q) > CALM:
+        elif exposure(runner.model, self._state().q) > LARGEST_EXPOSURE:
             pose = np.round(goal, 2).tolist()
             self.tell(
                 f"lead the arm to a pose where its weight acts little, such as {pose}, and let "
                 "it rest"
             )
-            next(self._rests(lambda q: bool(exposure(runner.model, q) < CALM)), None)
+            next(self._rests(lambda q: bool(exposure(runner.model, q) < LARGEST_EXPOSURE)), None)
         report, self.pushes = probe(runner, self.tell)
         if report.findings or not report.enough:
             return report
@@ -273,13 +278,13 @@ class Commissioning:
         heard = self.reports.get("listen", StepReport("listen"))
         still = [name for finding in heard.of_kind("frozen_joint") for name in finding.joints]
         if isinstance(self.arm, Leads):
-            poses = weighing_poses(self.model, POSES, around=here, span=1.0, still=still)
+            poses = weighing_poses(self.model, MOST_LED_POSES, around=here, span=1.0, still=still)
             passed = [self._passed(self.arm, pose) for pose in poses]
             self.arm.lead(here, 2.0, RESTING)
             q, efforts = (np.array(column) for column in zip(*passed, strict=True))
             return weigh(self.model, q, efforts, asked=poses, measured=self.measured)
         poses, efforts = self._poses_by_hand(
-            weighing_poses(self.model, POSES, around=here, still=still)[0]
+            weighing_poses(self.model, MOST_LED_POSES, around=here, still=still)[0]
         )
         return weigh(self.model, poses, efforts, measured=self.measured)
 
@@ -298,15 +303,16 @@ class Commissioning:
         """Poses in which a person lets the arm rest, and the efforts there."""
         asked = np.round(example, 2).tolist()
         self.tell(
-            f"lead the arm to {POSES} different poses, such as {asked}, and let it rest in each"
+            f"lead the arm to {MOST_LED_POSES} different poses, such as {asked}, and let it rest "
+            "in each"
         )
         rested: list[tuple[Array, Array]] = []
         for states in self._rests(
-            lambda q: all(np.abs(q - pose).max() > APART for pose, _ in rested)
+            lambda q: all(np.abs(q - pose).max() > POSES_APART_RAD for pose, _ in rested)
         ):
             rested.append(_rest(states))
-            self.tell(f"pose {len(rested)} of {POSES}")
-            if len(rested) == POSES:
+            self.tell(f"pose {len(rested)} of {MOST_LED_POSES}")
+            if len(rested) == MOST_LED_POSES:
                 break
         poses, efforts = ([row[k] for row in rested] for k in (0, 1))
         return np.array(poses), np.array(efforts)
@@ -316,7 +322,7 @@ class Commissioning:
         near = 0.02 * scale_of(self.model)
         first = self._state()
         resting = [first]
-        while 0.0 <= resting[-1].t - first.t < PATIENCE and not self.stop():
+        while 0.0 <= resting[-1].t - first.t < LEADING_PATIENCE_S and not self.stop():
             state = self._state()
             moved = (np.abs(state.q - resting[0].q) > near).any()
             resting = [state] if moved else [*resting, state]

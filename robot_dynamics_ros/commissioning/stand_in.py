@@ -18,7 +18,7 @@ from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
 # Hz
-RATE = 500.0
+STAND_IN_RATE_HZ = 500.0
 # rad or m; rad/s or m/s; share of the effort limit
 POSITION_NOISE = 2e-5
 VELOCITY_NOISE = 1e-3
@@ -42,7 +42,7 @@ class StandIn:
     def __init__(
         self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None
     ) -> None:
-        rate = RATE
+        rate = STAND_IN_RATE_HZ
         compensates = "nothing"
         delay = 0.0
         filtered = 0.0

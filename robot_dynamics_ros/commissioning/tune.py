@@ -32,36 +32,36 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 # rad, of a joint, or less where the joint is slow
-STEP = 0.03
+STEP_RAD = 0.03
 # Share of the velocity limit announced for steps
 TUNING_SPEED = 0.4
 # rad/s, bandwidths that are tried
-SLOWEST = 6.0
-FASTEST = 80.0
+SLOWEST_BANDWIDTH = 6.0
+FASTEST_BANDWIDTH = 80.0
 # factors after a good trial, a bad one, and a proof that failed
 RAISED = 1.35
 LOWERED = 0.7
 PROVEN = 0.85
 OVERSHOOT = 0.25
-RINGING = 0.12
-NOISE = 0.03
+RESPONSE_RINGING_SHARE = 0.12
+RESPONSE_NOISE_SHARE = 0.03
 """Shares of the step, of the step, and of the effort limit that a good response keeps within."""
 # Delay put in for the proof, over that of the loop
 PROOF = 0.8
 # Share of measured friction that is believed at the start
-MEASURED = 0.9
+BELIEVED_FRICTION_SHARE = 0.9
 # rad/s or m/s, of the reference over which measured friction changes its side; a panda overshoots
 # with half of it
-SMOOTHING = 0.01
+STEP_SMOOTHING_S = 0.01
 # s after a step
-SETTLING = 0.8
+STEP_SETTLING_S = 0.8
 # s, of the polynomials that smooth a step, which takes 0.1 s at least; and the slow tour
-WINDOW = 0.05
+STEP_WINDOW_S = 0.05
 WINDOW_SLOW = 0.2
 # Times as long as the tour itself takes
 SLOWLY = 4.0
 # rad, error on the way that counts as not followed
-FAR = 0.05
+NOT_FOLLOWED_RAD = 0.05
 # Share of the effort limit
 NEARLY = 0.95
 
@@ -133,10 +133,10 @@ class ArmSettings:
         entries = {"coulomb": self.friction, "viscous": self.damping}
         joints = {
             name: {key: values[name] for key, values in entries.items() if name in values}
-            | {"smoothing": SMOOTHING}
+            | {"smoothing": STEP_SMOOTHING_S}
             for name in self.friction | self.damping
         }
-        return FrictionFile(joints, MEASURED if self.friction else 0.0)
+        return FrictionFile(joints, BELIEVED_FRICTION_SHARE if self.friction else 0.0)
 
     def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
         """With the rotors, friction, damping and delay among the numbers of a report, of joints
@@ -305,15 +305,17 @@ class _Tuning:
         natural = controller.feedback_frequency[0] or controller.options.robustness.bandwidth  # type: ignore[union-attr]
         length = max(4.0 / natural, 0.1)
         step = np.zeros(model.nv)
-        step[joints] = np.minimum(STEP * scale_of(model), 0.1 * speed_limit(model) * length)[joints]
+        step[joints] = np.minimum(STEP_RAD * scale_of(model), 0.1 * speed_limit(model) * length)[
+            joints
+        ]
         step *= np.where(model.upper - state.q > state.q - model.lower, 1.0, -1.0)
         home = np.clip(state.q, model.lower, model.upper)
-        bounds = Bounds.around(model, state.q, 2.5 * STEP, TUNING_SPEED)
+        bounds = Bounds.around(model, state.q, 2.5 * STEP_RAD, TUNING_SPEED)
         for goal, start in ((home + step, home), (home, home + step)):
             first = len(runner.record.t)
             way = to_rest(model, goal, length)
             state = yield from follow(
-                runner, controller, way, bounds, state, rest=SETTLING, late=late
+                runner, controller, way, bounds, state, rest=STEP_SETTLING_S, late=late
             )
             t, q, _, u = runner.record.arrays(first)
             after = t - t[0] > length
@@ -330,9 +332,9 @@ class _Tuning:
             name = model.joint_names[i]
             if r.overshoot > OVERSHOOT:
                 return f"{name} overshoots by {r.overshoot:.0%}"
-            if r.ringing > RINGING:
+            if r.ringing > RESPONSE_RINGING_SHARE:
                 return f"{name} rings by {r.ringing:.0%} of the step"
-            if r.noise > NOISE * effort_limit(model)[i]:
+            if r.noise > RESPONSE_NOISE_SHARE * effort_limit(model)[i]:
                 return f"the command of {name} has {r.noise:.2g} N m or N of noise"
         return ""
 
@@ -354,14 +356,14 @@ class _Tuning:
         """Raise or lower the bandwidth, then prove the margin."""
         bandwidth = self.settings.bandwidth
         good, state = yield from self.attempt(bandwidth, state)
-        while not good and bandwidth * LOWERED > SLOWEST:
+        while not good and bandwidth * LOWERED > SLOWEST_BANDWIDTH:
             bandwidth *= LOWERED
             good, state = yield from self.attempt(bandwidth, state)
         while good:
             self.best = bandwidth
             natural = self.controllers[bandwidth].feedback_frequency[0]
             bandwidth *= RAISED
-            if natural < 0.97 * self.best or bandwidth > FASTEST or len(self.tried) == 4:
+            if natural < 0.97 * self.best or bandwidth > FASTEST_BANDWIDTH or len(self.tried) == 4:
                 break
             good, state = yield from self.attempt(bandwidth, state)
         return bool(self.best)
@@ -414,14 +416,14 @@ def tune(
         if stopped:
             announce(f"too fast: {stopped}")
         tuning.settings, learned, sentence = tuning.settings.learned_from(
-            runner, WINDOW, ("rotor",)
+            runner, STEP_WINDOW_S, ("rotor",)
         )
         tuning.controllers.clear()
         if tuning.best or not learned:
             break
     if tuning.best and not interrupted:
         stopped = ""
-    while tuning.best > SLOWEST and not tuning.margin and not stopped:
+    while tuning.best > SLOWEST_BANDWIDTH and not tuning.margin and not stopped:
         runner.run(tuning.proof, open_to=0.0)
         if runner.record.stopped and not runner.record.ran_away:
             stopped = runner.record.stopped
@@ -529,7 +531,7 @@ def _tour(
     places = tour.at(samples)
     speed = np.abs(tour.at(samples, 1)).max(axis=0) / factor
     here = np.vstack([places, state.q])
-    room = 0.5 * FAR * scale_of(model)
+    room = 0.5 * NOT_FOLLOWED_RAD * scale_of(model)
     most = 1.3 * speed + 0.25 * speed_limit(model)
     bounds = Bounds(here.min(axis=0) - room, here.max(axis=0) + room, most, effort_limit(model))
     controller.activate(nanoseconds(state.t), state.q, np.zeros(model.nv))
@@ -550,7 +552,7 @@ def _tracking(
     numbers[f"rms error, {name}"] = np.sqrt((e * e).mean(axis=0))
     numbers[f"largest error, {name}"] = far
     findings = []
-    for i in np.flatnonzero(far > FAR * scale_of(model)):
+    for i in np.flatnonzero(far > NOT_FOLLOWED_RAD * scale_of(model)):
         sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"
         findings.append(mistake("tracking", model.joint_names[i], sentence, far[i], 0.5))
     return findings

@@ -27,7 +27,7 @@ from robot_dynamics_ros.commissioning.arm import (
 from robot_dynamics_ros.commissioning.findings import StepReport, mistake, sorted_by_certainty
 from robot_dynamics_ros.commissioning.floating import (
     LONGEST_DELAY,
-    REACH,
+    TWITCH_REACH_RAD,
     Pushed,
     amplitudes,
     late_commands,
@@ -51,18 +51,18 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 # s: of motion at constant speed, of speeding up and slowing down, at rest
 SWEEP = 1.0
-TURN = 0.2
-PAUSE = 0.4
+TURN_OF_TWITCH_S = 0.2
+PAUSE_OF_TWITCH_S = 0.4
 # Share of the velocity limit
 SWEEP_SPEED = 0.016
 # Share of the speed of the sweep that each vibration takes
 RIPPLE = 0.2
 # Frequencies of the vibrations over the highest
-PARTS = (0.2, 0.45, 1.0)
+VIBRATION_FREQUENCY_SHARES = (0.2, 0.45, 1.0)
 # Hz, or an eighth of the rate
 HIGHEST = 20.0
-PASSES = 5
-GROWTH = 3.0
+SWEEPS_A_JOINT = 5
+LARGEST_SWEEP_GROWTH = 3.0
 """Sweeps of a joint until its vibrations have the right size, and largest factor between two of
 them.
 """
@@ -71,9 +71,9 @@ MISFIT = 0.3
 # Share of the effort of the fastest vibration below which an inertia is not seen
 UNSEEN = 0.4
 # Shares of the friction that pushes showed: the largest of a sweep, and the first
-MOST = 1.5
+LARGEST_FRICTION_SHARE = 1.5
 BELIEVED = 0.9
-ADAPT = 0.7
+AMPLITUDE_ADAPTATION = 0.7
 STUCK = 0.3
 RUNS = 1.7
 """1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is
@@ -271,7 +271,10 @@ def twitch_report(
 
 def _frequencies(runner: StepRunner) -> tuple[float, ...]:
     """rad/s, of the vibrations."""
-    return tuple(2.0 * math.pi * min(HIGHEST, 0.125 / runner.period) * part for part in PARTS)
+    return tuple(
+        2.0 * math.pi * min(HIGHEST, 0.125 / runner.period) * part
+        for part in VIBRATION_FREQUENCY_SHARES
+    )
 
 
 @dataclass(eq=False)
@@ -292,9 +295,9 @@ class _Drive:
         side = math.copysign(1.0, rate)
         if abs(rate) > 0.5 * self.speed:
             if v * side < STUCK * abs(rate):
-                self.level += ADAPT * self.most * dt if lag * side > 0.0 else 0.0
+                self.level += AMPLITUDE_ADAPTATION * self.most * dt if lag * side > 0.0 else 0.0
             elif v * side > RUNS * abs(rate) or lag * side < 0.0:
-                self.level -= 4.0 * ADAPT * self.most * dt
+                self.level -= 4.0 * AMPLITUDE_ADAPTATION * self.most * dt
             self.level = min(max(self.level, 0.0), self.most)
         feedback = acceleration + GENTLE * (GENTLE * lag + 2.0 * (rate - v))
         return self.level * rate / self.speed + self.inertia * feedback
@@ -304,7 +307,7 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     """(17,) times, positions, rates and phases (of the pieces after them) of a joint that sweeps to
     and fro twice.
     """
-    lengths = np.tile([TURN, SWEEP, TURN, PAUSE], 4)
+    lengths = np.tile([TURN_OF_TWITCH_S, SWEEP, TURN_OF_TWITCH_S, PAUSE_OF_TWITCH_S], 4)
     sides = np.repeat([side, -side, side, -side], 4)
     pieces = [0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0]
     rates, phases = (np.append(sides * np.tile(row, 4), 0.0) for row in pieces)
@@ -345,7 +348,7 @@ class _Twitches:
         runner = self.runner
         rows = list[tuple[float, ...]]()
         q0 = np.clip(state.q, model.lower, model.upper)
-        way = speed * (SWEEP + TURN)
+        way = speed * (SWEEP + TURN_OF_TWITCH_S)
         if model.upper[i] - q0[i] > way or model.upper[i] - q0[i] > q0[i] - model.lower[i]:
             side = 1.0
         else:
@@ -353,7 +356,7 @@ class _Twitches:
         middle = q0.copy()
         middle[i] += 0.5 * side * way
         frequencies = _frequencies(runner)
-        bounds = Bounds.around(model, middle, REACH)
+        bounds = Bounds.around(model, middle, TWITCH_REACH_RAD)
         times, positions, rates, phases = _way(q0[i], side, speed)
         points = np.tile(q0, (16, 1))
         velocities = np.zeros((16, model.nv))
@@ -416,10 +419,13 @@ class _Twitches:
             assumed = pushed.inertia
             inertia = max(assumed, mass_matrix(model, state.q)[i, i])
             speed = SWEEP_SPEED * fastest[i]
-            most = max(MOST * friction, pushed.effort) + 0.5 * inertia * speed / TURN
+            most = (
+                max(LARGEST_FRICTION_SHARE * friction, pushed.effort)
+                + 0.5 * inertia * speed / TURN_OF_TWITCH_S
+            )
             drive = _Drive(BELIEVED * friction, inertia, speed, most)
             target = RIPPLE * speed
-            for _ in range(PASSES):
+            for _ in range(SWEEPS_A_JOINT):
                 size = np.minimum(assumed * rate * target, 0.1 * limit[i])
                 sweep, state = yield from self.sweep(controller, i, drive, size, state)
                 loop = loop_of(sweep)
@@ -431,7 +437,7 @@ class _Twitches:
                     factor = loop.inertia / assumed
                 if 0.6 < factor < 1.7:
                     break
-                assumed *= min(max(factor, 1.0 / GROWTH), GROWTH)
+                assumed *= min(max(factor, 1.0 / LARGEST_SWEEP_GROWTH), LARGEST_SWEEP_GROWTH)
         return True
 
 

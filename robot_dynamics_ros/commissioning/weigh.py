@@ -36,22 +36,22 @@ from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistake
 # misfit of an explanation that leaves nothing
 ADEQUATE = 1.6
 # by which a further mistake must raise the score
-_CLEAR = 6.0
+_FURTHER_MISTAKE_SCORE = 6.0
 # explanations from which a further mistake is looked for
-_WIDTH = 5
+_EXPLANATIONS_EXTENDED = 5
 # mistakes
-_MOST = 3
+_MOST_MISTAKES = 3
 # logarithm of how unlikely a mistake is, beside the number of its kind
 _COST = 3.0
 # rad: named, usual; rad, named
-_ZERO = 0.012
+_NAMED_ZERO_RAD = 0.012
 _ZERO_USUAL = 0.15
-_TILT = 0.06
+_USUAL_TILT_RAD = 0.06
 # logarithm of the least factor that is another unit; cost of each factor
-_UNIT = math.log(1.2)
+_LEAST_UNIT_LOG = math.log(1.2)
 _UNIT_WIDTH = 4.0
 # units that differ by less are rare: that cost counts twice
-_ODD = math.log(1.8)
+_RARE_UNIT_LOG = math.log(1.8)
 # a common factor below that is another robot's, beyond it another unit
 _FAMILY = math.log(4.0)
 # share of a link's mass that is named
@@ -63,25 +63,25 @@ _ONCE = (
     "link_mass",
     "effort_unit",
 )
-_STEPS = 4
+_REFINING_STEPS = 4
 # poses: fewer tell nothing; as many tell most
-_FEWEST = 3
+_FEWEST_POSES = 3
 _USUAL = 12
 # certainty; squared standard errors between two explanations in one pose
-_SURE = 0.95
+_NAMED_CERTAINTY = 0.95
 _DECIDES = 9.0
 # logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
 _HINT = 3.0
 # rad or m from limits
-_MARGIN = 0.1
+_WEIGHING_MARGIN_RAD = 0.1
 # of the effort limit
-_CARRIED = 0.6
+_CARRIED_LIMIT_SHARE = 0.6
 _CANDIDATES = 300
 # rad or m during a rest
 _SAGS = 0.02
 # times the description's friction, and least; where it has none: of the limit
 _RUBS = 1.9
-_NAMED = 0.04
+_NAMED_TILT_RAD = 0.04
 _RUBS_UNKNOWN = 0.16
 # of the effort limit
 _UNKNOWN_FRICTION = 0.03
@@ -146,7 +146,7 @@ def search(weighing: Weighing) -> list[Scored]:
     count = Counter(guess.kind for guess in every)
     best = tried[0]
     front = tried[:1]
-    for number in range(_MOST):
+    for number in range(_MOST_MISTAKES):
         # beside the best explanation, where one guess more makes the same of several
         pairs = {
             frozenset((*s.guesses, guess)): (s, guess) for s in reversed(front) for guess in every
@@ -157,8 +157,8 @@ def search(weighing: Weighing) -> list[Scored]:
             if (s := _further(weighing, base, guess, count[guess.kind]))
         ]
         tried += level
-        front = _best_of_each(level)[:_WIDTH]
-        if front and front[0].score >= best.score + _CLEAR:
+        front = _best_of_each(level)[:_EXPLANATIONS_EXTENDED]
+        if front and front[0].score >= best.score + _FURTHER_MISTAKE_SCORE:
             best = front[0]
         elif number or best.fit.misfit < ADEQUATE:
             break
@@ -170,7 +170,7 @@ def search(weighing: Weighing) -> list[Scored]:
             _COST,
         )
     )
-    return sorted(tried, key=lambda s: -(s.score - _CLEAR * len(s.guesses)))
+    return sorted(tried, key=lambda s: -(s.score - _FURTHER_MISTAKE_SCORE * len(s.guesses)))
 
 
 def _scored(
@@ -277,9 +277,11 @@ def _unit(
                 clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear])))
             )
     size = np.abs(np.log(factor))
-    if size.max() < _UNIT or (len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY):
+    if size.max() < _LEAST_UNIT_LOG or (
+        len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY
+    ):
         return None
-    odd = _UNIT_WIDTH if size.max() < _ODD else 0.0
+    odd = _UNIT_WIDTH if size.max() < _RARE_UNIT_LOG else 0.0
     width = odd + _UNIT_WIDTH * len(np.unique(factor[factor != 1.0]))
     return dataclasses.replace(x, e_factor=factor * x.e_factor), width
 
@@ -289,7 +291,7 @@ def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | N
     g, effort = weighing.expected_and_read(x)
     along = float(np.sum(g * effort / weighing.limit**2))
     factor = along / max(float(np.sum((g / weighing.limit) ** 2)), 1e-300)
-    if not (factor > 0.0 and _UNIT < abs(math.log(factor)) < _FAMILY):
+    if not (factor > 0.0 and _LEAST_UNIT_LOG < abs(math.log(factor)) < _FAMILY):
         return None
     return dataclasses.replace(x, gravity=factor * x.gravity, other_robot=True), _UNIT_WIDTH
 
@@ -303,7 +305,7 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
     e = np.eye(len(x.q_shift))[j]
     start = x.q_shift
     error = _ZERO_USUAL
-    for _ in range(_STEPS):
+    for _ in range(_REFINING_STEPS):
         true = x.positions(q)
         column = -(weighing.gravity(x, true + step * e) - weighing.gravity(x, true - step * e)) / (
             2.0 * step
@@ -315,7 +317,7 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
         if abs(move) < 0.1 * error:
             break
     shift = float((x.q_shift - start)[j])
-    if abs(shift) < max(_ZERO, 3.0 * error) or abs(shift) > 1.5:
+    if abs(shift) < max(_NAMED_ZERO_RAD, 3.0 * error) or abs(shift) > 1.5:
         return None
     return x, math.log(_ZERO_USUAL / error) + 0.5 * (shift / _ZERO_USUAL) ** 2
 
@@ -335,7 +337,7 @@ def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] |
     if not np.linalg.norm(G) > 0.2 * weighing.g:
         return None
     error = np.ones(2)
-    for _ in range(_STEPS):
+    for _ in range(_REFINING_STEPS):
         G = G * weighing.g / max(float(np.linalg.norm(G)), 1e-9)
         across = np.linalg.svd(G[None])[2][1:]
         x = dataclasses.replace(x, gravity=G)
@@ -347,7 +349,10 @@ def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] |
         if np.abs(move).max() < 0.1 * error.min():
             break
     own = np.asarray(weighing.model.gravity)
-    if np.linalg.norm(G / np.linalg.norm(G) - own / max(float(np.linalg.norm(own)), 1e-9)) < _TILT:
+    if (
+        np.linalg.norm(G / np.linalg.norm(G) - own / max(float(np.linalg.norm(own)), 1e-9))
+        < _USUAL_TILT_RAD
+    ):
         return None
     return x, -float(np.log(error).sum())
 
@@ -404,7 +409,7 @@ def weigh(
     readings = _readings(model, q, both)
     weighing = Weighing(model, readings)
     apart = _without_model(model, q, moved, asked)
-    if len(q) < _FEWEST:
+    if len(q) < _FEWEST_POSES:
         pose = weighing_poses(model, len(q) + 1)[-1]
         return StepReport(
             "weigh",
@@ -433,7 +438,7 @@ def weigh(
                 perhaps = _finding(weighing, scored, scored.guesses[0]).sentence
                 notes.append(f"perhaps {perhaps}: the evidence is too weak to say so")
     pose = None
-    if certainty < _SURE and rival is not None:
+    if certainty < _NAMED_CERTAINTY and rival is not None:
         pose = _deciding(weighing, best, rival)
         instead = "; ".join(_finding(weighing, rival, guess).sentence for guess in rival.guesses)
         notes.append(f"it may be instead: {instead or 'all is well'}")
@@ -644,7 +649,7 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     band = np.abs(x.e_factor * r.band[x.e_order])
     error = np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
     claimed = np.asarray(model.friction)
-    more = np.maximum(_RUBS * claimed, _NAMED * weighing.limit)
+    more = np.maximum(_RUBS * claimed, _NAMED_TILT_RAD * weighing.limit)
     usual = np.where(claimed > 0.0, more, _RUBS_UNKNOWN * weighing.limit)
     out = []
     for j in np.flatnonzero(band - error > usual):
@@ -738,18 +743,19 @@ def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, se
     near = middle - np.asarray(span, dtype=np.float64)
     far = middle + np.asarray(span, dtype=np.float64)
     low = np.maximum(
-        np.where(np.isfinite(model.lower), model.lower + _MARGIN, -math.pi),
+        np.where(np.isfinite(model.lower), model.lower + _WEIGHING_MARGIN_RAD, -math.pi),
         np.maximum(near, -math.pi),
     )
     high = np.minimum(
-        np.where(np.isfinite(model.upper), model.upper - _MARGIN, math.pi), np.minimum(far, math.pi)
+        np.where(np.isfinite(model.upper), model.upper - _WEIGHING_MARGIN_RAD, math.pi),
+        np.minimum(far, math.pi),
     )
     low = np.where(near == far, middle, low)
     high = np.where(near == far, middle, high)
     high = np.maximum(high, low)
     q = low + np.random.default_rng(seed).random((_CANDIDATES, model.nv)) * (high - low)
     load = np.max(np.abs(gravity_forces(model, q)) / effort_scale(model), axis=1)
-    fit = load < _CARRIED
+    fit = load < _CARRIED_LIMIT_SHARE
     if fit.sum() > _CANDIDATES // 5:
         return q[fit]
     return q[np.argsort(load)[: _CANDIDATES // 5]]

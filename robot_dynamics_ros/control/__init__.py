@@ -19,6 +19,9 @@ from robot_dynamics_ros.control.reference.goal import (
     TrajectoryRejected,
 )
 from robot_dynamics_ros.control.reference.planning import plan_move
+from robot_dynamics_ros.control.reference.task.path import ToolPath
+from robot_dynamics_ros.control.reference.task.settings import TaskSettings
+from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
 from robot_dynamics_ros.control.regulator import discretize, lqr
 from robot_dynamics_ros.control.robustness import Robustness
@@ -40,6 +43,9 @@ __all__ = [
     "TrajectoryRejected",
     "JointTolerance",
     "Tolerances",
+    "TaskSettings",
+    "ToolPath",
+    "ToolReference",
     "Mode",
     *laws.__all__,
     "Friction",

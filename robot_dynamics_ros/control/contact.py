@@ -23,7 +23,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, vector
 
-LENGTH = 0.3
+ASSUMED_LEVER_M = 0.3
 THRESHOLD = 1e-2
 CONTACTS = ("estimated", "known")
 
@@ -53,7 +53,7 @@ def explain(
     effort: Array,
     *,
     force_only: bool = False,
-    length: float = LENGTH,
+    length: float = ASSUMED_LEVER_M,
     threshold: float = THRESHOLD,
 ) -> Array:
     """(6,) f in world axes that solves Jᵀ f = ``effort`` (n,); the rest as for
@@ -74,7 +74,7 @@ def contact_wrench(
     effort: Array,
     *,
     force_only: bool = False,
-    length: float = LENGTH,
+    length: float = ASSUMED_LEVER_M,
     threshold: float = THRESHOLD,
 ) -> tuple[Array, float]:
     """The wrench on a link that fits external joint efforts best, by damped least squares.

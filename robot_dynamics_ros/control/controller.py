@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
@@ -30,8 +32,12 @@ from robot_dynamics_ros.control.reference.goal import (
     TrajectoryRejected,
 )
 from robot_dynamics_ros.control.reference.reference import PreparedMotion
+from robot_dynamics_ros.control.reference.task.path import ToolPath
+from robot_dynamics_ros.control.reference.task.settings import TaskSettings
+from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
+from robot_dynamics_ros.control.rest_efforts import check_feed_forward, check_gravity_at_rest
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
@@ -82,6 +88,7 @@ class JointController(CycleRunner):
         collision: CollisionMonitor | None = None,
         contact: ContactEstimate | None = None,
         flange: FlangeLoad | None = None,
+        task: TaskSettings | None = None,
     ) -> None:
         """Check that everything fits together, and compile what the cycle needs.
 
@@ -91,6 +98,8 @@ class JointController(CycleRunner):
                 description: with the friction of the description and ``options.robustness``.
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
+            task: the tool that :meth:`accept_pose`, :meth:`accept_twist` and :meth:`accept_path`
+                move.
 
         Raises:
             ArgumentError: settings that do not fit the model, or a model with joints of several
@@ -103,6 +112,7 @@ class JointController(CycleRunner):
             law = ComputedTorque(friction=Friction.of(model))
             options = dataclasses.replace(options, robustness=options.robustness or Robustness())
         law = law.check(model)
+        check_gravity_at_rest(model)
         super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
         self.reference, self.error, self.wrenches = (
@@ -114,6 +124,8 @@ class JointController(CycleRunner):
         self.collision = collision
         self.contact = contact
         self.flange = flange
+        if task is not None:
+            self.use_tool(ToolReference(model, task, compiled=self.compiled))
         if contact is not None and observer is None:
             problem = "there is no observer to know external efforts from"
             raise ArgumentError(
@@ -152,6 +164,7 @@ class JointController(CycleRunner):
         self.fault = self._law_failed = ""
         self.external_wrenches.clear()
         self.between_cycles("activate", text="the controller was started afresh")
+        self.reference[:] = self.motion.sample(t)
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
         """One control cycle.
@@ -226,14 +239,29 @@ class JointController(CycleRunner):
         return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
 
     def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
-        if len(trajectory):
-            return self.motion.prepare(trajectory, t)
-        return None
+        if not len(trajectory):
+            return None
+        motion = self.motion.prepare(trajectory, t)
+        if trajectory.effort is not None and self.options.trajectory_effort == "add":
+            self._check_efforts(trajectory.joint_names, trajectory.effort, "trajectory, effort")
+        return motion
+
+    def _check_efforts(self, joint_names: Sequence[str], effort: ArrayLike, where: str) -> None:
+        """Refuse efforts to be added, (…, k) of these joints, that are beyond the limits alone."""
+        effort = np.asarray(effort, dtype=float)
+        every = np.zeros((*effort.shape[:-1], self.model.nv))
+        columns = [self.model.joint_names.index(name) for name in joint_names]
+        every[..., columns] = effort
+        try:
+            check_feed_forward(self.model, every, where)
+        except ArgumentError as error:
+            raise TrajectoryRejected(error.problem, where=where, remedy=error.remedy) from None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
         if motion is not None:
-            goal = self.motion.adopt(motion, t, tolerances)
+            with self.leaving_task(t):
+                goal = self.motion.adopt(motion, t, tolerances)
             self.p.mode[0] = TRAJECTORY
             return goal
         self.hold(t)
@@ -282,14 +310,59 @@ class JointController(CycleRunner):
         to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
-        self.motion.stream(joint_names, point, t)
+        adds = self.options.trajectory_effort == "add"
+        # a wrong length, and unknown names, are refused with the rest of the point
+        known = len(point.effort) == len(joint_names) and set(joint_names) <= set(
+            self.model.joint_names
+        )
+        if adds and known and len(point.effort):
+            self._check_efforts(joint_names, point.effort, "set-point, effort")
+        with self.leaving_task(t):
+            self.motion.stream(joint_names, point, t)
         self.p.mode[0] = STREAM
+
+    def accept_pose(
+        self, position: ArrayLike, quaternion: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+    ) -> None:
+        """Move the tool to a pose, see :meth:`ToolReference.to_pose`; joint goals are preempted.
+
+        TrajectoryRejected, with ``code`` and text: the arm goes on as before.
+        """
+        tool = self._tool()
+        begin = partial(self.begin_task, t)
+        tool.to_pose(position, quaternion, t, frame=frame, stamp=stamp, begin=begin)
+
+    def accept_twist(
+        self, angular: ArrayLike, linear: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+    ) -> None:
+        """Move the tool by a twist, see :meth:`ToolReference.by_twist`; else as
+        :meth:`accept_pose`.
+        """
+        tool = self._tool()
+        begin = partial(self.begin_task, t)
+        tool.by_twist(angular, linear, t, frame=frame, stamp=stamp, begin=begin)
+
+    def accept_path(self, path: ToolPath, t: int) -> None:
+        """Move the tool on a path, see :meth:`ToolReference.on_path`; else as
+        :meth:`accept_pose`.
+        """
+        self._tool().on_path(path, t, begin=partial(self.begin_task, t))
+
+    def _tool(self) -> ToolReference:
+        self._require_tracking()
+        if self.tool is None:
+            problem = "the controller was made without a task"
+            remedy = "Give it one: JointController(model, task=TaskSettings(link=...))."
+            raise TrajectoryRejected(problem, where="controller", remedy=remedy)
+        return self.tool
 
     def hold(self, t: int) -> None:
         """Come to a stop within the deceleration and position limits from ``t``, ns, on.
 
         Open goals are cancelled.
         """
+        with self.leaving_task(t):
+            pass
         q, v = self.state
         if self.law.tracks:
             self.motion.begin(t)
@@ -298,8 +371,10 @@ class JointController(CycleRunner):
 
     def desired(self, t: int) -> Array:
         """(3, n) desired position, velocity and acceleration at time ``t``, ns, as things stand
-        now.
+        now; of the tool's motion, which has no future of its own, those of the last cycle.
         """
+        if self.tool is not None and self.tool.active:
+            return self.reference.copy()
         return self.motion.sample(t)
 
     @property

@@ -18,7 +18,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect, per_joint
 
 # Share that is kept, from state to state, of whether ways and velocities agree
-KEPT = 0.95
+AGREEMENT_KEPT = 0.95
 
 
 class GateState(enum.Enum):
@@ -161,7 +161,7 @@ class EffortGate:
         self._velocity[:] = velocity
         if position is not None:
             way = position - self._position if self._measured is not None else 0.0
-            self._agreement = KEPT * self._agreement + way * velocity
+            self._agreement = AGREEMENT_KEPT * self._agreement + way * velocity
             self._position[:] = position
         self._measured = t
         self._distrust_until = 0

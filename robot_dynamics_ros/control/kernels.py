@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.task_law import TaskLawRoutine
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
@@ -154,6 +155,10 @@ class Kernels:
     def link(self, name: str) -> LinkKernels:
         """The functions of a link; UnknownNameError: the model has no such link."""
         return self._get(LinkKernels, name)
+
+    def task_law(self, name: str) -> TaskLawRoutine:
+        """The impedance of a link as a routine; UnknownNameError: the model has no such link."""
+        return self._get(TaskLawRoutine, name)
 
     def joints(self, names: Sequence[str]) -> JointKernel:
         """The wrenches of some joints."""

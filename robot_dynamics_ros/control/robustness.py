@@ -15,7 +15,7 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
-_LARGEST = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
+_LARGEST_SHARES = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Robustness:
     """
 
     rotor_share: float = 0.4
-    bandwidth: float = 35.0
+    bandwidth: float = 80.0
     rejected_effort: float = 0.4
     delay: float = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            largest = _LARGEST[field.name]
+            largest = _LARGEST_SHARES[field.name]
             good = 0.0 <= value <= largest and (field.name != "bandwidth" or value > 0.0)
             expect(good, f"a number from 0 to {largest:g}", value, f"robustness {field.name}")
 

@@ -36,8 +36,12 @@ _link_pose = Public("link_pose", of_link=True)
 _link_poses = Public("link_poses")
 _link_velocities = Public("link_velocities")
 _link_accelerations = Public("link_accelerations")
-_jacobian = {axes: Public("jacobian", (("frame", axes),), of_link=True) for axes in AXES}
-_jacobian_rate = {axes: Public("jacobian_rate", (("frame", axes),), of_link=True) for axes in AXES}
+_jacobian_in_world = Public("jacobian", (("frame", "world"),), of_link=True)
+_jacobian_in_link = Public("jacobian", (("frame", "link"),), of_link=True)
+_jacobian = {"world": _jacobian_in_world, "link": _jacobian_in_link}
+_jacobian_rate_in_world = Public("jacobian_rate", (("frame", "world"),), of_link=True)
+_jacobian_rate_in_link = Public("jacobian_rate", (("frame", "link"),), of_link=True)
+_jacobian_rate = {"world": _jacobian_rate_in_world, "link": _jacobian_rate_in_link}
 
 
 def link_pose(model: RobotModel, q: ArrayLike, link: str) -> np.ndarray:
@@ -90,9 +94,13 @@ def jacobian(
     >>> (rd.jacobian(arm, [0.3, 0.5], "tip") @ v)[:3].shape  # angular velocity, world axes
     (3,)
     """
-    if offset is ORIGIN and expressed_in in AXES:
-        return _jacobian[expressed_in].run(model, link, q, _ZEROS)
-    return _in_axes(_jacobian, expressed_in).run(model, link, q, _point(offset))
+    # the usual call goes straight to the router, by a name of the module: `publish` then leaves
+    # this function without its own check of the model, which would take longer than the Jacobian
+    if offset is ORIGIN and expressed_in == "world":
+        run = _jacobian_in_world.run
+        return run(model, link, q, _ZEROS)
+    run = _in_axes(_jacobian, expressed_in).run
+    return run(model, link, q, _point(offset))
 
 
 def jacobian_derivative(
@@ -109,7 +117,11 @@ def jacobian_derivative(
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
-    return _in_axes(_jacobian_rate, expressed_in).run(model, link, q, v, _point(offset))
+    if offset is ORIGIN and expressed_in == "world":
+        run = _jacobian_rate_in_world.run
+        return run(model, link, q, v, _ZEROS)
+    run = _in_axes(_jacobian_rate, expressed_in).run
+    return run(model, link, q, v, _point(offset))
 
 
 def analytical_jacobian(
@@ -181,6 +193,8 @@ def operational_space_inertia(
 
 
 def _point(offset: ArrayLike) -> np.ndarray:
+    if offset is ORIGIN:
+        return _ZEROS
     return as_input(offset, (3,), "offset")
 
 

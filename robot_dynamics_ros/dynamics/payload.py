@@ -38,6 +38,20 @@ class Payload:
     def __post_init__(self) -> None:
         mass = self.mass
         expect(
+            isinstance(self.link, str),
+            "the name of a link first",
+            self.link,
+            "payload link",
+            "For example Payload('tool0', 2.0, com=(0, 0, 0.1)), with mass in kg and com in m.",
+        )
+        expect(
+            isinstance(mass, (int, float, np.number)),
+            "a mass in kg",
+            mass,
+            "payload mass",
+            "For example Payload('tool0', 2.0).",
+        )
+        expect(
             0.0 <= mass < math.inf,
             "a non-negative mass in kg",
             mass,

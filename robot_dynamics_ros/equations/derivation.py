@@ -182,7 +182,7 @@ class Derivation:
         if entry in TABLE:
             function = TABLE[entry]
         else:
-            function = _OWN[entry]
+            function = _FORMULA_FUNCTIONS[entry]
         return function.run(tree, dict(options), arguments)
 
 
@@ -199,7 +199,7 @@ def _tip_efforts(
     return [dot(column, wrench) for column in zip(*J, strict=True)]
 
 
-_OWN = {
+_FORMULA_FUNCTIONS = {
     "jacobian_and_rate": Function(
         "jacobian_and_rate",
         (("q", ()), ("v", ()), ("point", ())),

@@ -16,7 +16,7 @@ from robot_dynamics_ros.equations.parameters import Definition
 if TYPE_CHECKING:
     import sympy
 
-PARTS = (
+DOCUMENT_PARTS = (
     "steps",
     "M",
     "D",

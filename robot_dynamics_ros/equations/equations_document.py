@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from robot_dynamics_ros.equations.document import PARTS, Document, Line, Section, rounded
+from robot_dynamics_ros.equations.document import DOCUMENT_PARTS, Document, Line, Section, rounded
 from robot_dynamics_ros.equations.formulas import Formulas, Step, section_of
 from robot_dynamics_ros.equations.motors import MotorEquations
 from robot_dynamics_ros.equations.parameters import Definition
@@ -91,9 +91,9 @@ def document_of(
     """The equations of motion as a document, then ``formulas``; ``parts`` and ``digits`` as of
     :meth:`Equations.text`.
     """
-    chosen = list(PARTS if parts is None else parts)
+    chosen = list(DOCUMENT_PARTS if parts is None else parts)
     for part in chosen:
-        check_name("part", part, PARTS, where="parts")
+        check_name("part", part, DOCUMENT_PARTS, where="parts")
     formulas = list(formulas)
     sections = []
     for part, title, about, lines in (*_matrices(equations), *_motors(equations)):
@@ -133,7 +133,7 @@ def document_of(
 
 
 _Part = tuple[str, str, str, list[Line]]
-"""One of PARTS, title, introduction, lines."""
+"""One of DOCUMENT_PARTS, title, introduction, lines."""
 
 
 def _matrices(equations: EquationTerms) -> Iterator[_Part]:

@@ -10,8 +10,8 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.elementary_tree import BodyConstants, z_from
 from robot_dynamics_ros.equations.numbers import Entry, Parameter, exact_rotation, fraction_of
 from robot_dynamics_ros.equations.parameters import (
-    AXES,
-    MOMENTS,
+    AXIS_NAMES,
+    INERTIA_ENTRIES,
     Definition,
     Symbols,
     body_links,
@@ -73,7 +73,7 @@ class Geometry:
         joint = self.model.moving_joint_names[i]
         model = self.model
         kind = JointType(int(model.joint_type[i]))
-        moments = {m: self._entry(f"inertia:{link}.{m}") for m in MOMENTS}
+        moments = {m: self._entry(f"inertia:{link}.{m}") for m in INERTIA_ENTRIES}
         return BodyConstants(
             int(model.parent[i]),
             JointType.REVOLUTE if kind is JointType.CONTINUOUS else kind,
@@ -86,7 +86,7 @@ class Geometry:
             ),
             self._entry(f"mass:{link}"),
             array(self._vector(f"com:{link}")),
-            array([[moments["".join(sorted(a + b))] for b in AXES] for a in AXES]),
+            array([[moments["".join(sorted(a + b))] for b in AXIS_NAMES] for a in AXIS_NAMES]),
             int(model.q_index[i]),
             int(model.v_index[i]),
             fraction_of(float(model.mimic_multiplier[i])),
@@ -94,7 +94,7 @@ class Geometry:
         )
 
     def _vector(self, parameter: str) -> list[Entry]:
-        return [self._entry(f"{parameter}.{axis}") for axis in AXES]
+        return [self._entry(f"{parameter}.{axis}") for axis in AXIS_NAMES]
 
     def _gravity(self) -> list[Entry]:
         if "gravity" in self._symbols:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.model.motors import DCMotor
 
-_CONSTANTS = (
+_MOTOR_CONSTANTS = (
     ("R", "resistance", "Ω", "resistance"),
     ("L", "inductance", "H", "inductance"),
     ("kt", "torque constant", "N m/A", "torque_constant"),
@@ -83,7 +83,8 @@ def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict
             f"i{k}": f"current of the motor of {name}",
         }
         taken |= {
-            f"{letter}{k}": f"{word} of the motor of {name}" for letter, word, *_ in _CONSTANTS
+            f"{letter}{k}": f"{word} of the motor of {name}"
+            for letter, word, *_ in _MOTOR_CONSTANTS
         }
         taken |= {f"d{k}": f"viscous friction of {name}", f"Fc{k}": f"dry friction of {name}"}
     return taken
@@ -125,7 +126,7 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
             letter: constant(
                 Definition(f"{letter}{number}", f"{word} {of}", unit, getattr(motor, attribute))
             )
-            for letter, word, unit, attribute in _CONSTANTS
+            for letter, word, unit, attribute in _MOTOR_CONSTANTS
         }
         drop = V - values["ke"] * values["N"] * equations.v[k]
         M[k, k] += values["N"] ** 2 * values["Jr"]

@@ -27,12 +27,12 @@ _TAKEN = {
     frozenset((*keyword.kwlist, *keyword.softkwlist)): "a keyword of Python",
     MATH_NAMES: "a function of the C library",
 }
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 def check_identifier(name: object, where: str) -> str:
     """``name`` itself, if it can be an identifier in C, C++ and Python."""
-    if not isinstance(name, str) or not _WORD.match(name):
+    if not isinstance(name, str) or not _IDENTIFIER.match(name):
         problem = f"{name!r} is not a letter followed by letters, digits and underscores (ASCII)"
         raise ArgumentError(
             problem, where=where, remedy="Choose a name that C and Python accept, such as 'm1'."

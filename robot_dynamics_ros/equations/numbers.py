@@ -38,9 +38,9 @@ Entry = Fraction | Root | Parameter
 
 # : How far an entry of a rotation may be from a number such as √2/2 to stand for it: π with 14
 # digits is closer.
-TINY = 1e-14
+LEAST_FRACTION_ERROR = 1e-14
 #: How far the fractions of a quaternion may be from its numbers.
-ROUNDING = 2.0**-54
+QUATERNION_ROUNDING = 2.0**-54
 
 
 def fraction_of(x: float) -> Fraction:
@@ -58,7 +58,7 @@ def value_of(entry: Entry) -> float:
 
 
 _HALVES = (Fraction(1, 2), Fraction(-1, 2))
-_SPECIAL: list[Entry] = [
+_SPECIAL_FRACTIONS: list[Entry] = [
     *map(Fraction, (0, 1, -1)),
     *_HALVES,
     *(Root(half, k) for half in _HALVES for k in (2, 3)),
@@ -66,16 +66,19 @@ _SPECIAL: list[Entry] = [
 
 
 def _special(x: float) -> Entry | None:
-    return next((entry for entry in _SPECIAL if abs(x - value_of(entry)) <= TINY), None)
+    return next(
+        (entry for entry in _SPECIAL_FRACTIONS if abs(x - value_of(entry)) <= LEAST_FRACTION_ERROR),
+        None,
+    )
 
 
 def _simple_fraction(x: float) -> Fraction:
-    """A fraction with a small denominator that is ``x`` within ``ROUNDING``; near 0 and 1 too,
-    where few such exist.
+    """A fraction with a small denominator that is ``x`` within ``QUATERNION_ROUNDING``; near 0 and
+    1 too, where few such exist.
     """
     exact = Fraction(x)
     digits = 9
-    while abs((fraction := exact.limit_denominator(10**digits)) - exact) > ROUNDING:
+    while abs((fraction := exact.limit_denominator(10**digits)) - exact) > QUATERNION_ROUNDING:
         digits += 1
     return fraction
 

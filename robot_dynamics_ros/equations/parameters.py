@@ -29,8 +29,8 @@ from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-AXES = "xyz"
-MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
+AXIS_NAMES = "xyz"
+INERTIA_ENTRIES = ("xx", "xy", "xz", "yy", "yz", "zz")
 Symbols = Mapping[str, str] | str | None
 
 
@@ -98,7 +98,7 @@ def _vector(
     one alone is not zero.
     """
     alone = np.count_nonzero(values) == 1
-    for axis, value in zip(AXES, values, strict=True):
+    for axis, value in zip(AXIS_NAMES, values, strict=True):
         if alone:
             symbol = single
         else:
@@ -136,9 +136,9 @@ def _parameters(model: RobotModel) -> Iterator[_Parameter]:
         yield from _vector(
             f"com:{link}", f"centre of mass of {body} along * of its frame", "m", com, *symbols
         )
-        for moment in MOMENTS:
+        for moment in INERTIA_ENTRIES:
             meaning = f"{moment} of the inertia of {body} about its centre of mass"
-            value = inertia[AXES.index(moment[0])][AXES.index(moment[1])]
+            value = inertia[AXIS_NAMES.index(moment[0])][AXIS_NAMES.index(moment[1])]
             short = normal is not None and moment == normal[i]
             yield (
                 f"inertia:{link}.{moment}",
@@ -190,7 +190,7 @@ def _common_axis(model: RobotModel) -> list[str] | None:
             or abs(abs(model.joint_axis[i][k]) - 1.0) > 1e-12
         ):
             return None
-        moments.append(AXES[k] * 2)
+        moments.append(AXIS_NAMES[k] * 2)
     return moments
 
 
@@ -236,7 +236,7 @@ def resolve_symbols(
     check_identifiers(
         [*taken.items(), *((name, f"symbol of {parameter}") for name, parameter in first.items())]
     )
-    if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXES):
+    if "gravity" in defined and any(f"gravity.{axis}" in defined for axis in AXIS_NAMES):
         problem = "gravity is named both as a whole and by component"
         raise ArgumentError(problem, where="symbols", remedy="Choose one of the two.")
     return defined

@@ -24,14 +24,14 @@ from robot_dynamics_ros.equations.equations_document import EquationTerms
 from robot_dynamics_ros.equations.formulas import External, Formulas, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.motors import friction_terms
 from robot_dynamics_ros.equations.numbers import Entry, fraction_of
-from robot_dynamics_ros.equations.parameters import AXES, Definition, body_links
+from robot_dynamics_ros.equations.parameters import AXIS_NAMES, Definition, body_links
 from robot_dynamics_ros.errors import ArgumentError
 
 Inputs: TypeAlias = dict[str, Given]
 Choices: TypeAlias = dict[str, Any]
 """Options of a function of the table."""
 Observer = FrameLike | tuple[str, str]
-_SQUARE = tuple((i, j) for i in AXES for j in AXES)
+_SQUARE = tuple((i, j) for i in AXIS_NAMES for j in AXIS_NAMES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +250,10 @@ class SymbolicQuantities(EquationTerms):
             ),
             pick=lambda flat: flat[:6],
             rows={
-                word: (letter, _SQUARE if word == "rotation" else tuple((axis,) for axis in AXES))
+                word: (
+                    letter,
+                    _SQUARE if word == "rotation" else tuple((axis,) for axis in AXIS_NAMES),
+                )
                 for word, letter in zip(words, letters, strict=True)
             },
         )
@@ -429,7 +432,7 @@ def _variables(
             if isinstance(x, str):
                 word, unit = ("moment", "N m") if k < 3 else ("force", "N")
                 definitions[x] = Definition(
-                    x, f"{AXES[k % 3]} of the {word} on {link}, {how}", unit
+                    x, f"{AXIS_NAMES[k % 3]} of the {word} on {link}, {how}", unit
                 )
     return tuple(definitions.values())
 

@@ -34,7 +34,7 @@ td, th { padding: 0.15em 1.2em 0.15em 0; text-align: left; vertical-align: top; 
 """
 Write: TypeAlias = "Callable[[sympy.Expr], str]"
 _DOT = {1: "˙", 2: "¨"}
-WIDTH = 90
+HTML_LINE_CHARACTERS = 90
 """Characters of a sum's terms that go on one line, about."""
 
 
@@ -90,7 +90,7 @@ def _equation(line: Line, coordinates: str, write: Write) -> str:
     used = 0
     for term in line.value.as_ordered_terms() if isinstance(line.value, Add) else [line.value]:
         length = len(sstr(term, full_prec=False))
-        if not rows or used + length > WIDTH:
+        if not rows or used + length > HTML_LINE_CHARACTERS:
             rows.append([])
             used = 0
         rows[-1].append(term)

@@ -18,7 +18,7 @@ from robot_dynamics_ros.equations.document import (
 if TYPE_CHECKING:
     import sympy
 
-WIDTH = 110
+LATEX_LINE_CHARACTERS = 110
 """LaTeX characters of a sum's terms that go on one line, about."""
 
 _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
@@ -30,7 +30,7 @@ _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \setlength{\parindent}{0pt}
 """
 _DOTS = ("{}", r"\dot{{{}}}", r"\ddot{{{}}}")
-_SPECIAL = {
+_LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
     "%": r"\%",
@@ -48,7 +48,7 @@ _SPECIAL = {
 
 def escape(text: str) -> str:
     """Text with LaTeX's special characters made harmless."""
-    return "".join(_SPECIAL.get(c, c) for c in text)
+    return "".join(_LATEX_ESCAPES.get(c, c) for c in text)
 
 
 def symbol_latex(notation: Notation) -> str:
@@ -94,7 +94,7 @@ def _line(line: Line, names: dict[sympy.Symbol, str], coordinates: str) -> str:
     as_latex = functools.partial(latex, symbol_names=names, mul_symbol=" ", full_prec=False)
     whole = as_latex(line.value)
     head = f"{_left(line, coordinates)} &= "
-    if len(whole) <= WIDTH or not isinstance(line.value, Add):
+    if len(whole) <= LATEX_LINE_CHARACTERS or not isinstance(line.value, Add):
         return head + whole
     rows = []
     row = ""
@@ -105,7 +105,7 @@ def _line(line: Line, names: dict[sympy.Symbol, str], coordinates: str) -> str:
                 text = f" - {text[1:].lstrip()}"
             else:
                 text = f" + {text}"
-        if row and len(row) + len(text) > WIDTH:
+        if row and len(row) + len(text) > LATEX_LINE_CHARACTERS:
             rows.append(row)
             row = "{}" + text
         else:

@@ -24,7 +24,7 @@ from robot_dynamics_ros.export.plan import (
     head_lines,
 )
 
-TEMPLATES = Path(__file__).parent / "templates"
+C_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def filled(template: Path, words: Mapping[str, str]) -> str:
@@ -113,7 +113,7 @@ def c_header(plan: Plan, real: str) -> str:
         "parameters": "".join(f"{line}\n" for line in parameters),
         "functions": "".join(f"{line}\n" for line in functions),
     }
-    return filled(TEMPLATES / "header.h", words)
+    return filled(C_TEMPLATES / "header.h", words)
 
 
 def c_source(plan: Plan, real: str) -> str:
@@ -308,7 +308,7 @@ def eigen_call(plan: Plan, request: Request, given: Sequence[str], got: Sequence
 
 # -- the test program ------------------------------------------------------------------------------
 
-TOLERANCE = {"double": 1e-12, "float": 1e-4}
+EXPORT_TOLERANCE = {"double": 1e-12, "float": 1e-4}
 """Largest error, over the largest value of an output or one, where the mass matrix is well
 conditioned.
 """
@@ -347,7 +347,7 @@ def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str
         "fabs": "fabsf" if real == "float" else "fabs",
         "zero": c_number(0.0, real),
         "one": c_number(1.0, real),
-        "tolerance": c_number(TOLERANCE[real], real),
+        "tolerance": c_number(EXPORT_TOLERANCE[real], real),
         "tests": "\n".join(
             line for request in plan.requests for line in _function(plan, request, real, call)
         ),
@@ -355,7 +355,7 @@ def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str
             f'    test_{name}();\n    failures += report("{plan.prefix}_{name}");' for name in names
         ),
     }
-    return filled(TEMPLATES / "test.c", words)
+    return filled(C_TEMPLATES / "test.c", words)
 
 
 def _function(plan: Plan, request: Request, real: str, call: Callable[..., list[str]]) -> list[str]:
@@ -393,4 +393,4 @@ def cmake(plan: Plan, *, eigen: bool) -> str:
         files = ["CMakeLists.txt", "eigen.cmake"]
     else:
         files = ["CMakeLists.txt"]
-    return "".join(filled(TEMPLATES / name, words) for name in files)
+    return "".join(filled(C_TEMPLATES / name, words) for name in files)

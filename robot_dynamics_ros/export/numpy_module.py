@@ -5,7 +5,7 @@ from __future__ import annotations
 from pprint import pformat
 
 from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_source
-from robot_dynamics_ros.export.c99 import TOLERANCE
+from robot_dynamics_ros.export.c99 import EXPORT_TOLERANCE
 from robot_dynamics_ros.export.plan import (
     Argument,
     Call,
@@ -18,7 +18,7 @@ from robot_dynamics_ros.export.plan import (
     head_lines,
 )
 
-_HELPERS = '''
+_NUMPY_HELPERS = '''
 def _inputs(*given):
     """Arrays with the batch dimensions in front broadcast, and these dimensions."""
     arrays = []
@@ -74,7 +74,7 @@ def numpy_module(plan: Plan) -> str:
             ),
             "}",
         ]
-    out += ["", _HELPERS]
+    out += ["", _NUMPY_HELPERS]
     for x in plan.emitted:
         out += [_composed(plan, x)] if isinstance(x, Composed) else [_raw(x), _wrapper(plan, x)]
     return "\n".join([*out, *_check(plan)]) + "\n"
@@ -175,7 +175,8 @@ def _check(plan: Plan) -> list[str]:
         "",
         '\nif __name__ == "__main__":',
         "    error = check()",
-        f'    print(f"largest error {{error:.3e}}", "ok" if error <= {TOLERANCE["double"]!r} '
+        f'    print(f"largest error {{error:.3e}}", "ok" if error <= '
+        f"{EXPORT_TOLERANCE['double']!r} "
         'else "FAILED")',
-        f"    raise SystemExit(0 if error <= {TOLERANCE['double']!r} else 1)",
+        f"    raise SystemExit(0 if error <= {EXPORT_TOLERANCE['double']!r} else 1)",
     ]

@@ -29,7 +29,7 @@ from robot_dynamics_ros.export.c99 import (
 )
 from robot_dynamics_ros.export.numpy_module import numpy_module
 from robot_dynamics_ros.export.plan import (
-    DEFAULT,
+    DEFAULT_FUNCTIONS,
     ExportOptions,
     Plan,
     make_plan,
@@ -72,7 +72,7 @@ class ExportedCode:
 
 def export_code(
     model: RobotModel,
-    functions: Iterable[str] = DEFAULT,
+    functions: Iterable[str] = DEFAULT_FUNCTIONS,
     *,
     language: str = "c99",
     real: str = "double",
@@ -137,7 +137,7 @@ def export_code(
     return ExportedCode(files, plan)
 
 
-def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT) -> str:
+def operation_report(model: RobotModel, functions: Iterable[str] = DEFAULT_FUNCTIONS) -> str:
     """A table of operation counts of functions for a robot: as written, folded, shared.
 
     Args:

@@ -43,7 +43,7 @@ from robot_dynamics_ros.simulation.integrators.methods import TABLEAUS, Explicit
 from robot_dynamics_ros.spatial import Force, S, Scalar, maximum, minimum, sqrt
 
 FRICTIONS = ("none", "viscous", "smooth")
-INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
+EXPORTED_INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
 MAX_OPERATIONS = 100_000
 CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
 _COORDINATES = {
@@ -83,7 +83,7 @@ class Argument:
         return math.prod(self.shape)
 
 
-MEANINGS = {
+ARGUMENT_MEANINGS = {
     "q": "configuration",
     "v": "velocities",
     "a": "accelerations",
@@ -91,7 +91,7 @@ MEANINGS = {
     "external": "wrench [moment; force] on each loaded link, about its origin, in its axes",
 }
 
-FUNCTIONS: dict[str, tuple[Function, Export]] = {
+EXPORTED_FUNCTIONS: dict[str, tuple[Function, Export]] = {
     export.name or name: (entry, export)
     for name, entry in TABLE.items()
     for export in entry.exports
@@ -101,15 +101,16 @@ motors' functions are written around ``forward_dynamics``.
 """
 
 # if nothing is named
-DEFAULT = (
-    *(name for name, (_, export) in FUNCTIONS.items() if export.default),
+DEFAULT_FUNCTIONS = (
+    *(name for name, (_, export) in EXPORTED_FUNCTIONS.items() if export.default),
     "step",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """One function to be exported: ``name`` without prefix; ``kind``: key of :data:`FUNCTIONS`;
+    """One function to be exported: ``name`` without prefix; ``kind``: key of
+    :data:`EXPORTED_FUNCTIONS`;
     ``run``: what it computes, unless it is made of others; ``link``: that it is about, or "".
     """
 
@@ -162,11 +163,15 @@ def requests_for(
     """
     requests: list[Request] = []
     for name in names:
-        if name not in FUNCTIONS:
-            raise UnknownNameError("function", name, (*FUNCTIONS, "step"), where="functions")
-        entry, export = FUNCTIONS[name]
+        if name not in EXPORTED_FUNCTIONS:
+            raise UnknownNameError(
+                "function", name, (*EXPORTED_FUNCTIONS, "step"), where="functions"
+            )
+        entry, export = EXPORTED_FUNCTIONS[name]
         # points are the origins of links, the base does not move
-        given = [w for w, _ in entry.inputs if w in MEANINGS and (w != "external" or external)]
+        given = [
+            w for w, _ in entry.inputs if w in ARGUMENT_MEANINGS and (w != "external" or external)
+        ]
         for link in links if "link" in entry.options else ("",):
             options: dict[str, Any] = dict(export.options)
             if "external" in given:
@@ -175,7 +180,7 @@ def requests_for(
                 options |= {"link": model.link_index(link), "frame": "world"}
             numbers = {**sizes(model, options), "nx": len(external)}
             shapes = dict(entry.outputs)
-            inputs = tuple(Argument.of(w, SHAPES[w], MEANINGS[w], numbers) for w in given)
+            inputs = tuple(Argument.of(w, SHAPES[w], ARGUMENT_MEANINGS[w], numbers) for w in given)
             outputs = tuple(
                 Argument.of(w, shapes[w], meaning, numbers) for w, meaning in export.outputs.items()
             )
@@ -390,13 +395,13 @@ def composed_step(
         (len(motors),),
         f"currents of the motors of {', '.join(joint for joint, *_ in motors)}, A",
     )
-    q = Argument("q", (model.nq,), MEANINGS["q"])
-    v = Argument("v", (model.nv,), MEANINGS["v"])
+    q = Argument("q", (model.nq,), ARGUMENT_MEANINGS["q"])
+    v = Argument("v", (model.nv,), ARGUMENT_MEANINGS["v"])
     voltages = ", ".join(f"command[{k}] of {joint}" for joint, k, _ in motors)
     said = "efforts, N m or N" + (
         f"; voltages, V, at joints with a motor: {voltages}" if motors else ""
     )
-    wrenches = Argument("external", (len(external), 6), MEANINGS["external"])
+    wrenches = Argument("external", (len(external), 6), ARGUMENT_MEANINGS["external"])
     state = (q, v, *([i] if motors else []))
     held = (Argument("command", v.shape, said), *([wrenches] if external else []))
 
@@ -533,7 +538,7 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     motors = options.get("motors")
     links = options.get("links")
     for kind, word, known in (
-        ("integrator", integrator, INTEGRATORS),
+        ("integrator", integrator, EXPORTED_INTEGRATORS),
         ("friction", friction, FRICTIONS),
     ):
         check_name(kind, word, known)
@@ -569,7 +574,7 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     _check_names(prefix, joint_words, requests, step)
     limit = options.get("max_operations", MAX_OPERATIONS)
     for kind in (r.kind for r in requests):
-        size = estimated_operations(model, FUNCTIONS[kind][0].name)
+        size = estimated_operations(model, EXPORTED_FUNCTIONS[kind][0].name)
         if size > limit:
             problem = f"{kind} would take about {size} operations written out, more than {limit}"
             remedy = (
@@ -715,7 +720,7 @@ def _check_names(
 # states
 COUNT = 3
 # s
-STEP = 1e-4
+EXPORTED_STEP_S = 1e-4
 
 
 @dataclass(frozen=True)
@@ -749,7 +754,7 @@ def cases_of(plan: Plan, request: Request) -> list[Case]:
         v = [round(draw.uniform(-2.0, 2.0), 6) for _ in range(plan.model.nv)]
         loss = loss_of_digits(plan.model, q)
         # a step is short where efforts would send a light finger past all computing
-        given = {"q": q, "v": v, "h": [STEP / loss]}
+        given = {"q": q, "v": v, "h": [EXPORTED_STEP_S / loss]}
         inputs = {
             a.name: given.get(a.name) or [round(draw.uniform(-5.0, 5.0), 6) for _ in range(a.size)]
             for a in request.inputs

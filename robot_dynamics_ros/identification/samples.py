@@ -25,7 +25,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.recordings.smoothing import (
-    ORDER,
+    POLYNOMIAL_ORDER,
     derivatives,
     require_increasing,
     smooth_motion,
@@ -136,7 +136,7 @@ class MotionSamples:
             for part in smooth.parts
             for a, b in runs(smooth.good[part])
         ]
-        long = [p for p in kept if p.stop - p.start > 2 * (ORDER + 2)]
+        long = [p for p in kept if p.stop - p.start > 2 * (POLYNOMIAL_ORDER + 2)]
         if not long:
             raise ArgumentError(
                 "there is no stretch without gaps", where="t", remedy="Record at a steady rate."
@@ -224,9 +224,14 @@ class MotionSamples:
         for part in self.parts:
             n = part.stop - part.start
             step = self._step(part)
-            samples = min(max(round(window / step), ORDER + 2) | 1, (n - 1) | 1)
+            samples = min(max(round(window / step), POLYNOMIAL_ORDER + 2) | 1, (n - 1) | 1)
             out[:, part] = derivatives(
-                self.t[part], x[part], window=samples, order=ORDER, up_to=up_to, bridge=window
+                self.t[part],
+                x[part],
+                window=samples,
+                order=POLYNOMIAL_ORDER,
+                up_to=up_to,
+                bridge=window,
             )
         return out
 

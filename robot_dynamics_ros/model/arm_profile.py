@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, check_name, optional_package
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.resources import share_directory
 
 FACTS = (
@@ -121,7 +121,7 @@ class EffortHabits:
         friction: who compensates friction: ``"robot"``, ``"controller"`` or ``"both"``: the robot a
             part of it.
         measured: meaning of ``effort`` in joint states, one of
-            :data:`~robot_dynamics_ros.model.measured_effort.MEANINGS`.
+            :data:`~robot_dynamics_ros.model.measured_effort.EFFORT_MEANINGS`.
         switchable: how any of this can be changed at the robot; ``""``: not at all.
     """
 
@@ -239,14 +239,14 @@ class ArmProfile:
         }
 
 
-_CHOICES = {
+_PROFILE_CHOICES = {
     "interface": ("ros2_control", "vendor_api", "none"),
     "on_silence": ("hold", "zero", "stop"),
     "stamps": ("computer", "robot"),
     "gravity": ("robot", "controller"),
     "coriolis": ("robot", "controller"),
     "friction": ("robot", "controller", "both"),
-    "measured": MEANINGS,
+    "measured": EFFORT_MEANINGS,
 }
 _RECORDS: dict[str, type] = {
     kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)
@@ -428,8 +428,8 @@ def _value(key: str, annotation: str, value: Any, where: str) -> Any:
             )
         return value
     value = _typed(key, value, bool if annotation == "bool" else str, where)
-    if key in _CHOICES:
-        check_name(key, value, _CHOICES[key], where=where)
+    if key in _PROFILE_CHOICES:
+        check_name(key, value, _PROFILE_CHOICES[key], where=where)
     return value
 
 

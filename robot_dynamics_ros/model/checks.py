@@ -25,7 +25,7 @@ AXIS_TOLERANCE = (
 )
 
 _EYE = np.eye(3)
-LARGEST = 1e12
+LARGEST_NUMBER = 1e12
 """Numbers of a robot beyond this, in SI units, are refused: products of them lose all digits or
 leave the range of floating-point numbers.
 """
@@ -40,12 +40,12 @@ NO_SIZE = 1e-6
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
-_SHOWN = 6
+_LINKS_NAMED = 6
 _REPAIR = "inertia_check 'repair' takes the nearest possible inertias instead."
 # kg/m³
 _WATER = 1000.0
 # of the robot's mass
-_LIGHT = 1e-3
+_LIGHT_MASS_SHARE = 1e-3
 
 
 def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Array:
@@ -84,9 +84,11 @@ def listed(sentences: Sequence[str], most: int) -> str:
 
 
 def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:
-    """Refuse numbers that are not finite, or beyond :data:`LARGEST`."""
-    if not (np.abs(numbers) <= LARGEST).all():
-        problem = f"its {what} is not finite, or too large to compute with (beyond {LARGEST:g})"
+    """Refuse numbers that are not finite, or beyond :data:`LARGEST_NUMBER`."""
+    if not (np.abs(numbers) <= LARGEST_NUMBER).all():
+        problem = (
+            f"its {what} is not finite, or too large to compute with (beyond {LARGEST_NUMBER:g})"
+        )
         raise error(
             problem,
             where=where,
@@ -269,7 +271,7 @@ def small_ball(robot_mass: float) -> Inertia:
     """Inertia that ``"repair"`` gives to a link without inertia that a joint must accelerate: a
     ball of water about the link's origin with a thousandth of the robot's mass (1 g at least).
     """
-    mass = max(_LIGHT * robot_mass, 1e-3)
+    mass = max(_LIGHT_MASS_SHARE * robot_mass, 1e-3)
     radius = (3.0 * mass / (4.0 * np.pi * _WATER)) ** (1.0 / 3.0)
     return Inertia(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))
 
@@ -337,7 +339,7 @@ def check_bodies(
         for x in guilty[1:]
     ]
     raise ModelError(
-        problem + listed(others, _SHOWN - 1),
+        problem + listed(others, _LINKS_NAMED - 1),
         where=inertial_place(link.name),
         got=link.inertia.rotational.tolist(),
         remedy=f"{fault.remedy} {_REPAIR}",

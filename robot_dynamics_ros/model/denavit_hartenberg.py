@@ -30,7 +30,7 @@ from robot_dynamics_ros.model.description import (
 from robot_dynamics_ros.model.robot_model import DEFAULT_GRAVITY, RobotModel
 
 CONVENTIONS = ("standard", "modified")
-TINY = 1e-9
+COINCIDENT_AXES = 1e-9
 """Angles between axes and distances below this count as zero."""
 
 
@@ -298,17 +298,17 @@ def _normal(axes: list[Array], points: list[Array], k: int, near: Array) -> tupl
     p1 = points[k + 1]
     across = np.cross(z0, z1)
     size = float(np.linalg.norm(across))
-    if size < TINY:
+    if size < COINCIDENT_AXES:
         foot = p0 + ((near - p0) @ z0) * z0
         between = p1 - foot - ((p1 - foot) @ z0) * z0
-        if np.linalg.norm(between) < TINY:
+        if np.linalg.norm(between) < COINCIDENT_AXES:
             return foot, np.zeros(3)
         return foot, between / np.linalg.norm(between)
     n = across / size
     s = np.cross(p1 - p0, z1) @ across / size**2
     foot = p0 + s * z0
     gap = (p1 - p0) @ n
-    return foot, n if gap > -TINY else -n
+    return foot, n if gap > -COINCIDENT_AXES else -n
 
 
 def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Array) -> Array:
@@ -319,7 +319,7 @@ def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Ar
         origin, x = _normal(axes, points, k, near)
     if not x.any():
         x = wish - (wish @ z) * z
-        if np.linalg.norm(x) < TINY:
+        if np.linalg.norm(x) < COINCIDENT_AXES:
             x = np.eye(3)[int(np.argmin(np.abs(z)))]
             x = x - (x @ z) * z
         x = x / np.linalg.norm(x)

@@ -28,7 +28,7 @@ SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
 _GEOMETRY: dict[str, Any] = {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
 _PIECE: dict[str, Any] = {"origin": {}, "geometry": _GEOMETRY, "material": {"color": {}}}
-_SCHEMA = {
+_GEOMETRY_SCHEMA = {
     "robot": {
         "material": {"color": {}},
         "link": {"inertial": {}, "visual": _PIECE, "collision": _PIECE},
@@ -106,7 +106,9 @@ def read_looks(
     if not text:
         return Looks()
     reader = _Reader(model, _folder_of(where) if directory is None else Path(directory), up_axis)
-    return reader.read(parse_xml(text, _SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES))
+    return reader.read(
+        parse_xml(text, _GEOMETRY_SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES)
+    )
 
 
 class _Reader:
@@ -281,7 +283,7 @@ def with_inertia_from_geometry(
     Collision geometry is taken, visual geometry where there is none.
     """
     where = description.path or "URDF text"
-    robot = parse_xml(description.source, _SCHEMA, source=where, max_bytes=MAX_BYTES)
+    robot = parse_xml(description.source, _GEOMETRY_SCHEMA, source=where, max_bytes=MAX_BYTES)
     directory = _folder_of(description.path)
     version = urdf_version(robot)
     inertias: dict[str, Inertia] = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.errors import ArgumentError, UnknownNameError, check_name
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -80,14 +82,45 @@ def robot_names() -> tuple[str, ...]:
 
 
 def load_robot(name: str, **options: Any) -> RobotModel:
-    """Load a robot that comes with the package; ``options`` as for :func:`load_urdf`.
+    """Load a robot that comes with the package, or with robot_descriptions where that is
+    installed; ``options`` as for :func:`load_urdf`.
 
     Args:
-        name: one of :func:`robot_names`.
+        name: one of :func:`robot_names`, or a name of robot_descriptions, such as ``"panda"``.
         options: as :func:`load_urdf`.
+
+    Raises:
+        UnknownNameError: neither has such a robot.
 
     >>> import robot_dynamics_ros as rd
     >>> rd.load_robot("two_link").joint_names
     ('shoulder', 'elbow')
     """
-    return load_urdf(robot_path(name), **options)
+    if name in robot_names():
+        return load_urdf(robot_path(name), **options)
+    path = described_elsewhere(name)
+    if path is not None:
+        return load_urdf(path, **options)
+    raise _not_shipped(name)
+
+
+def described_elsewhere(name: str) -> Path | None:
+    """The URDF that the package robot_descriptions has of a robot, which it fetches the first time;
+    ``None`` without that package, or without such a robot.
+    """
+    if not name.isidentifier() or find_spec("robot_descriptions") is None:
+        return None
+    module = f"robot_descriptions.{name.removesuffix('_description')}_description"
+    if find_spec(module) is None:
+        return None
+    path = getattr(import_module(module), "URDF_PATH", None)
+    return None if path is None else Path(path)
+
+
+def _not_shipped(name: str) -> UnknownNameError:
+    error = UnknownNameError("robot", name, robot_names())
+    if find_spec("robot_descriptions") is not None:
+        return error
+    hint = "Of any other: rd.load_urdf(path), or pip install robot_descriptions"
+    error.args = (f"{error.args[0]} {hint}.",)
+    return error

@@ -25,10 +25,17 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array
 
-MEANINGS = ("torque", "link_torque", "torque_without_gravity", "current", "commanded", "none")
+EFFORT_MEANINGS = (
+    "torque",
+    "link_torque",
+    "torque_without_gravity",
+    "current",
+    "commanded",
+    "none",
+)
 
 _ENOUGH_POSES = 3
-_CLEAR = 0.25
+_SLOPE_TOLERANCE = 0.25
 """Largest distance of a slope from 0 or 1 at which it counts as that."""
 
 
@@ -37,7 +44,7 @@ class MeasuredEffort:
     """The meaning of measured efforts.
 
     Attributes:
-        meaning: one of :data:`MEANINGS`.
+        meaning: one of :data:`EFFORT_MEANINGS`.
         factors: (nv,) effort for each unit that the driver publishes: torque constants k for
             ``"current"``, N m/A or N/A; −1 where a sensor counts the other way; ``None``: 1.
     """
@@ -46,7 +53,7 @@ class MeasuredEffort:
     factors: Array | None = None
 
     def __post_init__(self) -> None:
-        check_name("meaning of measured efforts", self.meaning, MEANINGS)
+        check_name("meaning of measured efforts", self.meaning, EFFORT_MEANINGS)
         if self.factors is None:
             if self.meaning == "current":
                 problem = "measured efforts are currents, and there are no torque constants"
@@ -188,16 +195,16 @@ def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, comma
         expected = 0.0
     else:
         expected = 1.0
-    if abs(slope - expected) <= _CLEAR:
+    if abs(slope - expected) <= _SLOPE_TOLERANCE:
         return ""
     if np.allclose(measured, command, rtol=1e-3, atol=1e-3):
         return _wrong(kind, "they are the commands", "commanded")
     change = f"they rise by {slope:.2g} for each N m of gravity"
-    if abs(slope) <= _CLEAR:
+    if abs(slope) <= _SLOPE_TOLERANCE:
         return _wrong(kind, "they do not change with gravity", "torque_without_gravity")
-    if abs(slope - 1.0) <= _CLEAR:
+    if abs(slope - 1.0) <= _SLOPE_TOLERANCE:
         return _wrong(kind, "they rise with gravity one to one", "torque or link_torque")
-    if abs(slope + 1.0) <= _CLEAR:
+    if abs(slope + 1.0) <= _SLOPE_TOLERANCE:
         return (
             f"measured efforts are set to {kind.meaning!r}, but {change}: their sign is the "
             "other one"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mujoco import MjModel
 
 # mjtJoint
-_FREE, _BALL, _SLIDE, _HINGE = range(4)
+_MJCF_FREE, _BALL, _MJCF_SLIDE, _MJCF_HINGE = range(4)
 
 
 def is_mjcf(data: bytes | str) -> bool:
@@ -133,7 +133,7 @@ class _Translator:
             last = j == numbers[-1]
             anchor = np.array(m.jnt_pos[j])
             kind = int(m.jnt_type[j])
-            if kind == _FREE:
+            if kind == _MJCF_FREE:
                 offset = Pose()
                 anchor = np.zeros(3)
             if last and not anchor.any():
@@ -160,13 +160,13 @@ class _Translator:
             problem = "it is a ball joint, which no model here has"
             remedy = "Write three hinges with axes x, y and z in its place."
             raise UrdfError(problem, where=f"{self.label}, joint {name!r}", remedy=remedy)
-        if kind == _FREE:
+        if kind == _MJCF_FREE:
             return Joint(name, JointType.FLOATING, parent, child, origin)
         axis = np.array(m.jnt_axis[j])
         limited = bool(m.jnt_limited[j])
         types = {
-            _SLIDE: JointType.PRISMATIC,
-            _HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS,
+            _MJCF_SLIDE: JointType.PRISMATIC,
+            _MJCF_HINGE: JointType.REVOLUTE if limited else JointType.CONTINUOUS,
         }
         dof = int(m.jnt_dofadr[j])
         low, high = (float(x) for x in m.jnt_range[j]) if limited else (-np.inf, np.inf)
@@ -212,7 +212,7 @@ class _Translator:
             q = {}
             for j in range(m.njnt):
                 first = int(m.jnt_qposadr[j])
-                free = int(m.jnt_type[j]) == _FREE
+                free = int(m.jnt_type[j]) == _MJCF_FREE
                 part = m.key_qpos[k, first : first + (7 if free else 1)].tolist()
                 q[self.name("joint", j)] = tuple([*part[:3], *part[4:], part[3]] if free else part)
             named[str(name)] = q

@@ -26,13 +26,13 @@ from robot_dynamics_ros.model.description import (
     plane_axes,
 )
 
-_SHOWN = 6
+_BODIES_NAMED = 6
 # of the composite inertia: round-off
-_ZERO = 1e-11
+_ZERO_INERTIA_SHARE = 1e-11
 # of a body's largest moment: far from any doubt
-_SAFE = 1e-6
+_SAFE_MOMENT_SHARE = 1e-6
 # between numbers of two bodies: sums of both keep hardly a digit of the smaller
-_SPREAD = 1e12
+_LARGEST_INERTIA_SPREAD = 1e12
 
 
 def singular_error(motions: Sequence[Sequence[str]], joints: Mapping[str, Joint]) -> ModelError:
@@ -47,7 +47,7 @@ def singular_error(motions: Sequence[Sequence[str]], joints: Mapping[str, Joint]
             "gives a "
             "finite acceleration"
         )
-        + listed(others, _SHOWN - 1),
+        + listed(others, _BODIES_NAMED - 1),
         where=f"joint {first!r}",
         got=tuple(motions[0]),
         remedy=f"Give link {joints[first].child!r} an <inertial>, the joint an armature, or make "
@@ -82,7 +82,7 @@ def _digits_may_be_lost(bodies: Sequence[Inertia], placements: Sequence[Pose]) -
     ]
     reach = sum(float(np.abs(place.position).max()) for place in placements)
     total = sum(body.mass for body in bodies)
-    return bool(sizes) and max(*sizes, total * reach * reach) > _SPREAD * min(sizes)
+    return bool(sizes) and max(*sizes, total * reach * reach) > _LARGEST_INERTIA_SPREAD * min(sizes)
 
 
 def lost_digits_error(links: Sequence[Link]) -> ModelError:
@@ -117,12 +117,12 @@ def _moves_inertia(joint: Joint, body: Inertia) -> bool:
         return True
     if joint.type is JointType.FLOATING:
         values = np.linalg.eigvalsh(body.rotational)
-        return bool(values[0] > _SAFE * values[2])
+        return bool(values[0] > _SAFE_MOMENT_SHARE * values[2])
     if joint.type is JointType.PLANAR:
         about = body.rotational
     else:
         about = body.about_origin()
-    return bool(joint.axis @ about @ joint.axis > _SAFE * np.trace(about))
+    return bool(joint.axis @ about @ joint.axis > _SAFE_MOMENT_SHARE * np.trace(about))
 
 
 def singular_motion(
@@ -196,7 +196,7 @@ def _null_vector(M: Array, size: Array) -> Array | None:
     n = len(M)
     remainder = M.copy()
     for k in range(n - 1, -1, -1):
-        if remainder[k, k] <= _ZERO * max(M[k, k], size[k] * 1e-3):
+        if remainder[k, k] <= _ZERO_INERTIA_SHARE * max(M[k, k], size[k] * 1e-3):
             rate = np.zeros(n)
             rate[k] = 1.0
             if k < n - 1:

@@ -14,7 +14,7 @@ import functools
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -201,26 +201,32 @@ class RobotModel:
 
     def lock(
         self,
-        names: str | Iterable[str],
+        names: str | Iterable[str] | Mapping[str, ArrayLike],
         at: str | ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> RobotModel:
         """The robot with some joints fixed; whatever mimics them is fixed with them.
 
         Args:
-            names: joints to lock, by name; not mimic joints, which follow their masters.
+            names: joints to lock, by name, or joint → position; not mimic joints, which follow
+                their masters.
             at: where: a configuration of this robot, (nq,) or a name, or joint → position for all
                 of ``names`` (a number, or as many as the joint has coordinates); the zero
                 configuration if not given.
 
         Raises:
             UnknownNameError: there is no such moving joint.
-            ArgumentError: a mimic joint is named, or positions are missing, not finite or of the
-                wrong number.
+            ArgumentError: a mimic joint is named, or positions are missing, not finite, of the
+                wrong number, or given twice.
 
         >>> import robot_dynamics_ros as rd
         >>> rd.limb(3).lock("joint2", at={"joint2": 0.5}).joint_names
         ('joint1', 'joint3')
         """
+        if isinstance(names, Mapping):
+            if at is not None:
+                problem = "positions are given twice, in names and in at"
+                raise ArgumentError(problem, where="lock", remedy="Leave at out.")
+            at = names
         positions = _locked_positions(self, [names] if isinstance(names, str) else list(names), at)
         return self.replace(description=edit.lock(self.description, positions))
 
@@ -438,6 +444,18 @@ class RobotModel:
         # looks are as before
         description = dataclasses.replace(robot.description, source=self.description.source)
         return robot.replace(description=description)
+
+
+def _refuse_assignment(model: RobotModel, name: str, _value: object) -> None:
+    """Say how another robot is made of this one, which stays as it is."""
+    remedy = f"Make another one: model = model.replace({name}=…)"
+    if name not in {f.name for f in fields(RobotModel)}:
+        remedy = "It has no such attribute"
+    raise FrozenInstanceError(f"{name}: a RobotModel is constant. {remedy}.")
+
+
+# a frozen dataclass refuses to have this method written in its body
+RobotModel.__setattr__ = _refuse_assignment  # type: ignore[method-assign,assignment]
 
 
 def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:

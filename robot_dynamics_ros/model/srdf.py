@@ -12,7 +12,7 @@ from robot_dynamics_ros.model.description import Configurations, JointType, Robo
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, parse_xml
 
-_SCHEMA: dict[str, Any] = {"robot": {"group_state": {"joint": {}}, "virtual_joint": {}}}
+_SRDF_SCHEMA: dict[str, Any] = {"robot": {"group_state": {"joint": {}}, "virtual_joint": {}}}
 
 
 def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Configurations:
@@ -22,7 +22,7 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
     }
     data, label = read_source(source, max_bytes=MAX_BYTES)
     label = "SRDF text" if label == "URDF text" else label
-    root = parse_xml(data, _SCHEMA, source=label)
+    root = parse_xml(data, _SRDF_SCHEMA, source=label)
     virtual = {node.attributes.get("name") for node in root.all("virtual_joint")}
     named: dict[str, dict[str, tuple[float, ...]]] = {}
     findings = []

@@ -13,7 +13,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 DRAKE_NAMESPACE = "http://drake.mit.edu"
 # URDF has no infinity; load_urdf reads 1e300 and more as "no limit"
-_LARGEST = "1e+308"
+_LARGEST_LIMIT = "1e+308"
 
 
 def to_urdf(robot: RobotModel | RobotDescription) -> str:
@@ -54,7 +54,7 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
 
 def _number(value: float) -> str:
     if math.isinf(value):
-        return _LARGEST if value > 0 else "-" + _LARGEST
+        return _LARGEST_LIMIT if value > 0 else "-" + _LARGEST_LIMIT
     return repr(float(value))
 
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()
-_SHOWN = 8
+_WARNINGS_SHOWN = 8
 
 
 def load_urdf(
@@ -433,7 +433,8 @@ def _report(robot: str, findings: list[str]) -> None:
     if not findings:
         return
     message = (
-        f"robot {robot!r} is usable, but:{listed([f'- {finding}' for finding in findings], _SHOWN)}"
+        f"robot {robot!r} is usable, "
+        f"but:{listed([f'- {finding}' for finding in findings], _WARNINGS_SHOWN)}"
     )
     if any("nearest possible" in finding for finding in findings):
         message += (

@@ -22,7 +22,7 @@ from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_COUPLING = ("ratio", "damping", "friction", "armature", "width")
+_TRANSMISSION_COUPLING = ("ratio", "damping", "friction", "armature", "width")
 _PLACE = {"xyz": ("vector", False), "rpy": ("vector", False)}
 
 # element → attribute → (kind, required); kinds: text, joint type, number, limit (may be infinite),
@@ -52,13 +52,16 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
         "offset": ("number", False),
     },
     # our own
-    "coupling": {"joint": ("text", True), **dict.fromkeys(_COUPLING, ("number", False))},
+    "coupling": {
+        "joint": ("text", True),
+        **dict.fromkeys(_TRANSMISSION_COUPLING, ("number", False)),
+    },
 }
-_JOINT = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
-_SCHEMA: dict[str, dict[str, Any]] = {
+_JOINT_CHILDREN = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
+_URDF_SCHEMA: dict[str, dict[str, Any]] = {
     "robot": {
         "link": {"inertial": {"origin": {}, "mass": {}, "inertia": {}}},
-        "joint": {tag: {} for tag in _JOINT},
+        "joint": {tag: {} for tag in _JOINT_CHILDREN},
         "frame": {},
         "ros2_control": {"joint": {"state_interface": {"param": {}}}},
         "transmission": {
@@ -76,7 +79,7 @@ _HARMLESS = {
     "material gazebo capsule audio",
     "joint": "safety_controller calibration hardwareInterface physics sensor gazebo",
 }
-_NO_LIMIT = 1e300
+_URDF_NO_LIMIT = 1e300
 
 
 def _without_blanks(data: bytes | str) -> tuple[bytes | str, bool]:
@@ -120,7 +123,7 @@ class CleanUrdf:
         if blanks:
             self.findings.append("blanks before the XML declaration are ignored")
         root = parse_xml(
-            data, _SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped
+            data, _URDF_SCHEMA, source=self.source, max_bytes=max_bytes, on_skipped=self.skipped
         )
         name = root.attributes.get("name", "")
         if not name.strip():
@@ -257,7 +260,7 @@ class CleanUrdf:
             return " ".join(self.value(part, "number", where) for part in parts)
         number = self.number(text, where)
         if kind == "limit" and not math.isnan(number):
-            if abs(number) >= _NO_LIMIT:
+            if abs(number) >= _URDF_NO_LIMIT:
                 return repr(math.copysign(math.inf, number))
             return repr(number)
         if not math.isfinite(number):
@@ -372,7 +375,7 @@ class CleanUrdf:
             raise UrdfError(
                 f"<{tag}> is xacro, not URDF", where=f"{self.source}, line {line}", remedy=remedy
             )
-        schema = _SCHEMA
+        schema = _URDF_SCHEMA
         for node in ancestors:
             if node.tag in ("ros2_control", "transmission"):
                 # others' business

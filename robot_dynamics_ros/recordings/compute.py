@@ -31,7 +31,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default
 from robot_dynamics_ros.recordings.recording import BadRow, Recording
 from robot_dynamics_ros.recordings.smoothing import (
-    ORDER,
+    POLYNOMIAL_ORDER,
     VELOCITIES,
     SmoothMotion,
     segments,
@@ -42,7 +42,7 @@ from robot_dynamics_ros.simulation.simulate import SimulationResult
 from robot_dynamics_ros.workers import Workers, run_tasks
 
 ACCELERATIONS = ("differentiated", "model")
-_CHUNK = 4096
+_COMPUTED_ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Settings:
     expressed_in: FrameLike = "child"
     reduced_at: PointLike = "joint"
     window: float | None = None
-    order: int = ORDER
+    order: int = POLYNOMIAL_ORDER
     velocity: str = "auto"
     acceleration: str = "differentiated"
     friction: bool | FrictionFile = False
@@ -272,10 +272,10 @@ def _in_pieces(
 ) -> dict[str, Array]:
     """Tables of ``n`` rows, computed some thousands at a time."""
     pieces = []
-    for start in range(0, n, _CHUNK):
-        pieces.append(rows(slice(start, start + _CHUNK)))
+    for start in range(0, n, _COMPUTED_ROWS_AT_ONCE):
+        pieces.append(rows(slice(start, start + _COMPUTED_ROWS_AT_ONCE)))
         if progress is not None:
-            progress(min((start + _CHUNK) / n, 1.0))
+            progress(min((start + _COMPUTED_ROWS_AT_ONCE) / n, 1.0))
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 

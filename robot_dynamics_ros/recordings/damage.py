@@ -18,39 +18,39 @@ from numpy.typing import NDArray
 from robot_dynamics_ros.model.description import Array
 
 # rows of the running median
-_WIDTH = 7
+_MEDIAN_ROWS = 7
 # usual steps: a longer one is a pause
-_PAUSE = 5.0
+_PAUSE_STEPS = 5.0
 # of the usual distance from the running median
-_FAR = 12.0
+_FAR_DISTANCES = 12.0
 # of the range of positions and efforts: less is no spike
 _OF_RANGE = 2e-3
 _OF_EFFORTS = 0.3
 # steps between values: no more is no spike
-_LEVELS = 2.5
+_SPIKE_LEVELS = 2.5
 # of the rows: more are no spikes
-_MOST = 0.05
+_MOST_SPIKES_SHARE = 0.05
 # rows of a spike
-_LONGEST = 2
+_LONGEST_SPIKE_ROWS = 2
 # s and rows
-_FROZEN = 0.2
-_FEWEST = 20
+_FROZEN_S = 0.2
+_FEWEST_UNDAMAGED_ROWS = 20
 # of its range, by which a joint moves while its effort is frozen
 _MOVES = 0.005
 # fast steps: by more a position jumps
-_JUMP = 4.0
+_JUMP_STEPS = 4.0
 # times as fast as usual, and as the rows beside it, moves what jumps
-_FAST = 10.0
-_BESIDE = 3
+_FAST_STEPS = 10.0
+_ROWS_BESIDE = 3
 # of the values of a channel that is slower than the others are held alike long
 _REGULAR = 0.9
 # of the largest value, by which two channels differ that hold the same
-_SAME = 1e-4
+_SAME_CHANNEL_SHARE = 1e-4
 # share of the rows, band of the range, times the rows of the band
 _AT_BOUND = 0.01
-_BAND = 0.02
-_TIMES = 3.0
-_COLUMNS = ("efforts", "positions", "positions and efforts")
+_SPIKE_BAND_SHARE = 0.02
+_DAMAGE_FACTOR = 3.0
+_DAMAGED_CHANNELS = ("efforts", "positions", "positions and efforts")
 
 
 def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
@@ -61,32 +61,33 @@ def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
     from scipy.ndimage import median_filter
 
     out = np.zeros(x.shape, dtype=bool)
-    if len(x) < _FEWEST:
+    if len(x) < _FEWEST_UNDAMAGED_ROWS:
         return out
     steps = np.diff(t)
     pauses = (
-        np.flatnonzero(steps > _PAUSE * max(float(np.median(steps)), float(np.mean(steps)))) + 1
+        np.flatnonzero(steps > _PAUSE_STEPS * max(float(np.median(steps)), float(np.mean(steps))))
+        + 1
     )
     beside = np.zeros(len(x), dtype=bool)
     for k in pauses:
-        beside[max(k - _WIDTH // 2, 0) : k + _WIDTH // 2] = True
+        beside[max(k - _MEDIAN_ROWS // 2, 0) : k + _MEDIAN_ROWS // 2] = True
     for j, column in enumerate(x.T):
-        away = np.abs(column - median_filter(column, _WIDTH, mode="nearest"))
+        away = np.abs(column - median_filter(column, _MEDIAN_ROWS, mode="nearest"))
         low, high = np.quantile(column, (0.01, 0.99))
         if noisy:
             usual = float(np.quantile(away, 0.9)) / 1.6449
         else:
             usual = 1.4826 * float(np.median(away))
         least = max(
-            _FAR * usual,
+            _FAR_DISTANCES * usual,
             (_OF_EFFORTS if noisy else _OF_RANGE) * float(high - low),
             _levels(column),
             1e-6,
         )
         far = (away > least) & ~beside
-        if far.any() and far.mean() <= _MOST:
+        if far.any() and far.mean() <= _MOST_SPIKES_SHARE:
             for a, b in runs(far):
-                out[a:b, j] = b - a <= _LONGEST and (
+                out[a:b, j] = b - a <= _LONGEST_SPIKE_ROWS and (
                     noisy or _off_curve(column, a, b) > 0.5 * float(away[a:b].max())
                 )
     return out
@@ -94,7 +95,7 @@ def spikes(t: Array, x: Array, noisy: bool) -> NDArray[np.bool_]:
 
 def _levels(column: Array) -> float:
     """By how much values of a coarse sensor change without any damage."""
-    return _LEVELS * float(np.min(np.diff(np.unique(column)), initial=np.inf))
+    return _SPIKE_LEVELS * float(np.min(np.diff(np.unique(column)), initial=np.inf))
 
 
 def _off_curve(x: Array, first: int, end: int) -> float:
@@ -112,7 +113,7 @@ def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
     an angle is wrapped.
     """
     out = np.zeros((max(len(q) - 1, 0), q.shape[1]), dtype=bool)
-    if len(q) < _FEWEST:
+    if len(q) < _FEWEST_UNDAMAGED_ROWS:
         return out
     steps = np.diff(t)
     speeds = (
@@ -123,9 +124,9 @@ def jumps(t: Array, q: Array) -> NDArray[np.bool_]:
             usual = float(np.quantile(speed[speed > 0.0], 0.99))
         else:
             usual = np.inf
-        for k in np.flatnonzero(speed > _FAST * usual):
-            beside = np.r_[speed[max(k - _BESIDE, 0) : k], speed[k + 1 : k + 1 + _BESIDE]]
-            out[k, j] = speed[k] > _FAST * float(beside.max())
+        for k in np.flatnonzero(speed > _FAST_STEPS * usual):
+            beside = np.r_[speed[max(k - _ROWS_BESIDE, 0) : k], speed[k + 1 : k + 1 + _ROWS_BESIDE]]
+            out[k, j] = speed[k] > _FAST_STEPS * float(beside.max())
     return out
 
 
@@ -134,12 +135,15 @@ def held(t: Array, x: Array) -> NDArray[np.bool_]:
     the rows.
     """
     out = np.zeros(x.shape, dtype=bool)
-    for j, column in enumerate(x.T if len(x) >= _FEWEST else ()):
+    for j, column in enumerate(x.T if len(x) >= _FEWEST_UNDAMAGED_ROWS else ()):
         new = np.flatnonzero(np.r_[True, np.diff(column) != 0.0])
         lengths = np.diff(np.r_[new, len(column)])
         usual = float(np.median(lengths))
         steps = np.abs(np.diff(column[new]))
-        regular = len(new) >= _FEWEST and (np.abs(lengths - usual) <= 1.0).mean() > _REGULAR
+        regular = (
+            len(new) >= _FEWEST_UNDAMAGED_ROWS
+            and (np.abs(lengths - usual) <= 1.0).mean() > _REGULAR
+        )
         # a coarse sensor changes by single levels
         if usual >= 2.0 and regular and np.median(steps) > _levels(column):
             out[:, j] = np.repeat(lengths <= usual + 1.0, lengths)
@@ -163,8 +167,8 @@ def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
         fast = float(np.quantile(moving, 0.99))
         usual = float(np.median(moving))
         for a, b in runs(np.r_[steps == 0.0, False]):
-            if b + 1 - a >= _FEWEST and t[b] - t[a] >= _FROZEN:
-                jumps = b + 1 < len(x) and steps[b] > _JUMP * fast
+            if b + 1 - a >= _FEWEST_UNDAMAGED_ROWS and t[b] - t[a] >= _FROZEN_S:
+                jumps = b + 1 < len(x) and steps[b] > _JUMP_STEPS * fast
                 stops = b + 1 >= len(x) and a > 3 and float(np.min(steps[a - 3 : a])) > usual
                 out[a + 1 : b + 1, j] = jumps or stops
     return out
@@ -186,13 +190,14 @@ def unusable_efforts(
         if np.ptp(x) <= 1e-9 * max(float(np.abs(x).max()), 1e-9):
             constant += [name] if span > 0.05 else []
             continue
-        width = max(_BAND * float(np.ptp(x)), _levels(x))
+        width = max(_SPIKE_BAND_SHARE * float(np.ptp(x)), _levels(x))
         moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
         for bound in (float(x.max()), float(x.min())):
             clipped = moves & (x == bound)
             near = moves & (x != bound) & (np.abs(x - bound) <= width)
             if (
-                clipped.sum() > max(_AT_BOUND * len(x), _TIMES * near.sum(), _FEWEST)
+                clipped.sum()
+                > max(_AT_BOUND * len(x), _DAMAGE_FACTOR * near.sum(), _FEWEST_UNDAMAGED_ROWS)
                 and len(runs(clipped)) > 1
             ):
                 out[clipped, j] = True
@@ -204,8 +209,8 @@ def unusable_efforts(
         frozen = np.zeros(len(x), dtype=bool)
         for a, b in runs(np.r_[np.diff(x) == 0.0, False]):
             if (
-                b + 1 - a >= _FEWEST
-                and t[b] - t[a] >= _FROZEN
+                b + 1 - a >= _FEWEST_UNDAMAGED_ROWS
+                and t[b] - t[a] >= _FROZEN_S
                 and np.ptp(p[a : b + 1]) > _MOVES * span
             ):
                 frozen[a + 1 : b + 1] = ~out[a + 1 : b + 1, j]
@@ -220,7 +225,10 @@ def unusable_efforts(
 
 
 def copied_efforts(
-    effort: Array, others: dict[str, Array], names: Sequence[str], apart: float = _SAME
+    effort: Array,
+    others: dict[str, Array],
+    names: Sequence[str],
+    apart: float = _SAME_CHANNEL_SHARE,
 ) -> list[str]:
     """Efforts that are no efforts, but another quantity (word → values (n, nv)) up to its unit and
     a share ``apart`` of their root mean
@@ -229,7 +237,7 @@ def copied_efforts(
     out = []
     for word, x in others.items():
         size = np.maximum(np.einsum("ij,ij->j", x, x), np.finfo(float).tiny)
-        moving = np.ptp(x, axis=0) > _SAME * np.abs(x).max(axis=0)
+        moving = np.ptp(x, axis=0) > _SAME_CHANNEL_SHARE * np.abs(x).max(axis=0)
         for j, name in enumerate(names):
             differs = np.sqrt(
                 np.mean((effort[:, [j]] - x * (effort[:, j] @ x / size)) ** 2, axis=0)
@@ -290,5 +298,5 @@ def reading_mistakes(nv: int) -> Iterator[ReadingMistake]:
         *(((j,), False) for j in range(nv)),
         *(((tuple(range(nv)), False),) if nv > 1 else ()),
     ):
-        for columns in _COLUMNS:
+        for columns in _DAMAGED_CHANNELS:
             yield ReadingMistake(columns, joints, exchanged)

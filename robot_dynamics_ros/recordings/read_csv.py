@@ -23,10 +23,10 @@ from robot_dynamics_ros.recordings.recording import (
 )
 from robot_dynamics_ros.recordings.write import coordinate_names
 
-TIMES = ("t", "time", "stamp", "timestamp", "__time")
-FIELDS = ("position", "velocity", "effort")
-_FORCE = ("force.{}", "force_{}", "f{}", "F{}")
-_MOMENT = ("torque.{}", "torque_{}", "moment.{}", "moment_{}", "t{}", "m{}", "M{}", "T{}")
+TIME_COLUMNS = ("t", "time", "stamp", "timestamp", "__time")
+COLUMN_FIELDS = ("position", "velocity", "effort")
+_FORCE_COLUMNS = ("force.{}", "force_{}", "f{}", "F{}")
+_MOMENT_COLUMNS = ("torque.{}", "torque_{}", "moment.{}", "moment_{}", "t{}", "m{}", "M{}", "T{}")
 SHORT = {"position": ("q", "pos"), "velocity": ("v", "vel", "qd"), "effort": ("tau", "eff")}
 
 
@@ -80,7 +80,7 @@ def read_csv(
             except ValueError as error:
                 collector.reject(number, str(error))
             else:
-                fields = (values.get(field, ()) for field in FIELDS)
+                fields = (values.get(field, ()) for field in COLUMN_FIELDS)
                 collector.add(number, values["t"][0], model.joint_names, *fields)
     return collector.finish()
 
@@ -126,14 +126,15 @@ def _counted(
 
 def column_of(names: list[str], where: str) -> int:
     """The one column that holds the time."""
-    times = [i for i, name in enumerate(names) if name.lower() in TIMES]
+    times = [i for i, name in enumerate(names) if name.lower() in TIME_COLUMNS]
     if len(times) != 1:
         if not times:
             problem = "no column holds the time"
         else:
             problem = "several columns hold the time"
         remedy = (
-            f"Call it one of {', '.join(TIMES[:4])}; the head line has: {', '.join(names[:20])}."
+            f"Call it one of {', '.join(TIME_COLUMNS[:4])}; the head line has: "
+            f"{', '.join(names[:20])}."
         )
         raise ArgumentError(problem, where=where, remedy=remedy)
     return times[0]
@@ -141,7 +142,7 @@ def column_of(names: list[str], where: str) -> int:
 
 def _columns(names: list[str], model: RobotModel, where: str) -> dict[str, list[int]]:
     columns = {"t": [column_of(names, where)]}
-    for field in FIELDS:
+    for field in COLUMN_FIELDS:
         row = [_column(names, joint, field, where) for joint in model.joint_names]
         missing = [joint for joint, i in zip(model.joint_names, row, strict=True) if i < 0]
         if missing and field == "position":
@@ -229,7 +230,7 @@ def read_csv_wrench(
     with open_table(path) as (head, lines):
         places = [
             _component(head, columns, words, c, str(path))
-            for words in (_MOMENT, _FORCE)
+            for words in (_MOMENT_COLUMNS, _FORCE_COLUMNS)
             for c in "xyz"
         ]
         if not any(k >= 0 for k in places):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import gravity_forces, link_poses
 from robot_dynamics_ros.dynamics.reference_frame import FrameLike, frame_of
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.checks import LARGEST
+from robot_dynamics_ros.model.checks import LARGEST_NUMBER
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -24,26 +24,26 @@ from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_tim
 from robot_dynamics_ros.simulation.model_error import robot_model_error
 
 #: what to do with rows that cannot be used
-CHOICES = ("skip", "refuse")
+UNUSABLE_ROWS = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
-_UNITS = {
+_TIME_UNITS = {
     "s": (1.0, ""),
     "ms": (1e-3, "milliseconds"),
     "us": (1e-6, "microseconds"),
     "ns": (1e-9, "nanoseconds"),
 }
 # usual steps of an external wrench: nothing is interpolated across longer gaps
-_LONGEST = 5.0
+_LONGEST_WRENCH_GAP_STEPS = 5.0
 # of the rows must have a velocity or effort for it to count as recorded
-_MOST = 0.5
+_RECORDED_ROWS_SHARE = 0.5
 # in any unit: nanoseconds since 1970 are 2e18
-_LATEST = 1e20
+_LATEST_STAMP = 1e20
 # s between two rows
-_SHORTEST = 1e-9
+_SHORTEST_STEP_S = 1e-9
 # rows from which the step tells the unit of the times
-_FEWEST = 20
-_BESIDE = (
+_FEWEST_ROWS_OF_A_UNIT = 20
+_UNIT_TOLERANCE = (
     # s that are left out before and after a jump: longer polynomials do not reach across
     0.15
 )
@@ -105,7 +105,7 @@ class ExternalWrench:
         """
         if len(self.t) == 1:
             return np.asarray(t == self.t[0])
-        longest = _LONGEST * float(np.median(np.diff(self.t)))
+        longest = _LONGEST_WRENCH_GAP_STEPS * float(np.median(np.diff(self.t)))
         after = np.clip(np.searchsorted(self.t, t), 1, len(self.t) - 1)
         near = self.t[after] - self.t[after - 1] <= longest
         return (
@@ -239,10 +239,10 @@ class Recording:
         for k in np.flatnonzero(jump.any(axis=1)):
             notes.append(
                 f"the positions of {self._names(jump[k])} jump at {recorded.t[rows[k]]:.3f} s: "
-                f"two recordings in one? Rows {_BESIDE:g} s "
+                f"two recordings in one? Rows {_UNIT_TOLERANCE:g} s "
                 "before and after are left out"
             )
-            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _BESIDE
+            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _UNIT_TOLERANCE
         return recorded._steady(keep, notes)
 
     def _names(self, some: ArrayLike) -> str:
@@ -357,7 +357,7 @@ class RowCollector:
 
     def __post_init__(self) -> None:
         for where, value, choices in (
-            ("bad rows", self.on_bad, CHOICES),
+            ("bad rows", self.on_bad, UNUSABLE_ROWS),
             ("times", self.times, REPAIRS),
             ("time unit", self.time_unit, TIME_UNITS),
         ):
@@ -414,15 +414,15 @@ class RowCollector:
             [float(values[place[name]]) for name in joints] if len(values) else []
             for values in fields
         ]
-        if not abs(t) <= _LATEST:
+        if not abs(t) <= _LATEST_STAMP:
             return f"the time is {t}"
         for name, value in zip(joints, rows[0], strict=True):
-            if not abs(value) <= LARGEST:
+            if not abs(value) <= LARGEST_NUMBER:
                 return f"the position of joint {name!r} is {value}"
         if rows[1] and any(map(math.isnan, rows[1])) and not all(map(math.isnan, rows[1])):
             return "some of the velocities are missing"
-        if any(abs(x) > LARGEST for x in (*rows[1], *rows[2])):
-            return f"a velocity or effort is infinite, or beyond {LARGEST:g}"
+        if any(abs(x) > LARGEST_NUMBER for x in (*rows[1], *rows[2])):
+            return f"a velocity or effort is infinite, or beyond {LARGEST_NUMBER:g}"
         times, *columns, numbers = self._columns
         last = times[-1] if times else -math.inf
         if t < last or (t == last and self.times == "keep"):
@@ -459,7 +459,7 @@ class RowCollector:
         recorded = set[str]()
         for what, table in (("velocity", v), ("effort", effort)):
             finite = np.isfinite(table).all(axis=1)
-            if finite.mean() > _MOST and shape[1]:
+            if finite.mean() > _RECORDED_ROWS_SHARE and shape[1]:
                 recorded.add(what)
                 for k in np.flatnonzero(~finite & good):
                     name = self.model.joint_names[int(np.argmax(~np.isfinite(table[k])))]
@@ -467,7 +467,7 @@ class RowCollector:
                 good &= finite
         self.bad.sort(key=lambda row: row.number)
         t, unit = in_seconds(t, self.time_unit)
-        if len(t) > 1 and (t[-1] - t[0]) < _SHORTEST * len(t):
+        if len(t) > 1 and (t[-1] - t[0]) < _SHORTEST_STEP_S * len(t):
             remedy = "All stamps are alike: seconds since 1970 need double precision."
             if t[-1] > t[0]:
                 remedy = "Times are in seconds; --time-unit names another unit."
@@ -500,7 +500,7 @@ def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
     """
     if unit == "auto":
         unit = "s"
-        if len(t) >= _FEWEST and not (t != np.round(t)).any():
+        if len(t) >= _FEWEST_ROWS_OF_A_UNIT and not (t != np.round(t)).any():
             step = float(np.median(np.diff(t)))
             unit = next(
                 (
@@ -510,7 +510,7 @@ def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
                 ),
                 "s",
             )
-    factor, name = _UNITS[unit]
+    factor, name = _TIME_UNITS[unit]
     return (t if unit == "s" else t * factor), name
 
 

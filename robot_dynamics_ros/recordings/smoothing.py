@@ -21,7 +21,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
 
 VELOCITIES = ("auto", "recorded", "positions")
-ORDER = 4
+POLYNOMIAL_ORDER = 4
 """Usual order of the local polynomials."""
 _HIGHEST_ORDER = 10
 # the last window / 4 rows at an edge see the acceleration with several times the noise of the
@@ -32,17 +32,17 @@ _BRIDGED = 0.25
 # share by which recorded velocities may differ from those of the positions
 _ROUGH = 0.03
 # s by which they may be late
-_LATE = 2e-3
-GAP = 5.0
+_LATEST_SAMPLE_S = 2e-3
+GAP_STEPS = 5.0
 """Steps longer than this many median ones are gaps."""
-_CHUNK = 500
+_SMOOTHED_ROWS_AT_ONCE = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 # blocks, and s of one, over which efforts are averaged
 _TRIED = 120
-_BLOCK = 0.05
+_SMOOTHING_BLOCK_S = 0.05
 # of the logarithm of a joint's squared error
-_ALIKE = 0.15
+_ALIKE_LOG_ERROR = 0.15
 
 
 def require_increasing(t: Array) -> None:
@@ -61,7 +61,7 @@ def segments(t: Array, bridge: float = 0.0) -> list[slice]:
     if len(t) < 3:
         return [slice(0, len(t))]
     steps = np.diff(t)
-    ends = np.flatnonzero(steps > max(GAP * float(np.median(steps)), bridge)) + 1
+    ends = np.flatnonzero(steps > max(GAP_STEPS * float(np.median(steps)), bridge)) + 1
     return [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(t)], strict=True)]
 
 
@@ -98,8 +98,8 @@ def _fit(
     rows = np.arange(len(t)) if indices is None else indices
     out = np.empty((up_to + 1, len(rows), *x.shape[1:]))
     times, signals = (sliding_window_view(y, window, axis=0) for y in (t, x))
-    for start in range(0, len(rows), _CHUNK):
-        i = rows[start : start + _CHUNK]
+    for start in range(0, len(rows), _SMOOTHED_ROWS_AT_ONCE):
+        i = rows[start : start + _SMOOTHED_ROWS_AT_ONCE]
         first = np.clip(i - window // 2, 0, len(t) - window)
         dt = times[first] - t[i][:, None]
         scale = np.abs(dt).max(axis=1)
@@ -116,7 +116,12 @@ def _fit(
 
 
 def choose_window(
-    model: RobotModel, t: Array, q: Array, effort: Array | None = None, *, order: int = ORDER
+    model: RobotModel,
+    t: Array,
+    q: Array,
+    effort: Array | None = None,
+    *,
+    order: int = POLYNOMIAL_ORDER,
 ) -> float:
     """Length of the local polynomials, s, with which motion explains efforts best.
 
@@ -140,7 +145,7 @@ def choose_window(
     if effort is None or model.nv == 0:
         return _by_spectrum(t, q, order)
     effort = effort[part]
-    rows = max(1, round(_BLOCK / step))
+    rows = max(1, round(_SMOOTHING_BLOCK_S / step))
     count = n // rows
     tried = [w for w in WINDOWS if w >= (order + 2) * step and w <= 0.2 * (t[-1] - t[0])]
     if count < 40 or not tried:
@@ -174,7 +179,11 @@ def choose_window(
         score.append(total)
     # the shortest of those that are about as good: a long polynomial flattens what the others leave
     # to see
-    return next(w for w, x in zip(tried, score, strict=True) if x <= min(score) + _ALIKE * model.nv)
+    return next(
+        w
+        for w, x in zip(tried, score, strict=True)
+        if x <= min(score) + _ALIKE_LOG_ERROR * model.nv
+    )
 
 
 def _by_spectrum(t: Array, x: Array, order: int) -> float:
@@ -250,7 +259,7 @@ def smooth_motion(
     effort: Array | None = None,
     *,
     window: float | None = None,
-    order: int = ORDER,
+    order: int = POLYNOMIAL_ORDER,
     velocity: str = "auto",
 ) -> SmoothMotion:
     """Smooth and differentiate a recording.
@@ -380,7 +389,7 @@ def _lateness(x: Array, y: Array, step: float, samples: int) -> float:
     for _ in range(3):
         more = _against_positions(x, _earlier(y, late)[0])[1]
         late += float(np.nanmedian(more)) if np.isfinite(more).any() else 0.0
-    if max(_LATE, step) < abs(late) <= samples * step / _EDGE:
+    if max(_LATEST_SAMPLE_S, step) < abs(late) <= samples * step / _EDGE:
         return late
     return 0.0
 
@@ -408,7 +417,7 @@ def _worse(
     ):
         if abs(scale - 1.0) > _ROUGH:
             return f"joint {name!r} moves {scale:.3g} times as fast by them as by its positions"
-        if abs(late) > max(_LATE, step):
+        if abs(late) > max(_LATEST_SAMPLE_S, step):
             return f"those of joint {name!r} are {1e3 * late:.3g} ms late"
     noise = np.array(gains)[:, None] * np.sqrt(np.mean(remaining[:, inner] ** 2, axis=1))
     smallest = 1e-9 + 1e-9 * np.abs(x[2, inner]).max(axis=0)

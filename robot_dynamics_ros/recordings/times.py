@@ -21,17 +21,17 @@ from robot_dynamics_ros.model.description import Array
 #: what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
 # rows from which a rate can be told
-_FEWEST = 50
+_FEWEST_ROWS_OF_A_RATE = 50
 # s: what is recorded after a longer pause may have another phase
-_PAUSE = 0.25
+_PHASE_PAUSE_S = 0.25
 # rows among which one is stamped without delay
-_AHEAD = 50
+_UNDELAYED_AMONG_ROWS = 50
 # of a step: stamps late by more for that long mean that rows were lost
-_LOST = 0.6
+_LOST_ROW_STEPS = 0.6
 # of a row's lateness: the clocks run at rates of their own
-_FOLLOW = 0.02
+_CLOCK_FOLLOWING_SHARE = 0.02
 # how far from a whole number of steps a motion may be
-_WHOLE = 0.2
+_WHOLE_STEP_TOLERANCE = 0.2
 # s, over which the two clocks run at constant rates
 _KNOT = 2.0
 # of a step: less is no jitter
@@ -41,12 +41,12 @@ _SMOOTHER = (
     0.95
 )
 # samples and order of the polynomials that smoothness is judged by
-_FIT = 15
-_ORDER = 4
+_SMOOTHNESS_FIT = 15
+_SMOOTHNESS_ORDER = 4
 # rows
 _JUDGED = 2000
 # noises of a position in a step, from which it tells how many steps there were
-_CLEAR = 5.0
+_CLEAR_STEP_NOISES = 5.0
 # rad or m: no position is read more finely
 _FINEST = 1e-8
 # of the way at the speed before and after that a joint is further after rows that are equal
@@ -81,9 +81,9 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
     t = np.asarray(t, dtype=np.float64)
     as_given = RepairedTimes(t, False, 0.0, float(np.median(np.diff(t))) if len(t) > 1 else 0.0, 0)
     step = _step(t)
-    if len(t) < _FEWEST or not step > 0.0:
+    if len(t) < _FEWEST_ROWS_OF_A_RATE or not step > 0.0:
         return as_given
-    ends = np.flatnonzero(np.diff(t) > max(_PAUSE, 20.0 * step)) + 1
+    ends = np.flatnonzero(np.diff(t) > max(_PHASE_PAUSE_S, 20.0 * step)) + 1
     parts = [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(t)], strict=True)]
     repeated = bool((np.diff(t) <= 0.0).any())
     rough = _roughness(t, q)
@@ -116,7 +116,7 @@ def _steady(
     lost = 0
     for part in parts:
         n = part.stop - part.start
-        if n < _FEWEST:
+        if n < _FEWEST_ROWS_OF_A_RATE:
             steady[part] = t[part]
             continue
         if q is None:
@@ -150,7 +150,7 @@ def _step(t: Array) -> float:
         return 0.0
     steps = np.diff(t)
     one = float(np.median(steps))
-    over = min(_AHEAD, len(t) - 1)
+    over = min(_UNDELAYED_AMONG_ROWS, len(t) - 1)
     # stamps may repeat, or have few digits
     many = float(np.median(t[over:] - t[:-over])) / over
     if one > 0.0 and 0.8 < many / one < 1.2 and (steps == 0.0).mean() < 0.01:
@@ -167,7 +167,7 @@ def _lost(t: Array, step: float) -> np.ndarray:
     from scipy.ndimage import minimum_filter1d
 
     late = t - step * np.arange(len(t))
-    ahead = min(_AHEAD, len(t))
+    ahead = min(_UNDELAYED_AMONG_ROWS, len(t))
     # of this row and those after it
     least = minimum_filter1d(late, ahead, origin=-((ahead - 1) // 2), mode="nearest")
     if ahead % 2 == 0:
@@ -176,11 +176,11 @@ def _lost(t: Array, step: float) -> np.ndarray:
     lost = 0
     base = float(least[0])
     for k, x in enumerate(least.tolist()):
-        if x - base > _LOST * step:
+        if x - base > _LOST_ROW_STEPS * step:
             more = max(1, round((x - base) / step))
             lost = lost + more
             base = base + more * step
-        base += _FOLLOW * (x - base)
+        base += _CLOCK_FOLLOWING_SHARE * (x - base)
         out[k] = lost
     return out
 
@@ -191,7 +191,7 @@ def _numbers_by_motion(t: Array, q: Array, step: float) -> np.ndarray:
     """
     passed = _passed(t, q, step)
     whole = np.round(passed)
-    clear = (np.abs(passed - whole) < _WHOLE) & (whole >= 1)
+    clear = (np.abs(passed - whole) < _WHOLE_STEP_TOLERANCE) & (whole >= 1)
     # base: the stamp of sample 0 by rows so far
     out = np.zeros(len(t), dtype=np.int64)
     last = 0
@@ -201,7 +201,7 @@ def _numbers_by_motion(t: Array, q: Array, step: float) -> np.ndarray:
     ):
         last += int(steps) if sure else max(1, round((time - base) / step) - last)
         if sure:
-            base += _FOLLOW * (time - step * last - base)
+            base += _CLOCK_FOLLOWING_SHARE * (time - step * last - base)
         out[k] = last
     return out
 
@@ -211,7 +211,7 @@ def _passed(t: Array, q: Array, step: float) -> Array:
     slow to tell.
     """
     n = len(t)
-    w = min(2 * _FIT + 1, n)
+    w = min(2 * _SMOOTHNESS_FIT + 1, n)
     first = np.clip(np.arange(n - 1) + 1 - w // 2, 0, n - w)
     speed = np.empty((n - 1, q.shape[1]))
     for start in range(0, n - 1, _JUDGED):
@@ -232,7 +232,7 @@ def _passed(t: Array, q: Array, step: float) -> Array:
     noise = np.maximum(noise, _FINEST)
     ahead = np.sum((speed / noise) ** 2, axis=1)
     passed = np.sum(moved * speed / noise**2, axis=1) / np.maximum(ahead, 1e-300)
-    return np.where(ahead > _CLEAR**2, passed, np.nan)
+    return np.where(ahead > _CLEAR_STEP_NOISES**2, passed, np.nan)
 
 
 def _line(number: np.ndarray, t: Array, step: float) -> Array:
@@ -243,7 +243,7 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
 
     x = number.astype(np.float64)
     # with rows enough for each
-    pieces = max(1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _AHEAD))
+    pieces = max(1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _UNDELAYED_AMONG_ROWS))
     inner = np.linspace(x[0], x[-1], pieces + 1)[1:-1]
     knots = np.concatenate([[x[0]] * 2, inner, [x[-1]] * 2])
     weight = np.ones(len(t))
@@ -263,11 +263,13 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
 def _roughness(t: Array, q: Array) -> float:
     """Geometric mean over joints of what local polynomials leave of the positions."""
     n = len(t)
-    starts = np.unique(np.linspace(0, n - _FIT, min(_JUDGED, n - _FIT + 1)).astype(int))
-    rows = starts[:, None] + np.arange(_FIT)
-    dt = t[rows] - t[starts + _FIT // 2][:, None]
+    starts = np.unique(
+        np.linspace(0, n - _SMOOTHNESS_FIT, min(_JUDGED, n - _SMOOTHNESS_FIT + 1)).astype(int)
+    )
+    rows = starts[:, None] + np.arange(_SMOOTHNESS_FIT)
+    dt = t[rows] - t[starts + _SMOOTHNESS_FIT // 2][:, None]
     x = dt / np.maximum(np.abs(dt).max(axis=1, keepdims=True), 1e-300)
-    Q, _ = np.linalg.qr(x[..., None] ** np.arange(_ORDER + 1))
+    Q, _ = np.linalg.qr(x[..., None] ** np.arange(_SMOOTHNESS_ORDER + 1))
     y = q[rows]
     residual = y - Q @ (Q.transpose(0, 2, 1) @ y)
     usual = np.mean(np.sqrt(np.sum(residual**2, axis=1)), axis=0)[np.ptp(q, axis=0) > 0.0]
@@ -285,7 +287,7 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     """
     n = len(t)
     out = np.zeros(n, dtype=bool)
-    if n < _FEWEST:
+    if n < _FEWEST_ROWS_OF_A_RATE:
         return out
     same = (np.diff(q, axis=0) == 0.0).all(axis=1)
     if not same.any():

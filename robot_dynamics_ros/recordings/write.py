@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 COMPONENTS = ("force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z")
 # [moment; force] to the messages' [force; torque]
 _SWAP = [3, 4, 5, 0, 1, 2]
-_AXES = "xyz"
-_FORCE = slice(3, 6)
-_MOMENT = slice(0, 3)
+_AXIS_LETTERS = "xyz"
+_FORCE_ROWS = slice(3, 6)
+_MOMENT_ROWS = slice(0, 3)
 
 
 def write_csv(
@@ -229,7 +229,9 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
         BackendError: matplotlib is not installed.
     """
     k = thinned(len(history.t))
-    forces, moments = (without_noise(history.wrenches[k, :, half]) for half in (_FORCE, _MOMENT))
+    forces, moments = (
+        without_noise(history.wrenches[k, :, half]) for half in (_FORCE_ROWS, _MOMENT_ROWS)
+    )
     rows = [
         (f"{name}: force [N]", f"moment [N m], axes of {frame}", forces[:, i], moments[:, i])
         for i, (name, frame) in enumerate(zip(history.joints, history.frames, strict=True))
@@ -262,7 +264,7 @@ def _draw_rows(
                 row, (force_title, moment_title), (force, moment), strict=True
             ):
                 for c in range(3):
-                    axis.plot(t, vectors[:, c], lw=1.2, label=_AXES[c], **XYZ[c])
+                    axis.plot(t, vectors[:, c], lw=1.2, label=_AXIS_LETTERS[c], **XYZ[c])
                 axis.set_title(words)
         legend(figure, axes[0])
         for axis in axes[-1]:
@@ -284,12 +286,12 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     k = thinned(len(history.t))
     largest = [
         max(float(np.abs(p[:, half]).max()) for p in history.parts.values())
-        for half in (_FORCE, _MOMENT)
+        for half in (_FORCE_ROWS, _MOMENT_ROWS)
     ]
     tables = {
         name: [
             without_noise(p[k, half], top)
-            for half, top in zip((_FORCE, _MOMENT), largest, strict=True)
+            for half, top in zip((_FORCE_ROWS, _MOMENT_ROWS), largest, strict=True)
         ]
         for name, p in history.parts.items()
     }

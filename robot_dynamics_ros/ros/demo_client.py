@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
-from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
+from robot_dynamics_ros.ros.controller_client import CONTROLLER_NAME, ControllerClient
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
 from robot_dynamics_ros.ros.transport.topics import topic_token
-
-_CONTROLLER = "computed_torque_controller"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,73 +38,45 @@ class Recording:
     wrenches: list[Array]
 
 
-class DemoClient:
-    """A node, spun by hand, with the newest joint ``state``.  Use as a context manager."""
+class DemoClient(ControllerClient):
+    """The client of the demonstration: it keeps what it hears after a trajectory was sent."""
 
     def __init__(self, model: RobotModel) -> None:
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        super().__init__(model.joint_names, node_name="robot_dynamics_demo")
         self._model = model
-        self._node = Node("robot_dynamics_demo")
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self.state = JointStateReader(model.joint_names)
         self._states: list[tuple[int, Array, Array, Array]] = []
         self._wrenches: list[list[tuple[float, ...]]] = [[] for _ in model.joint_names]
         self._commands = 0
         self._recording = False
-        node = self._node
-        node.create_subscription(JointState, "joint_states", self._on_state, STATE, raw=True)
-        node.create_subscription(
+        self.node.create_subscription(
             Float64MultiArray, "effort_controller/commands", self._on_command, NEWEST
         )
         for i, name in enumerate(model.joint_names):
-            node.create_subscription(
+            self.node.create_subscription(
                 WrenchStamped,
-                f"{_CONTROLLER}/joint_wrenches/{topic_token(name)}",
+                f"{CONTROLLER_NAME}/joint_wrenches/{topic_token(name)}",
                 partial(self._on_wrench, i),
                 STATE,
             )
         # what the description does not explain, as the controller last said
         self.gaps: tuple[str, ...] = ()
-        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
-        self._trajectories = node.create_publisher(
-            JointTrajectory, f"{_CONTROLLER}/joint_trajectory", EVENT
-        )
-
-    def __enter__(self) -> DemoClient:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.try_shutdown()
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENT)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if _CONTROLLER in status.name:
+            if CONTROLLER_NAME in status.name:
                 self.gaps = tuple(
                     entry.value for entry in status.values if entry.key.startswith("description ")
                 )
 
     def ready(self) -> bool:
         """Whether joint states and commands flow and the controller listens for trajectories."""
-        return bool(
-            self.state.stamp and self._commands and self._trajectories.get_subscription_count()
-        )
-
-    def spin_until(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Listen until ``condition`` holds; ``False`` if time is up before."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            self._executor.spin_once(timeout_sec=0.05)
-        return True
+        return super().ready() and self._commands > 0
 
     def send(self, message: JointTrajectory) -> None:
         """Send a trajectory and keep everything heard from now on."""
         self._recording = True
-        self._trajectories.publish(message)
+        super().send(message)
 
     def recording(self, start: int) -> Recording:
         """The messages since :meth:`send`, times counted from ``start``, ns."""
@@ -128,11 +91,7 @@ class DemoClient:
             wrenches=[rows[:, 1:] for rows in wrenches],
         )
 
-    def _on_state(self, raw: bytes) -> None:
-        try:
-            self.state.read(raw)
-        except StateRejected:
-            return
+    def _state_arrived(self) -> None:
         if self._recording:
             r = self.state
             self._states.append((r.stamp, r.position.copy(), r.velocity.copy(), r.effort.copy()))

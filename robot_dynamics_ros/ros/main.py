@@ -10,12 +10,31 @@ import contextlib
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
+
+_HELP_WORDS = frozenset({"-h", "--help"})
+
+
+def _explained(node: str, args: list[str] | None) -> bool:
+    """Print the help of a node if the words ask for it."""
+    words = sys.argv[1:] if args is None else args
+    if _HELP_WORDS.isdisjoint(words):
+        return False
+    from robot_dynamics_ros.ros.node_help import node_help
+
+    program = Path(sys.argv[0]).name
+    if program in ("", "__main__.py", "main.py"):
+        program = f"python -m robot_dynamics_ros.ros.main {node}"
+    print(node_help(node, program))
+    return True
 
 
 def _executable(module: str, node: str) -> Callable[..., int]:
     def start(args: list[str] | None = None) -> int:
+        if _explained(module.partition(".")[0], args):
+            return 0
         stop = StopRequest()
         make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
         return import_module("robot_dynamics_ros.ros.run").run(make_node, stop, args)
@@ -32,6 +51,8 @@ simulator = _executable("simulator.node", "SimulatorNode")
 
 def viewer(args: list[str] | None = None) -> int:
     """The executable ``viewer``."""
+    if _explained("viewer", args):
+        return 0
     stop = StopRequest()
     print("the viewer starts: it loads its libraries", flush=True)
     from robot_dynamics_ros.ros.run import run

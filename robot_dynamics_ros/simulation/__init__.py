@@ -5,6 +5,7 @@ from robot_dynamics_ros.simulation.batch import BatchResult, monte_carlo, run_pl
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
+from robot_dynamics_ros.simulation.effects.gears import GearSprings
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.methods import INTEGRATORS, make_integrator
@@ -36,6 +37,7 @@ __all__ = [
     "CompliantStops",
     "JointFriction",
     "JointPD",
+    "GearSprings",
     "GroundContact",
     "Sensors",
     "SensorSettings",

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.call import options_of
+from robot_dynamics_ros.dynamics.complementarity import not_definite
 from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import add_rotors
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
-from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import friction_table
+from robot_dynamics_ros.simulation.effects.gears import GearMotors, without_friction
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.hybrid import HybridStepper
@@ -56,6 +57,9 @@ class Plant(SimulatedRobot):
 
     def __init__(self, model: RobotModel, dt: float = DEFAULT_STEP, **options: object) -> None:
         o = options_of(PlantOptions, options, type(self).__name__)
+        if o.motors and o.gears is not None:
+            problem = "joints with voltage motors have rigid gears"
+            raise ArgumentError(problem, where="gears", remedy="Leave gears or motors out.")
         super().__init__(add_rotors(model, o.motors) if o.motors else model, dt, o)
         model = self.model
         self.integrator = make_integrator(o.integrator)
@@ -64,6 +68,11 @@ class Plant(SimulatedRobot):
         self._friction_with_brakes = self._friction.with_brakes(
             per_joint(o.brake_effort, model, "brake_effort")
         )
+        self._motors: GearMotors | None = None
+        if self.gears is not None:
+            self._motors = GearMotors(self.gears, self._friction, self._friction_with_brakes)
+            self._friction = without_friction(self._friction, self.gears)
+            self._friction_with_brakes = without_friction(self._friction_with_brakes, self.gears)
         if len(self._friction.couple) and method not in TIME_STEPPING:
             problem = "motors that turn with two joints are simulated by time stepping"
             remedy = f"One of {', '.join(TIME_STEPPING)}."
@@ -93,11 +102,16 @@ class Plant(SimulatedRobot):
         self._block = memory.block
         self._status = memory.python.status
         self._plain = self._time_stepping and o.user_effort is None and model.nv > 0
+        # motors are moved between two steps of the links
+        self._plain = self._plain and self.gears is None
         self._quick = False
         if o.substeps is None:
             self.substeps = self._enough_substeps()
         else:
             self.substeps = int(o.substeps)
+        if self.gears is not None:
+            least = self.gears.substeps(model, self._start_q, self.dt, o.substeps)
+            self.substeps = max(self.substeps, least)
         memory["substeps"][0] = self.substeps
         memory["h"][0] = self.dt / self.substeps
         memory["max_speed"][0] = self.max_speed
@@ -217,11 +231,20 @@ class Plant(SimulatedRobot):
         """Stick, slip and impact events located since the plant was made."""
         return self._hybrid.events
 
+    def motors(self) -> tuple[Array, Array]:
+        motors = self._motors
+        if motors is None:
+            return super().motors()
+        return motors.angle.copy(), motors.speed.copy()
+
     def _switch_brakes(self) -> None:
         self.system.set_friction(self._friction_with_brakes if self._braked else self._friction)
+        if self._motors is not None:
+            self._motors.braked = self._braked
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
-        """See :meth:`SimulatedRobot.reset`; motor currents go to zero, too.
+        """See :meth:`SimulatedRobot.reset`; motor currents go to zero, too, and springs in gears
+        carry the weight of the links.
 
         Raises:
             SimulationError: the step is too large for the stiffness of springs, stops or damping.
@@ -234,6 +257,8 @@ class Plant(SimulatedRobot):
         self._q[:] = q
         self._v[:] = v
         self._z[:] = 0.0
+        if self._motors is not None:
+            self._motors.follow(self.model, *self._geared(q, v), q)
         self._t0 = t
         for name in ("steps", "command", "tau", "past_steps", "resting"):
             memory[name][:] = 0
@@ -241,7 +266,7 @@ class Plant(SimulatedRobot):
     def state(self) -> PlantState:
         memory = self.system.memory
         carried = {name: memory[name].copy() for name in ("held", "resting", *CARRIED)}
-        return {**super().state(), "y": self._state(), "carried": carried}
+        return {**super().state(), "y": self._state(), "carried": carried, "motors": self.motors()}
 
     def restore(self, state: PlantState) -> None:
         y = state["y"]
@@ -253,7 +278,17 @@ class Plant(SimulatedRobot):
         self._q[:], self._v[:], self._z[:] = self.system.split(y)
         for name, values in state["carried"].items():
             memory[name][...] = values
+        if self._motors is not None:
+            angle, speed = state["motors"]
+            self._motors.angle = angle.copy()
+            self._motors.speed = speed.copy()
         super().restore(state)
+
+    def _geared(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """(k,), (k,) the entries of joints with springs in their gears."""
+        assert self.gears is not None
+        own = self.gears.index
+        return q[self._coordinates.q_of_v[own]], v[own]
 
     def _state(self) -> Array:
         """[q; v; currents], a copy."""
@@ -288,6 +323,13 @@ class Plant(SimulatedRobot):
 
     def _limit_command(self) -> None:
         self._hold(self.system.memory)
+        if self._motors is not None:
+            self._hold_springs(self._motors.pull(*self._geared(self._q, self._v)))
+
+    def _hold_springs(self, pull: Array) -> None:
+        """Let the links of joints with springs in their gears get these efforts, (k,)."""
+        assert self.gears is not None
+        self.system.memory["held"][self.gears.index] = pull
 
     def _set_wrenches(self, link: dict[str, Array], world: dict[str, Array]) -> None:
         super()._set_wrenches(link, world)
@@ -307,13 +349,22 @@ class Plant(SimulatedRobot):
         t = self.t
         h = float(memory["h"][0])
         start = self._state()
+        turned = self.motors()
         try:
             for k in range(self.substeps):
                 with np.errstate(over="ignore", invalid="ignore"):
+                    if self._motors is not None:
+                        own = self.tau[self._motors.table.index]
+                        links = self._geared(self._q, self._v)
+                        self._hold_springs(self._motors.step(h, own, *links))
                     self._substep(t + k * h, h)
         except BaseException:
             self._q[:], self._v[:], self._z[:] = system.split(start)
+            if self._motors is not None:
+                self._motors.angle, self._motors.speed = turned
             raise
+        if self._motors is not None:
+            self._hold_springs(self._motors.pull(*self._geared(self._q, self._v)))
         memory["steps"][0] += 1
         system.routines["motor_efforts"](memory)
 

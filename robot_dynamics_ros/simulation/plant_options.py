@@ -15,6 +15,7 @@ from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.simulation.coordinates import Values
 from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
+from robot_dynamics_ros.simulation.effects.gears import GearSprings
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, RigidStops
 from robot_dynamics_ros.simulation.effects.springs import JointPD
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, Integrator
@@ -42,6 +43,9 @@ class CommonOptions:
         constraints: closed loops.
         stops: what happens at the position limits: ``"rigid"`` (default, no rebound), or ``None``
             for none.
+        gears: a :class:`~robot_dynamics_ros.simulation.effects.gears.GearSprings`: springs and play
+            between motors and links; ``None``: rigid gears.  The rotors of these joints are then
+            not part of ``plant.model``; not together with ``constraints``.
     """
 
     substeps: int | None = None
@@ -54,12 +58,19 @@ class CommonOptions:
     max_speed: float = 1e5
     constraints: Constraints | None = None
     stops: RigidStops | CompliantStops | str | None = "rigid"
+    gears: GearSprings | None = None
 
     def __post_init__(self) -> None:
         if self.substeps is not None and (int(self.substeps) != self.substeps or self.substeps < 1):
             raise ArgumentError(
                 "must be a whole number of at least 1", where="substeps", got=self.substeps
             )
+        if not (self.gears is None or isinstance(self.gears, GearSprings)):
+            raise ArgumentError("expected GearSprings or None", where="gears", got=self.gears)
+        if self.gears is not None and self.constraints is not None:
+            problem = "robots with closed loops have rigid gears"
+            remedy = "Leave gears or constraints out."
+            raise ArgumentError(problem, where="gears", remedy=remedy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,10 @@ from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plant_options import PlantOptions
 from robot_dynamics_ros.simulation.simulated_robot import Wrenches
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.control.controller import JointController
+    from robot_dynamics_ros.control.laws.base import Law
 
 Control = Callable[[float, Array, Array], ArrayLike]
 External = Mapping[str, ArrayLike] | Callable[[float], Mapping[str, ArrayLike]] | None
@@ -89,7 +94,7 @@ class SimulationOptions(PlantOptions):
 
 def simulate(
     model: RobotModel,
-    control: Control | None = None,
+    control: Control | Law | JointController | None = None,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     duration: float = 1.0,
@@ -101,8 +106,9 @@ def simulate(
     Args:
         model: the robot.
         control: ``callable(t, q, v) -> (nv,)`` efforts, called once per ``dt`` and held, as in a
-            digital controller; ``None``: no effort.  For an effort evaluated continuously, pass
-            ``user_effort``.
+            digital controller; ``None``: no effort; a control law, or a ``JointController``: it
+            holds the robot where it starts, or follows what it was given.  For an effort evaluated
+            continuously, pass ``user_effort``.
         q0, v0: initial state; the model's initial configuration and rest if not given.
         duration, dt: s; the number of steps is ``round(duration / dt)``.
         options: fields of :class:`SimulationOptions`, by name: its own, and those of the plant;
@@ -129,6 +135,7 @@ def simulate(
         raise ArgumentError(
             "must be a finite number of seconds, not negative", where="duration", got=duration
         )
+    control = _as_function(model, control)
     options |= {"q0": q0, "v0": v0}
     o = options_of(SimulationOptions, options, "simulate")
     plant = _plant(model, dt, o, {name: x for name, x in options.items() if name not in _OWN})
@@ -172,6 +179,19 @@ def simulate(
     of_motors = dict(zip(plant.motor_joints, currents.T, strict=True))
     kinetic, potential = energy
     return SimulationResult(t, q, v, a, tau, kinetic, potential, wrenches, plant, of_motors, loops)
+
+
+def _as_function(
+    model: RobotModel, control: Control | Law | JointController | None
+) -> Control | None:
+    """A law or a controller as a function of time and state."""
+    # a controller takes a while to import, and most simulations have none
+    from robot_dynamics_ros.control.controller import JointController
+    from robot_dynamics_ros.control.laws.base import Law
+
+    if isinstance(control, Law):
+        control = JointController(model, control)
+    return control.control if isinstance(control, JointController) else control
 
 
 _OWN = {f.name for f in fields(SimulationOptions)} - {f.name for f in fields(PlantOptions)}

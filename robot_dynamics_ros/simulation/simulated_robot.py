@@ -19,6 +19,7 @@ from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
+from robot_dynamics_ros.simulation.effects.gears import GearTable
 from robot_dynamics_ros.simulation.plant_options import CommonOptions
 
 Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
@@ -34,6 +35,7 @@ class SimulatedRobot(ABC):
 
     Attributes:
         constraints: closed loops, or ``None``.
+        gears: the springs in its gears, or ``None``.
         command: (nv,) the command of the last step as given.
         tau: (nv,) motor effort of the last step, after the limiter, N m or N.
 
@@ -50,6 +52,12 @@ class SimulatedRobot(ABC):
     def __init__(self, model: RobotModel, dt: float, options: CommonOptions) -> None:
         if not (isinstance(dt, (int, float)) and 0.0 < dt < math.inf):
             raise ArgumentError("must be a positive number of seconds", where="dt", got=dt)
+        # springs in gears, or None
+        self.gears: GearTable | None = None
+        if options.gears is not None:
+            self.gears = options.gears.table(model)
+        if self.gears is not None:
+            model = self.gears.links(model)
         self.model = model
         self.dt = float(dt)
         self.max_speed = float(options.max_speed)
@@ -94,6 +102,23 @@ class SimulatedRobot(ABC):
     @abstractmethod
     def v(self) -> Array:
         """(nv,) velocity; a copy."""
+
+    def motors(self) -> tuple[Array, Array]:
+        """(k,), (k,) positions and velocities of the motors of :attr:`gears`, seen behind the
+        gears; of none where all gears are rigid.
+        """
+        return np.zeros(0), np.zeros(0)
+
+    def encoders(self) -> tuple[Array, Array]:
+        """(nq,), (nv,) what the encoders read: the state, of the motors where they sit there."""
+        q = self.q
+        v = self.v
+        gears = self.gears
+        if gears is not None and gears.at_motor:
+            angle, speed = self.motors()
+            q[self._coordinates.q_of_v[gears.index]] = angle
+            v[gears.index] = speed
+        return q, v
 
     @property
     def brakes(self) -> bool:
@@ -294,11 +319,17 @@ class SimulatedRobot(ABC):
 
     def energy(self) -> tuple[float, float]:
         """Kinetic energy, and potential energy of gravity, springs, stops and ground contacts, J;
-        the world of MuJoCo left out.
+        rotors and springs of gears are in it, the world of MuJoCo is left out.
         """
         q = self.q
         kinetic = float(kinetic_energy(self.model, q, self.v))
-        return kinetic, float(potential_energy(self.model, q)) + self._elastic_energy(q)
+        potential = float(potential_energy(self.model, q)) + self._elastic_energy(q)
+        gears = self.gears
+        if gears is not None:
+            angle, speed = self.motors()
+            kinetic += float(0.5 * gears.rotors @ np.square(speed))
+            potential += gears.energy(angle - q[self._coordinates.q_of_v[gears.index]])
+        return kinetic, potential
 
     def _elastic_energy(self, q: Array) -> float:
         """J."""

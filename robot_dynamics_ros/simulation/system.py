@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics_ros.dynamics import WrenchGatherer, kernel
+from robot_dynamics_ros.dynamics.complementarity import not_definite
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.evaluate import Evaluator, Kernel
 from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
@@ -23,7 +24,6 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
-from robot_dynamics_ros.simulation.effects.complementarity import not_definite
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, stop_parameters
 from robot_dynamics_ros.simulation.integrators import timestepping

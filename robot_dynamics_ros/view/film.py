@@ -56,11 +56,14 @@ _NOTICE = (
 )
 
 
+def need_pillow() -> ModuleType:
+    """The module that writes pictures; a BackendError where Pillow is not installed."""
+    return optional_package("PIL.Image", "pictures need", "picture", "'robot_dynamics_ros[view]'")
+
+
 def need_imageio() -> ModuleType:
     """The package imageio; a BackendError where it is not installed."""
-    return optional_package(
-        "imageio.v2", "films and pictures need", "video", "'robot_dynamics_ros[view]'"
-    )
+    return optional_package("imageio.v2", "films need", "video", "'robot_dynamics_ros[film]'")
 
 
 def open_page(address: str, browser: Browser, pages: Callable[[], Mapping[int, _P]]) -> _P:

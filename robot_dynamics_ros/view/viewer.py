@@ -430,11 +430,11 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         screen.
 
         Raises:
-            BackendError: there is no browser, or imageio is not installed.
+            BackendError: there is no browser, or Pillow is not installed.
             ArgumentError: the file cannot be written.
         """
         from robot_dynamics_ros.view.film import (
-            need_imageio,
+            need_pillow,
             open_page,
             painter,
             settled,
@@ -442,7 +442,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         )
         from robot_dynamics_ros.view.headless import Browser
 
-        imageio = need_imageio()
+        pillow = need_pillow()
         with Browser(240, 160) as browser:
             page = open_page(self.address, browser, lambda: self.pages)
             for view in page.views:
@@ -451,7 +451,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             image = settled(
                 painter(page.client, width, height, page.view_point(width / height)), browser
             )
-        return write_whole(path, lambda target: imageio.imwrite(target, image))
+        return write_whole(path, lambda target: pillow.fromarray(image).save(target))
 
     def __exit__(self, *_: object) -> None:
         self.close()

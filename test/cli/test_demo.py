@@ -75,6 +75,9 @@ class Slow:
     def stop(self):
         return 0
 
+    def kill(self):
+        self.exit_code = -9
+
 
 @pytest.mark.parametrize("fate", ["late", "never", "ended"])
 def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch, capsys):
@@ -82,7 +85,7 @@ def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch
 
     monkeypatch.setattr(demo, "NodeProcess", Slow)
     with demo.LiveView("robot.urdf", tmp_path / "log", False, "arm.urdf") as view:
-        process = view._process
+        process = view.process
         assert "looks_file:=arm.urdf" in process.arguments
         view.announce()
         assert "the address is printed later" in capsys.readouterr().out

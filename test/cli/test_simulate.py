@@ -130,8 +130,12 @@ def test_a_table_with_ten_seconds_between_its_rows_is_followed_in_seconds(tmp_pa
     lines = [f"{10 * k},{0.001 * k},{0.002 * k}" for k in range(25)]
     table.write_text("\n".join(["t,shoulder,elbow", *lines]) + "\n")
     line = ["simulate", "two_link", "--trajectory", str(table), "--duration", "0.02", "--json"]
-    assert main([*line, "--time-unit", "s"]) == 0
-    assert json.loads(capsys.readouterr().out)["duration"] == pytest.approx(0.02)
+    # a motion that is cut short has not arrived
+    assert main([*line, "--time-unit", "s"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["duration"] == pytest.approx(0.02)
+    assert data["arrived"] is False
+    assert "takes 240 s" in data["reason"]
 
 
 def test_a_link_is_led_to_a_pose(capsys, tmp_path):

@@ -13,7 +13,7 @@ from robot_dynamics_ros.control import (
     MomentumObserver,
 )
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 
@@ -72,7 +72,7 @@ def run(model, meaning, *, setting=None, push=None, gravity_by="robot", seconds=
 
 
 @pytest.mark.parametrize("gravity_by", ["robot", "controller"])
-@pytest.mark.parametrize("meaning", MEANINGS)
+@pytest.mark.parametrize("meaning", EFFORT_MEANINGS)
 def test_the_observer_reads_zero_at_rest_and_little_on_the_way(model, meaning, gravity_by):
     on_the_way, at_rest, error, _ = run(model, meaning, gravity_by=gravity_by)
     assert error < 1e-3

@@ -180,3 +180,68 @@ def test_one_step_is_that_of_levenberg_and_marquardt():
     np.testing.assert_allclose(
         np.sqrt(squares), [np.linalg.norm(turn), np.linalg.norm(small[:3, 3])], rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+@pytest.mark.parametrize("orientation", [True, False])
+def test_the_kernel_finds_what_the_function_finds(backend, orientation):
+    model = rd.load_robot("seven_axis").with_backend(backend)
+    tool = rd.Pose.from_rpy((0.1, -0.2, 0.3), (0.4, 0.5, 0.6))
+    choices = {"tool": tool, "orientation": orientation, "starts": 2}
+    find = rd.kernel(model, "inverse_kinematics", link="flange", **choices)
+    q = np.empty(7)
+    errors = np.empty(2)
+    start = 0.5 * (model.lower + model.upper)
+    for target in rd.link_pose(model, inside(model, 5), "flange"):
+        assert find(target, start, q, errors) is None
+        wanted = target if orientation else target[:3, 3]
+        plain = rd.inverse_kinematics(model, "flange", wanted, start=start, **choices)
+        np.testing.assert_array_equal(q, plain.q)
+        np.testing.assert_array_equal(errors[1], plain.position_error)
+        if orientation:
+            np.testing.assert_array_equal(errors[0], plain.rotation_error)
+        np.testing.assert_array_equal(find(target, start)[0], q)
+
+
+@pytest.mark.parametrize("where", ["pose", "start"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_leaves_the_kernel_as_infinite_errors(where, bad):
+    """The configuration before must not pass for the answer."""
+    model = rd.load_robot("six_axis")
+    find = rd.kernel(model, "inverse_kinematics", link="tool0", starts=2)
+    start = inside(model, 1)[0]
+    target = rd.link_pose(model, start, "tool0")
+    assert find(target, start)[1].max() < 1e-6
+    if where == "pose":
+        target[1, 3] = bad
+    else:
+        start[2] = bad
+    q, errors = find(target, start)
+    assert np.isinf(errors).all()
+    np.testing.assert_array_equal(q, start)
+
+
+def test_a_pose_too_far_to_be_squared_is_not_reached():
+    """The answer to the pose before must not pass for one."""
+    model = rd.load_robot("six_axis")
+    pose = rd.link_pose(model, inside(model, 1)[0], "tool0")
+    assert rd.inverse_kinematics(model, "tool0", pose).reached
+    pose[0, 3] = 1e200
+    assert not rd.inverse_kinematics(model, "tool0", pose, starts=2).reached
+
+
+def test_wrong_arguments_of_the_kernel_are_refused():
+    model = rd.load_robot("six_axis")
+    with pytest.raises(rd.UnknownNameError, match="tool0"):
+        rd.kernel(model, "inverse_kinematics", link="tool")
+    with pytest.raises(rd.UnknownNameError, match="starts"):
+        rd.kernel(model, "inverse_kinematics", link="tool0", start=3)
+    find = rd.kernel(model, "inverse_kinematics", link="tool0")
+    with pytest.raises(rd.ArgumentError, match="pose"):
+        find(np.eye(3), np.zeros(6))
+    with pytest.raises(rd.ArgumentError, match="one pose"):
+        find(np.stack([np.eye(4)] * 2), np.zeros(6))
+    with pytest.raises(rd.ArgumentError, match="start"):
+        find(np.eye(4), np.zeros(5))
+    with pytest.raises(rd.ArgumentError, match=", q"):
+        find(np.eye(4), np.zeros(6), np.zeros(5), np.zeros(2))

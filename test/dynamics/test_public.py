@@ -165,3 +165,14 @@ def test_public_functions_stay_functions():
         inspect.signature(rd.inverse_dynamics).parameters["out"].kind
         is inspect.Parameter.KEYWORD_ONLY
     )
+
+
+def test_a_link_is_given_by_name_or_number():
+    model = rd.load_robot("six_axis")
+    q = np.linspace(-0.5, 0.5, 6)
+    by_name = rd.kernel(model, "link_pose", link="tool0")
+    by_number = rd.kernel(model, "link_pose", link=model.link_index("tool0"))
+    np.testing.assert_array_equal(by_name(q), rd.link_pose(model, q, "tool0"))
+    assert by_name is by_number
+    with pytest.raises(rd.UnknownNameError, match="tool0"):
+        rd.kernel(model, "link_pose", link="tool")

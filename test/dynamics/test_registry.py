@@ -20,7 +20,7 @@ from robot_dynamics_ros.dynamics.engine.registry import (
 from robot_dynamics_ros.dynamics.engine.trace import trace
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.symbol_tree import SymbolTree, float_leaves
-from robot_dynamics_ros.export.plan import DEFAULT, FUNCTIONS
+from robot_dynamics_ros.export.plan import DEFAULT_FUNCTIONS, EXPORTED_FUNCTIONS
 
 
 def test_every_algorithm_file_is_found():
@@ -34,9 +34,9 @@ def test_every_algorithm_file_is_found():
 
 def test_what_is_derived_is_there():
     assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= set(common_functions())
-    assert {"joint_wrenches", "linearization_with_friction", "jacobian"} <= set(FUNCTIONS)
-    assert set(DEFAULT) - {"step"} <= set(FUNCTIONS)
-    for entry, export in FUNCTIONS.values():
+    assert {"joint_wrenches", "linearization_with_friction", "jacobian"} <= set(EXPORTED_FUNCTIONS)
+    assert set(DEFAULT_FUNCTIONS) - {"step"} <= set(EXPORTED_FUNCTIONS)
+    for entry, export in EXPORTED_FUNCTIONS.values():
         assert {word for word, _ in entry.outputs} >= set(export.outputs)
 
 

@@ -20,7 +20,7 @@ from support.random_trees import ALL_TYPES, ONE_DOF, random_model, random_state
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ModelWarning
-from robot_dynamics_ros.export.plan import FUNCTIONS
+from robot_dynamics_ros.export.plan import EXPORTED_FUNCTIONS
 from robot_dynamics_ros.model import DCMotor
 from robot_dynamics_ros.simulation import JointFriction
 
@@ -32,7 +32,7 @@ MOTORS = {
     ),
     "elbow": DCMotor(3.0, 0.08, gear_ratio=20, rotor_inertia=1e-5, max_current=1.5),
 }
-EVERYTHING = [*FUNCTIONS, "step"]
+EVERYTHING = [*EXPORTED_FUNCTIONS, "step"]
 
 
 def close(got, expected, tolerance=1e-12):
@@ -41,7 +41,7 @@ def close(got, expected, tolerance=1e-12):
     )
 
 
-def compare(library, model, rng, count=20, functions=FUNCTIONS):
+def compare(library, model, rng, count=20, functions=EXPORTED_FUNCTIONS):
     """Every function at random states against the Python one."""
     n = model.nv
     link = model.link_names[-1]

@@ -12,7 +12,7 @@ from support.c_code import compile_cpp, needs_cpp, run_program
 from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.export.plan import FUNCTIONS
+from robot_dynamics_ros.export.plan import EXPORTED_FUNCTIONS
 from robot_dynamics_ros.model.description import JointType
 
 
@@ -42,7 +42,9 @@ def test_every_function_with_eigen_arguments(external, tmp_path):
         else random_model(3, 3, types=(JointType.REVOLUTE, JointType.FLOATING))
     )
     options = {"symbols": "auto", "external": (model.link_names[-1],)} if external else {}
-    code = rd.export_code(model, [*FUNCTIONS, "step"], language="cpp", prefix="arm", **options)
+    code = rd.export_code(
+        model, [*EXPORTED_FUNCTIONS, "step"], language="cpp", prefix="arm", **options
+    )
     code.write(tmp_path)
     tests = code.files["arm_eigen_test.cpp"]
     assert all(f"arm::{t.request.name}(" in tests for t in code.plan.traced)

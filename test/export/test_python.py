@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from support.random_trees import ALL_TYPES, random_model, random_state
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.export.plan import FUNCTIONS
+from robot_dynamics_ros.export.plan import EXPORTED_FUNCTIONS
 from robot_dynamics_ros.model import DCMotor
 
 
@@ -29,7 +29,7 @@ def module_of(code, tmp_path):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_functions_on_batches(seed, tmp_path):
     model = random_model(seed, 3, types=ALL_TYPES, mimic=0.2)
-    code = rd.export_code(model, [*FUNCTIONS, "step"], language="python", prefix="bot")
+    code = rd.export_code(model, [*EXPORTED_FUNCTIONS, "step"], language="python", prefix="bot")
     bot = module_of(code, tmp_path)
     rng = np.random.default_rng(seed)
     states = [random_state(model, rng) for _ in range(6)]
@@ -53,7 +53,7 @@ def test_it_runs_without_this_package(tmp_path):
     motors = {"elbow": DCMotor(1.0, 0.1, inductance=1e-3, gear_ratio=50)}
     code = rd.export_code(
         rd.load_robot("two_link"),
-        [*FUNCTIONS, "step"],
+        [*EXPORTED_FUNCTIONS, "step"],
         language="python",
         prefix="arm",
         symbols="auto",

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.measured_effort import (
-    MEANINGS,
+    EFFORT_MEANINGS,
     MeasuredEffort,
     as_measured,
     meaning_at_rest,
     motor_effort,
 )
 
-MEASURED = [m for m in MEANINGS if m not in ("commanded", "none")]
+MEASURED = [m for m in EFFORT_MEANINGS if m not in ("commanded", "none")]
 numbers = st.floats(-100.0, 100.0)
 
 
@@ -97,7 +97,7 @@ def poses():
 FACTORS = np.linspace(0.4, 0.6, 6)
 
 
-@pytest.mark.parametrize("meaning", MEANINGS)
+@pytest.mark.parametrize("meaning", EFFORT_MEANINGS)
 def test_efforts_at_rest_do_not_contradict_the_meaning_that_is_right(poses, meaning):
     gravity, held = poses
     kind = MeasuredEffort(meaning, FACTORS if meaning == "current" else None)

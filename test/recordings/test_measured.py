@@ -7,7 +7,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts, with_motor_efforts
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
@@ -38,7 +38,7 @@ def record(model, kind):
     return Recording("driver", NAMES, t, q, v, effort, np.arange(len(t))), a
 
 
-@pytest.mark.parametrize("meaning", [m for m in MEANINGS if m not in ("commanded", "none")])
+@pytest.mark.parametrize("meaning", [m for m in EFFORT_MEANINGS if m not in ("commanded", "none")])
 def test_efforts_fit_the_robot_that_they_move(model, meaning):
     kind = MeasuredEffort(meaning, np.linspace(0.5, 2.0, 7) if meaning == "current" else None)
     recording, a = record(model, kind)

@@ -49,7 +49,8 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
 
     Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.  A
     controller waits a minute for joint states if nothing else is given: a machine that stops this
-    process for a moment must not bring the safe command.
+    process for a moment must not bring the safe command.  A simulator has no brakes if nothing else
+    is given: what tests push and let fall must move.
     """
     running: list[NodeProcess] = []
 
@@ -68,6 +69,8 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
     ) -> NodeProcess:
         if name == "controller":
             parameters = {"state_timeout": 60.0, **parameters}
+        if name == "simulator":
+            parameters = {"holding_brakes": False, **parameters}
         arguments = ["--ros-args", *(["--params-file", str(params_file)] if params_file else [])]
         for key, value in parameters.items():
             arguments += ["-p", f"{key.replace('__', '.')}:={text(value)}"]

@@ -73,7 +73,7 @@ class Served:
 def test_an_arm_without_measured_efforts_is_tuned_and_makes_a_tour(
     peer, start, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(stand_in, "RATE", 100.0)
+    monkeypatch.setattr(stand_in, "STAND_IN_RATE_HZ", 100.0)
     model = rd.load_robot("two_link").lock(["elbow"], {"elbow": 0.02})
     (tmp_path / "arm.urdf").write_text(rd.to_urdf(model))
     calm = rd.commissioning.calm_pose(model, [1.5])

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
-from robot_dynamics_ros.errors import SimulationError
-from robot_dynamics_ros.simulation.effects.complementarity import (
+from robot_dynamics_ros.dynamics.complementarity import (
     ComplementarityMemory,
     solve_apart,
     solve_complementarity,
 )
+from robot_dynamics_ros.dynamics.engine.routines import Memory, make_routines
+from robot_dynamics_ros.errors import SimulationError
 
 COMPILED = "native" in rd.available_backends()
 

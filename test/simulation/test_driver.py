@@ -8,7 +8,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort, motor_effort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort, motor_effort
 from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
 from robot_dynamics_ros.simulation.plant import Plant
@@ -82,7 +82,7 @@ def test_on_the_way_a_sensor_at_the_link_sees_the_joint_wrench_along_the_axis(mo
     np.testing.assert_allclose(driver.reading(), along, atol=2e-2)
 
 
-@pytest.mark.parametrize("meaning", MEANINGS)
+@pytest.mark.parametrize("meaning", EFFORT_MEANINGS)
 def test_what_is_published_leads_back_to_the_motors_effort(model, meaning):
     plant = Plant(model, 1e-3, q0=HOME, friction=JointFriction(viscous=0.5, coulomb=0.0))
     kind = kind_of(meaning, 7)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -24,16 +25,19 @@ from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards, GuardSetting
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import MODES, CycleMemory, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
+from robot_dynamics_ros.control.cycle.reference import take_piece
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
 from robot_dynamics_ros.control.laws.base import Workspace
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.options import CHOICES, ControllerOptions
-from robot_dynamics_ros.control.reference.goal import REASONS, Reason
+from robot_dynamics_ros.control.reference.goal import REASONS, Reason, TrajectoryRejected
 from robot_dynamics_ros.control.reference.reference import JointTable, ReferenceGenerator
-from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER
+from robot_dynamics_ros.control.reference.task.tool import ToolReference
+from robot_dynamics_ros.control.reference.tracks import ABORTED, NEVER, PREEMPTED
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS, nanoseconds
+from robot_dynamics_ros.control.rest_efforts import check_payload_at_rest, check_wrench_at_rest
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.backends import prepared
 from robot_dynamics_ros.dynamics.engine.compile_process import compile_elsewhere
@@ -68,12 +72,14 @@ class CycleRunner:
             a safe command).
         routines: the cycle's steps that are called from outside, by name; want_wrenches: whether
             wrenches are computed.
+        tool: moves a tool of the robot, or ``None``.
         want_efforts: whether external efforts are estimated although nothing here needs them;
             switched on, the estimate restarts.
     """
 
     observer: MomentumObserver | None = None
     flange: FlangeLoad | None = None
+    tool: ToolReference | None = None
 
     def __init__(
         self, model: RobotModel, law: Law, options: ControllerOptions, guards: GuardSettings | None
@@ -126,6 +132,7 @@ class CycleRunner:
         self.answer_into(None)
         self.fault = self.safe_reason = self.jump = self._law_failed = ""
         self.current = False
+        self._stops_before_task = -1
         law.prepare(self.base)
         load_rejection(memory, options.robustness, model)
         load_law(memory, law, self.code(law))
@@ -219,7 +226,8 @@ class CycleRunner:
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
         """Carry a payload from the next cycle on, or with ``None`` none; UnknownNameError: the
-        model has no such link.
+        model has no such link; ArgumentError: the joints cannot hold it, see
+        :func:`~robot_dynamics_ros.control.rest_efforts.check_payload_at_rest`.
 
         Compiling for the loaded robot takes some tenths of a second the first time; it happens
         here, or with ``background`` in a thread of its own, after which a later cycle takes the
@@ -233,6 +241,7 @@ class CycleRunner:
         """
         if payload is not None:
             self.model.link(payload.link)
+            check_payload_at_rest(self.model, payload, self._known_pose())
 
         def job() -> Callable[[], None]:
             present = self.work.kernels
@@ -246,6 +255,10 @@ class CycleRunner:
             return lambda: self._carry(payload, kernels)
 
         self.changes.prepare("payload", job, failed, background=background)
+
+    def _known_pose(self) -> Array | None:
+        """(n,) where the robot is; ``None`` before the first state."""
+        return None if self.mode is Mode.INACTIVE else self.work.q.copy()
 
     def _carry(self, payload: Payload | None, kernels: Kernels) -> None:
         load_robot(self.memory, kernels)
@@ -265,27 +278,97 @@ class CycleRunner:
         self.guards = Guards(self.model, settings)
         self.guards.load(self.memory)
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
+        self.limit_tool()
+
+    def use_tool(self, tool: ToolReference) -> None:
+        """Have this tool to move."""
+        self.tool = tool
+        self._take_tool_piece = bound(self.memory, self.routines, take_piece, tool.piece)
+        self.limit_tool()
+
+    def limit_tool(self) -> None:
+        """Keep the tool's reference within the limits that are in force."""
+        if self.tool is None:
+            return
+        memory = self.memory
+        still = memory["commanded"] == 0
+        self.tool.limit(
+            memory["lower"] + memory["margin"],
+            memory["upper"] - memory["margin"],
+            np.where(still, 0.0, memory["velocity_limit"]),
+            memory["deceleration"],
+        )
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None``
         forgets it.  UnknownNameError: the model has no such link; ArgumentError: not six finite
-        numbers.
+        numbers, or more than the joints can resist where the robot is; the one before stays.
         """
         k = self.model.link_index(link)
         until = 0
-        self.external_wrenches.pop(link, None)
+        known = None
         if wrench is not None:
             remedy = "Use [moment; force], N m and N, in its frame."
-            self.external_wrenches[link] = vector(
-                wrench, 6, f"external wrench on {link!r}", remedy=remedy
-            )
+            known = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
+            self._check_wrench(link, known)
+        self.external_wrenches.pop(link, None)
+        if known is not None:
+            self.external_wrenches[link] = known
             until = t + nanoseconds(self.options.wrench_timeout) + 1
         self.between_cycles("know_wrench", k, until)
         self.gather_wrenches()
 
+    def _check_wrench(self, link: str, wrench: Array) -> None:
+        """Refuse a wrench that asks the joints for more than they have, where the robot is."""
+        q = self._known_pose()
+        if q is None:
+            return
+        kernels = self.work.kernels
+        gravity = np.zeros(self.model.nv)
+        kernels.gravity_forces(q, gravity)
+        caused = np.zeros(self.model.nv)
+        kernels.external_efforts(q, kernels.gather({link: wrench}), caused)
+        check_wrench_at_rest(self.model, gravity, -caused, link, wrench)
+
     def gather_wrenches(self) -> None:
         """Resist the known wrenches as they are now."""
         self.memory["external"][:] = self.work.kernels.gather(self.external_wrenches)
+
+    def begin_task(self, t: int) -> None:
+        """The joints follow the tool's reference from ``t``, ns, on, if they do not yet; open goals
+        are preempted.
+        """
+        tool = self.tool
+        assert tool is not None
+        stops = self.motion.memory.python.stops
+        if not tool.active or stops[0] != self._stops_before_task:
+            self.motion.begin(t)
+            q, v, _ = self.motion.sample(t)
+            # the joints' own reference waits
+            self.motion.stop_from(t, q, v, PREEMPTED, Reason.NONE)
+            tool.begin(t, q, v)
+            self._stops_before_task = stops[0]
+        self.p.due[0] = AT_ONCE
+
+    @contextmanager
+    def leaving_task(self, t: int) -> Iterator[None]:
+        """The joints follow their own reference again, from where the tool's has led them; what is
+        refused within leaves them with the tool's.
+        """
+        tool = self.tool
+        stops = self.motion.memory.python.stops
+        if tool is None or not tool.active or stops[0] != self._stops_before_task:
+            yield
+            return
+        tool.follow(t)
+        q, v = tool.piece[:2]
+        self.motion.stop_from(t, q, v, PREEMPTED, Reason.NONE)
+        try:
+            yield
+        except TrajectoryRejected:
+            self._stops_before_task = stops[0]
+            raise
+        tool.end()
 
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE
@@ -364,6 +447,13 @@ class CycleRunner:
     def _load_reference(self) -> None:
         t = self.p.time[0]
         reference = self.motion
+        if self.tool is not None and self.tool.active:
+            # a stop ends the task, whoever asked for it
+            if reference.memory.python.stops[0] == self._stops_before_task:
+                mode = self.tool.follow(t)
+                self._take_tool_piece(t + 1, mode, 0, 0, 0)
+                return
+            self.tool.end()
         p = self.motion.memory.python
         reference.begin(t)
         if reference.active_goal is not None:

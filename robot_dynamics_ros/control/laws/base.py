@@ -48,6 +48,15 @@ class Workspace:
         self.q_d, self.v_d, self.a_d = self.reference
         self.e, self.ed = self.error
         self._tau = np.zeros(self.n)
+        self._arrays = self.q, self.v, self.reference, self.error, self._tau
+
+    def arrays_with(self, out: Array) -> tuple[Array, ...]:
+        """State, reference, error and an array for efforts, the same tuple as long as that is the
+        same.
+        """
+        if out is not self._arrays[-1]:
+            self._arrays = (*self._arrays[:-1], out)
+        return self._arrays
 
     @property
     def model(self) -> RobotModel:
@@ -186,7 +195,8 @@ class Law:
         return tuple(f.name for f in dataclasses.fields(self) if f.metadata.get("gain"))
 
     def check(self, model: RobotModel) -> Law:
-        """The law, if it fits the model; ArgumentError: a gain has neither one value nor one for
+        """The law, if it fits the model, with the friction of the model for ``friction=True``;
+        ArgumentError: a gain has neither one value nor one for
         each joint.
         """
         for f in dataclasses.fields(self):
@@ -196,7 +206,12 @@ class Law:
                 problem = f"{len(value)} values for {model.nv} joints"
                 remedy = f"Give one number, or one for each of {', '.join(model.joint_names)}."
                 raise ArgumentError(problem, where=f"gain {f.name!r}", got=value, remedy=remedy)
-        if isinstance(friction := getattr(self, "friction", None), Friction):
+        friction = getattr(self, "friction", None)
+        if isinstance(friction, bool):
+            known = Friction.of(model) if friction else None
+            changed: Law = dataclasses.replace(self, friction=known)  # type: ignore[call-arg]
+            return changed
+        if isinstance(friction, Friction):
             n = len(friction.viscous)
             expect(
                 n == model.nv,

@@ -14,6 +14,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array, Pose, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
+
+AXES = ("world", "tool")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,9 @@ class CartesianImpedance(Law):
         damping_ratio: ζ, six or one.
         posture_stiffness: N m/rad or N/m.
         posture_damping: N m s/rad or N s/m.
+        axes: "world", or "tool": of stiffness and damping.
+        largest_error: rotation in rad and way in m to which errors are shortened, so that a target
+            far away pulls no harder; infinite: they are not.
         target: pose in the world, or its (4, 4) matrix, to hold instead of the reference's, or
             ``None``.
         friction, friction_at: as in :class:`ComputedTorque`.
@@ -48,12 +54,19 @@ class CartesianImpedance(Law):
     damping_ratio: Gain = gain(0.7, size=6)
     posture_stiffness: Gain = gain(5.0, parameter="p")
     posture_damping: Gain = gain(2.0, parameter="d")
+    axes: str = "world"
+    largest_error: tuple[float, float] = (np.inf, np.inf)
     target: Any = None
     friction: Friction | None = None
     friction_at: str = "reference"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        remedy = "Choose whose axes stiffness and damping are along."
+        expect(self.axes in AXES, f"one of {AXES}", self.axes, "axes", remedy)
+        good = len(self.largest_error) == 2 and all(x > 0.0 for x in self.largest_error)
+        kind = "two positive numbers, rad and m"
+        expect(good, kind, self.largest_error, "largest_error")
         if self.target is not None:
             try:
                 target = frozen_array(Pose.of(self.target).matrix(), (4, 4))
@@ -70,6 +83,15 @@ class CartesianImpedance(Law):
 
     def prepare(self, kernels: Kernels) -> None:
         kernels.link(self.link)
+        kernels.task_law(self.link)
+
+    def __call__(self, x: Workspace, out: Array) -> Array:
+        """See :meth:`Law.__call__`; in machine code where there is any."""
+        routine = x.kernels.task_law(self.link)
+        if not routine.compiled:
+            return super().__call__(x, out)
+        routine(self, x.arrays_with(out))
+        return out
 
     def effort(self, x: Workspace) -> Array:
         link = x.link(self.link)
@@ -83,16 +105,25 @@ class CartesianImpedance(Law):
             twist = -(J @ x.v)
         dx = np.concatenate([rotation_error(X_d[:3, :3], X[:3, :3]), X_d[:3, 3] - X[:3, 3]])
 
+        for part, largest in zip((slice(0, 3), slice(3, 6)), self.largest_error, strict=True):
+            length = float(np.linalg.norm(dx[part]))
+            if length > largest:
+                dx[part] *= largest / length
         Minv_JT = np.linalg.solve(x.mass_matrix(), J.T)
         # Λ
         inertia = task_inertia(J, Minv_JT)
         K = self.stiffness
         D = self.damping
+        turn = np.eye(6)
+        if self.axes == "tool":
+            turn[:3, :3] = turn[3:, 3:] = X[:3, :3]
         if D is None:
-            D = 2.0 * self.damping_ratio * np.sqrt(K * np.maximum(inertia.diagonal(), 0.0))
+            along = (turn.T @ inertia @ turn).diagonal()
+            D = 2.0 * self.damping_ratio * np.sqrt(K * np.maximum(along, 0.0))
+        force = turn @ (K * (turn.T @ dx) + D * (turn.T @ twist))
         posture = self.posture_stiffness * x.e + self.posture_damping * x.ed
         in_null_space = posture - J.T @ (inertia @ (Minv_JT.T @ posture))
-        return J.T @ (K * dx + D * twist) + in_null_space + x.inverse_dynamics(x.a_d) + self.F(x)
+        return J.T @ force + in_null_space + x.inverse_dynamics(x.a_d) + self.F(x)
 
 
 def task_inertia(J: Array, Y: Array, length: float = 0.3, threshold: float = 1e-3) -> Array:

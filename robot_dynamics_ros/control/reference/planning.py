@@ -34,30 +34,30 @@ if TYPE_CHECKING:
 PEAK_SPEED = 15.0 / 8.0
 PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 # rad: how far a joint without nearer limits goes from where it is
-_SPREAD = 0.9
+_FREE_JOINT_REACH_RAD = 0.9
 # m
 _SPREAD_PRISMATIC = 0.25
 # share of the range kept free at either end
-_MARGIN = 0.1
+_RANGE_MARGIN_SHARE = 0.1
 # s that a motion may be asked to take
 _MOTION = (0.01, 3600.0)
 # s; a slow joint makes smaller movements
-_LONGEST = 14.0
+_LONGEST_MOTION_S = 14.0
 # of the velocity and effort limits that may be used; the second if the first is too little
 _SHARES = (
     0.5,
     0.8,
 )
 # of the effort limits for a motion that somebody asked for
-_MOST = 0.95
+_MOST_EFFORT_SHARE = 0.95
 # tours of one joint that are tried until one stays within its limits
 _DRAWS = 40
 # starts that are tried where gravity is too much at the initial one
 _BEST_OF = 500
 # of the usual reach: less is no motion
-_LEAST = 0.01
+_LEAST_MOTION_SHARE = 0.01
 # rad/s or m/s: a joint that is no faster stands
-_STILL = 1e-6
+_STANDING_SPEED = 1e-6
 
 
 def plan_move(
@@ -71,7 +71,8 @@ def plan_move(
     duration: float | None = None,
     samples: int = 101,
 ) -> Trajectory:
-    """A straight move in joint space, at rest at both ends, with smooth acceleration.
+    """A straight move in joint space, at rest at both ends, with smooth acceleration; or one
+    through several waypoints.
 
     All joints follow q0 + (q1 − q0) s(t/T), s the quintic with rest at both ends.  T is the
     shortest time for which velocity, acceleration and effort stay within their limits; the effort
@@ -79,7 +80,9 @@ def plan_move(
 
     Args:
         model: joints of one degree of freedom each.
-        q0, q1: (n,) start and goal; continuous joints take the short way round.
+        q0, q1: (n,) start and goal; continuous joints take the short way round.  ``q1`` may be
+            (k, n), waypoints in order: the move passes them at speed, in equal times, as
+            ``scale`` of the velocity and effort limits allows.
         scale: factor on velocity limits and accelerations, above 0 to 1.
         acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit
             in 0.25 s.
@@ -98,6 +101,8 @@ def plan_move(
             short.
     """
     check_controllable(model)
+    if np.ndim(q1) == 2:
+        return _move_through(model, q0, np.asarray(q1, dtype=float), scale, duration)
     q0, q1 = (
         vector(q, model.nq, name, joints=model.joint_names) for q, name in ((q0, "q0"), (q1, "q1"))
     )
@@ -143,6 +148,32 @@ def plan_move(
     end = math.ceil(shortest * NANOSECONDS)
     points = [TrajectoryPoint(t, q.tolist(), rest, rest) for t, q in ((0, q0), (end, q0 + way))]
     return Trajectory.from_points(model.joint_names, points)
+
+
+def _move_through(
+    model: RobotModel, q0: ArrayLike, waypoints: Array, scale: float, duration: float | None
+) -> Trajectory:
+    """A move through waypoints (k, n), each within the limits."""
+    names = model.joint_names
+    visits = np.vstack(
+        [vector(q0, model.nq, "q0", joints=names)]
+        + [vector(q, model.nq, f"q1[{k}]", joints=names) for k, q in enumerate(waypoints)]
+    )
+    for k, q in enumerate(visits):
+        check_within_limits(model, q, "q0" if k == 0 else f"q1[{k - 1}]")
+    remedy = "It is a factor on the limits."
+    expect(0.0 < scale <= 1.0, "a number above 0, up to 1", scale, "scale", remedy)
+    nothing = np.zeros_like(visits)
+    motion = _within_limits(model, visits, nothing, 0.1 * (len(visits) - 1), scale, math.inf)
+    if motion is None:
+        raise _too_weak(model, visits[0], "on the way", scale)
+    if duration is None:
+        return motion.trajectory()
+    if duration < motion.duration * (1.0 - 1e-9):
+        problem = f"{duration!r} s is too short, the limits need {motion.duration:.4g} s"
+        remedy = "Allow more time, or raise scale."
+        raise TrajectoryError(problem, where="duration", got=duration, remedy=remedy)
+    return motion.trajectory(duration / motion.duration)
 
 
 def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
@@ -268,7 +299,7 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
     expect(len(visits) >= 2, "two configurations at least", len(visits), "motion", remedy)
     if times is not None:
         return _motion(model, visits, times)
-    stuck = _cannot_move(model, _MOST) & (np.ptp(visits, axis=0) > 0.0)
+    stuck = _cannot_move(model, _MOST_EFFORT_SHARE) & (np.ptp(visits, axis=0) > 0.0)
     if stuck.any():
         i = int(np.argmax(stuck))
         problem = f"joint {model.joint_names[i]!r} cannot move: {_weakness(model, i)}"
@@ -278,13 +309,15 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
         )
     way = _motion(model, visits, 1.0).at(np.linspace(0.0, 1.0, 200))
     inside = ((way >= model.lower - 1e-9) & (way <= model.upper + 1e-9)).all()
-    for share in (*_SHARES, _MOST) if inside else ():
+    for share in (*_SHARES, _MOST_EFFORT_SHARE) if inside else ():
         motion = _within_limits(
             model, visits, np.zeros_like(visits), 1.0 * (len(visits) - 1), share, math.inf
         )
         if motion is not None:
             return motion
-    raise _too_weak(model, way[int(np.argmax(_burden(model, way)))], "on the way", _MOST)
+    raise _too_weak(
+        model, way[int(np.argmax(_burden(model, way)))], "on the way", _MOST_EFFORT_SHARE
+    )
 
 
 def configuration_at(
@@ -335,7 +368,7 @@ def _weakness(model: RobotModel, i: int) -> str:
         unit = "N m"
     if model.lower[i] >= model.upper[i]:
         return "its position limits leave it no room"
-    if model.velocity_limit[i] <= _STILL:
+    if model.velocity_limit[i] <= _STANDING_SPEED:
         return f"its velocity limit is {model.velocity_limit[i]:g}"
     if model.effort_limit[i] <= 0.0:
         return "its effort limit is 0"
@@ -347,7 +380,7 @@ def _weakness(model: RobotModel, i: int) -> str:
 def _cannot_move(model: RobotModel, share: float = _SHARES[-1]) -> NDArray[np.bool_]:
     """(n,) joints that nothing moves, wherever the robot is, with that share of their effort."""
     rough = (model.friction > 0.0) & (model.friction > 0.99 * share * model.effort_limit)
-    weak = (model.velocity_limit <= _STILL) | (model.effort_limit <= 0.0)
+    weak = (model.velocity_limit <= _STANDING_SPEED) | (model.effort_limit <= 0.0)
     return np.asarray((model.lower >= model.upper) | weak | rough)
 
 
@@ -416,7 +449,7 @@ def _within_limits(
     away: Array,
     duration: float,
     share: float,
-    longest: float = _LONGEST,
+    longest: float = _LONGEST_MOTION_S,
 ) -> PlannedMotion | None:
     """The motion with as much of ``away`` as velocity and effort limits allow within ``longest`` s;
     None if they allow none.
@@ -429,7 +462,7 @@ def _within_limits(
         if not (held <= share).all():
             reach *= np.where(held <= share, 0.9, 0.75)
             # it stands, with the help of its friction
-            reach[reach < _LEAST] = 0.0
+            reach[reach < _LEAST_MOTION_SHARE] = 0.0
             if not reach.any():
                 return None
         elif (use := float(max(speed.max(initial=0.0), load.max(initial=0.0))) / share) <= 1.0:
@@ -498,12 +531,12 @@ def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array,
     """
     width = model.upper - model.lower
     bounded = np.isfinite(width)
-    margin = _MARGIN * np.minimum(np.where(bounded, width, 0.0), 4.0 * math.pi)
+    margin = _RANGE_MARGIN_SHARE * np.minimum(np.where(bounded, width, 0.0), 4.0 * math.pi)
     lower = model.lower + margin
     upper = model.upper - margin
     end = np.clip(start, lower, upper)
     prismatic = [model.joint(name).type is JointType.PRISMATIC for name in model.joint_names]
-    spread = np.where(prismatic, _SPREAD_PRISMATIC, _SPREAD) * np.where(
+    spread = np.where(prismatic, _SPREAD_PRISMATIC, _FREE_JOINT_REACH_RAD) * np.where(
         bounded, reach, min(reach, 2.0)
     )
     return np.maximum(lower, end - spread), np.minimum(upper, end + spread), end

@@ -115,7 +115,7 @@ class PreparedMotion:
         memory["column"][slot * n : slot * n + n] = self.columns
 
 
-_FIELDS = ("", ".positions", ".velocities", ".accelerations", ".effort", ".time_from_start")
+_POINT_FIELDS = ("", ".positions", ".velocities", ".accelerations", ".effort", ".time_from_start")
 
 
 class ReferenceGenerator:
@@ -303,7 +303,10 @@ class ReferenceGenerator:
             )
             remedy = "Check the units: rad or m, s, N m or N."
         return TrajectoryRejected(
-            text, where=f"points[{p.bad_point[0]}]{_FIELDS[problem]}", got=value, remedy=remedy
+            text,
+            where=f"points[{p.bad_point[0]}]{_POINT_FIELDS[problem]}",
+            got=value,
+            remedy=remedy,
         )
 
     def adopt(self, motion: PreparedMotion, t: int, tolerances: Tolerances) -> Goal:
@@ -397,7 +400,7 @@ class ReferenceGenerator:
         p.events[0] = 0
         for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
             del self._motions[slot]
-            p.state[slot] = tracks.FREE
+            p.state[slot] = tracks.NO_MODE
         self._changed()
 
     def end_goals(self, cycle: Memory[CycleMemory], text: str) -> None:

@@ -51,7 +51,7 @@ STRONGEST = 1e7
 """Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
 # rad or m beyond a position limit that is rounding
 SLACK = 1e-6
-FREE = 0
+NO_MODE = 0
 USED = 1
 RELEASED = 2
 ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
@@ -475,7 +475,7 @@ def make_segments(
 def free_slot(p: TracksMemory) -> int:
     """A slot for a trajectory, or −1."""
     for slot in range(1, p.nv + WAITING + 3):
-        if p.state[slot] == FREE and p.waiting[0] < WAITING:
+        if p.state[slot] == NO_MODE and p.waiting[0] < WAITING:
             return slot
     return -1
 

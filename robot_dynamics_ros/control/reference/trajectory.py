@@ -20,7 +20,7 @@ from robot_dynamics_ros.model.description import Array
 NANOSECONDS = 1_000_000_000
 # rad/s or m/s at the last point that still counts as rest: single-precision rounding of a zero
 REST_SPEED = 1.2e-7
-SLICE = 4096
+POINTS_AT_ONCE = 4096
 """Points of a long trajectory that are dealt with together, even.  NumPy holds the interpreter's
 lock in much of what it does, and the control cycle, in another thread, should not wait for it
 longer than some 0.1 ms.
@@ -29,7 +29,7 @@ longer than some 0.1 ms.
 
 def slices(n: int) -> Iterator[slice]:
     """0 … n in slices."""
-    return (slice(i, min(i + SLICE, n)) for i in range(0, n, SLICE))
+    return (slice(i, min(i + POINTS_AT_ONCE, n)) for i in range(0, n, POINTS_AT_ONCE))
 
 
 def nanoseconds(seconds: float) -> int:
@@ -122,7 +122,7 @@ class Trajectory:
                 remedy = "Convert seconds with nanoseconds()."
                 raise TrajectoryRejected(problem, where=where, got=time, remedy=remedy)
             times[i] = time
-            for f, name in enumerate(_FIELDS):
+            for f, name in enumerate(_TRAJECTORY_FIELDS):
                 present[f, i] = _fill(fields[f, i], getattr(point, name), f"points[{i}].{name}")
         return cls.from_arrays(
             names,
@@ -201,7 +201,9 @@ class Trajectory:
                     f"the time is {time}", where=f"times[{i}]", got=time, remedy=remedy
                 )
         columns: list[list[Array]] = []
-        for name, rows in zip(_FIELDS, (positions, velocities, accelerations, effort), strict=True):
+        for name, rows in zip(
+            _TRAJECTORY_FIELDS, (positions, velocities, accelerations, effort), strict=True
+        ):
             if rows is not None and len(rows) != len(times):
                 problem = f"{len(rows)} rows for {len(times)} times"
                 raise TrajectoryRejected(
@@ -257,7 +259,7 @@ class Trajectory:
         return replace(self, velocities=velocities, accelerations=zeros, degree=degree)
 
 
-_FIELDS = ("positions", "velocities", "accelerations", "effort")
+_TRAJECTORY_FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
 def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np.ndarray) -> None:
@@ -283,7 +285,7 @@ def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np
         # or their sum overflowed
         for i, f, j in np.argwhere(~np.isfinite(fields.swapaxes(0, 1)))[:1]:
             value = float(fields[f, i, j])
-            where = f"points[{i}].{_FIELDS[f]}"
+            where = f"points[{i}].{_TRAJECTORY_FIELDS[f]}"
             problem = f"the value of joint {names[j]!r} is {value}"
             remedy = "Give finite numbers; leave the field empty if it is not specified."
             raise TrajectoryRejected(problem, where=where, got=value, remedy=remedy)

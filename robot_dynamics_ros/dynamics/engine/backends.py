@@ -22,6 +22,7 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Callable
 
 from robot_dynamics_ros.dynamics.engine.evaluate import (
     Engine,
@@ -221,6 +222,12 @@ def in_cache(model: RobotModel, name: str, options: Options = ()) -> bool:
     return cache.load(cache_key(functions.twin, name, options, form)) is not None
 
 
+KERNEL_MAKERS: dict[str, Callable[..., Kernel]] = {}
+"""Name → what makes a kernel for a model and options, of those that are more than one function of
+the table; entered by the files that state them.
+"""
+
+
 def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     """A callable ``kernel(*inputs, *outputs)`` for one function of one model, for control cycles.
 
@@ -231,7 +238,7 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     that depend on them.
 
     Args:
-        name: of the function.
+        name: of the function; ``"inverse_kinematics"``, too: ``kernel(pose, start, q, errors)``.
         options: of the function, e.g. ``link="tool0"``.
 
     >>> import numpy as np, robot_dynamics_ros as rd
@@ -244,6 +251,11 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     Raises:
         UnknownNameError: no such function.
     """
+    if name in KERNEL_MAKERS:
+        return KERNEL_MAKERS[name](model, **options)
+    # functions are compiled for numbers of links
+    if isinstance(options.get("link"), str):
+        options["link"] = model.link_index(str(options["link"]))
     function = evaluator(model, name, tuple(sorted(options.items())))
     made = _of(model)
     with made.lock:

@@ -182,7 +182,7 @@ def _callee(function: Function | None) -> tuple[int, list[np.ndarray]]:
         return 0, []
     if isinstance(function, Evaluator):
         return function.engine.callee()  # type: ignore[attr-defined]
-    return function.callee()
+    return function.callee()  # type: ignore[union-attr]
 
 
 def _interpreted(function: Function | Sequence[Evaluator]) -> Callable[..., None]:

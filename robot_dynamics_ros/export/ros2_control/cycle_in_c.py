@@ -42,7 +42,7 @@ LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
 }
 """Law → its name, and its fields for the gains p, i, d."""
 # ways to compensate it
-FRICTION = ("none", "reference", "measured")
+FRICTION_COMPENSATIONS = ("none", "reference", "measured")
 
 
 def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
@@ -170,9 +170,9 @@ def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
         "memories": "\n".join(_memories(plan, friction)),
         "attach": _indented(_attach()),
         "laws": ", ".join(row[0] for row in LAW_NAMES.values()),
-        "frictions": ", ".join(FRICTION),
+        "frictions": ", ".join(FRICTION_COMPENSATIONS),
         "law_count": str(len(LAW_NAMES)),
-        "friction_count": str(len(FRICTION)),
+        "friction_count": str(len(FRICTION_COMPENSATIONS)),
         **_laws(plan, friction),
     }
 
@@ -188,7 +188,7 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
     asked = ("gravity", "inertia", "motion", "motion_of_reference")
     functions = []
     rows = []
-    for kind, way in product(LAW_NAMES, FRICTION):
+    for kind, way in product(LAW_NAMES, FRICTION_COMPENSATIONS):
         word, *gains = LAW_NAMES[kind]
         options: dict[str, object] = {field: np.ones(1) for field in gains if field}
         if way != "none":
@@ -213,7 +213,7 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
             str(int(kind.inverts_dynamics)),
         ]
         rows.append("{" + ", ".join(row) + "}")
-    k = len(FRICTION)
+    k = len(FRICTION_COMPENSATIONS)
     return {
         "law_inputs": parameters,
         "halves_of_laws": "\n".join(functions),

@@ -18,20 +18,24 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.options import CHOICES
 from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
-from robot_dynamics_ros.equations.parameters import AXES, MOMENTS
+from robot_dynamics_ros.equations.parameters import AXIS_NAMES, INERTIA_ENTRIES
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.export.c99 import filled
 from robot_dynamics_ros.export.package import ExportedCode, export_code
 from robot_dynamics_ros.export.plan import MAX_OPERATIONS, Plan
-from robot_dynamics_ros.export.ros2_control.cycle_in_c import FRICTION, LAW_NAMES, words_of_cycle
+from robot_dynamics_ros.export.ros2_control.cycle_in_c import (
+    FRICTION_COMPENSATIONS,
+    LAW_NAMES,
+    words_of_cycle,
+)
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.topic_names import topic_token
 
-TEMPLATES = Path(__file__).parent / "templates"
+PLUGIN_TEMPLATES = Path(__file__).parent / "templates"
 SOLVER = "inverse_dynamics_solver"
-FUNCTIONS = (
+CONTROLLER_FUNCTIONS = (
     "inverse_dynamics",
     "forward_dynamics",
     "bias_forces",
@@ -102,7 +106,7 @@ def export_controller(
         model.link_index(link)
     kernels = export_code(
         model,
-        FUNCTIONS,
+        CONTROLLER_FUNCTIONS,
         prefix=prefix,
         symbols=body_symbols(model, bodies),
         external=loaded,
@@ -152,9 +156,13 @@ def _files(
             model, friction, plan.external, links_on(model, bodies)[-1]
         ),
     }
-    for path in sorted(TEMPLATES.rglob("*")):
+    for path in sorted(PLUGIN_TEMPLATES.rglob("*")):
         if path.is_file() and (solver or path.stem != SOLVER):
-            name = path.relative_to(TEMPLATES).as_posix().replace("include/", f"include/{package}/")
+            name = (
+                path.relative_to(PLUGIN_TEMPLATES)
+                .as_posix()
+                .replace("include/", f"include/{package}/")
+            )
             name = name.replace("/cycle.", f"/{prefix}_cycle.")
             files[name] = filled(path, words)
     return dict(sorted(files.items()))
@@ -188,14 +196,14 @@ def _bodies(model: RobotModel, links: Iterable[str]) -> list[int]:
 # -- robot.hpp: one robot's names, and what its controller counts, says and answers, numbered and
 # worded as in Python ---
 
-_OTHERS = (
+_FURTHER_EVENTS = (
     "stale_state fault external_wrench_expired collision reference_refused state_not_read "
     "command_not_written"
 )
 WRENCH_SOURCES = [
     word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]
 ]
-CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_OTHERS.split())
+CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_FURTHER_EVENTS.split())
 """What is counted, under the names that ``JointController.counts`` has; the last two are of
 interfaces.
 """
@@ -204,11 +212,11 @@ _ENUMERATIONS = {
     "Status": ("What became of a goal.", STATUSES),
     "Cause": ("Causes that are counted.", CAUSES),
     "Law": ("Control laws.", [row[0] for row in LAW_NAMES.values()]),
-    "FrictionAt": ("The speed at which friction is compensated.", FRICTION),
+    "FrictionAt": ("The speed at which friction is compensated.", FRICTION_COMPENSATIONS),
     "Reaction": ("Reactions to a collision.", CHOICES["collision_reaction"]),
 }
 
-_CHOICES = {
+_PLUGIN_CHOICES = {
     "GRAVITY_COMPENSATORS": (
         "Who supplies the effort against gravity.",
         CHOICES["gravity_compensated_by"],
@@ -246,8 +254,10 @@ def body_symbols(model: RobotModel, bodies: Sequence[int]) -> dict[str, str]:
     for k, body in enumerate(bodies):
         link = model.joint(model.moving_joint_names[body]).child
         symbols[f"mass:{link}"] = f"body{k}_mass"
-        symbols |= {f"com:{link}.{axis}": f"body{k}_com_{axis}" for axis in AXES}
-        symbols |= {f"inertia:{link}.{moment}": f"body{k}_inertia_{moment}" for moment in MOMENTS}
+        symbols |= {f"com:{link}.{axis}": f"body{k}_com_{axis}" for axis in AXIS_NAMES}
+        symbols |= {
+            f"inertia:{link}.{moment}": f"body{k}_inertia_{moment}" for moment in INERTIA_ENTRIES
+        }
     return symbols
 
 
@@ -317,7 +327,11 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             "Each joint's name as a part of a topic name.",
         ),
         *_names("external_links", plan.external, "Links on which an external wrench may act."),
-        *(line for name, (about, words) in _CHOICES.items() for line in _names(name, words, about)),
+        *(
+            line
+            for name, (about, words) in _PLUGIN_CHOICES.items()
+            for line in _names(name, words, about)
+        ),
         *_names("PAYLOAD_LINKS", carriers, "Links that can carry a payload."),
         *_array(
             "std::size_t",

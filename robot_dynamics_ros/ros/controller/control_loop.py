@@ -252,6 +252,7 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
         collision=settings.collision(values, model),
         contact=settings.contact(values, model),
         flange=settings.flange(values, model),
+        task=settings.task(values, model),
     )
     # compiled now, at hand later
     if values["law"] != "cartesian_impedance" and values["cartesian.link"]:

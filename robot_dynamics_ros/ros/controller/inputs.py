@@ -23,6 +23,7 @@ from robot_dynamics_ros.ros.controller import trajectory_action
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
+from robot_dynamics_ros.ros.controller.task_inputs import TaskInputs
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
@@ -93,6 +94,13 @@ class ControllerInputs:
         ]
         for subscription in subscriptions:
             self._topics.callback(node.destroy_subscription, subscription)
+        loop = self._loop()
+        if loop is not None and loop.controller.tool is not None:
+            for subscription in TaskInputs(
+                node, self._running_loop, self._rejections
+            ).subscriptions:
+                self._topics.callback(node.destroy_subscription, subscription)
+                subscriptions.append(subscription)
         arrive = self._on_trajectory_bytes
         trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
         # the first: its thread must not outlive what it waits for
@@ -144,6 +152,7 @@ class ControllerInputs:
     def _on_trajectory(self, raw: bytes | memoryview) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
+            self._report.tell_refusal(_INACTIVE)
             return
         make = partial(messages.trajectory_from_bytes, raw)
         self._follow(loop, len(raw), make, partial(self._begun, "trajectory"))
@@ -178,16 +187,15 @@ class ControllerInputs:
     def _begun(self, what: str, outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
         """Report a trajectory that is followed from now on, or is not."""
         if not isinstance(outcome, Goal):
-            self._rejections.report("trajectory", f"{what} refused: {outcome}")
+            self._report.refused(what, outcome)
             return
         self._report.goal(outcome)
         if trajectory is None or not len(trajectory):
             self._report.say("empty trajectory: holding")
-        else:
-            self._report.say(
-                f"following a trajectory of {len(trajectory)} points and "
-                f"{trajectory.duration:.3f} s"
-            )
+            return
+        length = f"{len(trajectory)} points and {trajectory.duration:.3f} s"
+        self._report.say(f"following a trajectory of {length}")
+        self._report.tell_trajectory(f"following: {length}")
 
     def _begin_goal(
         self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]

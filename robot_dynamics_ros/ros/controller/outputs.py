@@ -15,6 +15,7 @@ from robot_dynamics_ros.control.kernels import BalanceKernel, matching
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.controller import trajectory_messages as messages
+from robot_dynamics_ros.ros.controller.task_outputs import ToolTopics
 from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
@@ -190,4 +191,6 @@ def other_outputs(
         outputs.append(EstimatedWrench(node, topic, contact.link, contact, lambda: contact.wrench))
     if controller.observer is not None:
         outputs.append(ExternalEfforts(node, controller))
+    if controller.tool is not None:
+        outputs.append(ToolTopics(node, controller, controller.tool))
     return outputs

@@ -16,12 +16,15 @@ from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.laws import LAWS, CartesianImpedance, Law, gain_fields
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances
+from robot_dynamics_ros.control.reference.task.settings import TaskSettings
+from robot_dynamics_ros.control.rest_efforts import check_friction_at_rest
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import all_joint_names
 from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.file import FrictionFile
+from robot_dynamics_ros.model.description import Pose
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.commands import COMMAND_FORMATS
@@ -33,6 +36,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
 _ROBUST = ("rotor_share", "bandwidth", "rejected_effort")
+_TASK = ("speed", "acceleration", "jerk", "posture_rate")
 GAINS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
 
 
@@ -41,9 +45,11 @@ def joint_friction(values: ParameterValues, model: RobotModel) -> Friction | Non
     if values["friction_compensation"] == "none":
         return None
     path = values["friction_file"]
-    if path:
-        return FrictionFile.read(path, model).friction(model)
-    return Friction.of(model)
+    if not path:
+        return Friction.of(model)
+    friction = FrictionFile.read(path, model).friction(model)
+    check_friction_at_rest(model, friction, path)
+    return friction
 
 
 def unused_gains(values: ParameterValues) -> str:
@@ -118,7 +124,10 @@ CONTROLLER_PARAMETERS = (
             "joint_wrenches.acceleration_source": ACCELERATION_SOURCES,
             "flange.contact": CONTACTS,
         },
-        {f"robustness.{name}": getattr(Robustness(), name) for name in _ROBUST},
+        {
+            **{f"robustness.{name}": getattr(Robustness(), name) for name in _ROBUST},
+            **{f"task.{name}": getattr(TaskSettings(), name) for name in _TASK},
+        },
     ),
 )
 JOINT_PARAMETERS = (
@@ -229,6 +238,24 @@ def contact(values: ParameterValues, model: RobotModel) -> ContactEstimate | Non
         values, "a wrench is to be estimated", "leave external_wrench_estimate.link empty"
     )
     return ContactEstimate(model, link)
+
+
+def task(values: ParameterValues, model: RobotModel) -> TaskSettings | None:
+    """The tool that is moved by targets, or ``None`` for none."""
+    link = values["task.link"] or values["cartesian.link"]
+    if not link:
+        return None
+    check_name("link", link, model.link_names, where="parameter 'task.link'")
+    offset = values["task.offset"] or (0.0,) * 6
+    return TaskSettings(
+        link=link,
+        offset=Pose.from_rpy(offset[:3], offset[3:]),
+        posture_rate=values["task.posture_rate"],
+        twist_timeout=values["cmd_timeout"],
+        speed=tuple(values["task.speed"]),
+        acceleration=tuple(values["task.acceleration"]),
+        jerk=tuple(values["task.jerk"]),
+    )
 
 
 def flange(values: ParameterValues, model: RobotModel) -> FlangeLoad | None:

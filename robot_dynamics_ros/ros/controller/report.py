@@ -9,10 +9,13 @@ import time
 from collections import Counter, deque
 
 from rclpy.node import Node
+from std_msgs.msg import String
 
 from robot_dynamics_ros.control.controller import JointController, Mode
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
+from robot_dynamics_ros.dynamics.payload import Payload
+from robot_dynamics_ros.ros.transport.qos import LATCHED, QUIET_PUBLISHER
 from robot_dynamics_ros.ros.transport.reports import (
     REMEMBERED,
     Background,
@@ -22,6 +25,11 @@ from robot_dynamics_ros.ros.transport.reports import (
 )
 
 _MILLISECONDS = 1e-6
+# share by which the feedback must have changed to be worth a line
+FEEDBACK_CHANGE = 0.1
+# s that it must have stayed so: lateness of a busy machine comes and goes, and the log would
+# alternate between two lines
+LASTING_CHANGE_S = 10
 
 
 class ControllerReport:
@@ -41,9 +49,16 @@ class ControllerReport:
         self._windows: dict[str, deque[float]] = {name: deque(maxlen=REMEMBERED) for name in names}
         self._period, self._age, self._compute, self._sending = self._windows.values()
         self._goal: Goal | None = None
+        self._payload: Payload | None = None
+        # why a trajectory was refused, until one is accepted
+        self._refused = ""
+        self._trajectory_status = node.create_publisher(
+            String, "~/trajectory_status", LATCHED, event_callbacks=QUIET_PUBLISHER
+        )
         self._mode: Mode | None = None
         self._cycles = 0
         self._frequency = 0.0
+        self._seconds_changed = 0
         self._fixed_budget = False
         self._budget = math.inf
 
@@ -58,6 +73,9 @@ class ControllerReport:
         else:
             self._budget = math.inf
         self._goal = None
+        self._payload = None
+        self._refused = ""
+        self.tell_trajectory("none: no trajectory since the start")
         if controller is not None:
             self._diagnostics.describe(controller.model)
         for window in self._windows.values():
@@ -85,6 +103,23 @@ class ControllerReport:
     def goal(self, goal: Goal) -> None:
         """A trajectory was accepted; its end will be logged."""
         self._goal = goal
+        self._refused = ""
+
+    def refused(self, what: str, reason: Exception | str) -> None:
+        """A trajectory was refused: each reason is said at once, and stands in the diagnostics and
+        in ``~/trajectory_status`` until one is accepted.
+        """
+        self.rejections.report("trajectory", f"{what} refused: {reason}", distinct=True)
+        self.tell_refusal(reason)
+
+    def tell_refusal(self, reason: Exception | str) -> None:
+        """Show why a trajectory was refused until one is accepted; what counts it also logs it."""
+        self._refused = " ".join(str(reason).split())
+        self.tell_trajectory(f"refused: {self._refused}")
+
+    def tell_trajectory(self, text: str) -> None:
+        """Publish what has become of the last trajectory: a word, a colon, and the reason."""
+        self._background.call(self._trajectory_status.publish, String(data=text))
 
     def say(self, text: str) -> None:
         self._background.call(self._log.info, text)
@@ -114,19 +149,31 @@ class ControllerReport:
                     "recovered", f"recovered from the safe command, now: {mode.value}", "info"
                 )
             self._mode = mode
+        payload = None if self._controller is None else self._controller.payload
+        if payload is not self._payload:
+            self._payload = payload
+            self.say(f"payload in force: {_payload_text(payload)}")
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
-            if goal.status is GoalStatus.SUCCEEDED and goal.text.startswith(
+            missed = goal.status is GoalStatus.SUCCEEDED and goal.text.startswith(
                 "done by the clock only"
-            ):
+            )
+            word = "missed" if missed else goal.status.value
+            self.tell_trajectory(f"{word}: {goal.text}".rstrip(": "))
+            if missed:
                 self.rejections.report("goal_missed", f"trajectory {goal.text}")
             else:
                 self._background.call(self._log_end, goal)
 
     def _log_feedback(self, robustness: Robustness, frequency: float, delay: float) -> None:
-        """Once, and when it has changed by a tenth: rates fall."""
-        if abs(frequency - self._frequency) > 0.1 * frequency:
+        """Once, and when it has changed by a tenth for some time: rates fall."""
+        if abs(frequency - self._frequency) <= FEEDBACK_CHANGE * frequency:
+            self._seconds_changed = 0
+            return
+        self._seconds_changed += 1
+        if self._frequency == 0.0 or self._seconds_changed > LASTING_CHANGE_S:
+            self._seconds_changed = 0
             self._frequency = frequency
             if frequency >= 0.999 * robustness.bandwidth:
                 reason = "robustness.bandwidth"
@@ -157,6 +204,9 @@ class ControllerReport:
             counts.update(controller.counts)
             values = {"mode": controller.mode.value, "cycles": self._cycles}
             windows = {name: list(window) for name, window in self._windows.items()}
+            values["payload"] = _payload_text(controller.payload)
+            if self._refused:
+                values["last trajectory refused"] = self._refused
             if self._mode is Mode.SAFE:
                 safe_reason = controller.safe_reason
             else:
@@ -199,3 +249,8 @@ class ControllerReport:
             level = 0
             text = str(values["mode"])
         self._diagnostics.publish(level, text, values | more, counts)
+
+
+def _payload_text(payload: Payload | None) -> str:
+    """A payload in words, with its unit."""
+    return "none" if payload is None else f"{payload.mass:g} kg on {payload.link!r}"

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.trajectory import (
     NANOSECONDS,
-    SLICE,
+    POINTS_AT_ONCE,
     Trajectory,
     TrajectoryPoint,
     slices,
@@ -164,7 +164,13 @@ def read_trajectory(raw: bytes | memoryview, offset: int = HEADER) -> ReadTrajec
     i = 0
     while i < n:
         done = _read_alike(
-            raw, reader.offset, min(n - i, SLICE), room, times[i:], fields[:, i:], present[:, i:]
+            raw,
+            reader.offset,
+            min(n - i, POINTS_AT_ONCE),
+            room,
+            times[i:],
+            fields[:, i:],
+            present[:, i:],
         )
         if done:
             i = i + done[0]

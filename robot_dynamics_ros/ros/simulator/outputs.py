@@ -157,7 +157,7 @@ class SimulatorOutputs:
         step.
         """
         if self._sensors is not None:
-            self._sensors.sample(ns * 1e-9, self._plant.q, self._plant.v, self._effort())
+            self._sensors.sample(ns * 1e-9, *self._plant.encoders(), self._effort())
 
     def publish(self, ns: int, origin: int) -> bool:
         """Publish the state of simulated time ``ns``, stamped ``origin + ns``; whether a joint
@@ -169,7 +169,7 @@ class SimulatorOutputs:
             self._clock.send(stamp)
         self._wrenches.publish(stamp)
         if self._sensors is None:
-            self._send(stamp, plant.q, plant.v, self._effort())
+            self._send(stamp, *plant.encoders(), self._effort())
             return True
         arrived = self._sensors.deliver(ns * 1e-9)
         for reading in arrived:

@@ -27,6 +27,7 @@ from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
 from robot_dynamics_ros.simulation.driver import COMPENSATIONS, Driver
 from robot_dynamics_ros.simulation.effects.friction import JointFriction
+from robot_dynamics_ros.simulation.effects.gears import GearSprings
 from robot_dynamics_ros.simulation.effects.limits import RigidStops
 from robot_dynamics_ros.simulation.integrators.methods import INTEGRATORS
 from robot_dynamics_ros.simulation.model_error import random_model_error, robot_model_error
@@ -236,6 +237,25 @@ def _friction(values: ParameterValues, model: RobotModel) -> JointFriction | boo
     return JointFriction(*own, coupling=friction.rows[-len(COUPLING) :])
 
 
+def _gears(values: ParameterValues, model: RobotModel) -> GearSprings | None:
+    """Springs and play in the gears; ``None`` if they are rigid."""
+    windup = values["gears.windup"]
+    if not windup:
+        if values["gears.backlash"]:
+            problem = "has no meaning without springs: teeth that touch are as stiff as them"
+            remedy = "Set gears.windup, for stiff gears to 0.001."
+            raise ArgumentError(problem, where="parameter 'gears.backlash'", remedy=remedy)
+        return None
+    return GearSprings.of_windup(
+        model,
+        windup,
+        backlash=values["gears.backlash"],
+        damping_ratio=values["gears.damping_ratio"],
+        rotor=values["gears.rotor"] or None,
+        encoder=values["gears.encoder"],
+    )
+
+
 def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> SimulatedRobot:
     """The simulated robot of a description (``urdf``: its text), with the errors that it is to
     have.
@@ -248,6 +268,7 @@ def make_plant(values: ParameterValues, model: RobotModel, urdf: str) -> Simulat
         "limiter": values["limiter"],
         "brake_effort": values["brake_effort"] or math.inf,
         "q0": initial_positions(values, model),
+        "gears": _gears(values, model),
     }
     rigid = "rigid" if values["position_stops"] else None
     if values["constraints_file"]:

@@ -20,7 +20,7 @@ from std_msgs.msg import String
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UrdfError, check_name
 from robot_dynamics_ros.model.checks import DEFAULT_POLICY, INERTIA_POLICIES
 from robot_dynamics_ros.model.library import find_robot
-from robot_dynamics_ros.model.measured_effort import MEANINGS, MeasuredEffort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import MAX_BYTES, load_urdf, parse_urdf
 from robot_dynamics_ros.model.urdf_source import read_source
@@ -94,7 +94,7 @@ def commanded_joints(values: ParameterValues, model: RobotModel) -> tuple[str, .
 
 
 MEASURED_EFFORT, MEASURED_EFFORT_FACTOR = parameter_table(
-    "common", "measured_effort", {"measured_effort": MEANINGS}
+    "common", "measured_effort", {"measured_effort": EFFORT_MEANINGS}
 )
 
 

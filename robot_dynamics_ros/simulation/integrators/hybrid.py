@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
+from robot_dynamics_ros.dynamics.complementarity import FREE, HELD, HIGH, LOW, solve_apart
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.effects.complementarity import FREE, HELD, HIGH, LOW, solve_apart
 from robot_dynamics_ros.simulation.integrators.methods import Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 

@@ -22,6 +22,7 @@ Math.* 9, 2009).
 
 from __future__ import annotations
 
+from robot_dynamics_ros.dynamics.complementarity import ComplementarityMemory
 from robot_dynamics_ros.dynamics.engine.routines import (
     Integers,
     Kernel,
@@ -32,7 +33,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     kernel,
     numbers,
 )
-from robot_dynamics_ros.simulation.effects.complementarity import ComplementarityMemory
 
 COTH = (
     1 / 12,

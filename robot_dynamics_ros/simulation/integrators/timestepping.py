@@ -31,6 +31,17 @@ from __future__ import annotations
 
 from math import copysign, inf
 
+from robot_dynamics_ros.dynamics.complementarity import (
+    LoopMemory,
+    allow,
+    bind,
+    factor_mass,
+    solve_complementarity,
+    solve_mass,
+    speed_of,
+    stop_of,
+    take_off,
+)
 from robot_dynamics_ros.dynamics.configuration import move_free_joint
 from robot_dynamics_ros.dynamics.engine.routines import (
     Integers,
@@ -41,17 +52,6 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     integers,
     kernel,
     numbers,
-)
-from robot_dynamics_ros.simulation.effects.complementarity import (
-    LoopMemory,
-    allow,
-    bind,
-    factor_mass,
-    solve_complementarity,
-    solve_mass,
-    speed_of,
-    stop_of,
-    take_off,
 )
 from robot_dynamics_ros.simulation.effects.contact import (
     ContactMemory,

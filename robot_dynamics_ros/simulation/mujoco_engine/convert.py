@@ -32,6 +32,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_source import UrdfInput
 from robot_dynamics_ros.simulation.coordinates import Coordinates, position_bounds
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable, friction_table
+from robot_dynamics_ros.simulation.effects.gears import GearTable
 from robot_dynamics_ros.simulation.mujoco_engine.world import (
     GeomOptions,
     MujocoOptions,
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 
 PREFIX = "robot/"
 """Before the name of every element of the robot, so that a scene cannot have the same."""
+MOTOR = "motor/"
+"""Before the name of a joint: its motor, where a spring stands between them."""
+GEAR = "gear/"
+"""Before the name of a joint: that spring."""
 GEOMETRIES = ("collision", "visual", "none")
 # kg, kg m²: MuJoCo wants something of every body that moves
 AT_LEAST = 1e-12
@@ -94,6 +99,7 @@ def robot_spec(
     *,
     shapes: Sequence[Shape] = (),
     contact: GeomOptions | None = None,
+    gears: GearTable | None = None,
 ) -> mujoco.MjSpec:
     """The robot as a ``mujoco.MjSpec``, to be attached to a scene under :data:`PREFIX`.
 
@@ -101,6 +107,7 @@ def robot_spec(
         h: s, the step it will be simulated with; limits, dry friction and loops are as stiff as
             that allows.
         shapes: geometry of its links; contact: further attributes of geoms.
+        gears: springs between motors and links; the model is without their rotors.
     """
     mujoco = mujoco_or_error()
     spec = mujoco.MjSpec()
@@ -137,7 +144,38 @@ def robot_spec(
     _add_coupled(spec, model, friction_table(model, o.friction), h)
     if o.constraints is not None:
         _add_constraints(spec, model, bodies, o.constraints, h)
+    if gears is not None:
+        add_gears(spec, gears, h)
     return spec
+
+
+def add_gears(spec: mujoco.MjSpec, gears: GearTable, h: float) -> None:
+    """Give joints of the robot motors of their own: a rotor beside the link that turns about the
+    same axis, and a tendon that is the spring, slack within the backlash.
+    """
+    for i, name in enumerate(gears.names):
+        joint = spec.joint(name)
+        link = joint.parent
+        motor = MOTOR + name
+        body = link.parent.add_body(name=motor, pos=link.pos, quat=link.quat)
+        body.explicitinertial = True
+        body.mass = AT_LEAST
+        body.inertia = [AT_LEAST] * 3
+        body.add_joint(
+            name=motor,
+            type=joint.type,
+            axis=joint.axis,
+            limited=0,
+            armature=float(gears.rotors[i]),
+            solref_friction=[2.0 * h, 1.0],
+            solimp_friction=STIFF,
+        )
+        half = 0.5 * float(gears.backlash[i])
+        spring = spec.add_tendon(name=GEAR + name, springlength=[-half, half])
+        spring.stiffness[0] = float(gears.stiffness[i])
+        spring.damping[0] = float(gears.damping[i])
+        spring.wrap_joint(motor, 1.0)
+        spring.wrap_joint(name, -1.0)
 
 
 def body_names(model: RobotModel) -> list[str]:

@@ -22,8 +22,10 @@ from robot_dynamics_ros.model.geometry import Shape
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import per_joint
 from robot_dynamics_ros.simulation.effects.friction import friction_table
+from robot_dynamics_ros.simulation.effects.gears import GearTable
 from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort
 from robot_dynamics_ros.simulation.mujoco_engine.convert import (
+    MOTOR,
     PREFIX,
     CoordinateMap,
     finish,
@@ -196,6 +198,7 @@ class MujocoPlant(SimulatedRobot):
         self._mujoco = mujoco = mujoco_or_error()
         o = options_of(MujocoOptions, options, "MujocoPlant")
         super().__init__(model, dt, o)
+        model = self.model
         self._friction = friction_table(model, o.friction)
         self._brake = np.minimum(per_joint(o.brake_effort, model, "brake_effort"), BRAKE)
         self._limits = LimitMemory()
@@ -205,9 +208,15 @@ class MujocoPlant(SimulatedRobot):
             self.substeps = self._enough_substeps(o.integrator)
         else:
             self.substeps = int(o.substeps)
+        if self.gears is not None:
+            least = self.gears.substeps(model, self._start_q, self.dt, o.substeps)
+            self.substeps = max(self.substeps, least)
         step = self.dt / self.substeps
-        self.m, self.data, self.map = _compile_world(model, o, step, self._start_q, self._start_v)
+        self.m, self.data, self.map = _compile_world(
+            model, o, step, self._start_q, self._start_v, self.gears
+        )
         m = self.m
+        self._find_drives()
         self._reader = ContactReader(m, model, o.shapes)
         free = [b for b in range(1, m.nbody) if m.body_weldid[b] == b and m.body_dofnum[b]]
         self._objects = {
@@ -220,7 +229,7 @@ class MujocoPlant(SimulatedRobot):
         self._ask = mujoco.MjData(m)
         self.links = self._reader.links
         self.objects = tuple(self._objects)
-        self.m.dof_damping.reshape(self.m.nv, -1)[self.map.v_at, 0] = self._friction.viscous[
+        self.m.dof_damping.reshape(self.m.nv, -1)[self._drives_at, 0] = self._friction.viscous[
             : model.nv
         ]
         self._switch_brakes()
@@ -232,6 +241,21 @@ class MujocoPlant(SimulatedRobot):
         self._saved = np.empty(mujoco.mj_stateSize(self.m, self._kind))
         self._initial = self.state()["mujoco"]
         self.reset()
+
+    def _find_drives(self) -> None:
+        """Where MuJoCo has the velocities of what the efforts drive: motors behind springs, else
+        the joints themselves.
+        """
+        self._drives_at = self.map.v_at.copy()
+        motors = [PREFIX + MOTOR + name for name in self.gears.names] if self.gears else []
+        joints = [self.m.joint(name) for name in motors]
+        self._motor_q_at = np.array([joint.qposadr[0] for joint in joints], dtype=np.intp)
+        self._motor_v_at = np.array([joint.dofadr[0] for joint in joints], dtype=np.intp)
+        if self.gears is not None:
+            self._drives_at[self.gears.index] = self._motor_v_at
+
+    def motors(self) -> tuple[Array, Array]:
+        return self.data.qpos[self._motor_q_at], self.data.qvel[self._motor_v_at]
 
     def _enough_substeps(self, integrator: str | None) -> int:
         longest = LONGEST_STEP
@@ -269,17 +293,24 @@ class MujocoPlant(SimulatedRobot):
         own = slice(self.model.nv)
         dry = table.coulomb[own]
         if table.curved:
-            speed = np.abs(self.map.read(self.data)[1])
+            speed = np.abs(self._drive_speed())
             dry = dry_friction(
                 speed, dry, table.rise[own], table.stribeck_velocity[own], table.stribeck_exponent
             )
-        self.m.dof_frictionloss[self.map.v_at] = np.minimum(
+        self.m.dof_frictionloss[self._drives_at] = np.minimum(
             dry + self._brake if self._braked else dry, BRAKE
         )
 
+    def _drive_speed(self) -> Array:
+        """(nv,) velocities of the motors behind springs, and of the other joints."""
+        speed = self.map.read(self.data)[1]
+        if self.gears is not None:
+            speed[self.gears.index] = self.data.qvel[self._motor_v_at]
+        return speed
+
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
         """See :meth:`SimulatedRobot.reset`; without ``q`` and ``v`` the world goes back to its
-        start, too, else it stays.
+        start, too, else it stays.  Springs in gears carry the weight of the links.
         """
         whole = q is None and v is None
         q, v, self._t0 = self._start_of(q, v, t)
@@ -292,6 +323,11 @@ class MujocoPlant(SimulatedRobot):
         if self.constraints is not None:
             q, v = self.constraints.consistent_state(q, v)
         self.map.write(data, q, v)
+        gears = self.gears
+        if gears is not None:
+            own = self._coordinates.q_of_v[gears.index]
+            data.qpos[self._motor_q_at] = q[own] + gears.wound_up(self.model, q)
+            data.qvel[self._motor_v_at] = v[gears.index]
         data.qfrc_applied[:] = 0.0
         data.xfrc_applied[:] = 0.0
         data.qacc_warmstart[:] = 0.0
@@ -355,6 +391,11 @@ class MujocoPlant(SimulatedRobot):
         if self.user_effort is not None:
             tau = tau + self._velocity("user_effort", self.user_effort(t, q, v))
         self.map.efforts(q, tau, data.qfrc_applied)
+        if self.gears is not None:
+            # the motors' efforts reach the links through the springs; a user's effort is the links'
+            own = self.gears.index
+            data.qfrc_applied[self.map.v_at[own]] -= self.tau[own]
+            data.qfrc_applied[self._motor_v_at] = self.tau[own]
         data.xfrc_applied[:] = 0.0
         if self._friction.curved:
             self._set_dry()
@@ -522,7 +563,12 @@ class MujocoPlant(SimulatedRobot):
 
 
 def _compile_world(
-    model: RobotModel, o: MujocoOptions, h: float, q: Array, v: Array
+    model: RobotModel,
+    o: MujocoOptions,
+    h: float,
+    q: Array,
+    v: Array,
+    gears: GearTable | None = None,
 ) -> tuple[mujoco.MjModel, mujoco.MjData, CoordinateMap]:
     """The robot in its world, in steps of ``h`` s, its state ``q``, ``v``, and where its
     coordinates are.
@@ -532,7 +578,7 @@ def _compile_world(
     pieces = robot_geometry(model, o.geometry, o.urdf, o.directory)
     excluded: set[tuple[str, str]] = set()
     while True:
-        m = _compile(model, o, h, pieces, excluded)
+        m = _compile(model, o, h, pieces, excluded, gears)
         data = mujoco_or_error().MjData(m)
         finish(m, data, model, o.constraints)
         coordinates = CoordinateMap(m, model)
@@ -557,6 +603,7 @@ def _compile(
     h: float,
     pieces: Sequence[Shape],
     excluded: set[tuple[str, str]],
+    gears: GearTable | None = None,
 ) -> mujoco.MjModel:
     """The scene with the robot attached; pairs of links that are ``excluded`` never touch each
     other.
@@ -564,7 +611,7 @@ def _compile(
     mujoco = mujoco_or_error()
     contact: GeomOptions = {"solref": [max(o.contact_time, 2.0 * h), 1.0], "solimp": SOFT}
     world = read_scene(o.scene)
-    robot = robot_spec(model, h, o, shapes=pieces, contact=contact)
+    robot = robot_spec(model, h, o, shapes=pieces, contact=contact, gears=gears)
     for one, other in sorted(excluded):
         robot.add_exclude(bodyname1=one, bodyname2=other)
     option = world.option

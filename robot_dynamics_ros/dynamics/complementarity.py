@@ -117,10 +117,10 @@ def factor_mass(p: ComplementarityMemory) -> int:
     """
     for i in range(p.nv):
         p.part[i] = i
-    return _factor_part(p, p.nv)
+    return factor_part(p, p.nv)
 
 
-def _factor_part(p: ComplementarityMemory, n: int) -> int:
+def factor_part(p: ComplementarityMemory, n: int) -> int:
     """The same as :func:`factor_mass` for the ``n`` rows and columns of ``p.M`` that ``p.part``
     names.
 
@@ -323,7 +323,7 @@ def _velocities(p: ComplementarityMemory) -> int:
             if p.side[j] == HELD:
                 rest -= p.M[i, j] * p.u[j]
         p.work[k] = rest
-    if _factor_part(p, n) == 0:
+    if factor_part(p, n) == 0:
         return 0
     solve_mass(p, n, p.work)
     for k in range(n):

@@ -1,0 +1,355 @@
+"""The tool's reference as an object: targets in, the joints' reference out, in each cycle.
+
+The same object serves the controller and a script; it knows no ROS and no clock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM
+from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
+from robot_dynamics_ros.control.reference.task.approach import rest_at_reference
+from robot_dynamics_ros.control.reference.task.memory import (
+    BY_TWIST,
+    CAUSES,
+    HOLD_POSE,
+    ON_PATH,
+    SEGMENT,
+    TO_POSE,
+    TaskMemory,
+)
+from robot_dynamics_ros.control.reference.task.path import ToolPath, path_segments
+from robot_dynamics_ros.control.reference.task.poses import (
+    pose_difference,
+    quaternion_of,
+    quaternion_product,
+)
+from robot_dynamics_ros.control.reference.task.resolve import begin_task, follow_task
+from robot_dynamics_ros.control.reference.task.settings import (
+    TaskSettings,
+    checked_pose,
+    checked_twist,
+)
+from robot_dynamics_ros.control.reference.trajectory import nanoseconds
+from robot_dynamics_ros.dynamics import kernel
+from robot_dynamics_ros.dynamics.engine.backends import evaluator
+from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
+from robot_dynamics_ros.errors import UnknownNameError, check_name
+from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import settings_or_default, vector
+
+# share of the velocity limits that the reference uses: the rest is for the feedback
+SPEED_SHARE = 0.9
+# s: targets that follow each other within this time are a stream, whose velocity is estimated
+STREAM_GAP = 0.1
+# s: closer than this, the stamps say nothing about a velocity
+LEAST_GAP = 0.0005
+# how many times its mean interval a stream is taken to go on
+GOES_ON = 1.5
+# share of a new difference in the estimated velocity of a stream
+NEWEST_SHARE = 0.5
+# rad/s or m/s: below this the tool rests
+REST_TWIST = 1e-6
+# frames that stand still
+WORLD_NAMES = ("", "world")
+ROUTINES = (begin_task, follow_task, rest_at_reference)
+
+
+class ToolReference:
+    """Moves one tool of a robot to poses, by twists, or on paths.
+
+    Attributes:
+        settings: as given; ``link``: the link that the tool belongs to.
+        active: whether the joints follow the tool; :meth:`begin` sets it, :meth:`end` clears it.
+        memory: what its routines work on; ``p``: the same as they see it.
+        piece: (8, n) polynomials of the joints' reference at the time of the last :meth:`follow`:
+            coefficients of 1, τ … τ⁵, τ in s from then on, then those of an effort, which is 0.
+        counts: cause → cycles in which it slowed the tool down, see :data:`CAUSES`.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        settings: TaskSettings | None = None,
+        *,
+        compiled: bool | None = None,
+    ) -> None:
+        """Compile what the tool needs.
+
+        Args:
+            model: the robot.
+            settings: the defaults if not given.
+            compiled: whether routines are compiled; ``None``: where the robot's functions are.
+
+        Raises:
+            ArgumentError: settings that do not fit the model.
+            UnknownNameError: a link that the model does not have.
+        """
+        self.model = model
+        self.settings = s = settings_or_default(TaskSettings, settings, "settings")
+        self.link = s.link_of(model)
+        n = model.nv
+        number = model.link_index(self.link)
+        pose = evaluator(model, "link_pose", (("link", number),))
+        jacobian = evaluator(model, "jacobian", (("frame", "world"), ("link", number)))
+        functions = {"link_pose": pose, "link_jacobian": jacobian}
+        able = all(hasattr(function.engine, "callee") for function in functions.values())
+        self.compiled = able if compiled is None else compiled and able
+        sizes = {"nv": n + 1, "n": n, "rows": 0, "couples": 0, "by_impulse": False}
+        self.memory = memory = Memory(TaskMemory, sizes, functions, compiled=self.compiled)
+        self.p = memory.python
+        self._routines = make_routines(memory, ROUTINES, compiled=self.compiled)
+        self._all_poses = kernel(model, "link_poses")
+        self._jacobian = kernel(model, "jacobian", frame="world", link=number)
+        self.active = False
+        self._posture = None
+        if s.posture is not None:
+            self._posture = vector(s.posture, n, "posture", joints=model.joint_names)
+        memory["point"][:] = s.pose.position
+        memory["turn"][:] = quaternion_of(s.pose.rotation)
+        memory["axes"][:] = s.weights(n)
+        memory["largest_speed"][:] = s.speed
+        memory["largest_acceleration"][:] = s.acceleration
+        memory["largest_jerk"][:] = s.jerk
+        memory["posture_rate"][0] = s.posture_rate
+        self.piece = memory["piece"]
+        self._mean_gap = 0.0
+        self._segments = np.zeros(SEGMENT)
+        self._follow: Callable[[int], object]
+        self._hand_segments()
+
+    def limit(
+        self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
+    ) -> None:
+        """Keep the joints within these bounds, (n,) each; of the velocity, :data:`SPEED_SHARE`."""
+        self.memory["lower"][:] = lower
+        self.memory["upper"][:] = upper
+        self.memory["fastest"][:] = np.multiply(velocity, SPEED_SHARE)
+        self.memory["sharpest"][:] = acceleration
+
+    def _hand_segments(self) -> None:
+        """Bind the routine to the path that it follows, for calls that take microseconds."""
+        segments = self._segments
+        if isinstance(self._routines, Routines):
+            held = self._routines.held("follow_task")
+            block = self.memory.block.ctypes.data
+            address = segments.ctypes.data
+            self._follow = lambda t: held(block, t, address)
+        else:
+            handed: Any = segments.data
+            self._follow = lambda t: follow_task(self.p, t, handed)
+
+    # -- what is followed --------------------------------------------------------------------------
+
+    def begin(self, t: int, q: ArrayLike, v: ArrayLike) -> None:
+        """Move the tool from the joints' positions and velocities, (n,) each, at ``t``, ns."""
+        memory = self.memory
+        memory["position"][:] = q
+        memory["velocity"][:] = v
+        memory["posture"][:] = q if self._posture is None else self._posture
+        memory["target_time"][0] = memory["target_until"][0] = t
+        self._routines["begin_task"](memory, t)
+        self._mean_gap = 0.0
+        self.active = True
+
+    def end(self) -> None:
+        """The joints follow something else from now on."""
+        self.active = False
+
+    def follow(self, t: int) -> int:
+        """Fill ``piece`` for ``t``, ns; returns the number of the mode: HOLD or STREAM."""
+        self._follow(t)
+        return HOLD if self.p.kind[0] == HOLD_POSE else STREAM
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(dict(zip(CAUSES, self.memory["hits"].tolist(), strict=True)))
+
+    # -- targets -----------------------------------------------------------------------------------
+
+    def to_pose(
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Head for a pose of the tool, straight from where its reference is.
+
+        Poses that follow each other within 0.1 s are a stream: the tool moves on between them with
+        the velocity that their stamps say.
+
+        Args:
+            position: (3,) m.
+            quaternion: (4,) x, y, z, w.
+            t: the present time, ns.
+            frame: a link, whose desired pose at this moment counts, or "" for the world.
+            stamp: ns, when the target was meant; 0: now.
+            begin: called once the target is accepted, before anything changes.
+
+        Raises:
+            TrajectoryRejected: numbers that are no pose, a frame that is unknown, a target that is
+                late or was there before; the tool goes on as before.
+        """
+        given = checked_pose(position, quaternion)
+        self._check_frame(frame)
+        stamp = self._checked_stamp(stamp, t)
+        begin()
+        pose = self._in_world(given, frame)
+        p = self.p
+        memory = self.memory
+        before = memory["target_pose"].copy()
+        gap = (stamp - p.target_time[0]) / NANOSECONDS
+        if p.kind[0] != TO_POSE or not 0.0 <= gap < STREAM_GAP:
+            memory["target_twist"][:] = 0.0
+            self._mean_gap = 0.0
+        elif gap > LEAST_GAP:
+            self._watch_stream(pose_difference(pose, before) / gap, gap)
+        memory["target_pose"][:] = pose
+        p.kind[0] = TO_POSE
+        p.target_time[0] = stamp
+        p.target_until[0] = stamp + nanoseconds(GOES_ON * self._mean_gap)
+
+    def _watch_stream(self, speed: Array, gap: float) -> None:
+        """Another pose of a stream came after ``gap`` s, and asks for this twist."""
+        twist = self.memory["target_twist"]
+        share = NEWEST_SHARE if self._mean_gap > 0.0 else 1.0
+        self._mean_gap += share * (gap - self._mean_gap)
+        # a jump of the target is no velocity
+        if self._can_move(speed):
+            twist += share * (speed - twist)
+        else:
+            twist[:] = 0.0
+
+    def _can_move(self, twist: Array) -> bool:
+        """Whether the tool may be so fast."""
+        angular, linear = self.settings.speed
+        return bool(np.linalg.norm(twist[:3]) <= angular and np.linalg.norm(twist[3:]) <= linear)
+
+    def by_twist(
+        self,
+        angular: ArrayLike,
+        linear: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Move the tool by a twist of its own point, until the next, or ``twist_timeout``.
+
+        Args:
+            angular, linear: (3,) rad/s and m/s, in the axes of the frame.
+            t, frame, stamp, begin, and errors: as :meth:`to_pose`.
+        """
+        twist = checked_twist(angular, linear)
+        self._check_frame(frame)
+        stamp = self._checked_stamp(stamp, t)
+        begin()
+        R = self._frame(frame)[:3, :3]
+        twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
+        self.memory["target_twist"][:] = twist
+        p = self.p
+        p.kind[0] = BY_TWIST
+        p.target_time[0] = stamp
+        p.target_until[0] = t + nanoseconds(self.settings.twist_timeout)
+
+    def on_path(self, path: ToolPath, t: int, *, begin: Callable[[], None] = lambda: None) -> None:
+        """Follow a path from ``t``, ns, on; where joints cannot keep up, time on it is slower.
+
+        Raises:
+            TrajectoryRejected: numbers that are no poses, times that do not increase, a frame that
+                is unknown.
+        """
+        self._check_frame(path.frame)
+        begin()
+        poses = np.array([self._in_world(pose, path.frame) for pose in path.poses])
+        start = self.memory["pose"].copy(), self.memory["moving"].copy()
+        R = self._frame(path.frame)[:3, :3]
+        twists = None
+        if path.twists is not None:
+            twists = np.concatenate([path.twists[:, :3] @ R.T, path.twists[:, 3:] @ R.T], axis=1)
+        self._segments = path_segments(path.times, poses, twists, *start)
+        p = self.p
+        p.segments[0] = len(self._segments) // SEGMENT
+        p.clock[0] = 0.0
+        p.kind[0] = ON_PATH
+        p.target_time[0] = t
+        self.memory["target_pose"][:] = poses[-1]
+        self._hand_segments()
+
+    def hold(self) -> None:
+        """Come to rest where the tool's reference is."""
+        self._routines["rest_at_reference"](self.memory)
+
+    def _checked_stamp(self, stamp: int, t: int) -> int:
+        """When a target was meant, ns."""
+        if stamp <= 0:
+            return t
+        p = self.p
+        where = "header.stamp"
+        largest = self.settings.largest_age
+        age = (t - stamp) / NANOSECONDS
+        if abs(age) > largest:
+            when = "old" if age > 0.0 else "ahead"
+            remedy = "Check that the clocks agree, or set the stamp to zero."
+            raise TrajectoryRejected(
+                f"the target is {abs(age):.3f} s {when}", where=where, got=stamp, remedy=remedy
+            )
+        if self.active and p.kind[0] in (TO_POSE, BY_TWIST) and stamp <= p.target_time[0]:
+            problem = "the target was there before, or a newer one"
+            remedy = "Stamps must increase; nothing was changed."
+            raise TrajectoryRejected(problem, where=where, got=stamp, remedy=remedy)
+        return stamp
+
+    def _is_world(self, frame: str) -> bool:
+        return frame in WORLD_NAMES and frame not in self.model.link_names
+
+    def _check_frame(self, frame: str) -> None:
+        """TrajectoryRejected: a frame that is neither the world nor a link."""
+        if not self._is_world(frame):
+            try:
+                check_name("frame", frame, self.model.link_names, where="header.frame_id")
+            except UnknownNameError as error:
+                raise TrajectoryRejected(
+                    error.problem, where=error.where, got=frame, remedy=error.remedy
+                ) from None
+
+    def _frame(self, frame: str) -> Array:
+        """(4, 4) pose of a frame in the world, where the reference has it now."""
+        if self._is_world(frame):
+            return np.eye(4)
+        poses: Array = self._all_poses(self.memory["position"])
+        return poses[self.model.link_index(frame)]
+
+    def _in_world(self, pose: Array, frame: str) -> Array:
+        """(7,) a pose in a frame, in the world."""
+        if self._is_world(frame):
+            return pose
+        X = self._frame(frame)
+        turn = quaternion_product(quaternion_of(X[:3, :3]), pose[3:])
+        return np.concatenate([X[:3, 3] + X[:3, :3] @ pose[:3], turn])
+
+    # -- what is known -----------------------------------------------------------------------------
+
+    def tool_at(self, q: Array) -> Array:
+        """(7,) pose of the tool in the world for joint positions (n,)."""
+        X = self._all_poses(q)[self.model.link_index(self.link)]
+        position = X[:3, 3] + X[:3, :3] @ self.memory["point"]
+        turn = quaternion_product(quaternion_of(X[:3, :3]), self.memory["turn"])
+        return np.concatenate([position, turn])
+
+    def twist_at(self, q: Array, v: Array) -> Array:
+        """(6,) [angular; linear] of the tool for joint positions and velocities, (n,) each."""
+        twist: Array = self._jacobian(q, self.memory["point"]) @ v
+        return twist

@@ -1,0 +1,83 @@
+"""The tool's topics at the node: targets in, pose and error out, bad targets refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, Transform, TwistStamped
+from support.peer import CONTROLLER
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.model.library import robot_path
+
+pytestmark = pytest.mark.middleware
+
+ROBOT = "six_axis"
+
+
+def place(message):
+    x = message.pose.position
+    return np.array([x.x, x.y, x.z])
+
+
+def test_targets_move_the_tool_and_bad_ones_are_refused(peer, start):
+    model = rd.load_urdf(str(robot_path(ROBOT)))
+    home = [0.2, -0.8, 1.2, -0.7, 1.0, 0.3]
+    poses = peer.listen(PoseStamped, f"/{CONTROLLER}/pose")
+    errors = peer.listen(TwistStamped, f"/{CONTROLLER}/task_error")
+    reports = peer.listen(DiagnosticArray, "/diagnostics")
+    common = {"robot_description_file": ROBOT}
+    initial = {
+        f"initial_positions__{name}": x for name, x in zip(model.joint_names, home, strict=True)
+    }
+    start("simulator", **common, **initial)
+    start("controller", **common, task__link="tool0")
+    first = peer.wait(lambda: poses and poses[-1], "a pose of the tool")
+    assert first.header.frame_id == model.link_names[0]
+    X = rd.link_pose(model, home, "tool0")
+    np.testing.assert_allclose(place(first), X[:3, 3], atol=0.02)
+
+    target = PoseStamped()
+    target.pose = first.pose
+    goal = place(first) + np.array([0.03, 0.02, 0.04])
+    target.pose.position.x, target.pose.position.y, target.pose.position.z = goal.tolist()
+    publisher = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")
+    peer.subscribed(publisher)
+    peer.insist(
+        publisher,
+        target,
+        lambda: np.abs(place(poses[-1]) - goal).max() < 2e-3,
+        "the tool at its target",
+    )
+    peer.wait(lambda: errors, "an error")
+
+    def counted(cause):
+        values = {x.key: x.value for r in reports[-5:] for s in r.status for x in s.values}
+        return int(float(values.get(cause, 0)))
+
+    # in a frame that nobody knows
+    target.header.frame_id = "nowhere"
+    target.pose.position.z += 0.1
+    peer.insist(publisher, target, lambda: counted("target_pose"), "a refusal")
+    assert np.abs(place(poses[-1]) - goal).max() < 4e-3
+
+    path = MultiDOFJointTrajectory()
+    for k, z in enumerate((0.02, 0.0)):
+        move = Transform()
+        x = goal + np.array([0.0, 0.0, z - 0.03])
+        move.translation.x, move.translation.y, move.translation.z = x.tolist()
+        move.rotation = target.pose.orientation
+        point = MultiDOFJointTrajectoryPoint(transforms=[move])
+        point.time_from_start.nanosec = 400_000_000 * (k + 1)
+        path.points.append(point)
+    follow = peer.publisher(MultiDOFJointTrajectory, f"/{CONTROLLER}/target_trajectory")
+    peer.subscribed(follow)
+    follow.publish(path)
+    peer.wait(
+        lambda: np.abs(place(poses[-1]) - goal + [0.0, 0.0, 0.03]).max() < 2e-3, "the path's end"
+    )

@@ -26,8 +26,8 @@ import numpy as np
 from robot_dynamics_ros.friction.effects import JointEffects
 from robot_dynamics_ros.friction.law import (
     EFFECTS,
-    QUADRATIC_SPEED_SHARE,
     OF_SPEED,
+    QUADRATIC_SPEED_SHARE,
     JointMotion,
     joint_friction,
 )

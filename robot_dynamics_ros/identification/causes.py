@@ -109,8 +109,9 @@ _REACH = 0.2
 _PACES = np.geomspace(0.09, 3.0, 10)
 _PACE = 0.01
 _PACE_NAMED = 1.35
-# times less must remain of some joint's efforts: causes of real damage leave at least 2.6 times
-# less of a joint that they concern, those that were wrongly named at most 1.8 times
+# times less must remain of some joint's efforts: columns that were exchanged on five arms leave at
+# least 2.6 times less where they are put right; causes that healthy recordings were accused of
+# leave at most 1.8 times less
 _EXPLAINS = 2.0
 _LOAD_CLEAR = 10.0 * _CLEAR
 # share of its efforts that the true cause does not leave of each joint that it concerns, or of most

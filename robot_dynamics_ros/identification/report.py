@@ -198,7 +198,8 @@ def _unexplained(result: Identification) -> list[str]:
         "What remains unexplained",
         'Root mean squares over blocks, N m or N. "held out": identified.urdf with all of '
         "friction.json; each twelfth of the recording is predicted from the others. "
-        '"controllers": what controllers read of these files, bodies and compensated friction. '
+        '"controllers": what controllers read of these files, bodies and compensated friction, no '
+        "rotors. "
         '"before": the URDF as it was. "files" and "base parameters": on the recording itself; '
         "base parameters need not belong to bodies that can exist. "
         '"used": share of the time in which the joint was fast enough.',

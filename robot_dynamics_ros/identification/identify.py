@@ -21,7 +21,7 @@ from robot_dynamics_ros.friction.bounded import (
 )
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
-from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS, OF_SPEED
+from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
 from robot_dynamics_ros.identification.causes import delay_notes, diagnose
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
@@ -62,8 +62,8 @@ from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 _AGAIN = 2
 # times the error without effects of a joint
 _NEEDLESS = 1.1
-# effects of each joint that the final estimate may leave out, one at a time
-_MOST_LEFT_OUT = 4
+# effects of speed that can nearly cancel: each is a part of dry friction near rest
+_CANCELLING = ("stribeck", "step")
 _SENSORS = "Predictions and `wrenches` have this, controllers and the simulator do not"
 _LIMITED = {
     "gain": f"its torque constant does not fit those of the other joints. {_SENSORS}",
@@ -659,10 +659,8 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         fit = fits.of_form(fit, identifiable_parameters(parameters.with_effects(plain)))
         full = bodies(fit)
         residual = predicted(fit, full)
-    for _ in range(_MOST_LEFT_OUT):
-        fewer = _without_uncertain(fit.identifiable.parameters, full, s.confidence)
-        if fewer is None:
-            break
+    fewer = _without_uncertain(fit.identifiable.parameters, full, s.confidence)
+    if fewer is not None:
         fit = fits.of_form(fit, identifiable_parameters(fewer))
         full = bodies(fit)
         residual = predicted(fit, full)
@@ -682,11 +680,11 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 def _without_uncertain(
     parameters: EffortParameters, full: ConsistentEstimate, confidence: float
 ) -> EffortParameters | None:
-    """Without the least certain effect of speed of each joint, if its interval contains zero; or
-    ``None`` if there is none.
+    """Without the less certain of two effects of a joint that can nearly cancel, if its interval
+    contains zero; or ``None`` if there is no such joint.
 
-    Two effects that nearly cancel have wide intervals: one of them goes, and the other is
-    estimated anew.
+    Both shape dry friction near rest.  Where they nearly cancel their intervals are wide: one goes,
+    and the other is estimated anew.
     """
     quantile = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
     error = full.standard_error
@@ -694,12 +692,12 @@ def _without_uncertain(
     for j, form in enumerate(parameters.effects):
         certainty = {}
         for name in form.effects:
-            if name in OF_SPEED:
+            if name in _CANCELLING:
                 indices = [parameters.index(j, n) for n in EFFECTS[name].columns]
                 ratios = np.abs(full.values[indices]) / np.maximum(error[indices], 1e-300)
                 certainty[name] = float(ratios.max())
         least = min(certainty, key=lambda name: certainty[name], default="")
-        if least and certainty[least] < quantile:
+        if len(certainty) == len(_CANCELLING) and certainty[least] < quantile:
             kept = tuple(name for name in form.effects if name != least)
             form = dataclasses.replace(form, effects=kept)
         forms.append(form)

@@ -7,6 +7,7 @@ ros2 launch robot_dynamics_ros bringup.launch.py robot:=sim description:=six_axi
 from __future__ import annotations
 
 import atexit
+import json
 import shutil
 import sys
 import tempfile
@@ -63,12 +64,10 @@ class _Stack:
         """A parameter file with ``values``; launch_ros never deletes those that it makes itself."""
         path = self.folder / f"{self._files}.yaml"
         self._files += 1
-        path.write_text(
-            yaml.safe_dump(
-                {"/**": {"ros__parameters": dict(values)}} if of_all_nodes else dict(values)
-            ),
-            "utf-8",
-        )
+        tree = {"/**": {"ros__parameters": dict(values)}} if of_all_nodes else dict(values)
+        # JSON is YAML, and quotes every string: a joint may be called y, on or 1e3, which ROS's
+        # parser takes for true and 1000 where they are bare
+        path.write_text(json.dumps(tree, indent=1, ensure_ascii=False), "utf-8")
         return str(path)
 
     def node(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -155,5 +155,6 @@ class UnknownNameError(RobotDynamicsError, KeyError):
 
 def check_name(kind: str, name: object, valid: Collection[str], *, where: str = "") -> None:
     """Raise :class:`UnknownNameError` unless ``name`` is one of ``valid``."""
-    if name not in valid:
+    # an array or a dictionary is no name, and cannot even be looked for
+    if not isinstance(name, Hashable) or name not in valid:
         raise UnknownNameError(kind, name, valid, where=where)

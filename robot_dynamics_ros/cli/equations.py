@@ -21,6 +21,7 @@ from robot_dynamics_ros.cli.arguments import (
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.whole_files import write_whole_text
 
 if TYPE_CHECKING:
     from robot_dynamics_ros.equations import Equations
@@ -156,7 +157,7 @@ def run(options: argparse.Namespace) -> int:
         text = render(document)
         data = render_data(document)
     if options.output:
-        options.output.write_text(text, encoding="utf-8")
+        write_whole_text(options.output, text)
     if options.json or not options.output:
         file = str(options.output) if options.output else None
         result(options, {"name": model.name, "file": file, **data}, text.removesuffix("\n"))

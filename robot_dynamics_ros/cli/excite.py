@@ -17,6 +17,7 @@ from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.whole_files import whole_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,9 +67,9 @@ def run(options: argparse.Namespace) -> int:
 
         motion = design_excitation(model, settings, tell)
     trajectory = motion.trajectory(options.periods, rate=options.rate, start=start, model=model)
-    base.parent.mkdir(parents=True, exist_ok=True)
-    motion.write_csv(trajectory, paths[0])
-    motion.write_message(trajectory, paths[1])
+    with whole_files(base.parent) as place:
+        motion.write_csv(trajectory, place / paths[0].name)
+        motion.write_message(trajectory, place / paths[1].name)
     t = np.linspace(0.0, motion.period, 2000)
     q, v, a = (motion.at(t, k) for k in range(3))
     if motion.effort is not None:

@@ -24,6 +24,7 @@ from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.read_csv import read_csv_positions
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
+from robot_dynamics_ros.whole_files import whole_files, write_whole_text
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
 FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")
@@ -191,7 +192,7 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
         )
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(results.urdf(), encoding="utf-8")
+    write_whole_text(file, results.urdf())
     left = {
         "before": results.prior_rms,
         "identified": results.rms,
@@ -295,27 +296,29 @@ def _write(
             check_prediction(
                 model.joint_names, check.identified, check.prior, check.effort, other.source
             )
-    directory.mkdir(parents=True, exist_ok=True)
     if model is whole:
         robot = result.model
     else:
         robot = released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
-    for name, content in zip(
-        FILES[:3],
-        (urdf, text, identification.report_json(result, recordings, checks, estimates)),
-        strict=True,
-    ):
-        (directory / name).write_text(content, encoding="utf-8")
-    identification.friction_file(result).write(directory / "friction.json")
-    page = directory / "report.html"
-    page.unlink(missing_ok=True)
-    if options.page:
-        drawn = [identification.compare(result, recordings[0], block=options.block)]
-        about = partial(
-            identification.report_html, result, drawn, checks, recordings, estimates=estimates
-        )
-        page.write_text(with_progress("pictures", about), encoding="utf-8")
+    with whole_files(directory) as place:
+        for name, content in zip(
+            FILES[:3],
+            (urdf, text, identification.report_json(result, recordings, checks, estimates)),
+            strict=True,
+        ):
+            (place / name).write_text(content, encoding="utf-8")
+        identification.friction_file(result).write(place / "friction.json")
+        if options.page:
+            drawn = [identification.compare(result, recordings[0], block=options.block)]
+            about = partial(
+                identification.report_html, result, drawn, checks, recordings, estimates=estimates
+            )
+            page = with_progress("pictures", about)
+            (place / "report.html").write_text(page, encoding="utf-8")
+    if not options.page:
+        # one of an earlier run would tell of other figures
+        (directory / "report.html").unlink(missing_ok=True)
     return [str(directory / name) for name in FILES if (directory / name).exists()], checks
 
 

@@ -23,6 +23,7 @@ from robot_dynamics_ros.simulation.integrators.methods import (
     INTEGRATORS,
 )
 from robot_dynamics_ros.simulation.tracking import LAWS, tracking_figures
+from robot_dynamics_ros.whole_files import whole_file
 
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
@@ -105,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(result: BatchResult, path: Path) -> None:
     names = list(result.figures)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["run", *names, "failure"])
         for k in range(len(result)):

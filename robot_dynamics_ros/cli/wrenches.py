@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -46,6 +45,7 @@ from robot_dynamics_ros.recordings.write import (
     write_bag,
     write_csv,
 )
+from robot_dynamics_ros.whole_files import whole_files
 
 _FILES = {
     "bag": ("wrenches_bag",),
@@ -156,13 +156,8 @@ def run(options: argparse.Namespace) -> int:
             text = "row {0.number}: {0.why}"
             remedy = "Correct the recording, or have bad rows skipped."
             raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
-        for old in (directory / name for name in files):
-            if old.is_dir():
-                shutil.rmtree(old)
-            else:
-                old.unlink(missing_ok=True)
-        directory.mkdir(parents=True, exist_ok=True)
-        _write(history, directory, formats)
+        with whole_files(directory) as place:
+            _write(history, place, formats)
         lines.append(_report(recording, history, directory))
     if len(lines) == 1:
         result(options, *lines[0])

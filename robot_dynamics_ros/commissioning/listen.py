@@ -23,7 +23,7 @@ from robot_dynamics_ros.commissioning.findings import (
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.recordings.damage import unusable_efforts
+from robot_dynamics_ros.recordings.damage import moves, unusable_efforts
 
 # messages
 _FEWEST_MESSAGES = 20
@@ -48,6 +48,9 @@ _FILTER = 0.012
 _PLAY = 3e-3
 # of the largest velocity
 _BACKWARDS_SPEED_SHARE = 0.1
+# share of the samples in motion whose effort is frozen or clipped: fewer are taken for a coarse
+# sensor
+_UNUSABLE = 0.2
 # standard errors
 _SURE_STANDARD_ERRORS = 4.0
 # by which errors alike in successive messages make standard errors larger
@@ -303,12 +306,15 @@ def _frozen(log: _Log) -> Iterator[Finding]:
             log.t, log.position[:, joints], log.effort[:, joints], labels
         )
         for k, name in enumerate(labels):
-            if name in constant or bad[:, k].mean() > 0.2:
+            # where a joint rests its effort may well be constant
+            moving = moves(log.t, log.position[:, joints[k]])
+            share = float(bad[moving, k].mean()) if moving.any() else 0.0
+            if name in constant or share > _UNUSABLE:
                 text = (
                     f"the effort of joint {name} is "
                     f"{'constant' if name in constant else 'frozen or clipped'} while it moves"
                 )
-                yield mistake("frozen_effort", name, text, bad[:, k].mean())
+                yield mistake("frozen_effort", name, text, 1.0 if name in constant else share)
 
 
 def _missing(log: _Log) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ import dataclasses
 import html
 import json
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,12 +18,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunner
-from robot_dynamics_ros.commissioning.findings import (
-    ANNOUNCED,
-    KINDS,
-    STEPS,
-    StepReport,
-)
+from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.commissioning.release import LARGEST_EXPOSURE, calm_pose, exposure, scale_of
@@ -43,6 +39,7 @@ from robot_dynamics_ros.figures import (
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.whole_files import whole_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,6 +70,9 @@ POSES_APART_RAD = 0.2
 LEADING = 3.0
 # s for a person to lead the arm to all poses
 LEADING_PATIENCE_S = 300.0
+# s without a usable joint state after which a step gives up: on a busy computer of two cores the
+# middleware takes up to 10 s to find a publisher
+SILENCE_BORNE = 15.0
 
 
 @runtime_checkable
@@ -227,15 +227,24 @@ class Commissioning:
     # -- the steps that only look ------------------------------------------------------------------
 
     def _state(self) -> ArmState:
-        for _ in range(20):
+        deadline = time.monotonic() + SILENCE_BORNE
+        announced = False
+        while True:
             state = self.arm.read()
             if state is not None and np.isfinite(state.q).all():
                 return state
+            if time.monotonic() > deadline or self.stop():
+                break
+            if state is None and not announced and not getattr(self.arm, "refused", ""):
+                self.tell(f"waiting for joint states, {SILENCE_BORNE:.0f} s at most")
+                announced = True
         why = getattr(self.arm, "refused", "")
-        if why:
+        if self.stop():
+            text = "stopped by a person before a joint state has arrived"
+        elif why:
             text = f"no joint state can be used: {why}"
         else:
-            text = "no joint states arrive"
+            text = f"no joint states have arrived for {SILENCE_BORNE:.0f} s"
         raise ArgumentError(
             text, where="arm", remedy="Start the robot, and check topics and joint names."
         )
@@ -361,9 +370,9 @@ class Commissioning:
         documents["controller.yaml"] = {"/**": {"ros__parameters": table}}
         texts = {name: json.dumps(value, indent=1) for name, value in documents.items()}
         texts["commissioning.html"] = page(self.model, self.reports, self.records, parameters)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        with whole_files(folder) as place:
+            for name, text in texts.items():
+                (place / name).write_text(text, encoding="utf-8")
         return {name: folder / name for name in texts}
 
 

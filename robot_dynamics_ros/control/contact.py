@@ -17,6 +17,7 @@ from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.dynamics import jacobian, link_pose
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, common_batch
 from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
@@ -76,7 +77,7 @@ def contact_wrench(
     force_only: bool = False,
     length: float = ASSUMED_LEVER_M,
     threshold: float = THRESHOLD,
-) -> tuple[Array, float]:
+) -> tuple[Array, Array | float]:
     """The wrench on a link that fits external joint efforts best, by damped least squares.
 
     It solves Jᵀ f = ``effort``.  Components that the joints cannot feel in this pose (directions in
@@ -84,14 +85,14 @@ def contact_wrench(
 
     Args:
         link: the link in contact; the contact is assumed at its origin.
-        effort: (n,) external joint efforts, e.g. ``MomentumObserver.effort``.
+        effort: (..., n) external joint efforts, e.g. ``MomentumObserver.effort``.
         force_only: a pure force, without moment; three unknowns instead of six.
         length: m, converts moments to forces for the fit.
         threshold: ratio of eigenvalues of the weighted J Jᵀ below which damping sets in.
 
     Returns:
-        (6,) wrench [moment; force] that the surroundings exert, about the link's origin, in the
-        link's frame, and the norm of the efforts that it leaves unexplained, N m or N.
+        (..., 6) wrench [moment; force] that the surroundings exert, about the link's origin, in the
+        link's frame, and the norm (...) of the efforts that it leaves unexplained, N m or N.
 
     Raises:
         UnknownNameError: no such link.
@@ -99,6 +100,25 @@ def contact_wrench(
     """
     for name, value in (("length", length), ("threshold", threshold)):
         expect(0.0 < value < math.inf, "a positive number", value, name, "Correct the argument.")
+    q = as_input(q, (model.nq,), "q")
+    many = as_input(effort, (model.nv,), "effort")
+    if q.ndim > 1 or many.ndim > 1:
+        lead = common_batch({"q": q.shape[:-1], "effort": many.shape[:-1]}, "q and effort")
+        wrenches = np.empty((*lead, 6))
+        unexplained = np.empty(lead)
+        positions = np.broadcast_to(q, (*lead, model.nq))
+        efforts = np.broadcast_to(many, (*lead, model.nv))
+        for k in np.ndindex(*lead):
+            wrenches[k], unexplained[k] = contact_wrench(
+                model,
+                positions[k],
+                link,
+                efforts[k],
+                force_only=force_only,
+                length=length,
+                threshold=threshold,
+            )
+        return wrenches, unexplained
     J = jacobian(model, q, link)
     effort = vector(effort, model.nv, "effort", remedy="Give one effort a joint.")
     f = explain(J, effort, force_only=force_only, length=length, threshold=threshold)

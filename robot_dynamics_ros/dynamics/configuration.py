@@ -82,7 +82,10 @@ def integrate(
     """
     q = as_input(q, (model.nq,), "q")
     dv = as_input(dv, (model.nv,), "dv")
-    if model.nq == model.nv and not quaternion_starts(model):
+    starts = quaternion_starts(model)
+    if starts:
+        check_quaternions(q, starts)
+    if model.nq == model.nv and not starts:
         if out is None:
             return q + dv
         return np.add(q, dv, out=as_output(out, np.broadcast_shapes(q.shape, dv.shape), "out"))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.dynamics.engine.arguments import as_input, common_batch
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.dynamics.joint_space import mass_matrix_inverse
 from robot_dynamics_ros.errors import ArgumentError, UnknownNameError
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 
 __all__ = [
     "link_pose",
@@ -148,6 +149,7 @@ def analytical_jacobian_derivative(
     Raises:
         ArgumentError: at a pitch of ±90° in ``rpy``.
     """
+    q, v = _one_batch(model, q, v)
     J = jacobian(model, q, link)
     J_rate = jacobian_derivative(model, q, v, link)
     R = link_pose(model, q, link)[..., :3, :3]
@@ -157,6 +159,15 @@ def analytical_jacobian_derivative(
     return np.concatenate(
         [T_rate @ J[..., :3, :] + T @ J_rate[..., :3, :], J_rate[..., 3:, :]], axis=-2
     )
+
+
+def _one_batch(model: RobotModel, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations and velocities with the same leading dimensions."""
+    positions = as_input(q, (model.nq,), "q")
+    speeds = as_input(v, (model.nv,), "v")
+    lead = common_batch({"q": positions.shape[:-1], "v": speeds.shape[:-1]}, "q and v")
+    positions = np.broadcast_to(positions, (*lead, model.nq))
+    return positions, np.broadcast_to(speeds, (*lead, model.nv))
 
 
 def operational_space_inertia(
@@ -172,10 +183,18 @@ def operational_space_inertia(
     link.
 
     Raises:
-        ArgumentError: the Jacobian has not full row rank and there is no damping.
+        ArgumentError: the Jacobian has not full row rank and there is no damping, or the damping is
+            no finite number.
 
     Source: Khatib, *A unified approach for motion and force control of robot manipulators* (1987).
     """
+    expect(
+        isinstance(damping, (int, float, np.number)) and 0.0 <= damping < np.inf,
+        "a finite number, not negative",
+        damping,
+        "damping",
+        "0 is none; 0.01 is usual.",
+    )
     J = jacobian(model, q, link, offset=offset, expressed_in=expressed_in)
     mobility = J @ mass_matrix_inverse(model, q) @ np.swapaxes(J, -1, -2)
     if damping:

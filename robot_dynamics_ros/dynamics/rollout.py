@@ -120,7 +120,9 @@ def rollout(
         method,
         np.array(np.broadcast_to(q, (*lead, model.nq))).reshape(count, model.nq),
         np.array(np.broadcast_to(v, (*lead, model.nv))).reshape(count, model.nv),
-        np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(count, -1, model.nv),
+        np.ascontiguousarray(np.broadcast_to(efforts, shape)).reshape(
+            count, steps if varying else 1, model.nv
+        ),
         varying,
         settings,
         _paths(model, count, steps) if path else None,

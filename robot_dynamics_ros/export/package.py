@@ -37,6 +37,7 @@ from robot_dynamics_ros.export.plan import (
     tree_of,
 )
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.whole_files import whole_file
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,7 +59,8 @@ class ExportedCode:
         paths = [Path(directory) / name for name in self.files]
         for path, text in zip(paths, self.files.values(), strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
+            with whole_file(path) as part:
+                part.write_bytes(text.encode("utf-8"))
         return paths
 
     def operations(self) -> list[OperationCount]:

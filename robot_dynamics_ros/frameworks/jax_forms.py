@@ -15,11 +15,12 @@ from jax import Array
 
 from robot_dynamics_ros.dynamics.algorithms.tree import Kind
 from robot_dynamics_ros.dynamics.engine.elementary_tree import layout_of
+from robot_dynamics_ros.dynamics.engine.function_options import SWITCHES
 from robot_dynamics_ros.dynamics.engine.loops import supported
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import signature
 from robot_dynamics_ros.frameworks.jax_levels import join, levels_function, run_on_arrays
-from robot_dynamics_ros.frameworks.traced import SWITCHES, Request, traced
+from robot_dynamics_ros.frameworks.traced import Request, traced
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 STRAIGHT = 4_000

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from robot_dynamics_ros.dynamics.engine.function_options import SWITCHES, completed_options
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options, estimated_operations
 from robot_dynamics_ros.dynamics.engine.trace import Trace, signature, trace
 from robot_dynamics_ros.dynamics.wrenches import axes_and_point, chosen_links
@@ -16,10 +17,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 LARGEST = 400_000
 """Estimated operations beyond which a function is not written out."""
-
-SWITCHES = {"external": "external", "link_external": "external", "base": "moving_base"}
-"""Inputs that may be left out, and the option that says they are there."""
-FRAMES = ("world", "link")
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ def make_request(
     that are given.
     """
     check_name("function", name, TABLE, where=where)
-    entry = TABLE[name]
     chosen: dict[str, Any] = dict(options)
     # as the public function takes them
     if name == "joint_wrenches" and "joints_of" not in chosen:
@@ -61,26 +57,7 @@ def make_request(
                 remedy="Give a frame of your own a name: model.with_frame(name, link, pose).",
             )
         chosen |= {**dict(settings), "joints_of": links}
-    valid = {*entry.options, *(SWITCHES[w] for w, _ in entry.inputs if w in SWITCHES)}
-    if not entry.takes_options and (extra := sorted(set(chosen) - valid)):
-        raise ArgumentError(
-            f"{name} has no option {extra[0]!r}",
-            where=where,
-            got=extra[0],
-            remedy=f"Its options: {', '.join(sorted(valid)) or 'none'}.",
-        )
-    if "frame" in entry.options:
-        check_name("frame", chosen.setdefault("frame", "world"), FRAMES, where=where)
-    if "viscous" in entry.options:
-        chosen.setdefault("viscous", False)
-    if missing := [word for word in entry.options if word not in chosen]:
-        raise ArgumentError(
-            f"{name} needs the option {missing[0]!r}",
-            where=where,
-            remedy=f"Call it with {', '.join(f'{w}=…' for w in missing)}, as rd.kernel takes it.",
-        )
-    if isinstance(chosen.get("link"), str):
-        chosen["link"] = model.link_index(chosen["link"])
+    chosen = completed_options(model, name, chosen, where=where)
     chosen |= {SWITCHES[word]: True for word in present if word in SWITCHES}
     sorted_options = tuple(sorted(chosen.items()))
     shapes = signature(model, name, sorted_options)

@@ -37,6 +37,7 @@ from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
+from robot_dynamics_ros.whole_files import write_whole_text
 
 _NUMBERS = (
     *COMPENSATION_NUMBERS,
@@ -131,9 +132,7 @@ class FrictionFile:
     def write(self, path: str | Path) -> None:
         """Write the file."""
         document = {**({"trust": self.trust} if self.trust else {}), "joints": self.joints}
-        Path(path).write_text(
-            json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
+        write_whole_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
     def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
         """The friction that controllers compensate and the simulator has: of the form that they

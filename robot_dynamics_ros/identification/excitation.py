@@ -38,6 +38,7 @@ from robot_dynamics_ros.identification.least_squares import Identifiable, identi
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, non_negative, per_joint, settings_or_default
+from robot_dynamics_ros.whole_files import whole_file, write_whole_text
 
 # more make a motion that shakes the robot, and matrices that fill the memory
 _MOST_HARMONICS = 100
@@ -144,7 +145,7 @@ class Excitation:
     @staticmethod
     def write_csv(trajectory: Trajectory, path: str | Path) -> None:
         """Write waypoints as CSV: ``t``, then position, velocity and acceleration of each joint."""
-        with open(path, "w", newline="", encoding="utf-8") as file:
+        with whole_file(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
             fields = ("position", "velocity", "acceleration")
             out.writerow(
@@ -171,7 +172,7 @@ class Excitation:
                 }
             )
         document = {"joint_names": list(trajectory.joint_names), "points": points}
-        Path(path).write_text(json.dumps(document) + "\n", encoding="utf-8")
+        write_whole_text(path, json.dumps(document) + "\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointTyp
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.to_urdf import add_inertial, to_urdf
 from robot_dynamics_ros.model.urdf import load_urdf
+from robot_dynamics_ros.model.xml_guard import decoded
 
 
 def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
@@ -197,6 +198,9 @@ def _alike(one: RobotModel, two: RobotModel) -> bool:
 
 def _edited(model: RobotModel, source: str) -> str:
     # the source has passed the reader, which refuses document type declarations
+    text = decoded(source)
+    assert isinstance(text, str)
+    source = text
     for _, (prefix, address) in ElementTree.iterparse(
         io.BytesIO(source.encode()), events=("start-ns",)
     ):
@@ -204,6 +208,7 @@ def _edited(model: RobotModel, source: str) -> str:
             ElementTree.register_namespace(prefix, address)
     parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
     root = ElementTree.fromstring(source.encode(), parser)
+    _leave_namespace(root)
     links = {link.name: link.inertia for link in model.description.links}
     joints = {joint.name: joint for joint in model.description.joints}
     for element in root.findall("link"):
@@ -224,6 +229,17 @@ def _edited(model: RobotModel, source: str) -> str:
         + ElementTree.tostring(root, encoding="unicode")
         + "\n"
     )
+
+
+def _leave_namespace(root: ElementTree.Element) -> None:
+    """Take the document's default namespace from its elements: URDF has none."""
+    namespace, closing, _ = root.tag.rpartition("}")
+    if not closing:
+        return
+    for element in root.iter():
+        # comments have a function in place of a tag
+        if isinstance(element.tag, str):
+            element.tag = element.tag.removeprefix(namespace + closing)
 
 
 def _edit_link(element: ElementTree.Element, inertia: Inertia) -> None:

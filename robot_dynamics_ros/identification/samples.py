@@ -23,7 +23,7 @@ from robot_dynamics_ros.identification.plausibility import check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
-from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.recordings.recording import Recording, require_fast_enough
 from robot_dynamics_ros.recordings.smoothing import (
     POLYNOMIAL_ORDER,
     derivatives,
@@ -35,8 +35,6 @@ from robot_dynamics_ros.workers import Workers, run_tasks
 # of the usual smoothing speed of friction: a joint that is slower stands
 STILL = 0.2
 _CHUNK = 1000
-# s between two rows
-_SLOWEST = 0.5
 # share by which efforts of all joints differ from velocities, if they are such
 _ALIKE = 0.1
 
@@ -110,13 +108,7 @@ class MotionSamples:
             remedy = "Record some tens of seconds of motion."
             raise ArgumentError(f"{len(t)} samples are too few", where="t", remedy=remedy)
         require_increasing(t)
-        step = float(np.median(np.diff(t)))
-        if step > _SLOWEST:
-            remedy = (
-                "Record ten times a second or more. If these are no seconds: --time-unit ms, us "
-                "or ns."
-            )
-            raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
+        require_fast_enough(t)
         if check:
             check_positions(model, t, q)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)

@@ -30,13 +30,17 @@ from robot_dynamics_ros.model.description import (
     rotation_of_quaternion,
 )
 from robot_dynamics_ros.model.to_urdf import to_urdf
-from robot_dynamics_ros.model.xml_guard import root_element
+from robot_dynamics_ros.model.xml_guard import decoded, root_element
 
 if TYPE_CHECKING:
     from mujoco import MjModel
 
 # mjtJoint
 _MJCF_FREE, _BALL, _MJCF_SLIDE, _MJCF_HINGE = range(4)
+# mjtTrn: joint, and joint in the parent's frame, which for a hinge or slide is the same
+_ON_JOINTS = (0, 1)
+# mjtDyn: none, filter, exact filter: the force follows the command and stays within its range
+_BOUNDED = (0, 2, 3)
 
 
 def is_mjcf(data: bytes | str) -> bool:
@@ -64,9 +68,7 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
         if path:
             m = mujoco.MjModel.from_xml_path(path)
         else:
-            m = mujoco.MjModel.from_xml_string(
-                data if isinstance(data, str) else data.decode("utf-8", "replace")
-            )
+            m = mujoco.MjModel.from_xml_string(text_of(data))
     except ValueError as error:
         raise UrdfError(
             f"MuJoCo refuses it: {error}", where=where, remedy="Correct the element named."
@@ -74,12 +76,25 @@ def compile_mjcf(data: bytes | str, path: str) -> tuple[ModuleType, MjModel]:
     return mujoco, m
 
 
+def text_of(data: bytes | str) -> str:
+    """The document as text; characters that its encoding does not have are replaced."""
+    text = decoded(data)
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
 def mujoco_name(mujoco: ModuleType, m: MjModel, kind: str, i: int) -> str:
     """Name of element i of a kind (``"body"``, ``"joint"`` …); one made of kind and number if it
     has none.
     """
-    own_name = mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), i)
-    return str(own_name or f"{kind}{i}")
+    kind_number = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+    own_name = mujoco.mj_id2name(m, kind_number, i)
+    if own_name:
+        return str(own_name)
+    made = f"{kind}{i}"
+    # another element may have been given just this name
+    while mujoco.mj_name2id(m, kind_number, made) >= 0:
+        made += "_"
+    return made
 
 
 class _Translator:
@@ -100,12 +115,7 @@ class _Translator:
         self.links.append(Link(self.name("body", 0)))
         for b in range(1, m.nbody):
             self.body(b, mimics)
-        if m.ntendon:
-            self.findings.append(f"{m.ntendon} tendons are no part of the model")
-        if (m.jnt_stiffness != 0.0).any():
-            self.findings.append(
-                "springs of joints are no part of the model; the simulation takes them as an option"
-            )
+        self.findings += left_out(self.mujoco, m)
         if not np.allclose(m.opt.gravity, (0.0, 0.0, -9.81)):
             self.findings.append(
                 f"the file's gravity {m.opt.gravity.tolist()} is not used; give it as an option"
@@ -148,7 +158,10 @@ class _Translator:
             parent = child
             offset = Pose(position=-anchor)
         if parent != name:
-            self.joints.append(Joint(f"{name}_frame", JointType.FIXED, parent, name, offset))
+            frame = f"{name}_frame"
+            while self.mujoco.mj_name2id(m, self.mujoco.mjtObj.mjOBJ_JOINT, frame) >= 0:
+                frame += "_"
+            self.joints.append(Joint(frame, JointType.FIXED, parent, name, offset))
         self.links.append(Link(name, inertia))
 
     def joint(
@@ -171,36 +184,71 @@ class _Translator:
         dof = int(m.jnt_dofadr[j])
         low, high = (float(x) for x in m.jnt_range[j]) if limited else (-np.inf, np.inf)
         place = parent, child, origin, axis / np.linalg.norm(axis)
-        limits = JointLimits(low, high, np.inf, self.effort_limit(j))
-        losses = float(np.ravel(m.dof_damping[dof])[0]), float(m.dof_frictionloss[dof])
-        joint = Joint(name, types[kind], *place, limits, *losses, float(m.dof_armature[dof]), mimic)
+        limits = JointLimits(low, high, np.inf, self.effort_limit(j, name))
+        damping = float(np.ravel(m.dof_damping[dof])[0])
+        armature = float(m.dof_armature[dof])
+        for a in self.actuators_of(j):
+            # an actuator's own coordinate is the joint's times its gear
+            squared = float(m.actuator_gear[a, 0]) ** 2
+            damping += squared * first_number(m, "actuator_damping", a)
+            armature += squared * first_number(m, "actuator_armature", a)
+        friction = float(m.dof_frictionloss[dof])
+        joint = Joint(name, types[kind], *place, limits, damping, friction, armature, mimic)
         reference = float(m.qpos0[m.jnt_qposadr[j]])
         if reference == 0.0:
             return joint
         return dataclasses.replace(joint, origin=origin @ joint_pose(joint, np.array([-reference])))
 
-    def effort_limit(self, j: int) -> float:
+    def actuators_of(self, j: int) -> list[int]:
+        """Numbers of the actuators on joint j, in its own frame or its parent's."""
         m = self.m
-        limit = np.inf
+        return [
+            a
+            for a in range(m.nu)
+            if int(m.actuator_trntype[a]) in _ON_JOINTS and int(m.actuator_trnid[a, 0]) == j
+        ]
+
+    def effort_limit(self, j: int, name: str) -> float:
+        """The largest effort that joint j can be given in both directions."""
+        m = self.m
+        low = -np.inf
+        high = np.inf
+        actuators = self.actuators_of(j)
+        if actuators:
+            ranges = np.array([self.efforts_of(a) for a in actuators])
+            low = float(ranges[:, 0].sum())
+            high = float(ranges[:, 1].sum())
         if m.jnt_actfrclimited[j]:
-            limit = float(np.abs(m.jnt_actfrcrange[j]).max())
-        total = 0.0
-        driven = False
-        for a in range(m.nu):
-            if int(m.actuator_trntype[a]) == 0 and int(m.actuator_trnid[a, 0]) == j:
-                gear = abs(float(m.actuator_gear[a, 0]))
-                driven = True
-                if m.actuator_forcelimited[a]:
-                    total += gear * float(np.abs(m.actuator_forcerange[a]).max())
-                elif m.actuator_ctrllimited[a] and not np.any(m.actuator_biasprm[a]):
-                    total += (
-                        gear
-                        * abs(float(m.actuator_gainprm[a, 0]))
-                        * float(np.abs(m.actuator_ctrlrange[a]).max())
-                    )
-                else:
-                    total = np.inf
-        return min(limit, total) if driven else limit
+            low = max(low, float(m.jnt_actfrcrange[j, 0]))
+            high = min(high, float(m.jnt_actfrcrange[j, 1]))
+        if low == -high:
+            return high
+        least = min(-low, high)
+        limit = least if least > 0.0 else max(-low, high)
+        self.findings.append(
+            f"joint {name!r} can be given efforts from {low:g} to {high:g}; the limit of the model "
+            f"is {limit:g} in both directions"
+        )
+        return limit
+
+    def efforts_of(self, a: int) -> tuple[float, float]:
+        """Least and largest effort of actuator a on its joint."""
+        m = self.m
+        low = -np.inf
+        high = np.inf
+        if m.actuator_forcelimited[a]:
+            low = float(m.actuator_forcerange[a, 0])
+            high = float(m.actuator_forcerange[a, 1])
+        # a servo adds what its joint does, an integrator what was before: they bound no effort
+        plain = not np.any(m.actuator_biasprm[a]) and int(m.actuator_dyntype[a]) in _BOUNDED
+        if m.actuator_ctrllimited[a] and plain:
+            ends = float(m.actuator_gainprm[a, 0]) * np.array(m.actuator_ctrlrange[a])
+            low = max(low, float(ends.min()))
+            high = min(high, float(ends.max()))
+        gear = float(m.actuator_gear[a, 0])
+        if gear == 0.0:
+            return 0.0, 0.0
+        return (gear * low, gear * high) if gear > 0.0 else (gear * high, gear * low)
 
     def keyframes(self) -> Configurations:
         """Configurations of the named keyframes."""
@@ -219,29 +267,158 @@ class _Translator:
         return named
 
     def mimics(self) -> dict[int, Mimic]:
+        """Joint → what it follows, of the active linear equalities of two joints."""
         m = self.m
-        mimics = {}
+        followed: dict[int, tuple[int, float, float]] = {}
         for e in range(m.neq):
             kind = int(m.eq_type[e])
             first = int(m.eq_obj1id[e])
             second = int(m.eq_obj2id[e])
             coefficients: Array = np.array(m.eq_data[e])
-            if (
-                kind == int(self.mujoco.mjtEq.mjEQ_JOINT)
-                and second >= 0
-                and not coefficients[2:5].any()
-            ):
-                x0, y0 = (float(m.qpos0[m.jnt_qposadr[k]]) for k in (second, first))
-                slope = float(coefficients[1])
-                mimics[first] = Mimic(
-                    self.name("joint", second), slope, y0 + float(coefficients[0]) - slope * x0
-                )
-            else:
+            name = self.name("equality", e)
+            if not m.eq_active0[e]:
                 self.findings.append(
-                    f"equality constraint {self.name('equality', e)!r} is no part of the model; "
-                    "load_constraints reads it"
+                    f"equality constraint {name!r} is not active in the file and is left out"
                 )
-        return mimics
+            elif (
+                kind != int(self.mujoco.mjtEq.mjEQ_JOINT)
+                or second < 0
+                or coefficients[2:5].any()
+                or not _follow(followed, first, second, *self.line(first, second, coefficients))
+            ):
+                self.findings.append(
+                    f"equality constraint {name!r} is no part of the model; load_constraints reads "
+                    "it"
+                )
+        return {
+            j: Mimic(self.name("joint", master), slope, offset)
+            for j, (master, slope, offset) in followed.items()
+        }
+
+    def line(self, first: int, second: int, coefficients: Array) -> tuple[float, float]:
+        """Slope and offset of the position of one joint over that of another: MuJoCo counts both
+        from the file's reference positions.
+        """
+        m = self.m
+        first_reference = float(m.qpos0[m.jnt_qposadr[first]])
+        second_reference = float(m.qpos0[m.jnt_qposadr[second]])
+        slope = float(coefficients[1])
+        return slope, first_reference + float(coefficients[0]) - slope * second_reference
+
+
+def _follow(
+    followed: dict[int, tuple[int, float, float]],
+    first: int,
+    second: int,
+    slope: float,
+    offset: float,
+) -> bool:
+    """Note that joint ``first`` is slope · ``second`` + offset; False where it cannot be noted.
+
+    A joint follows one other.  Where ``first`` follows one already, the chain of ``second`` is
+    turned round, so that ``second`` follows ``first``.
+    """
+    if _leader(followed, first) == _leader(followed, second):
+        # a loop of equalities: it says the same once more, or locks the joints
+        return False
+    if first not in followed:
+        followed[first] = (second, slope, offset)
+        return True
+    chain = [second]
+    while chain[-1] in followed:
+        chain.append(followed[chain[-1]][0])
+    if slope == 0.0 or any(followed[j][1] == 0.0 for j in chain[:-1]):
+        return False
+    turned = {second: (first, 1.0 / slope, -offset / slope)}
+    for j in chain[:-1]:
+        master, chain_slope, chain_offset = followed[j]
+        turned[master] = (j, 1.0 / chain_slope, -chain_offset / chain_slope)
+    followed.update(turned)
+    return True
+
+
+def _leader(followed: dict[int, tuple[int, float, float]], j: int) -> int:
+    """The joint that joint j follows in the end."""
+    while j in followed:
+        j = followed[j][0]
+    return j
+
+
+def first_number(m: MjModel, array: str, i: int) -> float:
+    """Element i of an array of the compiled model that older versions of MuJoCo do not have."""
+    values = getattr(m, array, None)
+    return float(np.ravel(values[i])[0]) if values is not None else 0.0
+
+
+def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
+    """Sentences on what the compiled file has and a model has no place for."""
+
+    def some(kind: str, flags: object) -> str:
+        chosen = np.flatnonzero(np.asarray(flags))
+        return ", ".join(mujoco_name(mujoco, m, kind, int(i)) for i in chosen)
+
+    def differs(array: str) -> Array:
+        """Whether elements of an array, which older versions do not have, are not zero."""
+        values = np.asarray(getattr(m, array, np.zeros(0)), dtype=np.float64)
+        return values.reshape(len(values), -1).any(axis=1) if values.size else np.zeros(0)
+
+    sentences = []
+
+    def tell(kind: str, flags: object, what: str) -> None:
+        if np.any(flags):
+            sentences.append(f"{what}: {some(kind, flags)}")
+
+    free = np.asarray(m.jnt_type) == _MJCF_FREE
+    dofs = np.zeros(m.njnt, dtype=bool)
+    for array in ("dof_armature", "dof_damping", "dof_frictionloss", "dof_dampingpoly"):
+        lossy = differs(array)
+        for i in np.flatnonzero(lossy):
+            dofs[int(m.dof_jntid[i])] = True
+    tell(
+        "joint",
+        free & dofs,
+        "armature, damping and friction of free joints are no part of the model (often they come "
+        "from the file's defaults; write 0 at the joint)",
+    )
+    curved = np.zeros(m.njnt, dtype=bool)
+    for i in np.flatnonzero(differs("dof_dampingpoly")):
+        curved[int(m.dof_jntid[i])] = not free[int(m.dof_jntid[i])]
+    tell(
+        "joint",
+        curved,
+        "of a damping with several numbers the first one is kept, the part that grows with speed "
+        "is no part of the model",
+    )
+    springs = differs("jnt_stiffness")
+    if differs("jnt_stiffnesspoly").size:
+        springs = np.logical_or(springs, differs("jnt_stiffnesspoly"))
+    tell(
+        "joint",
+        springs,
+        "springs of joints are no part of the model; the simulation takes them as an option",
+    )
+    tell("body", differs("body_gravcomp"), "gravity compensation of bodies is no part of the model")
+    mocap = np.asarray(m.body_mocapid) >= 0
+    tell("body", mocap, "bodies that a motion capture moves stand still in the model")
+    if m.ntendon:
+        sentences.append(f"{m.ntendon} tendons are no part of the model")
+    elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _ON_JOINTS)
+    tell("actuator", elsewhere, "actuators that drive no joint directly are no part of the model")
+    on_free = [not elsewhere[a] and bool(free[int(m.actuator_trnid[a, 0])]) for a in range(m.nu)]
+    tell("actuator", on_free, "actuators of free joints are no part of the model")
+    tell(
+        "actuator",
+        differs("actuator_dampingpoly"),
+        "of an actuator's damping with several numbers the first one is kept, the part that grows "
+        "with speed is no part of the model",
+    )
+    tell("actuator", differs("actuator_delay"), "delays of actuators are no part of the model")
+    medium = (m.opt.density, m.opt.viscosity)
+    if any(medium):
+        sentences.append(
+            f"the medium (density {medium[0]:g}, viscosity {medium[1]:g}) is no part of the model"
+        )
+    return sentences
 
 
 def mujoco_rotation(quaternion: Array) -> Array:

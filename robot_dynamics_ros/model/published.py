@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.argument_types import explained
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
@@ -94,12 +95,11 @@ def publish(package: str) -> None:
             value.__doc__ = completed(name, value.__doc__, parameters)
         if isinstance(value, type):
             constructor = inspect.getattr_static(value, "__init__")
-            if (
-                isinstance(constructor, types.FunctionType)
-                and (checked := _checked(constructor)) is not constructor
-            ):
-                type.__setattr__(value, "__init__", checked)
-        elif isinstance(value, types.FunctionType) and (checked := _checked(value)) is not value:
+            # errors are made of anything, and an enumeration has no constructor of its own
+            if isinstance(constructor, types.FunctionType) and not issubclass(value, BaseException):
+                type.__setattr__(value, "__init__", explained(_checked(constructor)))
+        elif isinstance(value, types.FunctionType) and not _checks_at_once(value):
+            checked = explained(_checked(value))
             setattr(module, name, checked)
             # where pickle looks for it
             setattr(sys.modules[value.__module__], value.__name__, checked)
@@ -179,16 +179,21 @@ def _parameters(function: types.FunctionType) -> int:
     return function.__code__.co_argcount + function.__code__.co_kwonlyargcount
 
 
+def _checks_at_once(function: types.FunctionType) -> bool:
+    """Whether a function passes its model straight to a compiled one, which checks it."""
+    code = function.__code__
+    at_once = any(
+        getattr(function.__globals__.get(name), "checks_its_model", False) for name in code.co_names
+    )
+    return at_once and RobotModel.__dataclass_fields__.keys().isdisjoint(code.co_names)
+
+
 def _checked(function: types.FunctionType) -> Callable[..., Any]:
     code = function.__code__
-    space = function.__globals__
     names = code.co_varnames[: _parameters(function)]
     kinds = {name: str(function.__annotations__.get(name, "")) for name in names}
     model = next((k for k, name in enumerate(names) if "RobotModel" in kinds[name]), None)
-    at_once = any(getattr(space.get(name), "checks_its_model", False) for name in code.co_names)
-    if model is None or (
-        at_once and RobotModel.__dataclass_fields__.keys().isdisjoint(code.co_names)
-    ):
+    if model is None or _checks_at_once(function):
         return function
     alone = kinds[names[model]] == "RobotModel"
     keywords = CONFIGURATIONS.difference(names) if code.co_flags & inspect.CO_VARKEYWORDS else ()

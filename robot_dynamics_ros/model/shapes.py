@@ -150,7 +150,8 @@ def inertia_of_mesh(
             way round).
 
     Raises:
-        ArgumentError: the surface is not closed, so that it has no volume.
+        ArgumentError: the surface is not closed, so that it has no volume, or its triangles do not
+            all turn the same way round.
 
     Source: Mirtich, *Fast and accurate computation of polyhedral mass properties* (1996), by
         tetrahedra.
@@ -190,6 +191,21 @@ def inertia_of_mesh(
         raise ArgumentError(
             problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull."
         )
+    directed = same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2)
+    _, place = np.unique(edges, axis=0, return_inverse=True)
+    turns = np.zeros(len(count), dtype=int)
+    np.add.at(turns, place.ravel(), np.sign(directed[:, 1] - directed[:, 0]))
+    if turns.any():
+        # neighbours that turn the same way pass their edge in opposite directions
+        problem = (
+            f"its triangles do not all turn the same way round: {int((turns != 0).sum())} of its "
+            f"{len(count)} edges are passed twice in one direction"
+        )
+        raise ArgumentError(
+            problem,
+            where="mesh",
+            remedy="Turn them: trimesh.repair.fix_normals does, and so do editors of meshes.",
+        )
     middle = p.mean(axis=0)
     a, b, c = (p[faces[:, k]] - middle for k in range(3))
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
@@ -206,6 +222,12 @@ def inertia_of_mesh(
     center = first / volume
     # Euler's matrix per unit of mass
     E = second / volume - np.outer(center, center)
+    if np.linalg.eigvalsh(E)[0] < -1e-9 * np.trace(np.abs(E)):
+        raise ArgumentError(
+            "its parts turn opposite ways round: the moments of inertia would be negative",
+            where="mesh",
+            remedy="Turn the triangles of the part that is no cavity.",
+        )
     return Inertia(m, center + middle, m * (np.trace(E) * np.eye(3) - E))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from robot_dynamics_ros.errors import ArgumentError, UrdfError
 from robot_dynamics_ros.model.packages import path_of_address
 from robot_dynamics_ros.model.xacro_file import expand_xacro
+from robot_dynamics_ros.model.xml_guard import decoded
 
 _ARGUMENT = re.compile(r"(?<=\s)[A-Za-z_][\w.-]*:=")
 
@@ -29,11 +30,11 @@ def read_source(
     by the xacro package; arguments may follow the path: ``"arm.xacro tool:=gripper"``.
     """
     if isinstance(source, (bytes, bytearray)):
-        return bytes(source), "URDF text"
+        return decoded(bytes(source)), "URDF text"
     if isinstance(source, str):
         head = source[:64].lstrip("\ufeff \t\r\n")
         if not head or head.startswith("<") or "\n" in source or len(source) > 4000:
-            return source, "URDF text"
+            return decoded(source), "URDF text"
         address, arguments = split_arguments(source)
         path = path_of_address(address)
         xacro_arguments = {**arguments, **(xacro_arguments or {})}
@@ -56,7 +57,7 @@ def read_source(
         raise ArgumentError(
             problem, where=f"file {str(path)!r}", got=sorted(xacro_arguments), remedy=remedy
         )
-    return data, str(path)
+    return decoded(data), str(path)
 
 
 def split_arguments(text: str) -> tuple[str, dict[str, str]]:

@@ -8,7 +8,9 @@ depth and number of elements are bounded.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +22,18 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 400_000
 
+# the declaration of an encoding, in the first line of a document
+_DECLARED = re.compile(r"""<\?xml\s[^>]*?encoding\s*=\s*(["'])([A-Za-z][\w.-]*)\1""")
+# byte order marks, and what UTF-16 begins with where it has none; longer ones first
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
 Schema = Mapping[str, Any]
 """Nested mapping: element name → schema of its children."""
 
@@ -80,6 +94,35 @@ def parse_xml(
         ) from None
     assert builder.root is not None
     return builder.root
+
+
+def decoded(data: bytes | str) -> bytes | str:
+    """The document as text: by its byte order mark, the encoding that it declares, or UTF-8, and
+    with the declaration of UTF-8, so that whoever writes or encodes it again says the truth.  Bytes
+    that this does not decode are returned as they are: the parser names the place.
+    """
+    if not isinstance(data, str):
+        codec = _codec(data)
+        try:
+            text = data.decode(codec)
+        except (UnicodeError, LookupError):
+            return data
+    else:
+        text = data
+    match = _DECLARED.match(text.lstrip("\ufeff \t\r\n"))
+    if match is None or match[2].lower() in ("utf-8", "utf8"):
+        return text
+    start = text.index(match[0]) + match.start(2)
+    return text[:start] + "utf-8" + text[start + len(match[2]) :]
+
+
+def _codec(data: bytes) -> str:
+    """Name of the encoding of an XML document."""
+    for mark, codec in _MARKS.items():
+        if data.startswith(mark):
+            return codec
+    match = _DECLARED.match(data[:400].lstrip(b" \t\r\n").decode("latin-1"))
+    return match[2] if match is not None else "utf-8"
 
 
 def root_element(data: bytes | str) -> str:

@@ -29,7 +29,7 @@ from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default
-from robot_dynamics_ros.recordings.recording import BadRow, Recording
+from robot_dynamics_ros.recordings.recording import BadRow, Recording, require_fast_enough
 from robot_dynamics_ros.recordings.smoothing import (
     POLYNOMIAL_ORDER,
     VELOCITIES,
@@ -171,6 +171,7 @@ def compute(
     observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
     turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     unwrapped = np.where(turns, np.unwrap(recording.q, axis=0), recording.q)
+    require_fast_enough(recording.t)
     motion = _motion(model, recording, unwrapped, s)
     good, bad, notes = _usable(recording, motion)
     t = recording.t[good]

@@ -50,6 +50,9 @@ _SAME_CHANNEL_SHARE = 1e-4
 _AT_BOUND = 0.01
 _SPIKE_BAND_SHARE = 0.02
 _DAMAGE_FACTOR = 3.0
+# s around a row in which its speed is looked at, and share of the usual large speed that is rest
+_AROUND = 0.1
+_AT_REST = 0.02
 _DAMAGED_CHANNELS = ("efforts", "positions", "positions and efforts")
 
 
@@ -174,6 +177,20 @@ def frozen_positions(t: Array, q: Array) -> NDArray[np.bool_]:
     return out
 
 
+def moves(t: Array, q: Array) -> NDArray[np.bool_]:
+    """(n,) whether a joint moves in each row of its positions (n,): in 0.1 s around it, it goes a
+    part of the way that it goes at its usual large speed.  The noise of an encoder at rest is no
+    motion.
+    """
+    first = np.searchsorted(t, t - 0.5 * _AROUND)
+    last = np.minimum(np.searchsorted(t, t + 0.5 * _AROUND, side="right"), len(t)) - 1
+    # neighbours at least, where rows are rare
+    first = np.minimum(first, np.maximum(np.arange(len(t)) - 1, 0))
+    last = np.maximum(last, np.minimum(np.arange(len(t)) + 1, len(t) - 1))
+    speed = np.abs(q[last] - q[first]) / np.maximum(t[last] - t[first], np.finfo(float).tiny)
+    return np.asarray(speed > _AT_REST * float(np.quantile(speed, 0.95)))
+
+
 def unusable_efforts(
     t: Array, q: Array, effort: Array, names: Sequence[str]
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
@@ -191,10 +208,10 @@ def unusable_efforts(
             constant += [name] if span > 0.05 else []
             continue
         width = max(_SPIKE_BAND_SHARE * float(np.ptp(x)), _levels(x))
-        moves = np.r_[np.abs(np.diff(p)) > 0.0, True]
+        moving = moves(t, p)
         for bound in (float(x.max()), float(x.min())):
-            clipped = moves & (x == bound)
-            near = moves & (x != bound) & (np.abs(x - bound) <= width)
+            clipped = moving & (x == bound)
+            near = moving & (x != bound) & (np.abs(x - bound) <= width)
             if (
                 clipped.sum()
                 > max(_AT_BOUND * len(x), _DAMAGE_FACTOR * near.sum(), _FEWEST_UNDAMAGED_ROWS)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +36,9 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
+# the first bytes of data that zstd has compressed, and both ends of an mcap file
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_MCAP = b"\x89MCAP0\r\n"
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
@@ -76,8 +86,9 @@ def read_bag(
         fields = message.position, message.velocity, message.effort
         return collector.add(number, stamp_of(message, received), list(message.name), *fields)
 
-    read_messages(path, JOINT_STATE, topic, take, progress)
-    return collector.finish()
+    missing = read_messages(path, JOINT_STATE, topic, take, progress)
+    recording = collector.finish()
+    return dataclasses.replace(recording, notes=(*recording.notes, *missing))
 
 
 def read_bag_wrench(
@@ -128,8 +139,9 @@ def read_messages(
     topic: str,
     take: Callable[[int, int, Callable[[], Any]], None],
     progress: Callable[[float], None] | None = None,
-) -> None:
-    """Go through the messages of one topic of a bag; see :func:`read_bag`.
+) -> tuple[str, ...]:
+    """Go through the messages of one topic of a bag; see :func:`read_bag`.  Sentences about
+    messages that the bag should have and has not.
 
     Args:
         kind: type of the messages.
@@ -142,9 +154,14 @@ def read_messages(
         raise ArgumentError(
             "there is no such file or directory", where=str(path), remedy="Check the path."
         )
+    _check_metadata(path)
+    number = 0
     try:
         types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
-        with rosbags.highlevel.AnyReader([path], default_typestore=types) as reader:
+        with (
+            _whole_database(path) as whole,
+            rosbags.highlevel.AnyReader([whole], default_typestore=types) as reader,
+        ):
             chosen = _connections(reader.connections, kind, topic, str(path))
             total = max(sum(c.msgcount for c in chosen), 1)
             for number, (connection, received, raw) in enumerate(
@@ -152,14 +169,91 @@ def read_messages(
             ):
                 if progress is not None and not number & 1023:
                     progress(min(number / total, 1.0))
+                if bytes(raw[:4]) == _ZSTD:
+                    raise ArgumentError(
+                        "its messages are compressed one by one",
+                        where=str(path),
+                        remedy="Name the folder of the bag: its metadata.yaml says how.",
+                    )
                 take(number, received, partial(reader.deserialize, raw, connection.msgtype))
     except RobotDynamicsError:
         raise
     except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
+        for file in [path, *sorted(path.glob("*.mcap"))]:
+            if _is_unfinished(file):
+                raise ArgumentError(
+                    "it is unfinished: its recorder was ended before it wrote the file's index",
+                    where=str(file),
+                    remedy=f"`mcap recover {file.name} -o whole.mcap` saves what is there.",
+                ) from None
         remedy = "Give an mcap file, a rosbag2 directory, or a ROS 1 bag."
         raise ArgumentError(
             f"cannot be read as a bag: {error}", where=str(path), remedy=remedy
         ) from None
+    if path.is_dir() and number < total:
+        return (
+            f"the bag has {number} of the {total} messages that its metadata count: the others are "
+            "missing",
+        )
+    return ()
+
+
+def _check_metadata(path: Path) -> None:
+    """Refuse a folder whose metadata do not say what its files are."""
+    file = path / "metadata.yaml"
+    if not file.is_file():
+        return
+    stated = re.search(
+        r"""^\s*storage_identifier:\s*(["']?)([^"'\n]*)\1""",
+        file.read_text("utf-8", "replace"),
+        re.M,
+    )
+    if stated is not None and not stated[2].strip():
+        kinds = {f.suffix for f in path.iterdir()} & {".mcap", ".db3"}
+        word = {".mcap": "mcap", ".db3": "sqlite3"}.get(min(kinds, default=""), "mcap or sqlite3")
+        raise ArgumentError(
+            "storage_identifier is empty: its recorder was ended before it wrote this file",
+            where=str(file),
+            remedy=f"Write `storage_identifier: {word}` there, or name the file of the bag itself.",
+        )
+
+
+def _is_unfinished(file: Path) -> bool:
+    """Whether an mcap file begins as one and does not end as one."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as data:
+        begins = data.read(len(_MCAP)) == _MCAP
+        data.seek(-min(len(_MCAP), file.stat().st_size), os.SEEK_END)
+        return begins and data.read() != _MCAP
+
+
+@contextmanager
+def _whole_database(path: Path) -> Iterator[Path]:
+    """The bag; where a database was not closed, a copy into which SQLite has brought the rows that
+    stand in its write-ahead log: the reader looks at the database alone.
+    """
+    files = [path] if path.is_file() else list(path.glob("*.db3"))
+    open_ones = [f for f in files if f.suffix == ".db3" and _log_of(f).is_file()]
+    if not any(_log_of(f).stat().st_size for f in open_ones):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / path.name
+        if path.is_file():
+            shutil.copy(path, place)
+            shutil.copy(_log_of(path), _log_of(place))
+        else:
+            shutil.copytree(path, place)
+        for file in [place] if place.is_file() else list(place.glob("*.db3")):
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("pragma wal_checkpoint(truncate)")
+                database.execute("pragma journal_mode=delete")
+        yield place
+
+
+def _log_of(database: Path) -> Path:
+    return database.with_name(f"{database.name}-wal")
 
 
 def stamp_of(message: Any, received: int) -> float:

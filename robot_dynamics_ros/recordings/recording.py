@@ -26,6 +26,10 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 #: what to do with rows that cannot be used
 UNUSABLE_ROWS = ("skip", "refuse")
 #: of the times of a table; "auto": told by the step of whole numbers
+# s between rows: with more between them, the motion of an arm cannot be told from its positions
+SLOWEST_STEP = 0.5
+# a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
+_DOUBTFUL_STEP = 0.1
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
 _TIME_UNITS = {
     "s": (1.0, ""),
@@ -466,6 +470,15 @@ class RowCollector:
                     self.reject(int(rows[k]), f"the {what} of joint {name!r} is missing")
                 good &= finite
         self.bad.sort(key=lambda row: row.number)
+        if self.time_unit == "auto" and len(t) >= _FEWEST_ROWS_OF_A_UNIT:
+            step = float(np.median(np.diff(t)))
+            if _DOUBTFUL_STEP < step < 1.0:
+                remedy = "Name the unit of the times: --time-unit s, or ms if these are no seconds."
+                raise ArgumentError(
+                    f"its rows are {step:.3g} apart, slow for seconds and fast for milliseconds",
+                    where=self.source,
+                    remedy=remedy,
+                )
         t, unit = in_seconds(t, self.time_unit)
         if len(t) > 1 and (t[-1] - t[0]) < _SHORTEST_STEP_S * len(t):
             remedy = "All stamps are alike: seconds since 1970 need double precision."
@@ -489,18 +502,28 @@ class RowCollector:
         return recording
 
 
+def require_fast_enough(t: Array) -> None:
+    """Refuse times (n,), s, that are too far apart for velocities and accelerations."""
+    step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    if step > SLOWEST_STEP:
+        remedy = (
+            "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
+        )
+        raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
+
+
 def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
     """Times in s, and the name of the unit that they had; empty for seconds.
 
     Args:
         t: (n,) times.
-        unit: out of :data:`TIME_UNITS`.  ``"auto"``: seconds, but whole numbers a step of 1 or more
-            apart are ms, µs or ns: joint states come ten to some thousand times a second, and whole
+        unit: out of :data:`TIME_UNITS`.  ``"auto"``: seconds, but times a step of 1 or more apart
+            are ms, µs or ns: joint states come ten to some thousand times a second, and steps of
             seconds would be too slow for any use of them.
     """
     if unit == "auto":
         unit = "s"
-        if len(t) >= _FEWEST_ROWS_OF_A_UNIT and not (t != np.round(t)).any():
+        if len(t) >= _FEWEST_ROWS_OF_A_UNIT:
             step = float(np.median(np.diff(t)))
             unit = next(
                 (

@@ -18,6 +18,7 @@ from robot_dynamics_ros.recordings.compute import WrenchHistory
 from robot_dynamics_ros.recordings.read_bag import need_rosbags
 from robot_dynamics_ros.simulation.paths import draw_points
 from robot_dynamics_ros.simulation.simulate import SimulationResult
+from robot_dynamics_ros.whole_files import whole_file
 
 if TYPE_CHECKING:
     from rosbags.rosbag2 import Writer
@@ -128,7 +129,7 @@ def _write_table(
     progress: Callable[[float], None] | None = None,
 ) -> None:
     try:
-        with open(path, "w", newline="", encoding="utf-8") as file:
+        with whole_file(path) as part, open(part, "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
             out.writerow(head)
             for k, (number, row) in enumerate(zip(numbers, table.tolist(), strict=True)):

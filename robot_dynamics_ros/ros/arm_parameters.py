@@ -75,7 +75,7 @@ def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool)
 def write_parameters(path: Path, values: Mapping[str, object]) -> None:
     """Write a parameter file for any node."""
     # JSON is YAML
-    text = json.dumps({"/**": {"ros__parameters": values}}, indent=1)
+    text = json.dumps({"/**": {"ros__parameters": values}}, indent=1, ensure_ascii=False)
     path.write_text(text, encoding="utf-8")
 
 

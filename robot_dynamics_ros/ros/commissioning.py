@@ -84,6 +84,9 @@ class LiveArm:
         self._commands: commands.CommandPublisher | None = None
         self._stamp = 0
         self._newest = 0
+        # s, from the monotonic clock to the one that stamps
+        self._stamps_ahead = 0.0
+        self._compare_clocks()
         # why the last message was refused
         self.refused = ""
         self._subscription = node.create_subscription(
@@ -101,7 +104,7 @@ class LiveArm:
             # a step has to see it
             if error.cause == "not_finite":
                 nothing = np.full(self._nv, np.nan)
-                self._keep(ArmState(reader.stamp * 1e-9, nothing, nothing, None, time.monotonic()))
+                self._keep(ArmState(reader.stamp * 1e-9, nothing, nothing, None, self._now()))
             return
         self.refused = ""
         # of a driver that stamps nothing
@@ -121,9 +124,22 @@ class LiveArm:
                 reader.position.copy(),
                 reader.velocity.copy(),
                 effort,
-                time.monotonic(),
+                self._now(),
             )
         )
+
+    def _compare_clocks(self) -> None:
+        """Drivers stamp with the node's clock.  Arrivals are told by the monotonic one beside it,
+        which nobody sets back in the middle of a step.
+        """
+        self._stamps_ahead = self._node.get_clock().now().nanoseconds * 1e-9 - time.monotonic()
+
+    def _now(self) -> float:
+        """s, of an arrival, by the clock that drivers stamp with."""
+        clock = self._node.get_clock()
+        if clock.ros_time_is_active:
+            return clock.now().nanoseconds * 1e-9
+        return time.monotonic() + self._stamps_ahead
 
     def _keep(self, state: ArmState) -> None:
         self._states.put(state)
@@ -170,6 +186,7 @@ class LiveArm:
     def begin(self) -> None:
         """A step begins: states that have waited are old."""
         self._commanding = False
+        self._compare_clocks()
         while not self._states.empty():
             self._states.get_nowait()
 

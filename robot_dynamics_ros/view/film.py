@@ -23,6 +23,7 @@ from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import MotionSource, ShownMotion, centre_paths
 from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
+from robot_dynamics_ros.whole_files import whole_file
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -254,14 +255,11 @@ def stage(
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
     """Have a file written that bears its name only once it is whole."""
     path = Path(path)
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
-        write(part)
-        part.replace(path)
+        with whole_file(path) as part:
+            write(part)
     except (OSError, ValueError) as error:
         raise ArgumentError(
             f"cannot be written: {error}", where=str(path), remedy="Choose another place."
         ) from None
-    finally:
-        part.unlink(missing_ok=True)
     return path

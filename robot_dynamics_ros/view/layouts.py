@@ -13,6 +13,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.topic_names import topic_token
 from robot_dynamics_ros.view.arrows import robot_size, sensible_scale
 from robot_dynamics_ros.view.colours import FORCE, MOMENT, rgb255
+from robot_dynamics_ros.whole_files import write_whole_text
 
 _CONTROLLER = "computed_torque_controller"
 _VIEWER = "robot_viewer"
@@ -308,7 +309,7 @@ def write_layouts(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, text in texts.items():
-            (folder / file).write_text(text, encoding="utf-8")
+            write_whole_text(folder / file, text)
     except OSError as error:
         raise ArgumentError(
             f"cannot be written: {error}", where=str(folder), remedy="Choose another place."

@@ -183,3 +183,28 @@ def test_wrong_arrays_are_refused(messages):
     messages.arrival = messages.arrival[::-1]
     with pytest.raises(ArgumentError, match="decrease"):
         messages.listen()
+
+
+def test_a_constant_effort_at_rest_is_no_fault(messages):
+    """Each joint is moved in its turn; where it rests, its brake holds, its effort reads zero and
+    its encoder flickers.
+    """
+    rng = np.random.default_rng(1)
+    n = len(messages.stamps)
+    q = np.tile(messages.position[0], (n, 1))
+    tau = np.zeros_like(messages.effort)
+    turn = n // len(messages.names)
+    for j in range(len(messages.names)):
+        rows = slice(j * turn, (j + 1) * turn)
+        phase = np.linspace(0.0, 2.0 * np.pi, turn)
+        q[rows, j] += 0.3 * np.sin(phase)
+        tau[rows, j] = 5.0 + np.cos(phase) + 0.05 * rng.normal(size=turn)
+    q += 2e-5 * rng.integers(0, 2, size=q.shape)
+    velocity = np.gradient(q, messages.stamps, axis=0)
+    report = messages.listen(position=q, velocity=velocity, effort=tau)
+    assert not report.of_kind("frozen_effort"), report
+    # and one that is stuck in the whole of its motion is still named
+    tau[: turn // 8, 0] = 5.0
+    tau[turn // 8 : turn, 0] = 6.0
+    named = messages.listen(position=q, velocity=velocity, effort=tau).of_kind("frozen_effort")
+    assert [finding.joints for finding in named] == [messages.names[:1]]

@@ -194,3 +194,32 @@ def test_links_without_inertia_take_it_from_their_geometry():
         rd.load_urdf(URDF, missing_inertia="from_geometry")
     with pytest.raises(ArgumentError, match="from_geometry"):
         rd.load_urdf(URDF, missing_inertia="guess")
+
+
+@pytest.mark.parametrize("turned", range(1, 12))
+def test_triangles_that_turn_differently_are_refused(turned):
+    """A cuboid of 30 kg with some of its 12 triangles turned: not 25 kg, and no negative moment."""
+    trimesh = pytest.importorskip("trimesh")
+    box = trimesh.creation.box((0.3, 0.2, 0.5))
+    whole = rd.inertia_of_mesh(box.vertices, box.faces, density=1000.0)
+    assert whole.mass == pytest.approx(30.0)
+    inward = rd.inertia_of_mesh(box.vertices, box.faces[:, ::-1], density=1000.0)
+    np.testing.assert_allclose(inward.rotational, whole.rotational, atol=1e-12)
+    rng = np.random.default_rng(turned)
+    faces = box.faces.copy()
+    some = rng.choice(12, turned, replace=False)
+    faces[some] = faces[some][:, ::-1]
+    with pytest.raises(ArgumentError, match="turn the same way round"):
+        rd.inertia_of_mesh(box.vertices, faces, density=1000.0)
+
+
+def test_a_cavity_is_taken_out_and_a_body_turned_inside_out_is_refused():
+    trimesh = pytest.importorskip("trimesh")
+    outer = trimesh.creation.box((1.0, 1.0, 1.0))
+    inner = trimesh.creation.box((0.5, 0.5, 0.5))
+    vertices = np.concatenate([outer.vertices, inner.vertices])
+    cavity = np.concatenate([outer.faces, inner.faces[:, ::-1] + 8])
+    assert rd.inertia_of_mesh(vertices, cavity, density=1.0).mass == pytest.approx(0.875)
+    far = np.concatenate([outer.vertices, 0.5 * inner.vertices + [3.0, 0.0, 0.0]])
+    with pytest.raises(ArgumentError, match="opposite ways"):
+        rd.inertia_of_mesh(far, cavity, density=1.0)

@@ -1,7 +1,9 @@
 """The node that commissions, beside a simulated arm, each in a process of its own."""
 
+import dataclasses
 import itertools
 import json
+import time
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ from std_srvs.srv import Trigger
 from support.peer import CONTROLLER, SIMULATOR, Peer
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.commissioning import session
+from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.ros.commissioning import LiveArm
 from robot_dynamics_ros.ros.transport.reports import Rejections
@@ -153,3 +157,42 @@ def test_a_driver_that_does_not_stamp_gets_times_of_arrival_and_repeated_states_
     assert arm.read().t == 5.0 and arm.read() is None and "stamp" in arm.refused
     with pytest.raises(ArgumentError, match="stamp is not newer"):
         rd.commissioning.Commissioning(rd.load_robot("two_link"), arm).run("listen")
+
+
+def test_stamps_of_a_real_clock_are_no_mistake(peer):
+    """A driver stamps with the system's clock; the arm moves in closed form."""
+    model = rd.load_robot("two_link")
+    arm = LiveArm(peer.node, model, "multi_array", state_timeout=0.05)
+    arm.begin()
+    states = []
+    for _ in range(200):
+        now = peer.node.get_clock().now()
+        t = now.nanoseconds * 1e-9
+        angle = 3.0 * t % (2.0 * np.pi)
+        message = JointState(name=["shoulder", "elbow"])
+        message.header.stamp = now.to_msg()
+        message.position = [0.4 * np.sin(angle), 0.3 * np.cos(angle)]
+        message.velocity = [1.2 * np.cos(angle), -0.9 * np.sin(angle)]
+        message.effort = [5.0 * np.cos(angle), 2.0 * np.sin(2.0 * angle)]
+        arm._on_state(serialize_message(message))
+        states.append(arm.read())
+        time.sleep(0.004)
+    report = listen_to(model, states)
+    assert not report.of_kind("clock"), report
+    assert 0.0 <= report.numbers["age"] < 0.1
+    # one from another clock is named
+    late = [dataclasses.replace(state, t=state.t - 5.0) for state in states]
+    (finding,) = listen_to(model, late).of_kind("clock")
+    assert "5 s older" in finding.sentence
+
+
+def test_the_first_joint_state_may_come_late(peer, monkeypatch):
+    monkeypatch.setattr(session, "SILENCE_BORNE", 0.4)
+    told = []
+    arm = LiveArm(peer.node, rd.load_robot("two_link"), "multi_array", state_timeout=0.05)
+    commissioning = rd.commissioning.Commissioning(
+        rd.load_robot("two_link"), arm, announce=told.append
+    )
+    with pytest.raises(ArgumentError, match="no joint states have arrived"):
+        commissioning.run("listen")
+    assert any("waiting for joint states" in sentence for sentence in told)

@@ -16,7 +16,16 @@ FILES = {
 """Module name → file."""
 
 LAYERS = (
-    ("arrays", "errors", "friction.law", "resources", "spatial", "topic_names", "workers"),
+    (
+        "arrays",
+        "errors",
+        "friction.law",
+        "resources",
+        "spatial",
+        "topic_names",
+        "whole_files",
+        "workers",
+    ),
     ("model",),
     ("wrench", "figures", "per_joint"),
     ("dynamics.algorithms",),

@@ -189,6 +189,8 @@ def give_up(p: CycleMemory, late: bool) -> None:
     field = p.bad_field[0]
     i = p.bad_joint[0]
     p.bad_value[0] = p.error[field, i]
+    if field == 0:
+        p.bad_value[0] = p.bad_value[0] + p.turns_behind[i]
     p.bad_value[1] = p.goal_tolerance[field, i] if late else p.path_tolerance[field, i]
     p.bad_value[2] = (p.time[0] - p.goal_end[0]) / NANOSECONDS if late else 0.0
     p.ended[0] = ABORTED

@@ -5,9 +5,10 @@ motor, each joint for itself:
 
     τ = M(q_d) a_d + C q̇_d + g(q_d) + J a_d + c s + K e + D (v_d − v̂) + z
 
-e = q_d − q; v̂ is the velocity from positions; J, c, s, K, D, z are explained where they are chosen.
-A spring and a damper at the motor take energy out whatever gear, link and load stand behind it, as
-long as sampling and delay leave the damper one: that is the bound on D, and K follows D.  The
+e = q_d − q; v̂ is the velocity from positions; J, c, s, K, D, z are explained where they are
+chosen. A spring and a damper at the motor take energy out whatever gear, link and load stand behind
+it, as long as sampling and delay leave the damper one: that is the bound on D, and K follows D.
+The
 theory: docs/explanation/differing_robots.md.
 
 Sources: Tomei, *A simple PD controller for robots with elastic joints* (1991); Albu-Schäffer, Ott,
@@ -38,7 +39,8 @@ STIFFNESS_AT_LEVEL_PRECISE = 14.0
 the error on the way; twice: drives that lag by 5 ms swing.
 """
 STIFFNESS_AT_LEVEL_PLAIN = 7.0
-"""1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: drives that lag by 20 ms swing.
+"""1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: drives that lag by 20 ms
+swing.
 """
 STIFFNESS_AT_LEVEL_SOFT = 1.5
 """1/rad.  Half: it sags; twice: what made it soft is still driven."""
@@ -48,12 +50,12 @@ STIFFNESS_TIME = 0.2
 DAMPING_FACTOR = 1.4
 """2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps, and noise doubles."""
 LATENESS_MARGIN = 1.0
-"""Damping × lateness over inertia, all joints together; at about 1.57 the damper drives.  Half: light
-joints have a quarter of the stiffness; twice: they swing.
+"""Damping × lateness over inertia, all joints together; at about 1.57 the damper drives.  Half:
+light joints have a quarter of the stiffness; twice: they swing.
 """
 UNTOLD_LATENESS = 2e-3
-"""s, that every robot is late beside what is told and measured: a bus, a drive.  Half: one period of
-500 Hz that nobody told swings; twice: light joints are half as stiff.
+"""s, that every robot is late beside what is told and measured: a bus, a drive.  Half: one period
+of 500 Hz that nobody told swings; twice: light joints are half as stiff.
 """
 INTEGRAL_RATE = 2.0
 """1/s: the integral takes over the feedback's effort.  Half: a load is seen for 2 s; twice: joints
@@ -64,8 +66,8 @@ RELEASE_RATE = 20.0
 RELEASE_ERROR = 5e-3
 """rad.  Half: friction and this rate make a limit cycle; twice: after a push the joint is late."""
 SIDE_WAY = 2e-3
-"""rad of way over which friction changes its side (Dahl): gears wind up by some milliradians.  Half:
-a step in the effort as a motion begins; twice: a lag as it does.
+"""rad of way over which friction changes its side (Dahl): gears wind up by some milliradians.
+Half: a step in the effort as a motion begins; twice: a lag as it does.
 """
 LARGEST_FRICTION = 0.12
 """Of the effort limit, that friction is learned to be at most.  Half: worn gears lag; twice: a load
@@ -101,7 +103,10 @@ heavy links are not seen.
 SWING_SPEED = 0.04
 """rad/s of v̂ that are no swing.  Half: encoders of 14 bits swing; twice: a spring is thrown."""
 SWING_LASTING = 0.9
-"""Of the swing before; a swing that has at least that does not decay.  Half: a damped one counts."""
+"""Of the swing before; a swing that has at least that does not decay.
+
+Half: a damped one counts.
+"""
 SWING_SUDDEN = 2.0
 """Times the swing before: one as large has another cause, such as a push."""
 SWINGS_TO_SOFTEN = 3
@@ -263,8 +268,8 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
 
 
 def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
-    """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected``, and
-    not beyond a limit of the effort.  It gives back faster: after a push nothing swings.
+    """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected``,
+    and not beyond a limit of the effort.  It gives back faster: after a push nothing swings.
     """
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
         return
@@ -436,8 +441,8 @@ def begin_to_ask(p: CycleMemory) -> None:
 
 
 def question(p: CycleMemory, i: int) -> float:
-    """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves neither speed
-    nor way behind, and moves the described inertia by ASKING_WAY in between.
+    """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves neither
+    speed nor way behind, and moves the described inertia by ASKING_WAY in between.
     """
     t = p.asked_for[0]
     if t < 0.0 or t >= ASKING_TIME or p.largest_rotor[i] <= 0.0 or p.commanded[i] == 0:

@@ -299,7 +299,11 @@ class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
         2, "nv", unit="rad, rad/s", meaning="desired minus measured position and velocity"
     )
     goal_open: Integers = integers(1, meaning="1 while a trajectory's goal is active")
+    goal: Integers = integers(1, meaning="its number")
     goal_end: Integers = integers(1, unit="ns", meaning="when the goal is due")
+    turns_behind: Vector = numbers(
+        "nv", unit="rad", meaning="whole turns lost on the reference since the goal began"
+    )
     goal_time: Integers = integers(
         1, unit="ns", meaning="by which the goal may be late; 0: no limit"
     )

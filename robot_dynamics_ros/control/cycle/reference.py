@@ -6,7 +6,7 @@ quantity is not watched.
 
 from __future__ import annotations
 
-from robot_dynamics_ros.control.cycle.arrival import short_way
+from robot_dynamics_ros.control.cycle.arrival import short_way, whole_turns
 from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import (
     DONE,
@@ -25,6 +25,7 @@ def take_piece(
     mode: int,
     with_effort: int,
     goal_open: int,
+    goal: int,
     goal_end: int,
 ) -> None:
     """Follow these polynomials, (8, n) coefficients of 1, τ … τ⁵ of position, then of 1, τ of
@@ -32,7 +33,12 @@ def take_piece(
     """
     p.knot[0] = p.time[0]
     p.due[0] = due
+    if goal_open == 0 or goal != p.goal[0]:
+        # what was lost on another goal's way is no matter of this one
+        for i in range(p.nv):
+            p.turns_behind[i] = 0.0
     p.goal_open[0] = goal_open
+    p.goal[0] = goal
     p.goal_end[0] = goal_end
     p.adds_feedforward[0] = with_effort * p.takes_efforts[0]
     p.mode[0] = mode if p.tracks[0] == 1 else FREE
@@ -76,9 +82,15 @@ def sample(p: CycleMemory) -> None:
 
 
 def compute_errors(p: CycleMemory) -> None:
-    """Reference minus state; positions of continuous joints the short way round."""
+    """Reference minus state; positions of continuous joints the short way round, the whole turns
+    that are lost in this way are counted.
+    """
     for i in range(p.nv):
+        before = p.error[0, i]
         p.error[0, i] = short_way(p, i, p.reference[0, i] - p.q[i])
+        if p.continuous[i] == 1 and p.fresh[0] == 0:
+            # an error beyond half a turn appears on the other side: a turn is lost, or regained
+            p.turns_behind[i] = p.turns_behind[i] - whole_turns(p.error[0, i] - before)
         p.error[1, i] = p.reference[1, i] - p.v[i]
 
 
@@ -91,10 +103,22 @@ def watch_tolerances(p: CycleMemory) -> int:
     if p.time[0] < p.goal_end[0]:
         return PATH_VIOLATED if violates(p, p.path_tolerance) else DONE
     if not violates(p, p.goal_tolerance):
-        return GOAL_REACHED
+        return GOAL_LATE if has_lost_turns(p) else GOAL_REACHED
     if p.goal_time[0] > 0 and p.time[0] - p.goal_end[0] > p.goal_time[0]:
         return GOAL_LATE
     return DONE
+
+
+def has_lost_turns(p: CycleMemory) -> bool:
+    """Whether a continuous joint stands at its goal's angle, but whole turns short of it;
+    ``bad_joint`` is that joint.  The law takes the short way round: it will not make them good.
+    """
+    for i in range(p.nv):
+        if p.goal_tolerance[0, i] > 0.0 and abs(p.turns_behind[i]) > 1.0:
+            p.bad_joint[0] = i
+            p.bad_field[0] = 0
+            return True
+    return False
 
 
 def violates(p: CycleMemory, tolerance: Matrix) -> bool:

@@ -462,7 +462,7 @@ class CycleRunner:
             memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
             memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
             memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
-        goal = p.with_effort[0], p.open[0], p.goal_end[0]
+        goal = p.with_effort[0], p.open[0], p.active[0], p.goal_end[0]
         self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:

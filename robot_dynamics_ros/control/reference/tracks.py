@@ -498,14 +498,24 @@ def offer(p: TracksMemory, slot: int, now: int, stamp: int, times: Integers) -> 
     return 0
 
 
+def turns_to_first_point(p: TracksMemory, i: int, first_position: float) -> float:
+    """Whole turns, rad, between joint ``i``, at ``now``, and the first point of a message.
+
+    Its first one, even where it is over already: what the message says between its points is no
+    matter of turns.
+    """
+    if p.continuous[i] == 1:
+        return whole_turns(p.now[0, i] - first_position)
+    return 0.0
+
+
 def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vector) -> bool:
     """Whether the joints, at ``now``, can be sent to a point within a time, ns."""
     for i in range(p.nv):
         column = p.column[slot * p.nv + i]
         if column >= 0:
             way = p.now[0, i] - fields[point * p.width[slot] + column]
-            if p.continuous[i] == 1:
-                way = way - whole_turns(way)
+            way = way - turns_to_first_point(p, i, fields[column])
             reach = max(p.max_step[0], fastest_meant(p, i) * (within / NANOSECONDS))
             if abs(way) > reach:
                 refuse(p, point, i, abs(way), reach)
@@ -546,11 +556,8 @@ def approach(
     """
     size = p.points[slot] * p.width[slot]
     k = 4 * i
-    # the short way round
-    if p.continuous[i] == 1:
-        turns = whole_turns(p.now[0, i] - fields[place])
-    else:
-        turns = 0.0
+    # the short way round to the first point of the message, not to the first one that is left
+    turns = turns_to_first_point(p, i, fields[place % p.width[slot]])
     q = fields[place] + turns
     v = fields[size + place]
     a = fields[2 * size + place]

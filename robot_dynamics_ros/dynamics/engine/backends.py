@@ -31,6 +31,7 @@ from robot_dynamics_ros.dynamics.engine.evaluate import (
     interpreted_engine,
     source_engine,
 )
+from robot_dynamics_ros.dynamics.engine.function_options import completed_options
 from robot_dynamics_ros.dynamics.engine.registry import (
     TABLE,
     Options,
@@ -249,14 +250,13 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     True
 
     Raises:
-        UnknownNameError: no such function.
+        UnknownNameError: no such function, link or frame.
+        ArgumentError: an option is missing, or not one of this function.
     """
     if name in KERNEL_MAKERS:
         return KERNEL_MAKERS[name](model, **options)
-    # functions are compiled for numbers of links
-    if isinstance(options.get("link"), str):
-        options["link"] = model.link_index(str(options["link"]))
-    function = evaluator(model, name, tuple(sorted(options.items())))
+    chosen = completed_options(model, name, options, where="kernel")
+    function = evaluator(model, name, tuple(sorted(chosen.items())))
     made = _of(model)
     with made.lock:
         run = made.kernels.get(function)

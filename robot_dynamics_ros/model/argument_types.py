@@ -1,0 +1,201 @@
+"""What Python says of a wrong type, said of the argument that has it.
+
+Arguments are looked at only after a function has failed, so that a right call costs nothing: where
+one of them does not have the type that the function's signature gives, the error names it.  Where
+all of them fit, the error is passed on as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+
+# what a wrong type leads to somewhere inside
+_OF_WRONG_TYPES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+# words of annotations and what they mean to a reader
+_WORDS = {
+    "str": "a text",
+    "bool": "True or False",
+    "int": "a whole number",
+    "float": "a number",
+    "ArrayLike": "numbers",
+    "Array": "an array of numbers",
+    "np.ndarray": "an array of numbers",
+    "Mapping": "a mapping",
+    "Sequence": "a list",
+    "Iterable": "a list",
+    "Callable": "a function",
+    "None": "None",
+}
+
+
+def explained(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; where it fails with an error of Python's own because of an argument of a wrong
+    type, an ArgumentError names that argument.
+    """
+
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except RobotDynamicsError:
+            raise
+        except _OF_WRONG_TYPES as error:
+            wrong = wrong_argument(function, arguments, options)
+            if wrong is None:
+                raise
+            raise wrong from error
+
+    return guarded
+
+
+def wrong_argument(
+    function: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]
+) -> ArgumentError | None:
+    """An error that names the first argument without the type that the signature gives; ``None`` if
+    there is none, or Python's own error is about the names of arguments.
+    """
+    try:
+        bound = inspect.signature(function).bind(*arguments, **options)
+    except TypeError:
+        return None
+    space = getattr(inspect.unwrap(function), "__globals__", {})
+    for name, value in bound.arguments.items():
+        parameter = bound.signature.parameters[name]
+        kind = str(parameter.annotation)
+        if name == "self" or parameter.annotation is parameter.empty:
+            continue
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if not fits(value, kind, space):
+            words = " or ".join(_WORDS.get(_name(part), _name(part)) for part in _parts(kind))
+            text = f"expected {words}, got {type(value).__name__}"
+            if isinstance(value, (str, int, float)):
+                text += f" {value!r:.60}"
+            return ArgumentError(
+                text, where=name, got=value, remedy=f"See help({_title(function)})."
+            )
+    return None
+
+
+def fits(value: object, kind: str, space: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether a value is of the type that the text of an annotation names; so is every value where
+    the text means nothing here.
+    """
+    return any(_is_of(value, part, space, depth) for part in _parts(kind))
+
+
+def _parts(kind: str) -> list[str]:
+    """The alternatives of an annotation: ``"str | Mapping[str, int] | None"`` has three."""
+    parts = [""]
+    depth = 0
+    for character in kind.strip("'\""):
+        depth += (character in "[(") - (character in "])")
+        if character == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def _name(part: str) -> str:
+    """What stands before the brackets of an annotation, without the modules of typing."""
+    return re.sub(r"\[.*", "", part, flags=re.DOTALL).removeprefix("typing.")
+
+
+def _inside(part: str) -> list[str]:
+    """What stands in the brackets of an annotation, apart by its commas."""
+    _, _, inside = part.partition("[")
+    return _parts(inside.removesuffix("]").replace(",", "|")) if inside else []
+
+
+def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bool:
+    name = _name(part)
+    if name == "None":
+        return value is None
+    if name == "str":
+        return isinstance(value, str)
+    if name == "bool":
+        return isinstance(value, (bool, np.bool_))
+    if name in ("int", "float"):
+        number = Integral if name == "int" else Real
+        array = isinstance(value, np.ndarray) and value.ndim == 0
+        return array or (isinstance(value, number) and not isinstance(value, bool))
+    if name in ("ArrayLike", "Array", "np.ndarray", "NDArray"):
+        return _are_numbers(value)
+    if name == "Callable":
+        return callable(value)
+    if name == "Mapping":
+        return isinstance(value, Mapping)
+    if name in ("Sequence", "Iterable", "list", "tuple"):
+        return _is_list_of(value, name, part, space, depth)
+    return _is_of_named(value, name, space, depth)
+
+
+def _is_list_of(value: object, name: str, part: str, space: Mapping[str, Any], depth: int) -> bool:
+    kinds = _inside(part)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return False
+    if name in ("Sequence", "list", "tuple") and not isinstance(value, (Sequence, np.ndarray)):
+        return False
+    # of pairs and the like the number of entries says more than their types
+    if len(kinds) != 1 or name == "tuple" or not isinstance(value, Sequence) or depth > 2:
+        return True
+    return all(fits(entry, kinds[0], space, depth + 1) for entry in value)
+
+
+def _is_of_named(value: object, name: str, space: Mapping[str, Any], depth: int) -> bool:
+    """Of a class, or of what another name stands for."""
+    meaning: Any = space
+    for word in name.split("."):
+        if isinstance(meaning, Mapping):
+            meaning = meaning.get(word)
+        else:
+            meaning = getattr(meaning, word, None)
+    if isinstance(meaning, type):
+        # a protocol cannot always be asked
+        try:
+            return isinstance(value, meaning)
+        except TypeError:
+            return True
+    if meaning is None or depth > 2:
+        return True
+    text = str(meaning).replace("collections.abc.", "").replace("typing.", "")
+    if text.startswith("Optional[") or "TypeVar" in text or text.startswith("~"):
+        return True
+    text = re.sub(r"[\w.]+\.(?=[A-Z]\w*)", "", text)
+    return fits(value, text, {**space}, depth + 1)
+
+
+def _are_numbers(value: object) -> bool:
+    if isinstance(value, (str, bytes, Mapping)) or value is None:
+        return False
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return False
+    return array.dtype.kind in "biufc" or not array.size
+
+
+def _title(function: Callable[..., Any]) -> str:
+    inner = inspect.unwrap(function)
+    name = getattr(inner, "__qualname__", "")
+    if isinstance(inner, types.FunctionType) and name.endswith(".__init__"):
+        name = name.removesuffix(".__init__")
+    return f"rd.{name}"

@@ -1,0 +1,87 @@
+"""Each public function, called with wrong types: an error of this package that names the argument,
+never a raw one of Python.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import robot_dynamics_ros as rd
+from robot_dynamics_ros.errors import RobotDynamicsError
+
+MODEL = rd.load_robot("two_link")
+Q = np.array([0.3, -0.2])
+WRONG = (3, "no", None, object(), [["a"]], {"a": object()}, np.ones((2, 3, 4)), np.nan, True)
+RIGHT = {
+    "model": MODEL,
+    "q": Q,
+    "v": Q,
+    "a": Q,
+    "tau": Q,
+    "effort": Q,
+    "link": MODEL.link_names[-1],
+    "frame": MODEL.link_names[-1],
+    "payload": rd.Payload(MODEL.link_names[-1], 1.0),
+    "mass": 1.0,
+    "dt": 0.01,
+    "steps": 2,
+    "density": 1000.0,
+}
+# what opens windows, starts processes or takes seconds has tests of its own
+LEFT_OUT = {"view", "show", "film", "export", "native_status", "monte_carlo"}
+FUNCTIONS = {
+    name: getattr(rd, name)
+    for name in rd.__all__
+    if callable(getattr(rd, name))
+    and not inspect.isclass(getattr(rd, name))
+    and name not in LEFT_OUT
+}
+CLASSES = {
+    name: getattr(rd, name)
+    for name in rd.__all__
+    if inspect.isclass(getattr(rd, name)) and not issubclass(getattr(rd, name), BaseException)
+}
+
+
+def calls(function: Callable) -> Iterator[tuple[str, dict[str, object]]]:
+    """One wrong argument at a time where the others are known, else all of them at once."""
+    parameters = {
+        name: p
+        for name, p in inspect.signature(function).parameters.items()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+    needed = [name for name, p in parameters.items() if p.default is p.empty]
+    for wrong in WRONG:
+        yield f"all {wrong!r:.20}", dict.fromkeys(needed, wrong)
+        right = {name: RIGHT.get(name, wrong) for name in needed}
+        yield f"unknown ones {wrong!r:.20}", right
+        for name in parameters:
+            yield f"{name} = {wrong!r:.20}", {**right, name: wrong}
+
+
+def raw_errors(function: Callable) -> list[str]:
+    found = {}
+    for what, words in calls(function):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                function(**words)
+        except RobotDynamicsError:
+            pass
+        except Exception as error:  # noqa: BLE001 - it is what is looked for
+            line = error.__traceback__
+            while line.tb_next is not None:
+                line = line.tb_next
+            place = f"{line.tb_frame.f_code.co_filename[-40:]}:{line.tb_lineno}"
+            found.setdefault(f"{type(error).__name__}: {error} at {place}"[:200], what)
+    return [f"{what}: {text}" for text, what in found.items()]
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_functions(name: str) -> None:
+    assert raw_errors(FUNCTIONS[name]) == []

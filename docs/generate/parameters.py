@@ -9,7 +9,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.ros.commissioning import COMMISSIONING_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics_ros.ros.controller.parameters import (
-    SIMULATED_JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS,
+    JOINT_PARAMETERS as CONTROLLER_JOINT_PARAMETERS,
 )
 from robot_dynamics_ros.ros.effort_gate import GATE_PARAMETERS, limit_parameters
 from robot_dynamics_ros.ros.payload_identification import (

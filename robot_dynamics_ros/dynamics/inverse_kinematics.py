@@ -188,7 +188,7 @@ def inverse_kinematics_kernel(
     limits: bool = True,
     **options: object,
 ) -> RobotKernel:
-    """What :func:`kernel` makes of ``"inverse_kinematics"``: ``kernel(pose, start, q, errors)``, or
+    """The kernel of ``"inverse_kinematics"``: ``kernel(pose, start, q, errors)``, or
     without the last two, which it then returns new.
 
     ``pose`` is (4, 4), ``start`` and ``q`` are (nq,), ``errors`` is (2,): rad and m left.  The
@@ -293,7 +293,7 @@ class _PoseSearch:
         return q
 
     def set_task(self, tool: Pose | None, orientation: bool, o: InverseKinematicsOptions) -> None:
-        """What is searched for: which frame, and how near."""
+        """Set the frame that is searched for, and how near."""
         memory = self._memory
         memory["tool"][:] = _NO_TOOL if tool is None else tool.matrix()[:3].ravel()
         memory["weights"][:] = (1.0 if orientation else 0.0, 1.0 / o.length, 0.0)

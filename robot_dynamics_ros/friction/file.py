@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, ModelWarning, check_name, level_of_caller
+from robot_dynamics_ros.errors import ArgumentError, ModelWarning, check_name
 from robot_dynamics_ros.friction.bounded import (
     COMPENSATION_NUMBERS,
     CompensatedFriction,
@@ -155,9 +155,7 @@ class FrictionFile:
                     out.setdefault(effect, []).append(name)
         if out:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
-            warnings.warn(
-                ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=level_of_caller()
-            )
+            warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
         identified = self._of_speeds(model)
         compensated = [
             self._compensation(name, identified, j, float(model.velocity_limit[j]))
@@ -177,7 +175,7 @@ class FrictionFile:
     def _compensation(
         self, name: str, friction: Friction, j: int, fastest: float
     ) -> CompensatedFriction:
-        """What controllers compensate at joint ``j``, of this name."""
+        """Friction that controllers compensate at joint ``j``, of this name."""
         row = self.joints.get(name, {})
         curve = self._curve(name, friction, j, fastest)
         if "compensation" not in row:

@@ -842,7 +842,7 @@ class _JointFriction:
     certain: Array
 
     def compensated(self, model: RobotModel) -> Friction:
-        """What controllers compensate: nowhere above the certain share of what was identified."""
+        """Friction for controllers: nowhere above the certain share of what was identified."""
         joints = [
             curve.compensated().scaled(share)
             for curve, share in zip(self.curves, self.certain.tolist(), strict=True)

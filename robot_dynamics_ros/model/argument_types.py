@@ -1,4 +1,4 @@
-"""What Python says of a wrong type, said of the argument that has it.
+"""Python's errors of wrong types, said of the argument that has the type.
 
 Arguments are looked at only after a function has failed, so that a right call costs nothing: where
 one of them does not have the type that the function's signature gives, the error names it.  Where
@@ -115,12 +115,12 @@ def _parts(kind: str) -> list[str]:
 
 
 def _name(part: str) -> str:
-    """What stands before the brackets of an annotation, without the modules of typing."""
+    """The part before the brackets of an annotation, without the modules of typing."""
     return re.sub(r"\[.*", "", part, flags=re.DOTALL).removeprefix("typing.")
 
 
 def _inside(part: str) -> list[str]:
-    """What stands in the brackets of an annotation, apart by its commas."""
+    """The parts in the brackets of an annotation, apart by its commas."""
     _, _, inside = part.partition("[")
     return _parts(inside.removesuffix("]").replace(",", "|")) if inside else []
 

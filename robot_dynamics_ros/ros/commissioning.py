@@ -129,7 +129,7 @@ class LiveArm:
         )
 
     def _compare_clocks(self) -> None:
-        """Drivers stamp with the node's clock.  Arrivals are told by the monotonic one beside it,
+        """Drivers stamp with the node's clock.  Arrivals have the monotonic one beside it,
         which nobody sets back in the middle of a step.
         """
         self._stamps_ahead = self._node.get_clock().now().nanoseconds * 1e-9 - time.monotonic()

@@ -104,8 +104,8 @@ class SimulatedRobot(ABC):
         """(nv,) velocity; a copy."""
 
     def motors(self) -> tuple[Array, Array]:
-        """(k,), (k,) positions and velocities of the motors of :attr:`gears`, seen behind the
-        gears; of none where all gears are rigid.
+        """(k,), (k,) positions and velocities of the motors of :attr:`gears`, at the output of
+        the gears; of none where all gears are rigid.
         """
         return np.zeros(0), np.zeros(0)
 

@@ -234,6 +234,15 @@ LINES = [
     "demo two_link --output {file}",
     f"demo two_link --output {LONG}",
     "demo two_link --floating-base",
+    "send nope --tour",
+    "send two_link --tour --duration nan",
+    "send two_link --to a b --nope",
+    "hold --nope",
+    "hold extra",
+    "payload",
+    "payload :",
+    "payload tip:x",
+    "payload tip:1 --inertia 1",
 ]
 
 

@@ -1,4 +1,4 @@
-"""What is published about the tool: its pose, twist and error."""
+"""Topics about the tool: its pose, twist and error."""
 
 from __future__ import annotations
 

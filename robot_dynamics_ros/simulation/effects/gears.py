@@ -1,8 +1,8 @@
-"""Gears that give way: between each motor and its link stands a spring, which may have play.
+"""Gears that yield: a spring, which may have play, between each motor and its link.
 
     J θ̈ = τ − τ_f(θ̇) − τ_s,     the link gets τ_s,     τ_s = K d(θ − q) + D (θ̇ − q̇)
 
-(Spong, Journal of Dynamic Systems 109(4), 1987.)  θ is the motor's angle, seen behind the gear; J
+(Spong, Journal of Dynamic Systems 109(4), 1987.)  θ is the motor's angle, after the gear; J
 is the rotor's inertia there.  d(x) is x less half the backlash: zero while the teeth do not touch.
 The damper acts in the play, too.  Friction τ_f and holding brakes are at the motor.
 """
@@ -121,18 +121,22 @@ class GearSprings:
             where = f"gears of joint {name!r}"
             if model.joint(name).type not in _SIMPLE:
                 problem = "only joints that turn about or slide along one axis have gears"
-                raise ArgumentError(problem, where=where, got=model.joint(name).type.name)
+                got = model.joint(name).type.name
+                remedy = "Leave its gear rigid."
+                raise ArgumentError(problem, where=where, got=got, remedy=remedy)
             if i in coupled:
                 problem = "its motor turns with two joints"
                 raise ArgumentError(problem, where=where, remedy="Leave its gear rigid.")
             if not rotors[i] > 0.0:
-                problem = "a motor behind a spring needs a rotor inertia above zero"
+                problem = "a motor with a spring needs a rotor inertia above zero"
                 remedy = "Give gears rotors, or the armature in the description."
                 raise ArgumentError(problem, where=where, got=float(rotors[i]), remedy=remedy)
             for key, values in columns.items():
                 if not math.isfinite(values[i]):
                     problem = f"{key} must be finite"
-                    raise ArgumentError(problem, where=where, got=float(values[i]))
+                    got = float(values[i])
+                    remedy = "Give a number."
+                    raise ArgumentError(problem, where=where, got=got, remedy=remedy)
         own = {key: values[index].copy() for key, values in columns.items()}
         return GearTable(index, tuple(names), **own, at_motor=self.encoder == "motor")
 
@@ -168,7 +172,7 @@ class GearTable:
     at_motor: bool
 
     def links(self, model: RobotModel) -> RobotModel:
-        """The robot behind the springs: without the rotors of these joints."""
+        """The robot beyond the springs: without the rotors of these joints."""
         bare = dict.fromkeys(self.names, 0.0)
         description = model.description.with_joints(bare, {}, {})
         return model.replace(description=description)
@@ -217,7 +221,7 @@ class GearMotors:
     """The motors of a :class:`GearTable`, moved beside the links.
 
     Attributes:
-        angle, speed: (k,) of the motors, seen behind their gears.
+        angle, speed: (k,) of the motors, at the outputs of their gears.
         braked: whether the holding brakes are on.
     """
 
@@ -273,7 +277,7 @@ class GearMotors:
 
 
 def without_friction(friction: FrictionTable, table: GearTable) -> FrictionTable:
-    """What is left at the links when the motors have the friction of these joints."""
+    """Friction at the links when the motors have the friction of these joints."""
     at_links = np.ones(len(friction.viscous))
     at_links[table.index] = 0.0
     rigid = at_links > 0.0

@@ -249,7 +249,7 @@ class MujocoPlant(SimulatedRobot):
         self.reset()
 
     def _find_drives(self) -> None:
-        """Where MuJoCo has the velocities of what the efforts drive: motors behind springs, else
+        """Where MuJoCo has the velocities of what the efforts drive: motors with springs, else
         the joints themselves.
         """
         self._drives_at = self.map.v_at.copy()
@@ -308,7 +308,7 @@ class MujocoPlant(SimulatedRobot):
         )
 
     def _drive_speed(self) -> Array:
-        """(nv,) velocities of the motors behind springs, and of the other joints."""
+        """(nv,) velocities of the motors with springs, and of the other joints."""
         speed = self.map.read(self.data)[1]
         if self.gears is not None:
             speed[self.gears.index] = self.data.qvel[self._motor_v_at]

@@ -5,7 +5,7 @@ For the joint velocities v and the share s of the tool's twist V, minimize
 
     |W (J v − s V − K e)|² + w |W V|² (1 − s)² + d |v − v_p|²,   lo ≤ v ≤ hi,   0 ≤ s ≤ 1
 
-J at the positions that the step leads to, e what the joints lag behind the tool's reference, v_p
+J at the positions that the step leads to, e the lag of the joints after the tool's reference, v_p
 the velocities that lead to the preferred posture, and the least motion besides.  lo and hi keep the
 limits of position, velocity and acceleration.  What they do not allow makes s smaller: the tool is
 slower, or stays, on the same path.  Near singular poses s falls in the same way.

@@ -180,11 +180,19 @@ _NEEDED = {
 }
 
 
+def _is_installed(package: str) -> bool:
+    """Whether Python finds the package."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 def _formats(words: str | None) -> list[str]:
     """Formats to write, decided before anything is computed: what was asked for, if it can be
     written; without words all that can.
     """
-    missing = {word for word, (package, _) in _NEEDED.items() if find_spec(package) is None}
+    missing = {word for word, (package, _) in _NEEDED.items() if not _is_installed(package)}
     if words is None:
         for word in sorted(missing):
             package, install = _NEEDED[word]

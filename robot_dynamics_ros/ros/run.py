@@ -65,7 +65,15 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
     node = None
     finished = False
     shown = warnings.showwarning
-    warnings.showwarning = lambda text, *_, **__: get_logger("robot_dynamics").warning(str(text))
+    said: set[str] = set()
+
+    def log_once(text: Warning | str, *_: object, **__: object) -> None:
+        """Say a warning, unless it was said: settings are read several times."""
+        if str(text) not in said:
+            said.add(str(text))
+            get_logger("robot_dynamics").warning(str(text))
+
+    warnings.showwarning = log_once
     try:
         if stop:
             return 0

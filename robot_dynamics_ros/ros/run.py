@@ -73,7 +73,7 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
             said.add(str(text))
             get_logger("robot_dynamics").warning(str(text))
 
-    warnings.showwarning = log_once
+    warnings.showwarning = log_once  # type: ignore[assignment]
     try:
         if stop:
             return 0

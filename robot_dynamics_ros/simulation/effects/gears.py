@@ -134,9 +134,9 @@ class GearSprings:
             for key, values in columns.items():
                 if not math.isfinite(values[i]):
                     problem = f"{key} must be finite"
-                    got = float(values[i])
                     remedy = "Give a number."
-                    raise ArgumentError(problem, where=where, got=got, remedy=remedy)
+                    value = float(values[i])
+                    raise ArgumentError(problem, where=where, got=value, remedy=remedy)
         own = {key: values[index].copy() for key, values in columns.items()}
         return GearTable(index, tuple(names), **own, at_motor=self.encoder == "motor")
 

@@ -44,7 +44,7 @@ def call(
         inputs = (model.configuration(inputs[0]), *inputs[1:])
     if external is not None and not isinstance(external, Mapping):
         remedy = "Give a mapping: link name -> (6,) wrench [moment; force]."
-        expect(False, "a mapping of links to wrenches", external, "external", remedy)
+        expect(False, "a mapping from link names to wrenches", external, "external", remedy)
     if external:
         by_link = any(word == "link_external" for word, _ in TABLE[name].inputs)
         wrenches = (link_wrenches if by_link else body_wrenches)(model, external, inputs[0])

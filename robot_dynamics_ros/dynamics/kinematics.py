@@ -28,7 +28,8 @@ __all__ = [
     "operational_space_inertia",
 ]
 
-JACOBIAN_AXES = ("world", "link")
+WORLD_AXES = "world"
+JACOBIAN_AXES = (WORLD_AXES, "link")
 REPRESENTATIONS = ("rpy", "quaternion")
 ORIGIN = (0.0, 0.0, 0.0)
 _ZEROS = np.zeros(3)
@@ -97,7 +98,8 @@ def jacobian(
     """
     # the usual call goes straight to the router, by a name of the module: `publish` then leaves
     # this function without its own check of the model, which would take longer than the Jacobian
-    if offset is ORIGIN and expressed_in == "world":
+    # ("is": an array is equal to a text in no sense, and any other text "world" gets there, too)
+    if offset is ORIGIN and expressed_in is WORLD_AXES:
         run = _jacobian_in_world.run
         return run(model, link, q, _ZEROS)
     run = _in_axes(_jacobian, expressed_in).run
@@ -118,7 +120,7 @@ def jacobian_derivative(
 
     In world axes J q̈ + J̇ v is the acceleration [ω̇; p̈] of the point.
     """
-    if offset is ORIGIN and expressed_in == "world":
+    if offset is ORIGIN and expressed_in is WORLD_AXES:
         run = _jacobian_rate_in_world.run
         return run(model, link, q, v, _ZEROS)
     run = _in_axes(_jacobian_rate, expressed_in).run
@@ -218,9 +220,11 @@ def _point(offset: ArrayLike) -> np.ndarray:
 
 
 def _in_axes(functions: dict[str, Public], axes: str) -> Public:
-    if axes not in JACOBIAN_AXES:
-        raise UnknownNameError("frame", axes, JACOBIAN_AXES, where="expressed_in")
-    return functions[axes]
+    # an array cannot be looked up: a TypeError
+    try:
+        return functions[axes]
+    except (KeyError, TypeError):
+        raise UnknownNameError("frame", axes, JACOBIAN_AXES, where="expressed_in") from None
 
 
 def _matrix(rows: list[list[np.ndarray]]) -> np.ndarray:

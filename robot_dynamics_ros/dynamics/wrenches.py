@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 _joint_wrenches = Public("own_joint_wrenches")
+CHILD_AXES = "child"
+JOINT_ORIGIN = "joint"
 
 WRENCH_PARTS = BALANCE_PARTS[1:]
 """Names of the parts of a :class:`WrenchBalance`: ``dynamic``, then everything it is the sum of
@@ -89,7 +91,10 @@ def joint_wrenches(
     >>> rd.joint_wrenches(two_link, "zero", [0.0, 0.0], [0.0, 0.0]).shape  # [moment; force] each
     (2, 6)
     """
-    if joints is None and expressed_in == "child" and reduced_at == "joint":
+    # "is" comes first because it costs nothing where nothing is chosen
+    own_axes = expressed_in is CHILD_AXES or _is_text(expressed_in, CHILD_AXES)
+    own_point = reduced_at is JOINT_ORIGIN or _is_text(reduced_at, JOINT_ORIGIN)
+    if joints is None and own_axes and own_point:
         if external is None and base is None:
             run = _joint_wrenches.run
             return run(model, q, v, a)
@@ -97,6 +102,13 @@ def joint_wrenches(
     options, more = axes_and_point(model, expressed_in, reduced_at)
     options = (*options, ("joints_of", chosen_links(model, joints)))
     return call(model, "joint_wrenches", (q, v, a), external, None, base, options, more)
+
+
+def _is_text(value: FrameLike | PointLike, text: str) -> bool:
+    """Whether a value is this text; an array that is given by mistake cannot be compared with
+    it.
+    """
+    return isinstance(value, str) and value == text
 
 
 def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple[int, ...]:
@@ -110,6 +122,8 @@ def chosen_links(model: RobotModel, joints: str | Sequence[str] | None) -> tuple
         else:
             names = (joints,)
     else:
+        remedy = "Name them in a list, or write 'all'."
+        expect(bool(np.iterable(joints)), "names of joints", joints, "joints", remedy)
         names = tuple(joints)
     for name in names:
         check_name("joint", name, links.joint_names, where="joints")

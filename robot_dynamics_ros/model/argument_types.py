@@ -13,7 +13,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -40,6 +40,8 @@ _WORDS = {
     "Mapping": "a mapping",
     "Sequence": "a list",
     "Iterable": "a list",
+    "list": "a list",
+    "tuple": "a list",
     "Callable": "a function",
     "None": "None",
 }
@@ -84,14 +86,26 @@ def wrong_argument(
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if not fits(value, kind, space):
-            words = " or ".join(_WORDS.get(_name(part), _name(part)) for part in _parts(kind))
-            text = f"expected {words}, got {type(value).__name__}"
+            text = f"expected {_meant(kind)}, got {type(value).__name__}"
             if isinstance(value, (str, int, float)):
                 text += f" {value!r:.60}"
             return ArgumentError(
                 text, where=name, got=value, remedy=f"See help({_title(function)})."
             )
     return None
+
+
+def _meant(kind: str) -> str:
+    """An annotation in words."""
+    words = []
+    for part in _parts(kind):
+        name = _name(part)
+        word = _WORDS.get(name, name)
+        entries = _entries(name, part)
+        if word == "a list" and entries:
+            word += f" with {_meant(entries)} in each entry"
+        words.append(word)
+    return " or ".join(words)
 
 
 def fits(value: object, kind: str, space: Mapping[str, Any], depth: int = 0) -> bool:
@@ -119,12 +133,6 @@ def _name(part: str) -> str:
     return re.sub(r"\[.*", "", part, flags=re.DOTALL).removeprefix("typing.")
 
 
-def _inside(part: str) -> list[str]:
-    """The parts in the brackets of an annotation, apart by its commas."""
-    _, _, inside = part.partition("[")
-    return _parts(inside.removesuffix("]").replace(",", "|")) if inside else []
-
-
 def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bool:
     name = _name(part)
     if name == "None":
@@ -149,15 +157,29 @@ def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bo
 
 
 def _is_list_of(value: object, name: str, part: str, space: Mapping[str, Any], depth: int) -> bool:
-    kinds = _inside(part)
     if isinstance(value, str) or not isinstance(value, Iterable):
         return False
     if name in ("Sequence", "list", "tuple") and not isinstance(value, (Sequence, np.ndarray)):
         return False
-    # of pairs and the like the number of entries says more than their types
-    if len(kinds) != 1 or name == "tuple" or not isinstance(value, Sequence) or depth > 2:
+    # an array without dimensions cannot be iterated over
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return False
+    entries = _entries(name, part)
+    if not entries or not isinstance(value, (Sequence, np.ndarray)) or depth > 2:
         return True
-    return all(fits(entry, kinds[0], space, depth + 1) for entry in value)
+    return all(fits(entry, entries, space, depth + 1) for entry in value)
+
+
+def _entries(name: str, part: str) -> str:
+    """The annotation of all entries of a list; empty where they have none in common: of pairs and
+    the like the number of entries says more than their types.
+    """
+    _, _, inside = part.partition("[")
+    kind = inside.removesuffix("]")
+    if name == "tuple":
+        kind, _, rest = kind.rpartition(",")
+        return kind if rest.strip() == "..." else ""
+    return kind
 
 
 def _is_of_named(value: object, name: str, space: Mapping[str, Any], depth: int) -> bool:
@@ -180,7 +202,9 @@ def _is_of_named(value: object, name: str, space: Mapping[str, Any], depth: int)
     if text.startswith("Optional[") or "TypeVar" in text or text.startswith("~"):
         return True
     text = re.sub(r"[\w.]+\.(?=[A-Z]\w*)", "", text)
-    return fits(value, text, {**space}, depth + 1)
+    # the module with the function need not have imported the classes that an alias is made of
+    of_alias = {part.__name__: part for part in get_args(meaning) if isinstance(part, type)}
+    return fits(value, text, {**space, **of_alias}, depth + 1)
 
 
 def _are_numbers(value: object) -> bool:

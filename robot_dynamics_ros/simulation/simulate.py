@@ -197,7 +197,16 @@ def _as_function(
 
     if isinstance(control, Law):
         control = JointController(model, control)
-    return control.control if isinstance(control, JointController) else control
+    if isinstance(control, JointController):
+        return control.control
+    if control is not None and not callable(control):
+        raise ArgumentError(
+            f"expected a function of t, q and v, got {type(control).__name__}",
+            where="control",
+            got=control,
+            remedy="Give a function, a control law, a JointController, or None: no effort.",
+        )
+    return control
 
 
 _OWN = {f.name for f in fields(SimulationOptions)} - {f.name for f in fields(PlantOptions)}

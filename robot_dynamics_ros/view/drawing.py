@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import FIGURE_STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -58,7 +59,8 @@ def draw(
 
     Raises:
         BackendError: matplotlib is not installed.
-        ArgumentError: wrong shapes, numbers that are not finite, or the file cannot be written.
+        ArgumentError: wrong shapes, numbers that are not finite, axes of two dimensions, or the
+            file cannot be written.
 
     >>> import robot_dynamics_ros as rd
     >>> axes = rd.draw(rd.limb(3), [0.3, 0.4, 0.5])
@@ -83,6 +85,14 @@ def draw(
     with plt.rc_context(FIGURE_STYLE):
         if axes is None:
             axes = plt.figure(figsize=(8.0, 7.0), layout="constrained").add_subplot(projection="3d")
+        # the name under which matplotlib knows axes of three dimensions
+        elif getattr(axes, "name", "") != "3d":
+            raise ArgumentError(
+                f"expected three-dimensional axes, got {type(axes).__name__}",
+                where="axes",
+                got=axes,
+                remedy='Make them with figure.add_subplot(projection="3d").',
+            )
         lines = [_bars(axes, model, poses)]
         ends = _joints(axes, model, poses, size)
         centres = _centres(axes, model, poses)

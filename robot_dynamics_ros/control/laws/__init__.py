@@ -25,6 +25,7 @@ from robot_dynamics_ros.control.laws.joint_space import (
     PDGravity,
 )
 from robot_dynamics_ros.control.laws.task_space import CartesianImpedance
+from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -101,23 +102,37 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
     return efforts
 
 
+def _with_gains(law: type[Law], gains: Mapping[str, Gain]) -> Law:
+    """A law of a class; ArgumentError: a gain without a default is not given."""
+    missing = [
+        f.name
+        for f in dataclasses.fields(law)
+        if f.default is dataclasses.MISSING and f.name not in gains
+    ]
+    if missing:
+        words = ", ".join(f"{name}=…" for name in missing)
+        remedy = f"Add {words}; see help(rd.{law.__name__})."
+        raise ArgumentError("not given", where=", ".join(missing), remedy=remedy)
+    return options_of(law, gains, law.name)
+
+
 def computed_torque(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
     """(n,) τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F, N m or N; ``gains``: the fields of
     :class:`ComputedTorque`.
     """
-    return bind(model, ComputedTorque(**gains))(q, v, q_d, v_d, a_d)
+    return bind(model, _with_gains(ComputedTorque, gains))(q, v, q_d, v_d, a_d)
 
 
 def pd_gravity(model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, **gains: Gain) -> Array:
     """τ = Kp e + Kd ė + g(q) + F; ``gains``: the fields of :class:`PDGravity`."""
-    return bind(model, PDGravity(**gains))(q, v, q_d, v_d, 0.0)
+    return bind(model, _with_gains(PDGravity, gains))(q, v, q_d, v_d, 0.0)
 
 
 def gravity_compensation(model: RobotModel, q: Row, v: Row = 0.0, **gains: Gain) -> Array:
     """τ = g(q) − D q̇ + F(q̇); ``gains``: the fields of :class:`GravityCompensation`."""
-    return bind(model, GravityCompensation(**gains))(q, v, q, 0.0, 0.0)
+    return bind(model, _with_gains(GravityCompensation, gains))(q, v, q, 0.0, 0.0)
 
 
 def feedforward_pd(
@@ -126,14 +141,14 @@ def feedforward_pd(
     """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of
     :class:`FeedforwardPD`.
     """
-    return bind(model, FeedforwardPD(**gains))(q, v, q_d, v_d, a_d)
+    return bind(model, _with_gains(FeedforwardPD, gains))(q, v, q_d, v_d, a_d)
 
 
 def joint_impedance(
     model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
 ) -> Array:
     """τ = K e + D ė + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`JointImpedance`."""
-    return bind(model, JointImpedance(**gains))(q, v, q_d, v_d, a_d)
+    return bind(model, _with_gains(JointImpedance, gains))(q, v, q_d, v_d, a_d)
 
 
 def cartesian_impedance(
@@ -142,4 +157,4 @@ def cartesian_impedance(
     """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of
     :class:`CartesianImpedance`.
     """
-    return bind(model, CartesianImpedance(**gains))(q, v, q_d, v_d, a_d)
+    return bind(model, _with_gains(CartesianImpedance, gains))(q, v, q_d, v_d, a_d)

@@ -19,7 +19,7 @@ def add_namespace(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for it, and wait until the arm stands; 1 if the controller cannot, or the arm moves on."""
+    """Ask for it, and wait until the arm stands; 1 if the controller cannot, or the arm moves."""
     need_ros("hold")
     from robot_dynamics_ros.ros.controller_client import ControllerClient
 

@@ -66,7 +66,7 @@ Made from the declarations in the code. `ros2 param describe` shows the same on 
 - An unknown name is ignored with a warning that names the nearest known one. A file that cannot be
   read ends the node; the message names the line.
 - A change is checked as a whole and accepted or refused as a whole, with a reason.
-- "Fixed": the value can only be set at start. Any other change applies at once, or when its line says.
+- "Fixed": the value can only be set at start. All others change at once, or when their line says.
 """
 
 

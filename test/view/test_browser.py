@@ -544,7 +544,7 @@ def test_a_picture_waits_for_its_letters(browser):
             page = open_page(viewer.address, browser, lambda: viewer.pages)
             paint = painter(page.client, 320, 240, page.view_point(320 / 240))
             picture = settled(paint, browser).astype(int)
-            for label in page.views[0].nodes._labels.values():
+            for label, _line in page.views[0].nodes._labels.values():
                 label.visible = False
             page.client.flush()
             assert (np.abs(picture - settled(paint, browser)).sum(axis=2) > 200).sum() > 100

@@ -542,7 +542,7 @@ def test_a_picture_waits_for_its_letters(browser):
     try:
         with rd.view(rd.load_robot("two_link"), port=0) as viewer:
             page = open_page(viewer.address, browser, lambda: viewer.pages)
-            paint = painter(page.client, 320, 240, page.view_point(320 / 240))
+            paint = painter(page.client, 640, 480, page.view_point(640 / 480))
             picture = settled(paint, browser).astype(int)
             for label, _line in page.views[0].nodes._labels.values():
                 label.visible = False

@@ -120,7 +120,7 @@ def load_urdf(
     except ModelError as error:
         # the cause, where geometry should have given mass and could not
         lost = [text for text in estimates if "keeps no mass" in text]
-        problem = "; ".join([error.problem, *lost])
+        problem = "; ".join([*(text.rstrip(".") for text in lost), error.problem])
         if error.where not in places:
             if lost:
                 raise ModelError(

@@ -263,7 +263,7 @@ def inertia_of_mesh_file(
     trimesh = optional_package("trimesh", "meshes need", str(path), "trimesh")
     if not Path(path).is_file():
         remedy = "Check the address; folders are separated by '/'."
-        raise ArgumentError("there is no such file", where=str(path), remedy=remedy)
+        raise ArgumentError("cannot be read: there is no such file", where=str(path), remedy=remedy)
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
         factor = metres_per_unit(mesh, str(path)) * np.asarray(scale, dtype=float)

@@ -38,7 +38,9 @@ def _explained(node: str, args: list[str] | None) -> bool:
     return True
 
 
-def _started(run_node: Callable[[StopRequest, list[str] | None], int], args: list[str] | None) -> int:
+def _started(
+    run_node: Callable[[StopRequest, list[str] | None], int], args: list[str] | None
+) -> int:
     """The exit code of a node; an error if the computer has no room left for it."""
     stop = StopRequest()
     # NumPy is not loaded yet; a node has no use for the threads of its BLAS, nor for their memory
@@ -81,15 +83,15 @@ simulator = _executable("simulator.node", "SimulatorNode")
 
 def _run_viewer(stop: StopRequest, args: list[str] | None) -> int:
     print("the viewer starts: it loads its libraries", flush=True)
+    import contextlib
+
     from robot_dynamics_ros.ros.run import run
     from robot_dynamics_ros.ros.transport.realtime import yield_to_others
     from robot_dynamics_ros.ros.viewer import ViewerNode
 
-    try:
+    # the node says what is missing
+    with contextlib.suppress(ImportError):
         import viser  # noqa: F401
-    except ImportError:
-        # the node says what is missing
-        pass
 
     # before the middleware starts its threads, and not before a second's work that would take
     # minutes on a busy machine

@@ -198,18 +198,22 @@ class ControlLoop:
 
     def _note_end_of_jump(self) -> None:
         """A state is accepted again: say so if the arm is taken to be where it jumped to."""
-        way = np.abs(self._reader.position - self._before_jump)
-        rest = np.abs(self._reader.position - self._refused_at)
+        before = self._before_jump
+        refused = self._refused_at
+        self._before_jump = None
+        self._refused_at = None
+        if before is None or refused is None:
+            return
+        way = np.abs(self._reader.position - before)
+        rest = np.abs(self._reader.position - refused)
         i = int(way.argmax())
         if rest[i] < way[i]:
             joint = self.model.joint_names[i]
             self._rejections.report(
                 "jump_followed",
-                f"joint {joint!r} stays where its position jumped to, {way[i]:.4g} away: the arm is "
-                "held there. If it has not moved, stop it and check the encoder's zero",
+                f"joint {joint!r} stays where its position jumped to, {way[i]:.4g} away: the arm "
+                "is held there. If it has not moved, stop it and check the encoder's zero",
             )
-        self._before_jump = None
-        self._refused_at = None
 
     def _other_robots(self) -> str:
         """Who publishes joint states, if there is more than one; they may be parts of one robot."""

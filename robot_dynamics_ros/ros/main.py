@@ -42,7 +42,11 @@ def _started(
     run_node: Callable[[StopRequest, list[str] | None], int], args: list[str] | None
 ) -> int:
     """The exit code of a node; an error if the computer has no room left for it."""
-    stop = StopRequest()
+    try:
+        stop = StopRequest()
+    except KeyboardInterrupt:
+        # Ctrl-C before the first handler was in place: nothing has begun
+        return 0
     # NumPy is not loaded yet; a node has no use for the threads of its BLAS, nor for their memory
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

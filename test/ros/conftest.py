@@ -57,7 +57,9 @@ def warm(forking: WarmNodes) -> Callable[..., NodeProcess]:
 
 
 @pytest.fixture
-def start(domain: int, tmp_path, request: pytest.FixtureRequest) -> Iterator[Callable[..., NodeProcess]]:
+def start(
+    domain: int, tmp_path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., NodeProcess]]:
     """``start("simulator", parameter=value, …)``: a node in a process of its own, ended after the
     test.
 

@@ -21,7 +21,7 @@ def energies(model, integrator, dt, steps, q0, v0):
 
 @pytest.mark.slow
 def test_energy_error_stays_bounded_where_rk4_drifts():
-    """Pendulum at a coarse 20 ms: the one oscillates for 200 s, the other runs away within 100 s."""
+    """Pendulum at a coarse 20 ms: the one oscillates for 200 s, the other runs away in 100 s."""
     model = cuboid_pendulum()
     start = sum(Plant(model, 1.0, q0=[-0.5]).energy())
     symplectic = energies(model, "variational", 0.02, 10_000, [-0.5], None) - start

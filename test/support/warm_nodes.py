@@ -45,6 +45,8 @@ class WarmNodes:
 
     def start(self, name: str, arguments: Sequence[str], log: Path) -> WarmNode:
         """A node with the present environment and folder, its output in a file."""
+        # whoever reads it may be there before the node
+        log.write_bytes(b"")
         asked = {
             "words": [name, *arguments],
             "environment": dict(os.environ),
@@ -84,8 +86,8 @@ class WarmNodes:
         self._parent.stdout.close()
 
 
-class Child:
-    """What :class:`NodeProcess` uses of a process, for a child of another one."""
+class ForkedProcess:
+    """What :class:`NodeProcess` uses of a process, for a fork of another one."""
 
     def __init__(self, nodes: WarmNodes, pid: int) -> None:
         self._nodes = nodes
@@ -117,7 +119,7 @@ class WarmNode(NodeProcess):
     def __init__(self, nodes: WarmNodes, name: str, pid: int, log: Path) -> None:
         self.name = name
         self.log = log
-        self._process = Child(nodes, pid)
+        self._process = ForkedProcess(nodes, pid)
 
 
 # -- the process that forks -----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "six_axis"
 

@@ -65,6 +65,14 @@ class TaskMemory(ComplementarityMemory):
     goal_rate: Vector = numbers(6, meaning="rate of the twist to be reached now")
     clock: Vector = numbers(1, unit="s", meaning="time on the path; slower where the arm is")
     segments: Integers = integers(1, meaning="segments of the path")
+    # the wrench that the tool is to exert, [moment; force] about the tool's point
+    exerts: Integers = integers(1, meaning="1 while a wrench is exerted, or fades out")
+    wrench_in_link: Integers = integers(1, meaning="1 if it is asked for in the link's axes")
+    wrench_until: Integers = integers(1, unit="ns", meaning="when it is forgotten")
+    wrench_asked: Vector = numbers(6, unit="N m, N", meaning="asked for, in those or world axes")
+    wrench_between: Vector = numbers(6, unit="N m, N", meaning="after the first of two lags, world")
+    wrench: Vector = numbers(6, unit="N m, N", meaning="exerted now, world axes")
+    measured: Vector = numbers("n", unit="rad or m", meaning="positions, while a wrench is exerted")
     # the reference of the tool
     pose: Vector = numbers(7, meaning="where the tool should be now")
     twist: Vector = numbers(6, meaning="how it should move if the joints can follow")

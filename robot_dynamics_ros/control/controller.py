@@ -366,11 +366,11 @@ class JointController(CycleRunner):
     def accept_wrench(
         self, moment: ArrayLike, force: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
     ) -> None:
-        """Press with the tool, see :meth:`ToolReference.exert`, beside its pose, twist or path; without
-        one it holds its pose. Needs a law that yields, best ``CartesianImpedance``.
+        """Press with the tool, see :meth:`ToolReference.exert`, beside its pose, twist or path;
+        without one it holds its pose.  Needs a law that yields, best ``CartesianImpedance``.
 
-        TrajectoryRejected, with ``code`` and text: a wrench that the joints cannot exert here, a law
-        that takes it for a disturbance; the arm goes on as before.
+        TrajectoryRejected, with ``code`` and text: a wrench that the joints cannot exert here, or a
+        law that takes it for a disturbance; the arm goes on as before.
         """
         tool = self._tool()
         if self.resists_wrenches:
@@ -378,7 +378,7 @@ class JointController(CycleRunner):
                 f"the law {type(self.law).__name__} takes a wrench for a disturbance",
                 where="controller",
                 got=self.law,
-                remedy="Switch to cartesian_impedance, or to a law without integral and robustness.",
+                remedy="Switch to cartesian_impedance, or do without integral and robustness.",
             )
 
         def begin(wrench: Array) -> None:

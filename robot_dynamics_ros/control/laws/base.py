@@ -116,8 +116,10 @@ def gain(
     parameter: str = "",
 ) -> Gain:
     """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of
-    them); ``matrix``: or a symmetric matrix without negative eigenvalues; ``parameter``: "p", "i" or "d", the last word of the node's parameter that sets it,
-    ``gains.<joint>.<parameter>``.
+    them).
+
+    ``matrix``: or a symmetric matrix without negative eigenvalues; ``parameter``: "p", "i" or "d",
+    the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``.
     """
     metadata = {
         "gain": True,

@@ -32,27 +32,29 @@ def exert(p: TaskMemory, t: int, duration: float) -> None:
     p.link_jacobian(p.measured, p.point, p.jacobian)
     share = max(duration, 0.0) / (WRENCH_LAG_S + max(duration, 0.0))
     left = 0.0
+    for k in range(6):
+        asked = p.wrench_asked[k]
+        between = p.wrench_between[k] + share * (asked - p.wrench_between[k])
+        now = p.wrench[k] + share * (between - p.wrench[k])
+        p.wrench_between[k] = between
+        p.wrench[k] = now
+        left = max(left, abs(asked), abs(between), abs(now))
+    if left < NO_WRENCH:
+        forget_wrench(p)
     for part in range(2):
         first = 3 * part
         for k in range(3):
-            asked = p.wrench_asked[first + k]
+            p.wrench_in_world[first + k] = p.wrench[first + k]
             if p.wrench_in_link[0] == 1:
-                asked = 0.0
-                for m in range(3):
-                    asked = asked + p.link[k, m] * p.wrench_asked[first + m]
-            between = p.wrench_between[first + k]
-            between = between + share * (asked - between)
-            p.wrench_between[first + k] = between
-            now = p.wrench[first + k]
-            now = now + share * (between - now)
-            p.wrench[first + k] = now
-            left = max(left, abs(asked), abs(between), abs(now))
-    if left < NO_WRENCH:
-        forget_wrench(p)
+                p.wrench_in_world[first + k] = (
+                    p.link[k, 0] * p.wrench[first]
+                    + p.link[k, 1] * p.wrench[first + 1]
+                    + p.link[k, 2] * p.wrench[first + 2]
+                )
     for i in range(p.n):
         effort = 0.0
         for k in range(6):
-            effort = effort + p.jacobian[k, i] * p.wrench[k]
+            effort = effort + p.jacobian[k, i] * p.wrench_in_world[k]
         p.piece[6, i] = effort
 
 

@@ -87,6 +87,9 @@ SINGULAR_POSE = 3
 def begin_task(p: TaskMemory, t: int) -> None:
     """Start from the joints' reference in ``position``, ``velocity``, at time ``t``, ns."""
     p.time[0] = t
+    p.target_time[0] = t
+    p.target_until[0] = t
+    p.mean_gap[0] = 0.0
     p.share[0] = 1.0
     p.gap_rate[0] = GAP_RATE
     for i in range(p.n):

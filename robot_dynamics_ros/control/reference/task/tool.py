@@ -27,7 +27,6 @@ from robot_dynamics_ros.control.reference.task.memory import (
 )
 from robot_dynamics_ros.control.reference.task.path import ToolPath, path_segments
 from robot_dynamics_ros.control.reference.task.poses import (
-    pose_difference,
     quaternion_of,
     quaternion_product,
 )
@@ -38,6 +37,7 @@ from robot_dynamics_ros.control.reference.task.settings import (
     checked_twist,
     checked_wrench,
 )
+from robot_dynamics_ros.control.reference.task.targets import take_pose, take_twist, take_wrench
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -49,19 +49,19 @@ from robot_dynamics_ros.per_joint import settings_or_default, vector
 
 # share of the velocity limits that the reference uses: the rest is for the feedback
 TASK_SPEED_SHARE = 0.9
-# s: targets that follow each other within this time are a stream, whose velocity is estimated
-STREAM_GAP = 0.1
-# s: closer than this, the stamps say nothing about a velocity
-LEAST_GAP = 0.0005
-# how many times its mean interval a stream is taken to go on
-GOES_ON = 1.5
-# share of a new difference in the estimated velocity of a stream
-NEWEST_SHARE = 0.5
 # rad/s or m/s: below this the tool rests
 REST_TWIST = 1e-6
 # frames that stand still
 WORLD_NAMES = ("", "world")
-TASK_ROUTINES = (begin_task, follow_task, rest_at_reference, release_wrench)
+TASK_ROUTINES = (
+    begin_task,
+    follow_task,
+    rest_at_reference,
+    take_pose,
+    take_twist,
+    take_wrench,
+    release_wrench,
+)
 
 
 class ToolReference:
@@ -72,8 +72,8 @@ class ToolReference:
         active: whether the joints follow the tool; :meth:`begin` sets it, :meth:`end` clears it.
         memory: what its routines work on; ``p``: the same as they see it.
         piece: (8, n) polynomials of the joints' reference at the time of the last :meth:`follow`:
-            coefficients of 1, τ … τ⁵, τ in s from then on, then those of the effort of the wrench that
-            the tool exerts.
+            coefficients of 1, τ … τ⁵, τ in s from then on, then those of the effort with which the
+            tool exerts its wrench.
         counts: cause → cycles in which it slowed the tool down, see :data:`TASK_CAUSES`.
     """
 
@@ -123,7 +123,8 @@ class ToolReference:
         memory["largest_jerk"][:] = s.jerk
         memory["posture_rate"][0] = s.posture_rate
         self.piece = memory["piece"]
-        self._mean_gap = 0.0
+        memory["twist_timeout"][0] = nanoseconds(s.twist_timeout)
+        memory["wrench_timeout"][0] = nanoseconds(s.wrench_timeout)
         self._segments = np.zeros(SEGMENT)
         self._follow: Callable[[int], object]
         self._hand_segments()
@@ -159,9 +160,7 @@ class ToolReference:
         memory["position"][:] = q
         memory["velocity"][:] = v
         memory["posture"][:] = q if self._posture is None else self._posture
-        memory["target_time"][0] = memory["target_until"][0] = t
         self._routines["begin_task"](memory, t)
-        self._mean_gap = 0.0
         self.active = True
 
     def end(self) -> None:
@@ -217,35 +216,8 @@ class ToolReference:
         stamp = self._checked_stamp(stamp, t)
         begin()
         pose = self._in_world(given, frame)
-        p = self.p
-        memory = self.memory
-        before = memory["target_pose"].copy()
-        gap = (stamp - p.target_time[0]) / NANOSECONDS
-        if p.kind[0] != TO_POSE or not 0.0 <= gap < STREAM_GAP:
-            memory["target_twist"][:] = 0.0
-            self._mean_gap = 0.0
-        elif gap > LEAST_GAP:
-            self._watch_stream(pose_difference(pose, before) / gap, gap)
-        memory["target_pose"][:] = pose
-        p.kind[0] = TO_POSE
-        p.target_time[0] = stamp
-        p.target_until[0] = stamp + nanoseconds(GOES_ON * self._mean_gap)
-
-    def _watch_stream(self, speed: Array, gap: float) -> None:
-        """Another pose of a stream came after ``gap`` s, and asks for this twist."""
-        twist = self.memory["target_twist"]
-        share = NEWEST_SHARE if self._mean_gap > 0.0 else 1.0
-        self._mean_gap += share * (gap - self._mean_gap)
-        # a jump of the target is no velocity
-        if self._can_move(speed):
-            twist += share * (speed - twist)
-        else:
-            twist[:] = 0.0
-
-    def _can_move(self, twist: Array) -> bool:
-        """Whether the tool may be so fast."""
-        angular, linear = self.settings.speed
-        return bool(np.linalg.norm(twist[:3]) <= angular and np.linalg.norm(twist[3:]) <= linear)
+        self.memory["given_pose"][:] = pose
+        self._routines["take_pose"](self.memory, stamp)
 
     def by_twist(
         self,
@@ -268,12 +240,8 @@ class ToolReference:
         stamp = self._checked_stamp(stamp, t)
         begin()
         R = self._frame(frame)[:3, :3]
-        twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        self.memory["target_twist"][:] = twist
-        p = self.p
-        p.kind[0] = BY_TWIST
-        p.target_time[0] = stamp
-        p.target_until[0] = t + nanoseconds(self.settings.twist_timeout)
+        self.memory["given_twist"][:] = np.concatenate([R @ twist[:3], R @ twist[3:]])
+        self._routines["take_twist"](self.memory, t, stamp)
 
     def exert(
         self,
@@ -306,12 +274,9 @@ class ToolReference:
         R = self._frame(frame)[:3, :3]
         in_world = np.concatenate([R @ asked[:3], R @ asked[3:]])
         begin(in_world)
-        p = self.p
         turns = frame == self.link
-        self.memory["wrench_asked"][:] = asked if turns else in_world
-        p.wrench_in_link[0] = int(turns)
-        p.wrench_until[0] = t + nanoseconds(self.settings.wrench_timeout)
-        p.exerts[0] = 1
+        self.memory["given_wrench"][:] = asked if turns else in_world
+        self._routines["take_wrench"](self.memory, t, int(turns))
 
     def release(self) -> None:
         """Exert no wrench any more: it fades out."""
@@ -408,7 +373,7 @@ class ToolReference:
         return np.concatenate([position, turn])
 
     def efforts_of(self, q: Array, wrench: Array) -> Array:
-        """(n,) efforts Jᵀ W with which the tool exerts a wrench (6,), world axes, at positions (n,)."""
+        """(n,) efforts Jᵀ W with which the tool exerts a wrench, (6,) in world axes."""
         efforts: Array = self._jacobian(q, self.memory["point"]).T @ wrench
         return efforts
 

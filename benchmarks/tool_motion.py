@@ -2,10 +2,10 @@
 -m benchmarks.tool_motion``.
 
 Ten differing robots each of six arms, those of ``benchmarks.differing_robots``, moved by MuJoCo.
-The controllers know the description alone.  The tool is held for a second, follows a circle of 0.1 m
-radius at 0.25 m/s twice, and is held again.  Beside the controller's laws stands what published
-Cartesian controllers do: Jᵀ (K e − D ẋ), gravity, Coriolis forces, and a spring in the null space.
-The same seed gives the same robots.
+The controllers know the description alone.  The tool is held for a second, follows a circle of
+0.1 m radius at 0.25 m/s twice, and is held again.  Beside the controller's laws stands what
+published Cartesian controllers do: Jᵀ (K e − D ẋ), gravity, Coriolis forces, and a spring in the
+null space.  The same seed gives the same robots.
 """
 
 from __future__ import annotations
@@ -118,7 +118,10 @@ def circle_within_reach(model: rd.RobotModel, q: np.ndarray, link: str) -> Circl
         circle = Circle(pose, *plane)
         tool = rd.ToolReference(model, rd.TaskSettings(link=link))
         tool.limit(
-            model.lower + 0.05, model.upper - 0.05, model.velocity_limit, model.velocity_limit / 0.25
+            model.lower + 0.05,
+            model.upper - 0.05,
+            model.velocity_limit,
+            model.velocity_limit / 0.25,
         )
         tool.begin(0, q, np.zeros(model.nv))
         tool.on_path(circle.path(), 0)

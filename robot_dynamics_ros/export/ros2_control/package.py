@@ -115,7 +115,7 @@ def export_controller(
         model.link_index(link)
     tool = None
     about: tuple[str, ...] = ()
-    functions = CONTROLLER_FUNCTIONS
+    functions: tuple[str, ...] = CONTROLLER_FUNCTIONS
     if task is not None:
         tool = ExportedTask.of(model, task, cartesian)
         about = (tool.law.link,)

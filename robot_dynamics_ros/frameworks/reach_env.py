@@ -26,7 +26,7 @@ ACTIONS = ("effort", "twist")
 TARGET_SPREAD = 0.5
 # times the limit: velocities that an observation may have, and the speed of joints without a limit
 OBSERVED_SPEED = 10.0
-UNLIMITED_SPEED = 10.0
+UNLIMITED_JOINT_SPEED = 10.0
 # rad or m: positions of joints without limits
 UNLIMITED_POSITION = 1e3
 # m: places that an observation may have
@@ -127,7 +127,7 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         lower = np.where(np.isfinite(model.lower), model.lower - 1.0, -far)
         upper = np.where(np.isfinite(model.upper), model.upper + 1.0, far)
         bounded = np.isfinite(model.velocity_limit) & (model.velocity_limit > 0.0)
-        speed = OBSERVED_SPEED * np.where(bounded, model.velocity_limit, UNLIMITED_SPEED)
+        speed = OBSERVED_SPEED * np.where(bounded, model.velocity_limit, UNLIMITED_JOINT_SPEED)
         places = np.full(6, FARTHEST_OBSERVED_M)
         return np.concatenate([lower, -speed, -places]), np.concatenate([upper, speed, places])
 

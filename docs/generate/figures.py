@@ -756,7 +756,7 @@ def tool_motion() -> str:
             str(row["robots"]),
             number(row["way within 3 mm, 10 mrad %"]),
             number(row["rest within 1 mm %"]),
-            *(number(x) for key in ("way mm", "way mrad", "rest mm") for x in _or_lost(row[key])),
+            *(number(x) for key in ("way mm", "way mrad", "rest mm") for x in row[key]),
         ]
         for row in results("tool_motion")["summary"]
     ]

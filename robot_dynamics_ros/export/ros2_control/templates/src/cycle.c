@@ -84,6 +84,7 @@ void @prefix@_use_law(@prefix@_cycle_memory *p, int law, int friction, const dou
     p->tracks[0] = laws[law][friction].tracks;
     p->inverts[0] = laws[law][friction].inverts;
     p->rubs[0] = friction > 0;
+    p->first_trust[0] = friction > 0 ? @prefix@_cycle_initial.first_trust[0] : 0.0;
     for (int k = 0; k < 3; ++k) {
         if (rows[k] >= 0) {
             memcpy(p->gains + @n@ * rows[k], gains[k], @n@ * sizeof(double));

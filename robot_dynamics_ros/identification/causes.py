@@ -113,6 +113,8 @@ _PACE_NAMED = 1.35
 # least 2.6 times less where they are put right; causes that healthy recordings were accused of
 # leave at most 1.8 times less
 _EXPLAINS = 2.0
+# causes that are named where the motion does not show which it is
+_MOST_RIVALS_SAID = 3
 _LOAD_CLEAR = 10.0 * _CLEAR_LOG_LIKELIHOOD
 # share of its efforts that the true cause does not leave of each joint that it concerns, or of most
 # if of all
@@ -131,7 +133,7 @@ _SIGNED = "Record efforts with their sign."
 _ONE_SIGN = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cause:
     """A likely fault of some joints, with its remedy."""
 
@@ -142,6 +144,8 @@ class Cause:
     gain: float
     # (nv,) share of each joint's efforts that is not explained with it
     left: Array
+    # robot and recording after the remedy, if it is one that can be tried
+    remedied: tuple[RobotModel, _Rows] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,9 +248,16 @@ class _Problem:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
 
     def cause(
-        self, text: str, remedy: str, joints: tuple[str, ...], fit: _Fit, cost: float = 0.0
+        self,
+        text: str,
+        remedy: str,
+        joints: tuple[str, ...],
+        fit: _Fit,
+        cost: float = 0.0,
+        remedied: tuple[RobotModel, _Rows] | None = None,
     ) -> Cause:
-        return Cause(text, remedy, joints, self.plain.score - fit.score - cost, fit.left)
+        gain = self.plain.score - fit.score - cost
+        return Cause(text, remedy, joints, gain, fit.left, remedied)
 
     def fit(
         self,
@@ -390,29 +401,24 @@ def diagnose(
             "what explains the rest of the recording: contact, a load, or a fault? This stretch "
             "is not used for this joint"
         )
-    problem.rows, problem.plain = rows, problem.fit(problem.Y, rows)
+    problem.rows = rows
+    problem.plain = problem.fit(problem.Y, rows)
     causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
-    best = max(causes, key=lambda cause: cause.gain, default=None)
-    enough = max(_CLEAR_LOG_LIKELIHOOD, _BETTER * problem.worth * float(rows.use.sum()))
     kept = dataclasses.replace(motion, unusable=unusable)
-    if best is not None and best.gain > enough:
+    if causes:
+        best = max(causes, key=lambda cause: cause.gain)
         # wrong efforts may look late; but what is found with the delay stands if it leaves less
         if delay is None and late != 0.0:
             prompt = diagnose(model, motion, slow, 0.0, currents, tell)
             if prompt.cause is not None and _left(prompt.cause) < _left(best):
                 return prompt
-        rivals = [
-            cause
-            for cause in causes
-            if cause.joints != best.joints
-            and cause.gain > max(enough, best.gain - _CLEAR_LOG_LIKELIHOOD)
-        ]
+        rivals = _rivals(problem, best, causes, currents)
         if not rivals:
             return Diagnosis(late, _worded(model, rows, best, causes), kept, tuple(notes))
-        texts = "; ".join(cause.text for cause in (best, *rivals))
+        texts = "; ".join(cause.text for cause in (best, *rivals[:_MOST_RIVALS_SAID]))
         notes.append(
-            "the efforts do not fit the robot, and this motion does not show which of these is the "
-            f"cause: {texts}. Record another motion, see robot_dynamics excite"
+            "the efforts do not fit the robot, and the cause cannot be told: this motion does not "
+            f"show which of these it is: {texts}. Record another motion, see robot_dynamics excite"
         )
     notes += [
         (
@@ -426,8 +432,8 @@ def diagnose(
 
 
 def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
-    """The causes that explain some joint's efforts clearly better, with their gains over the
-    recording as it is.
+    """The causes that explain the recording clearly better than none, and some joint's efforts
+    much better.
     """
     causes = []
     for k, hypothesis in enumerate(hypotheses):
@@ -436,7 +442,29 @@ def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) ->
     for k, f in enumerate(_FITTED):
         tell(0.5 + 0.5 * k / len(_FITTED), "units, gravity, zeros, lengths of links, loads, clocks")
         causes += list(f(problem))
-    return [cause for cause in causes if (problem.plain.left / cause.left).max() > _EXPLAINS]
+    enough = max(_CLEAR_LOG_LIKELIHOOD, _BETTER * problem.worth * float(problem.rows.use.sum()))
+    return [
+        cause
+        for cause in causes
+        if cause.gain > enough and (problem.plain.left / cause.left).max() > _EXPLAINS
+    ]
+
+
+def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: bool) -> list[Cause]:
+    """Causes that the recording does not tell from the best one: those of other joints that are as
+    likely, and those that it has once the best one is put right.
+    """
+    rivals = [
+        cause
+        for cause in causes
+        if cause.joints != best.joints and cause.gain > best.gain - _CLEAR_LOG_LIKELIHOOD
+    ]
+    if rivals or best.remedied is None:
+        return rivals
+    model, rows = best.remedied
+    after = _Problem(model, rows, problem.worth)
+    after.plain = after.fit(after.Y, rows)
+    return _causes(after, list(_hypotheses(model, rows, currents)), silent)
 
 
 def _left(cause: Cause) -> float:
@@ -642,7 +670,8 @@ def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
         max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0)
         for x in (problem.rows, rows)
     )
-    return problem.cause(text, remedy, joints, fit, 0.5 * (now**2 - plainly**2) / _LIGHTER**2)
+    cost = 0.5 * (now**2 - plainly**2) / _LIGHTER**2
+    return problem.cause(text, remedy, joints, fit, cost, (problem.model, rows))
 
 
 def _of_compensation(problem: _Problem) -> Iterator[Cause]:
@@ -675,7 +704,9 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
         "the efforts do not hold gravity: they are compensated for it, or the robot is weightless"
     )
     remedy = "Record efforts with gravity, or load the URDF with --gravity 0,0,0."
-    causes = [problem.cause(text, remedy, model.joint_names, problem.fit(Y - own, rows))]
+    fit = problem.fit(Y - own, rows)
+    weightless = _briefly(model.replace(gravity=(0.0, 0.0, 0.0)))
+    causes = [problem.cause(text, remedy, model.joint_names, fit, 0.0, (weightless, rows))]
     up = model.gravity / g
     across = np.linalg.svd(up[None])[2][1:]
     others = [_briefly(model.replace(gravity=tuple(g * d))) for d in across]
@@ -709,11 +740,9 @@ def _of_gravity(problem: _Problem) -> Iterator[Cause]:
             f"gravity points {way}: along {', '.join(f'{c:.2f}' for c in direction)} m/s² in the "
             "base's axes"
         )
-        causes.append(
-            problem.cause(
-                text, "Check how the robot is mounted: --gravity X,Y,Z.", model.joint_names, fit
-            )
-        )
+        remedy = "Check how the robot is mounted: --gravity X,Y,Z."
+        tilted = _briefly(model.replace(gravity=tuple(direction)))
+        causes.append(problem.cause(text, remedy, model.joint_names, fit, 0.0, (tilted, rows)))
     yield max(causes, key=lambda cause: cause.gain)
 
 
@@ -748,7 +777,9 @@ def _of_zeros(problem: _Problem) -> Iterator[Cause]:
         if abs(shift) > _NAMED_ZERO_ERROR:
             text = f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)"
             remedy = f"Calibrate it, or add {shift:+.3f} to its positions."
-            yield problem.cause(text, remedy, (name,), fit, 0.5 * (shift / _ZERO_FAR) ** 2)
+            right = dataclasses.replace(rows, q=rows.q + shift * e)
+            cost = 0.5 * (shift / _ZERO_FAR) ** 2
+            yield problem.cause(text, remedy, (name,), fit, cost, (problem.model, right))
 
 
 def _of_lengths(problem: _Problem) -> Iterator[Cause]:
@@ -839,17 +870,19 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
     rows = problem.rows
     grid = np.log(_PACES).tolist()
 
-    def at(pace: float) -> _Fit:
+    def slower(pace: float) -> _Rows:
         times = math.exp(pace)
-        slower = dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
-        return problem.fit(problem.regressor(slower), slower)
+        return dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
+
+    def at(pace: float) -> _Fit:
+        return problem.fit(problem.regressor(slower(pace)), slower(pace))
 
     best, fit = _search(at, problem.plain, grid, _CLOCK_PACE_SHARE)
     if math.log(_PACE_NAMED) <= abs(best) and best <= grid[-1]:
         text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
-        yield problem.cause(
-            text, "Check the rate and the unit of the stamps.", problem.model.joint_names, fit
-        )
+        remedy = "Check the rate and the unit of the stamps."
+        right = problem.model, slower(best)
+        yield problem.cause(text, remedy, problem.model.joint_names, fit, 0.0, right)
 
 
 _FITTED: tuple[Callable[[_Problem], Iterator[Cause]], ...] = (

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
-from robot_dynamics_ros.identification.least_squares import BaseEstimate, Identifiable
+from robot_dynamics_ros.identification.least_squares import FOLDS, BaseEstimate, Identifiable
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-FOLDS = 12
 # of a joint's squared error of prediction that more parameters must explain
 GAIN = 0.01
 # of the usual efforts; less is not worth a parameter

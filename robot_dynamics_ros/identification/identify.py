@@ -24,7 +24,11 @@ from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
 from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
 from robot_dynamics_ros.identification.causes import delay_notes, diagnose
-from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
+from robot_dynamics_ros.identification.consistent import (
+    ConsistentEstimate,
+    consistent_parameters,
+    with_left_out,
+)
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import (
     GAIN,
@@ -682,6 +686,7 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         parameters = fit.identifiable.parameters.with_effects(forms, identified)
         fit = fits.of_form(fit, dataclasses.replace(fit.identifiable, parameters=parameters))
         full = bodies(fit)
+    full = with_left_out(fit.identifiable, fit.data, fit.block_noise(selection), full)
     return fit, full, residual
 
 

@@ -269,7 +269,7 @@ def weighted_least_squares(
                 kappa[j] = inflation(table[:, j], data.part)
     if instruments is None:
         B = A / (sigma**2)[joint, None]
-    covariance = _covariance(A, B, b - A @ x, _pieces(data.v)[np.nonzero(use)[0]])
+    covariance = left_out_covariance(B.T @ A, A, B, b - A @ x, pieces(data.v)[np.nonzero(use)[0]])
     error = np.sqrt(np.einsum("ij,jk,ik->i", Z, covariance, Z).clip(0.0))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
@@ -286,14 +286,21 @@ def weighted_least_squares(
     )
 
 
-def _covariance(A: Array, B: Array, residual: Array, piece: NDArray[np.int64]) -> Array:
+def left_out_covariance(
+    normal: Array, A: Array, B: Array, residual: Array, piece: NDArray[np.int64]
+) -> Array:
     """(p, p) covariance of estimates with Bᵀ(b − A x) = 0, from how they change when the rows of
     one ``piece`` after the other are left out.
+
+    Args:
+        normal: (p, p) BᵀA, and what else holds the estimates.
+        A, B: (rows, p).
+        residual: (rows,) b − A x.
+        piece: (rows,) number of each row's piece.
 
     What a model does not know of a joint's friction is alike over seconds and from joint to joint;
     all of it changes from piece to piece.
     """
-    normal = B.T @ A
     changes = []
     for k in np.unique(piece):
         own = piece == k
@@ -304,7 +311,7 @@ def _covariance(A: Array, B: Array, residual: Array, piece: NDArray[np.int64]) -
     return np.asarray((count - 1) / count * (D.T @ D))
 
 
-def _pieces(v: Array) -> NDArray[np.int64]:
+def pieces(v: Array) -> NDArray[np.int64]:
     """(m,) piece that each block belongs to, by its velocities (m, nv): twelfths of the recording.
 
     A motion that repeats makes the same errors in each repetition, so that the twelfths of its

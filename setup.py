@@ -65,6 +65,7 @@ CLUSTER = ["distributed>=2024.1"]
 JAX = ["jax>=0.4.30"]
 CASADI = ["casadi>=3.6"]
 TORCH = ["torch>=2.0"]
+GYMNASIUM = ["gymnasium>=1.0"]
 # the guard before viser's handlers looks inside: a new minor version is tried before it is allowed
 VIEW = [
     "viser>=1.1,<1.2",
@@ -130,6 +131,7 @@ setup(
         "jax": JAX,
         "casadi": CASADI,
         "torch": TORCH,
+        "gymnasium": GYMNASIUM,
         "mjcf": MJCF,
         "mujoco": MUJOCO,
         "completion": COMPLETION,
@@ -145,6 +147,7 @@ setup(
             *CLUSTER,
             *JAX,
             *CASADI,
+            *GYMNASIUM,
             "pytest>=7.4",
             "pytest-rerunfailures>=12.0",
             "pytest-timeout>=2.2",

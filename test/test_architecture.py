@@ -175,6 +175,18 @@ def test_a_controller_loads_no_scipy():
     assert out.strip() == "False"
 
 
+def test_neither_does_the_plant_of_a_simulator():
+    """It steps by time; methods that locate events load SciPy's root finder."""
+    out = run_without(
+        [],
+        "import sys, robot_dynamics_ros as rd\n"
+        "plant = rd.Plant(rd.limb(2), 1e-3, integrator='moreau')\n"
+        "plant.step([0.0, 0.0])\n"
+        "print('scipy' in sys.modules)\n",
+    )
+    assert out.strip() == "False"
+
+
 def test_versions_agree():
     root = PACKAGE.parent
     if not (root / "package.xml").is_file():

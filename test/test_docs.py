@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -20,6 +21,8 @@ ELSEWHERE = {
     "from_joint_trajectory_controller.md": "MoveIt",
 }
 """Pages whose Python needs something that is not here, and what."""
+if importlib.util.find_spec("gymnasium") is None:
+    ELSEWHERE["gymnasium.md"] = "Gymnasium"
 
 GIVEN = """
 import numpy as np

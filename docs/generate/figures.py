@@ -748,6 +748,27 @@ def differing_robots() -> str:
     return with_source(table(head, rows).replace(" inf ", " – "), "differing_robots")
 
 
+def tool_motion() -> str:
+    """Errors of the tool on robots that differ from their description."""
+    rows = [
+        [
+            row["law"],
+            str(row["robots"]),
+            number(row["way within 3 mm, 10 mrad %"]),
+            number(row["rest within 1 mm %"]),
+            *(number(x) for key in ("way mm", "way mrad", "rest mm") for x in row[key]),
+        ]
+        for row in results("tool_motion")["summary"]
+    ]
+    within = ("on the way within 3 mm and 10 mrad, %", "at rest within 1 mm, %")
+    errors = [
+        f"{what}, {share}"
+        for what in ("way, mm", "way, mrad", "rest, mm")
+        for share in ("median", "95 %")
+    ]
+    return with_source(table(("law", "robots", *within, *errors), rows), "tool_motion")
+
+
 def _or_lost(values: Iterable[float | None]) -> Iterable[float]:
     """Values; infinite where the robot was lost."""
     return (math.inf if value is None else value for value in values)
@@ -809,6 +830,7 @@ def commissioning_further(part: str) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "vendor arms": vendor_arms,
     "differing robots": differing_robots,
+    "tool motion": tool_motion,
     "commissioning": commissioning,
     "commissioning unweighed": lambda: commissioning_further("unweighed"),
     "commissioning tours": lambda: commissioning_further("tours"),

@@ -49,6 +49,7 @@ COMMANDS = {
     "comparison": "-m docs.images.comparison_figures",
     "identification": "-m benchmarks.identification",
     "payload_intervals": "-m benchmarks.payload_intervals --draws 12",
+    "tool_motion": "-m benchmarks.tool_motion",
 }
 """Result file → the command that writes it."""
 SLOW = {
@@ -58,6 +59,7 @@ SLOW = {
     "observer",
     "identification",
     "payload_intervals",
+    "tool_motion",
     "viewer_memory",
 }
 """Measured if they are named or with ``--all``: minutes each, and their figures do not depend on

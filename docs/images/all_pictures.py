@@ -25,7 +25,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "comparison.png": ("-m", "docs.images.comparison_figures"),
     "limb_parts.png limb_paths.png": ("docs/images/wrench_figures.py",),
     (
-        "tutorial_bearing_loads.png tutorial_identified.png tutorial_pendulum.png "
+        "tutorial_bearing_loads.png tutorial_circle_press_lead.png tutorial_identified.png "
+        "tutorial_pendulum.png "
         "tutorial_push.png "
         "tutorial_recorded_loads.png"
     ): (

@@ -29,6 +29,8 @@ from robot_dynamics_ros.ros.installation import need_ros
 
 # s from sending a trajectory to its start
 SEND_LEAD = 0.3
+# s in which the newest joint state is heard
+STATES_HEARD_S = 0.1
 # s that controller and joint states may take to appear
 APPEARANCE_PATIENCE = 15.0
 # s that the controller may take to accept or refuse
@@ -119,10 +121,12 @@ def _sent(client, model: RobotModel, motion: planning.PlannedMotion, tolerance: 
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
     from robot_dynamics_ros.ros.controller_client import SENT
 
-    start = client.state.stamp + round(SEND_LEAD * 1e9)
     times = motion.times
     speeds = motion.at(times, 1)
     accelerations = motion.at(times, 2)
+    # planning may have taken seconds: the motion begins after the newest state, not the last heard
+    client.spin_until(lambda: False, STATES_HEARD_S)
+    start = client.state.stamp + round(SEND_LEAD * 1e9)
     message = trajectory_message(
         motion.joint_names, times, motion.waypoints, speeds, accelerations, start
     )

@@ -100,7 +100,7 @@ class JointController(CycleRunner):
             options, guards, tolerances: the defaults if not given.
             observer, collision, contact, flange: estimates to keep up to date.
             task: the tool that :meth:`accept_pose`, :meth:`accept_twist` and :meth:`accept_path`
-                move.
+                move, and with which :meth:`accept_wrench` presses.
 
         Raises:
             ArgumentError: settings that do not fit the model, or a model with joints of several
@@ -362,6 +362,35 @@ class JointController(CycleRunner):
         :meth:`accept_pose`.
         """
         self._tool().on_path(path, t, begin=partial(self.begin_task, t))
+
+    def accept_wrench(
+        self, moment: ArrayLike, force: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+    ) -> None:
+        """Press with the tool, see :meth:`ToolReference.exert`, beside its pose, twist or path;
+        without one it holds its pose.  Needs a law that yields, best ``CartesianImpedance``.
+
+        TrajectoryRejected, with ``code`` and text: a wrench that the joints cannot exert here, or a
+        law that takes it for a disturbance; the arm goes on as before.
+        """
+        tool = self._tool()
+        if self.resists_wrenches:
+            raise TrajectoryRejected(
+                f"the law {type(self.law).__name__} takes a wrench for a disturbance",
+                where="controller",
+                got=self.law,
+                remedy="Switch to cartesian_impedance, or do without integral and robustness.",
+            )
+
+        def begin(wrench: Array) -> None:
+            try:
+                self.check_exerted_wrench(wrench)
+            except ArgumentError as error:
+                raise TrajectoryRejected(
+                    error.problem, where=error.where, got=error.got, remedy=error.remedy
+                ) from None
+            self.begin_task(t)
+
+        tool.exert(moment, force, t, frame=frame, stamp=stamp, begin=begin)
 
     def _tool(self) -> ToolReference:
         self._require_tracking()

@@ -112,16 +112,23 @@ def check_feed_forward(model: RobotModel, effort: Array, where: str) -> None:
 
 
 def check_wrench_at_rest(
-    model: RobotModel, gravity: Array, resisting: Array, link: str, wrench: Array
+    model: RobotModel,
+    gravity: Array,
+    resisting: Array,
+    link: str,
+    wrench: Array,
+    verb: str = "resisted",
+    where: str = "external_wrench",
 ) -> None:
-    """Refuse a wrench that the joints cannot resist in the present pose.
+    """Refuse a wrench that the joints cannot resist, or exert, in the present pose.
 
     Args:
         model: the robot.
         gravity: (nv,) efforts that hold it without the wrench.
-        resisting: (nv,) efforts that resist the wrench.
+        resisting: (nv,) efforts that resist the wrench, or exert it.
         link: what the wrench acts on.
         wrench: (6,) [moment; force], N m and N.
+        verb, where: of the message.
 
     Raises:
         ArgumentError: a joint would need more than its effort limit.
@@ -132,11 +139,11 @@ def check_wrench_at_rest(
     force = float(np.linalg.norm(wrench[3:]))
     moment = float(np.linalg.norm(wrench[:3]))
     problem = (
-        f"{force:.4g} N and {moment:.4g} N m on {link!r} cannot be resisted: "
+        f"{force:.4g} N and {moment:.4g} N m on {link!r} cannot be {verb}: "
         f"{_needs(model, i, needed[i])}"
     )
     remedy = "Forces are in N, moments in N m."
-    raise ArgumentError(problem, where="external_wrench", got=wrench.tolist(), remedy=remedy)
+    raise ArgumentError(problem, where=where, got=wrench.tolist(), remedy=remedy)
 
 
 @once_per_model

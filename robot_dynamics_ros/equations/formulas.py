@@ -8,7 +8,7 @@ brought to normal form; so whatever holds for the numbers holds for the formulas
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -99,12 +99,14 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         -9
 
         Args:
-            motion: coordinate (by name or symbol) → expression in one symbol, the time; velocities
-                and accelerations are its derivatives.  Coordinates that are left out stay at zero.
+            motion: coordinate (by name or symbol) → expression in the time; velocities and
+                accelerations are its derivatives.  The time is the only symbol, or the one called
+                ``t``; all others, amplitudes and periods, are constants.  Coordinates that are left
+                out stay at zero.
             values: put in the robot's numbers for its symbols, as fractions.
 
         Raises:
-            ArgumentError: no such coordinate, or more than one time.
+            ArgumentError: no such coordinate, or several symbols of which none is called ``t``.
         """
         import sympy
         from sympy.simplify.fu import TR8
@@ -116,18 +118,7 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
             if word not in words:
                 problem = f"there is no coordinate {word!r}"
                 raise ArgumentError(problem, where="motion", remedy=f"One of {', '.join(words)}.")
-        times = sorted(set().union(*(x.free_symbols for x in expressions.values()), set()), key=str)
-        if len(times) > 1:
-            problem = (
-                f"expected expressions in one symbol, the time, not in {', '.join(map(str, times))}"
-            )
-            raise ArgumentError(
-                problem, where="motion", remedy="Put numbers in for all others first."
-            )
-        if times:
-            t = times[0]
-        else:
-            t = sympy.Symbol("t", real=True)
+        t = _time_of(expressions.values())
         put: dict[sympy.Symbol, sympy.Expr] = {}
         for word in words:
             x = expressions.get(word, sympy.Integer(0))
@@ -298,6 +289,22 @@ def _python_leaf(key: Key) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', "'")
+
+
+def _time_of(expressions: Iterable[sympy.Expr]) -> sympy.Symbol:
+    """The symbol that is the time: the only one, or of several the one called t."""
+    import sympy
+
+    found = sorted({symbol for x in expressions for symbol in x.free_symbols}, key=str)
+    named = [symbol for symbol in found if str(symbol) == "t"]
+    if not found:
+        return sympy.Symbol("t", real=True)
+    if len(found) == 1:
+        return found[0]
+    if len(named) != 1:
+        problem = f"which of {', '.join(map(str, found))} is the time?"
+        raise ArgumentError(problem, where="motion", remedy="Call the time t: sympy.Symbol('t').")
+    return named[0]
 
 
 def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:

@@ -193,8 +193,8 @@ class DesignSettings:
             0 to 1.
         effort_scale: share of the effort limits.
         acceleration: (n,) or one number, rad/s² or m/s²; ``None``: it reaches the velocity limit in
-            0.25 s.
-        lower, upper: (n,) position limits that are narrower than the URDF's.
+            0.25 s.  Those of the description count where they are smaller.
+        lower, upper: (n,) position limits that are narrower than the URDF's, soft ones included.
         floor: m; origins of all moving links stay above this height (z of the world); ``None``:
             anywhere.
         terms: the joint parameters that the motion must show.
@@ -248,16 +248,17 @@ class DesignSettings:
 def position_bounds(
     model: RobotModel, lower: ArrayLike | None, upper: ArrayLike | None
 ) -> tuple[Array, Array]:
-    """(nv,) each: the URDF's limits of positions, or those given where they are narrower."""
+    """(nv,) each: the URDF's limits of positions, soft limits, and those given, whichever are
+    narrowest.
+    """
     expected: dict[str, Any] = {"size": model.nv, "infinite": True, "signed": True}
-    if lower is None:
-        low = model.lower
-    else:
-        low = np.maximum(model.lower, non_negative(lower, "lower", **expected))
-    if upper is None:
-        high = model.upper
-    else:
-        high = np.minimum(model.upper, non_negative(upper, "upper", **expected))
+    limits = [model.joint(name).limits for name in model.joint_names]
+    low = np.maximum(model.lower, [limit.soft_lower for limit in limits])
+    high = np.minimum(model.upper, [limit.soft_upper for limit in limits])
+    if lower is not None:
+        low = np.maximum(low, non_negative(lower, "lower", **expected))
+    if upper is not None:
+        high = np.minimum(high, non_negative(upper, "upper", **expected))
     return low, high
 
 
@@ -294,6 +295,7 @@ class _Problem:
         brake = default_deceleration(speed)
         if s.acceleration is not None:
             brake = per_joint(s.acceleration, n, "acceleration", positive=True)
+        brake = np.minimum(brake, model.acceleration_limit)
         self.speed = s.scale * speed
         self.acceleration = s.scale * brake
         self.effort_limit = s.effort_scale * model.effort_limit

@@ -185,7 +185,7 @@ def _bounds_with_mimics(
     """
     bounds = {}
     for joint, leader in zip(order, master, strict=True):
-        if leader < 0 and joint.type.nq == 1:
+        if leader < 0 and joint.type in (JointType.REVOLUTE, JointType.PRISMATIC):
             bounds[joint.name] = (joint.limits.lower, joint.limits.upper)
         elif leader < 0:
             bounds[joint.name] = (-math.inf, math.inf)

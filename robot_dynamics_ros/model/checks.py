@@ -37,6 +37,8 @@ NEGATIVE_TOLERANCE = 1e-6
 ROUND_OFF = 1e-12
 # m; a body written as a point mass may carry rounding noise
 NO_SIZE = 1e-6
+# rad or m, by which positions written with six digits miss the limits that they stand for
+POSITION_SLACK = 1e-5
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
@@ -137,8 +139,8 @@ def checked_joint(joint: Joint, where: str = "", error: ErrorType = ModelError) 
 
 
 def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError) -> None:
-    """Raise ModelError unless lower ≤ upper and effort and velocity are zero or more; NaN is never
-    accepted.
+    """Raise ModelError unless lower ≤ upper, effort and velocity are zero or more, and the limits
+    of acceleration above zero; NaN is never accepted.
     """
     if not limits.lower <= limits.upper:
         raise error(
@@ -153,6 +155,22 @@ def check_limits(limits: JointLimits, where: str, error: ErrorType = ModelError)
         if not value >= 0.0:
             remedy = f"Give the largest {name} as a positive number; it holds in both directions."
             raise error(f"the {name} limit is {value:g}", where=where, remedy=remedy)
+    for name in ("acceleration", "deceleration"):
+        value = getattr(limits, name)
+        if not value > 0.0:
+            remedy = f"Give the largest {name} as a positive number, or leave it out."
+            raise error(f"the {name} limit is {value:g}", where=where, remedy=remedy)
+
+
+def beyond_limits(limits: JointLimits, position: Sequence[float]) -> str:
+    """A position, given as the (nq,) coordinates of a joint, that is beyond the joint's limits, and
+    these; empty if it is within them, or the joint has several coordinates.
+    """
+    if len(position) != 1:
+        return ""
+    if limits.lower - POSITION_SLACK <= position[0] <= limits.upper + POSITION_SLACK:
+        return ""
+    return f"{position[0]:g}, beyond its limits {limits.lower:g} to {limits.upper:g}"
 
 
 class InertiaFault(NamedTuple):

@@ -232,12 +232,20 @@ class JointLimits:
         lower, upper: position limits, rad or m.
         velocity: largest speed, rad/s or m/s.
         effort: largest effort, N m or N.
+        acceleration, deceleration: largest acceleration away from rest and towards it, rad/s² or
+            m/s²; URDF has them from 1.2 on.
+        soft_lower, soft_upper: positions at which a driver with a safety controller begins to act
+            against the motion, rad or m.
     """
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    deceleration: float = math.inf
+    soft_lower: float = -math.inf
+    soft_upper: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

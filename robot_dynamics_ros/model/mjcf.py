@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics_ros.errors import UrdfError, optional_package
+from robot_dynamics_ros.model.checks import beyond_limits
 from robot_dynamics_ros.model.description import (
     Array,
     Configurations,
@@ -120,13 +121,14 @@ class _Translator:
             self.findings.append(
                 f"the file's gravity {m.opt.gravity.tolist()} is not used; give it as an option"
             )
+        configurations = self.keyframes()
         description = RobotDescription(
             bytes(m.names).split(b"\0", 1)[0].decode("utf-8", "replace") or "mjcf",
             tuple(self.links),
             tuple(self.joints),
             findings=tuple(self.findings),
             inertia_check=inertia_check,
-            configurations=self.keyframes(),
+            configurations=configurations,
         )
         return dataclasses.replace(description, source=to_urdf(description))
 
@@ -266,6 +268,10 @@ class _Translator:
                 free = int(m.jnt_type[j]) == _MJCF_FREE
                 part = m.key_qpos[k, first : first + (7 if free else 1)].tolist()
                 q[self.name("joint", j)] = tuple([*part[:3], *part[4:], part[3]] if free else part)
+            for joint in self.joints:
+                beyond = beyond_limits(joint.limits, q.get(joint.name, ()))
+                if beyond and joint.mimic is None:
+                    self.findings.append(f"keyframe {name!r}: joint {joint.name!r} is at {beyond}")
             named[str(name)] = q
         return named
 

@@ -311,6 +311,18 @@ class RobotModel:
             (j, j - 1, float(before[j] * rotor[j])) for j in np.flatnonzero(before * rotor).tolist()
         ]
 
+    @functools.cached_property
+    def acceleration_limit(self) -> Array:
+        """(nv,) the smaller of the limits of acceleration and deceleration, rad/s² and m/s²; inf
+        where there are none.
+        """
+        limits = np.full(self.nv, np.inf)
+        for name in self.joint_names:
+            own = self.joint(name).limits
+            limits[self.v_slice(name)] = min(own.acceleration, own.deceleration)
+        limits.flags.writeable = False
+        return limits
+
     def rotor_effort(self, a: Array) -> Array:
         """(..., nv) what accelerates the rotors alone, N m or N, for accelerations ``a`` (...,
         nv).

@@ -261,6 +261,9 @@ def inertia_of_mesh_file(
         ArgumentError: the file cannot be read, or its surface is not closed.
     """
     trimesh = optional_package("trimesh", "meshes need", str(path), "trimesh")
+    if not Path(path).is_file():
+        remedy = "Check the address; folders are separated by '/'."
+        raise ArgumentError("cannot be read: there is no such file", where=str(path), remedy=remedy)
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
         factor = metres_per_unit(mesh, str(path)) * np.asarray(scale, dtype=float)

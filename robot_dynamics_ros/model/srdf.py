@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from robot_dynamics_ros.errors import ModelWarning, UrdfError, level_of_caller
+from robot_dynamics_ros.model.checks import beyond_limits
 from robot_dynamics_ros.model.description import Configurations, JointType, RobotDescription
 from robot_dynamics_ros.model.urdf_source import read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, parse_xml
@@ -20,6 +21,7 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
     own = {
         j.name: j.type.nq for j in robot.joints if j.type is not JointType.FIXED and j.mimic is None
     }
+    limits = {joint.name: joint.limits for joint in robot.joints}
     data, label = read_source(source, max_bytes=MAX_BYTES)
     label = "SRDF text" if label == "URDF text" else label
     root = parse_xml(data, _SRDF_SCHEMA, source=label)
@@ -45,11 +47,16 @@ def read_srdf(robot: RobotDescription, source: str | os.PathLike[str]) -> Config
             if joint not in own:
                 if joint not in virtual and joint not in (j.name for j in robot.joints):
                     findings.append(f"{where}: the robot has no joint {joint!r}; it is ignored")
-            elif len(values) != own[joint]:
+                continue
+            if len(values) != own[joint]:
                 findings.append(
                     f"{where}: joint {joint!r} has {own[joint]} coordinates; it is ignored"
                 )
-            elif positions.setdefault(joint, values) != values:
+                continue
+            beyond = beyond_limits(limits[joint], values)
+            if beyond:
+                findings.append(f"{where}: joint {joint!r} is at {beyond}")
+            if positions.setdefault(joint, values) != values:
                 findings.append(
                     f"{where}: joint {joint!r} is at {positions[joint]} in another group's "
                     "state; that counts"

@@ -14,6 +14,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 DRAKE_NAMESPACE = "http://drake.mit.edu"
 # URDF has no infinity; load_urdf reads 1e300 and more as "no limit"
 _LARGEST_LIMIT = "1e+308"
+LIMITED_RATES = ("effort", "velocity", "acceleration", "deceleration")
 
 
 def to_urdf(robot: RobotModel | RobotDescription) -> str:
@@ -21,8 +22,9 @@ def to_urdf(robot: RobotModel | RobotDescription) -> str:
 
     Numbers are written with all their digits.  Inertias are about the centre of mass, in link axes.
     Armature becomes a transmission with Drake's ``<drake:rotor_inertia>``, a motor of two joints a
-    ``<coupling>``, initial positions a ``<ros2_control>`` element. Visuals, collisions and the base
-    placement are not part of a model, so the URDF lacks them.
+    ``<coupling>``, initial positions a ``<ros2_control>`` element. Visuals, collisions, gains of
+    safety controllers (hence their soft limits) and the base placement are not part of a model, so
+    the URDF lacks them.
 
     Args:
         robot: a model or its description.
@@ -92,13 +94,20 @@ def _joint(element: Element, joint: Joint) -> None:
     bounded = joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
     if bounded or (
         joint.type is not JointType.FIXED
-        and not (math.isinf(limits.effort) and math.isinf(limits.velocity))
+        and any(math.isfinite(getattr(limits, name)) for name in LIMITED_RATES)
     ):
         if bounded:
             position = {"lower": limits.lower, "upper": limits.upper}
         else:
             position = {}
-        _add(element, "limit", **position, effort=limits.effort, velocity=limits.velocity)
+        # no version="1.2" with them: parsers before it refuse the whole document then
+        rates = {name: getattr(limits, name) for name in LIMITED_RATES}
+        given = {
+            name: value
+            for name, value in rates.items()
+            if math.isfinite(value) or name in ("effort", "velocity")
+        }
+        _add(element, "limit", **position, **given)
     if joint.damping or joint.friction:
         _add(element, "dynamics", damping=joint.damping, friction=joint.friction)
     if joint.mimic is not None:

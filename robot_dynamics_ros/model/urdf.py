@@ -23,6 +23,7 @@ from robot_dynamics_ros.errors import (
 from robot_dynamics_ros.model.checks import (
     AXIS_TOLERANCE,
     DEFAULT_POLICY,
+    beyond_limits,
     check_policy,
     check_size,
     checked_joint,
@@ -60,6 +61,8 @@ _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()
 _WARNINGS_SHOWN = 8
+# of joints in one sentence
+_NAMES_SHOWN = 4
 
 
 def load_urdf(
@@ -120,7 +123,7 @@ def load_urdf(
     except ModelError as error:
         # the cause, where geometry should have given mass and could not
         lost = [text for text in estimates if "keeps no mass" in text]
-        problem = "; ".join([error.problem, *lost])
+        problem = "; ".join([*(text.rstrip(".") for text in lost), error.problem])
         if error.where not in places:
             if lost:
                 raise ModelError(
@@ -198,6 +201,8 @@ def _read(
         _joint(joint, line, rotor.get(joint.name, 0.0), clean.couplings.get(joint.name), findings)
         for joint, line in zip(robot.joints, clean.joint_lines, strict=True)
     ]
+    joints = [_with_more_limits(joint, clean, findings) for joint in joints]
+    _note_limits_without_effect(joints, clean, findings)
     names = {joint.name for joint in joints}
     joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
     for joint in joints:
@@ -213,6 +218,14 @@ def _read(
         findings.append(
             f"<ros2_control> gives an initial position for joint {name!r}, which does not exist"
         )
+    for joint in joints:
+        start = clean.initial_positions.get(joint.name)
+        beyond = "" if start is None else beyond_limits(joint.limits, (start,))
+        if beyond:
+            findings.append(
+                f"<ros2_control> has joint {joint.name!r} start at {beyond}; the nearest position "
+                "within them is taken"
+            )
     description = RobotDescription(
         name=robot.name,
         links=tuple(links),
@@ -322,6 +335,53 @@ def _joint(
         coupling=coupling,
     )
     return checked_joint(made, where, UrdfError)
+
+
+def _with_more_limits(joint: Joint, clean: CleanUrdf, findings: list[str]) -> Joint:
+    """With limits of acceleration (URDF 1.2) and soft limits, which the parser does not know."""
+    rates = clean.rates.get(joint.name, {})
+    more = {}
+    for name in ("acceleration", "deceleration"):
+        value = rates.get(name, math.inf)
+        if value == 0.0:
+            findings.append(
+                f"joint {joint.name!r} <limit>: {name} is 0, as if not known; no limit is assumed"
+            )
+        else:
+            more[name] = value
+    limits = dataclasses.replace(joint.limits, **more)
+    bounded = joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+    if bounded and joint.name in clean.soft_limits:
+        soft_lower, soft_upper = clean.soft_limits[joint.name]
+        limits = dataclasses.replace(limits, soft_lower=soft_lower, soft_upper=soft_upper)
+    where = f"joint {joint.name!r}"
+    return checked_joint(dataclasses.replace(joint, limits=limits), where, UrdfError)
+
+
+def _note_limits_without_effect(
+    joints: Sequence[Joint], clean: CleanUrdf, findings: list[str]
+) -> None:
+    """One sentence for all joints whose limits only a driver enforces."""
+    soft = [
+        joint.name
+        for joint in joints
+        if joint.limits.soft_lower > joint.limits.lower
+        or joint.limits.soft_upper < joint.limits.upper
+    ]
+    if soft:
+        findings.append(
+            "soft limits of <safety_controller> are narrower than the limits; excite stays within "
+            f"them, controller and simulator do not enforce them: {_some(soft)}"
+        )
+    jerky = [name for name, rates in clean.rates.items() if rates.get("jerk", math.inf) < math.inf]
+    if jerky:
+        findings.append(f"limits of jerk are not used: {_some(jerky)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _without_stray_mimic(joint: Joint, names: set[str], findings: list[str]) -> Joint:

@@ -23,6 +23,10 @@ from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+#: Limits that URDF has from 1.2 on.  They are read in every version: a limit is stricter, never
+#: wrong.
+RATES = ("acceleration", "deceleration", "jerk")
+_SOFT = ("soft_lower_limit", "soft_upper_limit")
 _TRANSMISSION_COUPLING = ("ratio", "damping", "friction", "armature", "width")
 _PLACE = {"xyz": ("vector", False), "rpy": ("vector", False)}
 
@@ -44,7 +48,7 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
     "axis": {"xyz": ("vector", True)},
     "limit": {
         name: ("limit", name in ("effort", "velocity"))
-        for name in ("effort", "velocity", "lower", "upper")
+        for name in ("effort", "velocity", "lower", "upper", *RATES)
     },
     "dynamics": {"damping": ("number", False), "friction": ("number", False)},
     "mimic": {
@@ -58,7 +62,17 @@ _ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
         **dict.fromkeys(_TRANSMISSION_COUPLING, ("number", False)),
     },
 }
-_JOINT_CHILDREN = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "coupling")
+_JOINT_CHILDREN = (
+    "origin",
+    "parent",
+    "child",
+    "axis",
+    "limit",
+    "dynamics",
+    "mimic",
+    "coupling",
+    "safety_controller",
+)
 _URDF_SCHEMA: dict[str, dict[str, Any]] = {
     "robot": {
         "link": {"inertial": {"origin": {}, "mass": {}, "inertia": {}}},
@@ -78,7 +92,7 @@ _HARMLESS = {
     "link": "visual collision contact self_collision_checking collision_checking self_filter "
     "sensor surface gravity kinematic "
     "material gazebo capsule audio",
-    "joint": "safety_controller calibration hardwareInterface physics sensor gazebo",
+    "joint": "calibration hardwareInterface physics sensor gazebo",
 }
 _URDF_NO_LIMIT = 1e300
 
@@ -106,6 +120,8 @@ class CleanUrdf:
         link_lines, joint_lines: line of each, in order.
         armature: joint name → reflected rotor inertia, from ``<drake:rotor_inertia>``.
         couplings: joint name → motor that turns with a neighbour, from ``<coupling>``.
+        rates: joint name → limits of :data:`RATES`, those that are given.
+        soft_limits: joint name → lower and upper, from ``<safety_controller>``.
         initial_positions: joint name → position, from ``<ros2_control>``.
         findings: what was odd, one sentence each.
     """
@@ -118,6 +134,8 @@ class CleanUrdf:
         self.joint_lines: list[int] = []
         self.armature: dict[str, float] = {}
         self.couplings: dict[str, Coupling] = {}
+        self.rates: dict[str, dict[str, float]] = {}
+        self.soft_limits: dict[str, tuple[float, float]] = {}
         self.initial_positions: dict[str, float] = {}
         self.findings: list[str] = []
         data, blanks = _without_blanks(data)
@@ -180,6 +198,9 @@ class CleanUrdf:
                 )
                 continue
             line_of[child.tag] = child.line
+            if child.tag == "safety_controller":
+                self.read_soft_limits(child, node.attributes.get("name", ""))
+                continue
             if not (node.tag == "joint" and self.superfluous(node, child)):
                 self.copy(child, element, owner)
                 # which no other parser knows
@@ -190,6 +211,11 @@ class CleanUrdf:
                     }
                     self.couplings[node.attributes["name"]] = Coupling(values["joint"], **numbers)
                     element.remove(element[-1])
+                elif child.tag == "limit":
+                    values = element[-1].attrib
+                    self.rates[node.attributes["name"]] = {
+                        name: float(values.pop(name)) for name in RATES if name in values
+                    }
         for tag in _REQUIRED.get(node.tag, ()):
             if tag in line_of:
                 continue
@@ -290,6 +316,25 @@ class CleanUrdf:
                     ".xacro file."
                 )
             raise UrdfError(f"{text!r} is not a number", where=where, remedy=remedy) from None
+
+    def read_soft_limits(self, node: Node, joint: str) -> None:
+        """Both limits of a ``<safety_controller>``; what is no interval is named and left out."""
+        words = [node.attributes.get(name) for name in _SOFT]
+        if None in words:
+            return
+        where = self.where(node, f"joint {joint!r}")
+        try:
+            lower, upper = (self.number(str(word), where) for word in words)
+        except UrdfError as error:
+            self.findings.append(f"{where}: {error.problem}; the soft limits are ignored")
+            return
+        # 0 and 0 stand for none
+        if lower < upper:
+            self.soft_limits[joint] = (lower, upper)
+        elif lower != upper or lower != 0.0:
+            self.findings.append(
+                f"{where}: soft limits {lower:g} to {upper:g} are no interval; they are ignored"
+            )
 
     # -- extensions that are read ------------------------------------------------------------------
 

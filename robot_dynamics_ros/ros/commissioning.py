@@ -43,6 +43,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.transport import commands, robot
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
+from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 from robot_dynamics_ros.ros.transport.reports import Diagnostics
 
 COMMISSIONING_PARAMETERS = (
@@ -238,7 +239,7 @@ def spinning_arm(
         response.message = "stopping"
         return response
 
-    node.create_service(Trigger, "~/stop", on_stop)
+    node.create_service(Trigger, "~/stop", on_stop, qos_profile=MANY_REQUESTS)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
@@ -313,9 +314,15 @@ class CommissioningNode(Node):
         group = ReentrantCallbackGroup()
         for step in STEPS:
             self.create_service(
-                Trigger, f"~/{step}", partial(self._on_step, step), callback_group=group
+                Trigger,
+                f"~/{step}",
+                partial(self._on_step, step),
+                qos_profile=MANY_REQUESTS,
+                callback_group=group,
             )
-        self.create_service(Trigger, "~/stop", self._on_stop, callback_group=group)
+        self.create_service(
+            Trigger, "~/stop", self._on_stop, qos_profile=MANY_REQUESTS, callback_group=group
+        )
         self._source.begin()
 
     def _described(self, text: str) -> None:

@@ -6,15 +6,22 @@ starts ends as cleanly as one that runs.
 
 from __future__ import annotations
 
-import contextlib
+import errno
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
 from robot_dynamics_ros.ros.stop_request import StopRequest
 
 _HELP_WORDS = frozenset({"-h", "--help"})
+# what libraries say, as errors of many types, of a computer that is full: of memory, threads or
+# open files
+_EXHAUSTED = (
+    *(os.strerror(number) for number in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)),
+    "failed to map segment",
+    "can't start new thread",
+)
 
 
 def _explained(node: str, args: list[str] | None) -> bool:
@@ -24,20 +31,49 @@ def _explained(node: str, args: list[str] | None) -> bool:
         return False
     from robot_dynamics_ros.ros.node_help import node_help
 
-    program = Path(sys.argv[0]).name
+    program = os.path.basename(sys.argv[0])
     if program in ("", "__main__.py", "main.py"):
         program = f"python -m robot_dynamics_ros.ros.main {node}"
     print(node_help(node, program))
     return True
 
 
+def _started(
+    run_node: Callable[[StopRequest, list[str] | None], int], args: list[str] | None
+) -> int:
+    """The exit code of a node; an error if the computer has no room left for it."""
+    try:
+        stop = StopRequest()
+    except KeyboardInterrupt:
+        # Ctrl-C before the first handler was in place: nothing has begun
+        return 0
+    # NumPy is not loaded yet; a node has no use for the threads of its BLAS, nor for their memory
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        return run_node(stop, args)
+    except Exception as error:
+        full = isinstance(error, MemoryError) or any(text in str(error) for text in _EXHAUSTED)
+        if not full:
+            raise
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        print(
+            "error: this computer has no memory, threads or open files left for the node "
+            f"({lines[-1].strip()}). End other programs, or raise the limits that `ulimit -a` "
+            "shows.",
+            file=sys.stderr,
+        )
+        return 1
+
+
 def _executable(module: str, node: str) -> Callable[..., int]:
+    def run_node(stop: StopRequest, args: list[str] | None) -> int:
+        make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
+        return int(import_module("robot_dynamics_ros.ros.run").run(make_node, stop, args))
+
     def start(args: list[str] | None = None) -> int:
         if _explained(module.partition(".")[0], args):
             return 0
-        stop = StopRequest()
-        make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
-        return import_module("robot_dynamics_ros.ros.run").run(make_node, stop, args)
+        return _started(run_node, args)
 
     return start
 
@@ -49,12 +85,10 @@ payload_identification = _executable("payload_identification", "PayloadIdentific
 simulator = _executable("simulator.node", "SimulatorNode")
 
 
-def viewer(args: list[str] | None = None) -> int:
-    """The executable ``viewer``."""
-    if _explained("viewer", args):
-        return 0
-    stop = StopRequest()
+def _run_viewer(stop: StopRequest, args: list[str] | None) -> int:
     print("the viewer starts: it loads its libraries", flush=True)
+    import contextlib
+
     from robot_dynamics_ros.ros.run import run
     from robot_dynamics_ros.ros.transport.realtime import yield_to_others
     from robot_dynamics_ros.ros.viewer import ViewerNode
@@ -67,6 +101,13 @@ def viewer(args: list[str] | None = None) -> int:
     # minutes on a busy machine
     yield_to_others()
     return run(ViewerNode, stop, args)
+
+
+def viewer(args: list[str] | None = None) -> int:
+    """The executable ``viewer``."""
+    if _explained("viewer", args):
+        return 0
+    return _started(_run_viewer, args)
 
 
 EXECUTABLES = {

@@ -29,7 +29,7 @@ from robot_dynamics_ros.ros.commissioning import Aside, LiveArm
 from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport import robot
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints, parameter_table
-from robot_dynamics_ros.ros.transport.qos import EVENT
+from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS
 
 PAYLOAD_IDENTIFICATION_PARAMETERS = (
     *robot.ROBOT_PARAMETERS,
@@ -73,7 +73,13 @@ class PayloadIdentificationNode(Node):
         )
         # a group of its own: states must arrive while the request is under way
         alone = ReentrantCallbackGroup()
-        self.create_service(Trigger, "~/identify_payload", self._on_request, callback_group=alone)
+        self.create_service(
+            Trigger,
+            "~/identify_payload",
+            self._on_request,
+            qos_profile=MANY_REQUESTS,
+            callback_group=alone,
+        )
 
     def finish(self) -> None:
         """Nothing is to be sent at the end: the controller finishes the motion by itself."""

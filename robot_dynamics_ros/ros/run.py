@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import sys
 import time
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import rclpy
 import yaml
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
-from rclpy.logging import get_logger
+from rclpy.logging import get_logger, get_logging_directory
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -48,14 +49,14 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
     ``rejections`` exceptions are reported there; with ``unfinished`` the executor spins on for a
     moment after ``finish()`` while it is true.
     """
-    arguments = sys.argv if args is None else args
+    arguments = list(sys.argv if args is None else args)
+    unwritable = folder_without_logs()
+    if unwritable:
+        arguments += ["--ros-args", "--disable-external-lib-logs"]
     try:
         # rclpy's own handlers shut the middleware down at once, and the last command could not be
         # sent any more
-        rclpy.init(
-            args=list(args) if args is not None else None,
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
         print(f"error: {unreadable(arguments) or error}", file=sys.stderr)
         return 1
@@ -80,6 +81,11 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         node = make_node()
         for sentence in for_other_nodes(arguments, node.get_fully_qualified_name()):
             node.get_logger().warning(sentence)
+        if unwritable:
+            node.get_logger().warning(
+                f"there is no log file: {unwritable}. Set ROS_LOG_DIR to a folder that can be "
+                "written."
+            )
         report = getattr(getattr(node, "rejections", None), "report", _print)
         guard_services(node, report)
         executor = _executor(node.parameters.get("executor", "single_threaded"), node)
@@ -143,6 +149,20 @@ def _spin_while(
 
 def _print(_cause: str, text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
+
+
+def folder_without_logs() -> str:
+    """A sentence about the folder of log files if it cannot be written, as on a read-only file
+    system, where rclpy would refuse to start; empty if it can be.
+    """
+    folder = get_logging_directory()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
+    if not os.access(folder, os.W_OK):
+        return f"{folder} cannot be written"
+    return ""
 
 
 def unreadable(args: Sequence[str]) -> str:

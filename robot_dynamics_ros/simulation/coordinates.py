@@ -107,26 +107,13 @@ def per_joint(
 
 
 def position_bounds(model: RobotModel) -> tuple[Array, Array]:
-    """(nv,), (nv,) position limits in the order of ``v``, those of mimic joints taken to their
-    master's coordinate.
+    """(nv,), (nv,) position limits of the model in the order of ``v``; infinite for joints of more
+    than one degree of freedom.
     """
     lower = np.full(model.nv, -math.inf)
     upper = np.full(model.nv, math.inf)
-    for i in range(model.nb):
-        kind = JointType(model.joint_type[i])
-        iv = int(model.v_index[i])
-        if kind not in (JointType.REVOLUTE, JointType.PRISMATIC):
-            continue
-        limits = model.joint(model.moving_joint_names[i]).limits
-        if model.mimic_master[i] < 0:
-            low = limits.lower
-            high = limits.upper
-        else:
-            k = float(model.mimic_multiplier[i])
-            d = float(model.mimic_offset[i])
-            if k == 0.0:
-                continue
-            low, high = sorted(((limits.lower - d) / k, (limits.upper - d) / k))
-        lower[iv] = max(lower[iv], low)
-        upper[iv] = min(upper[iv], high)
+    for name in model.joint_names:
+        if model.joint(name).type.nq == 1:
+            lower[model.v_slice(name)] = model.lower[model.q_slice(name)]
+            upper[model.v_slice(name)] = model.upper[model.q_slice(name)]
     return lower, upper

@@ -414,7 +414,7 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
     truth = described(friction=(8.0, 8.0, 4.0))
     damping = dict(zip(truth.joint_names, (5.0, 6.0, 3.0), strict=True))
     truth = truth.replace(description=truth.description.with_joints(damping=damping))
-    tour = plan_motion(claim, HOME)
+    tour = plan_motion(claim, HOME, waypoints=2)
     errors = []
     arm = WrongArm(truth, delay=2)
     runner = StepRunner(arm, claim)

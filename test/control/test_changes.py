@@ -163,6 +163,27 @@ def test_a_payload_is_carried_and_clearing_it_restores_the_same_bits(arm):
     np.testing.assert_array_equal(control.update(START, q, v), before)
 
 
+@pytest.mark.parametrize("period", [10, 20, 100])
+def test_a_payload_that_changes_all_the_time_does_not_step_the_effort(period):
+    """Every ``period`` cycles of 1 ms another one, each far from what the arm carries."""
+    model = rd.load_robot("two_link")
+    plant = rd.Plant(model, dt=1e-3, q0=[0.4, 0.3])
+    control = rd.JointController(model)
+    control.activate(START, plant.q, plant.v)
+    loads = [rd.Payload("tip", 4.0), None]
+    weight = rd.gravity_forces(rd.carrying(model, loads[0]), plant.q)
+    changed_by = np.abs(weight - rd.gravity_forces(model, plant.q)).max()
+    before = None
+    for k in range(1500):
+        if k >= 500 and k % period == 0:
+            control.set_payload(loads[k // period % 2])
+        effort = control.update(START + k * MS, plant.q, plant.v)
+        if before is not None:
+            assert np.abs(effort - before).max() < 0.03 * changed_by
+        before = effort.copy()
+        plant.step(effort)
+
+
 def test_a_payload_can_be_prepared_while_the_cycle_goes_on(arm):
     control = make(arm)
     q = mid(arm)

@@ -6,6 +6,9 @@ import pytest
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.laws.base import Workspace
 
+# a spring from a point beside the link's origin: rotations and translations are coupled
+ARM = np.hstack([np.array([[0.0, 0.1, 0.0], [-0.1, 0.0, 0.2], [0.0, -0.2, 0.0]]), np.eye(3)])
+WHOLE = ARM.T @ np.diag([300.0, 500.0, 800.0]) @ ARM
 CASES = {
     "world axes": {},
     "tool axes": {"axes": "tool"},
@@ -13,6 +16,9 @@ CASES = {
     "error shortened": {"largest_error": (0.2, 0.05)},
     "a pose held": {"target": np.eye(4)},
     "no stiffness": {"stiffness": 0.0},
+    "a whole matrix": {"stiffness": WHOLE, "damping_ratio": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)},
+    "a matrix, in tool axes": {"stiffness": WHOLE, "axes": "tool"},
+    "both matrices": {"stiffness": WHOLE, "damping": 0.1 * WHOLE, "axes": "tool"},
 }
 
 

@@ -122,7 +122,7 @@ def robots():
         rd.load_robot("three_link").replace(base=rd.chain(2).description.joints[0].origin),
         None,
     )
-    for seed in (0, 1, 2):
+    for seed in (0, 2):
         yield (
             f"random {seed}",
             random_model(seed, 3, types=ONE_DOF, armature=True, axis_aligned=0.8),

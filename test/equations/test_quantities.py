@@ -246,8 +246,22 @@ def test_what_is_not_there_is_said(limb):
         limb.joint_wrench("joint1", external={"tip": ("F",)})
     with pytest.raises(ArgumentError, match="q7"):
         limb.joint_wrench("joint1").along({"q7": t})
-    with pytest.raises(ArgumentError, match="one symbol"):
-        limb.joint_wrench("joint1").along({"q1": t * S.Symbol("u")})
+    with pytest.raises(ArgumentError, match="which of s, u is the time"):
+        limb.joint_wrench("joint1").along({"q1": S.Symbol("s") * S.Symbol("u")})
+
+
+def test_periods_and_amplitudes_of_a_motion_may_be_symbols():
+    arm = rd.limb(1, lengths=1.0, masses=2.0, inertia="point", gravity=(0, 0, 0))
+    time = S.Symbol("t", real=True)
+    period = S.Symbol("T_1", positive=True)
+    formulas = rd.symbolic(arm, "auto").joint_wrench("joint1")
+    moment = formulas.along({"q1": S.Symbol("A") * S.sin(2 * S.pi * time / period)})["joint"]
+    numbers = {S.Symbol("A"): 0.7, period: 1.3}
+    known = formulas.along({"q1": 0.7 * S.sin(2 * S.pi * time / 1.3)})["joint"]
+    for now in (0.1, 0.9):
+        for ours, theirs in zip(moment, known, strict=True):
+            found = complex(S.sympify(ours).subs(numbers).subs(time, now))
+            assert found == pytest.approx(complex(S.sympify(theirs).subs(time, now)), abs=1e-9)
 
 
 def test_the_command(capsys, tmp_path):

@@ -76,12 +76,8 @@ def test_the_command_line_takes_the_meaning_from_the_arm(model, tmp_path, capsys
 
     def wrenches(*words):
         out = tmp_path / "_".join(["out", *words]).replace("-", "")
-        assert (
-            main(
-                ["wrenches", str(urdf), "--csv", str(table), "--output", str(out), "--json", *words]
-            )
-            == 0
-        )
+        command = ["wrenches", str(urdf), "--csv", str(table), "--output", str(out)]
+        assert main([*command, "--formats", "csv", "--json", *words]) == 0
         return json.loads(capsys.readouterr().out)
 
     by_efforts = wrenches("--arm", "franka_fr3", "--acceleration", "model")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from support.domains import private_domain
 from support.halts import halted_at_random
+from support.warm_nodes import WarmNodes
 
 from robot_dynamics_ros.cli.processes import NodeProcess
 
@@ -42,17 +43,34 @@ def peer(domain: int) -> Iterator[object]:
         yield node
 
 
+@pytest.fixture(scope="session")
+def forking() -> Iterator[WarmNodes]:
+    nodes = WarmNodes()
+    yield nodes
+    nodes.close()
+
+
 @pytest.fixture
-def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
+def warm(forking: WarmNodes) -> Callable[..., NodeProcess]:
+    """Modules whose tests use it start nodes that need not import everything anew."""
+    return forking.start
+
+
+@pytest.fixture
+def start(
+    domain: int, tmp_path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., NodeProcess]]:
     """``start("simulator", parameter=value, …)``: a node in a process of its own, ended after the
     test.
 
-    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps.  A
+    Double underscores in parameter names stand for dots; ``remap={"from": "to"}`` remaps;
+    ``cold`` begins a process that imports everything, whatever the module asks for.  A
     controller waits a minute for joint states if nothing else is given: a machine that stops this
     process for a moment must not bring the safe command.  A simulator has no brakes if nothing else
     is given: what tests push and let fall must move.
     """
     running: list[NodeProcess] = []
+    make = request.getfixturevalue("warm") if "warm" in request.fixturenames else NodeProcess
 
     def text(value: object) -> str:
         if isinstance(value, bool):
@@ -65,6 +83,7 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
         name: str,
         remap: dict[str, str] | None = None,
         params_file: object = None,
+        cold: bool = False,
         **parameters: object,
     ) -> NodeProcess:
         if name == "controller":
@@ -76,7 +95,8 @@ def start(domain: int, tmp_path) -> Iterator[Callable[..., NodeProcess]]:
             arguments += ["-p", f"{key.replace('__', '.')}:={text(value)}"]
         for old, new in (remap or {}).items():
             arguments += ["-r", f"{old}:={new}"]
-        process = NodeProcess(name, arguments, tmp_path / f"{name}{len(running)}.log")
+        begin_process = NodeProcess if cold else make
+        process = begin_process(name, arguments, tmp_path / f"{name}{len(running)}.log")
         running.append(process)
         return process
 

@@ -29,7 +29,7 @@ from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.arm_parameters import controller_parameters, simulator_parameters
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ARMS = [name for name in arm_names() if load_arm_profile(name).commands_efforts]
 BY_DEFAULT = ("franka_fr3", "kinova_gen3", "unitree_z1")

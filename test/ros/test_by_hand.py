@@ -22,7 +22,7 @@ from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_mes
 from robot_dynamics_ros.ros.main import EXECUTABLES
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "two_link"
 

@@ -29,7 +29,7 @@ from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "six_axis"
 #: neither the model's order nor its reverse

@@ -28,7 +28,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_a_terminal_that_closes_leaves_no_effort(robot, domain):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number):
     """At any moment after its handlers are in place, which is before anything heavy is imported."""
-    process = start(node, robot_description_file=ROBOT)
+    process = start(node, cold=True, robot_description_file=ROBOT)
     caught = 1 << (number - 1)
 
     def handled() -> bool:

@@ -16,7 +16,7 @@ from std_srvs.srv import Trigger
 
 import robot_dynamics_ros as rd
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 COMMANDS = "effort_gate/commands"
 OUT = "effort_controller/commands"

@@ -113,7 +113,7 @@ CONTROLLER_FAULTS = (
         STATE + "a jump that lasts",
         lambda s: s.elsewhere(1.0),
         "safe command after state_timeout; then the arm holds its position",
-        "state_jump",
+        "jump_followed",
     ),
     Fault(
         STATE + "efforts are NaN",

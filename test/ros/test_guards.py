@@ -26,7 +26,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +232,7 @@ def test_processors_are_chosen_and_impossible_ones_refused_politely(robot, start
     robot.effort()
     assert every_thread(controller.pid, os.sched_getaffinity) == [{min(os.sched_getaffinity(0))}]
     controller.stop()
-    controller = start("controller", robot_description_file=ROBOT, cpu_affinity=[4000])
+    controller = start("controller", cold=True, robot_description_file=ROBOT, cpu_affinity=[4000])
     robot.peer.wait(
         lambda: "cpu_affinity [4000] cannot be set" in controller.output(), "the refusal in the log"
     )
@@ -240,7 +240,7 @@ def test_processors_are_chosen_and_impossible_ones_refused_politely(robot, start
 
 
 def test_a_priority_is_taken_or_refused_politely(robot, start):
-    controller = start("controller", robot_description_file=ROBOT, thread_priority=1)
+    controller = start("controller", cold=True, robot_description_file=ROBOT, thread_priority=1)
     assert np.any(robot.effort())
     if os.sched_getscheduler(controller.pid) != os.SCHED_FIFO:
         assert controller.wait_for_output("thread_priority 1 cannot be set", 30.0)

@@ -22,7 +22,7 @@ from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.simulator.parameters import SIMULATOR_PARAMETERS, validate
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 Q0 = np.array([0.0, -0.9, 1.4, -2.07, -1.57, 0.0])
 RATE = 500.0

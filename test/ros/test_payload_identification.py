@@ -16,7 +16,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "six_axis"
 NODE = "payload_identification"

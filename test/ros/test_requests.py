@@ -18,7 +18,7 @@ from support.peer import CONTROLLER
 
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 NODES = ("controller", "simulator", "effort_gate")
 REQUESTS = 4

@@ -22,7 +22,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.simulation import Sensors, SensorSettings
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "two_link"
 LOCKSTEP = {"robot_description_file": ROBOT, "time_mode": "lockstep", "update_rate": 1000.0}

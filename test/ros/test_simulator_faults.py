@@ -23,7 +23,7 @@ from support.simulator_bench import Bench, bits, stamp
 from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "two_link"
 LOCKSTEP = {"robot_description_file": ROBOT, "time_mode": "lockstep", "update_rate": 1000.0}

@@ -23,7 +23,7 @@ from robot_dynamics_ros.model.library import robot_path
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "two_link"
 LIMP = {"friction": False, "position_stops": False, "limiter": False}

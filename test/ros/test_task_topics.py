@@ -9,14 +9,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from geometry_msgs.msg import PoseStamped, Transform, TwistStamped
+from geometry_msgs.msg import PoseStamped, Transform, TwistStamped, WrenchStamped
 from support.peer import CONTROLLER
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "six_axis"
 
@@ -63,6 +63,12 @@ def test_targets_move_the_tool_and_bad_ones_are_refused(peer, start):
     target.pose.position.z += 0.1
     peer.insist(publisher, target, lambda: "unknown frame 'nowhere'" in node.output(), "a refusal")
     assert np.abs(place(poses[-1]) - goal).max() < 4e-3
+
+    # the default law would take it for a disturbance
+    press = peer.publisher(WrenchStamped, f"/{CONTROLLER}/target_wrench")
+    peer.subscribed(press)
+    refused = "takes a wrench for a disturbance"
+    peer.insist(press, WrenchStamped(), lambda: refused in node.output(), "a refusal")
 
     path = MultiDOFJointTrajectory()
     for k, z in enumerate((0.02, 0.0)):

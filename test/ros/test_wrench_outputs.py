@@ -21,7 +21,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.library import robot_path
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 ROBOT = "six_axis"
 LAST = "wrist_3_joint"

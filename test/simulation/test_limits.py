@@ -1,5 +1,6 @@
 """Stops, rebounds, and the command limiter."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -117,6 +118,26 @@ def test_compliant_stop_yields_as_its_spring(integrator, dt):
         plant.step([4.0])
     assert plant.q[0] == pytest.approx(1.0 + 4.0 / 1e4, abs=1e-9)
     assert plant.v[0] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau", "rk4"])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_compliant_stops_never_pull(integrator, side):
+    """Soft to stiff for the step, with and without damping: a joint is only pushed back, and leaves
+    as fast as it came at most, but for the moment of contact that a step does not resolve.
+    """
+    model = slider(mass=2.0, limits=JointLimits(-1.0, 1.0))
+    for stiffness, damping in itertools.product([1e3, 1e4, 1e5, 1e7], [0.0, 30.0, 300.0]):
+        if integrator == "rk4" and stiffness > 1e4:
+            continue
+        stops = CompliantStops(stiffness, damping)
+        plant = Plant(model, 1e-2, integrator=integrator, stops=stops, limiter=False, q0=[0.0])
+        plant.reset([side * 0.95], [side * 1.5])
+        for _ in range(60):
+            before = plant.v[0]
+            plant.step([0.0])
+            assert side * (plant.v[0] - before) < 1e-9
+        assert 0.0 <= -side * plant.v[0] <= 1.05 * 1.5
 
 
 def test_leaves_the_stop_freely():

@@ -166,6 +166,28 @@ def test_a_joint_stops_at_its_limit():
     assert abs(plant.v[2]) < 1e-3
 
 
+SLIDER = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="2"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="j" type="{}"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="100" velocity="10"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize("dt", [1e-3, 2e-3])
+def test_stops_take_the_speed_of_an_impact(kind: str, dt: float) -> None:
+    """Wherever within a step the stop is met; a soft constraint that is critically damped gives
+    back up to a quarter.
+    """
+    model = rd.load_urdf(SLIDER.format(kind), gravity=(0.0, 0.0, 0.0))
+    plant = rd.MujocoPlant(model, dt=dt)
+    for start in np.linspace(0.9, 0.9 + 3.0 * dt, 7).tolist():
+        plant.reset([start], [3.0])
+        for _ in range(200):
+            plant.step([0.0])
+        assert abs(plant.v[0]) < 0.003 * 3.0
+        assert abs(plant.q[0] - 1.0) < 3.0 * dt
+
+
 # -- contact ---------------------------------------------------------------------------------------
 
 

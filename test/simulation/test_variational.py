@@ -21,17 +21,16 @@ def energies(model, integrator, dt, steps, q0, v0):
 
 @pytest.mark.slow
 def test_energy_error_stays_bounded_where_rk4_drifts():
-    """Pendulum at a coarse 20 ms for 200 s: the one oscillates, the other runs away."""
+    """Pendulum at a coarse 20 ms: the one oscillates for 200 s, the other runs away in 100 s."""
     model = cuboid_pendulum()
     start = sum(Plant(model, 1.0, q0=[-0.5]).energy())
     symplectic = energies(model, "variational", 0.02, 10_000, [-0.5], None) - start
-    runge_kutta = energies(model, "rk4", 0.02, 10_000, [-0.5], None) - start
+    runge_kutta = energies(model, "rk4", 0.02, 5000, [-0.5], None) - start
     first = np.abs(symplectic[:1000])
     last = np.abs(symplectic[-1000:])
     assert last.max() < 1.01 * first.max()
-    steps = np.arange(len(symplectic))
     drift, drift_rk4 = (
-        abs(np.polyfit(steps, e, 1)[0]) * len(steps) for e in (symplectic, runge_kutta)
+        abs(np.polyfit(np.arange(len(e)), e, 1)[0]) * len(e) for e in (symplectic, runge_kutta)
     )
     assert drift < 1e-3 * first.max()
     assert drift < 0.1 * drift_rk4
@@ -69,12 +68,12 @@ def test_free_body_spins_right():
     )
     before = spatial_momentum(model, plant.q, plant.v)
     energy = []
-    for _ in range(2000):
+    for _ in range(1000):
         plant.step(np.zeros(6))
         energy.append(plant.energy()[0])
     np.testing.assert_allclose(spatial_momentum(model, plant.q, plant.v), before, atol=1e-11)
     energy = np.array(energy)
-    assert np.ptp(energy[:1000]) > 0.9 * np.ptp(energy)
+    assert np.ptp(energy[:500]) > 0.9 * np.ptp(energy)
     assert np.ptp(energy) < 1e-3 * energy[0]
 
 

@@ -40,7 +40,7 @@ def take_piece(
     p.goal_open[0] = goal_open
     p.goal[0] = goal
     p.goal_end[0] = goal_end
-    p.adds_feedforward[0] = with_effort * p.takes_efforts[0]
+    p.adds_feedforward[0] = with_effort
     p.mode[0] = mode if p.tracks[0] == 1 else FREE
     for i in range(p.nv):
         for k in range(8):

@@ -187,9 +187,18 @@ class CycleRunner:
         before = self.law
         self.law = law
         load_law(self.memory, law, code)
+        if self.tool is not None and self.resists_wrenches:
+            self.tool.release()
         if type(law) is not type(before):
             self.between_cycles("change_law", int(before.tracks))
         start_blend(self.p)
+
+    @property
+    def resists_wrenches(self) -> bool:
+        """Whether the law makes up for what it does not know of: it would take a wrench that the
+        tool is to exert for a disturbance.
+        """
+        return self.p.robust[0] == 1 or self.law.integrates or not self.law.tracks
 
     @staticmethod
     def _giving_way(law: Law) -> Law:
@@ -318,6 +327,19 @@ class CycleRunner:
         self.between_cycles("know_wrench", k, until)
         self.gather_wrenches()
 
+    def check_exerted_wrench(self, wrench: Array) -> None:
+        """Refuse a wrench on the tool's point, (6,) in world axes, that the joints cannot exert
+        where the robot is.
+        """
+        tool = self.tool
+        q = self._known_pose()
+        if q is None or tool is None:
+            return
+        gravity = np.zeros(self.model.nv)
+        self.work.kernels.gravity_forces(q, gravity)
+        asked = tool.efforts_of(q, wrench)
+        check_wrench_at_rest(self.model, gravity, asked, tool.link, wrench, "exerted", "wrench")
+
     def _check_wrench(self, link: str, wrench: Array) -> None:
         """Refuse a wrench that asks the joints for more than they have, where the robot is."""
         q = self._known_pose()
@@ -368,7 +390,13 @@ class CycleRunner:
         except TrajectoryRejected:
             self._stops_before_task = stops[0]
             raise
+        self._end_task(tool)
+
+    def _end_task(self, tool: ToolReference) -> None:
+        """The joints follow their own reference; a wrench that the tool exerts fades out."""
         tool.end()
+        if tool.p.exerts[0] == 1:
+            start_blend(self.p)
 
     def _reference_changed(self) -> None:
         self.p.due[0] = AT_ONCE
@@ -450,10 +478,11 @@ class CycleRunner:
         if self.tool is not None and self.tool.active:
             # a stop ends the task, whoever asked for it
             if reference.memory.python.stops[0] == self._stops_before_task:
-                mode = self.tool.follow(t)
-                self._take_tool_piece(t + 1, mode, 0, 0, 0, 0)
+                exerts = self.tool.p.exerts[0]
+                mode = self.tool.follow(t, self.work.q)
+                self._take_tool_piece(t + 1, mode, exerts, 0, 0, 0)
                 return
-            self.tool.end()
+            self._end_task(self.tool)
         p = self.motion.memory.python
         reference.begin(t)
         if reference.active_goal is not None:
@@ -462,7 +491,8 @@ class CycleRunner:
             memory["goal_time"][0] = nanoseconds(tolerances.goal_time)
             memory["path_tolerance"][:] = tolerances.path_position, tolerances.path_velocity
             memory["goal_tolerance"][:] = tolerances.goal_position, tolerances.goal_velocity
-        goal = p.with_effort[0], p.open[0], p.active[0], p.goal_end[0]
+        with_effort = p.with_effort[0] * self.p.takes_efforts[0]
+        goal = with_effort, p.open[0], p.active[0], p.goal_end[0]
         self.routines["take_piece"](self.memory, *reference.load(t), *goal)
 
     def _evaluate_own_law(self) -> None:

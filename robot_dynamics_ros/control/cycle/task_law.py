@@ -47,10 +47,12 @@ class TaskLawMemory(ComplementarityMemory, FrictionMemory):
     """One link's impedance: settings, and what one evaluation works on."""
 
     nv: int
-    stiffness: Vector = numbers(6, unit="N m/rad, N/m", meaning="about, then along the axes")
-    damped: Vector = numbers(6, unit="N m s/rad, N s/m", meaning="damping where it is given")
+    stiffness: Vector = numbers(36, unit="N m/rad, N/m", meaning="matrix, row after row")
+    damped: Vector = numbers(36, unit="N m s/rad, N s/m", meaning="damping where it is given")
     damping_given: Integers = integers(1, meaning="1 if damping is given, else the ratio counts")
-    damping_ratio: Vector = numbers(6, meaning="damping ratio")
+    principal: Matrix = numbers(6, 6, meaning="principal axes of the stiffness, a row each")
+    principal_stiffness: Vector = numbers(6, unit="N m/rad, N/m", meaning="along these axes")
+    principal_ratio: Vector = numbers(6, meaning="damping ratio along these axes")
     posture_stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="in the null space")
     posture_damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="in the null space")
     held: Matrix = numbers(4, 4, meaning="pose to be held, where one is given")
@@ -66,6 +68,9 @@ class TaskLawMemory(ComplementarityMemory, FrictionMemory):
     Y: Matrix = numbers(6, "nv", meaning="inverse mass matrix times the rows of J, transposed")
     gap: Vector = numbers(6, unit="rad, m", meaning="error of the pose")
     gap_rate: Vector = numbers(6, unit="rad/s, m/s", meaning="error of the twist")
+    stretch: Vector = numbers(6, unit="rad, m", meaning="the same error in axes of the stiffness")
+    stretch_rate: Vector = numbers(6, unit="rad/s, m/s", meaning="its rate there")
+    pull: Vector = numbers(6, unit="N m, N", meaning="wrench in axes of the stiffness")
     force: Vector = numbers(6, unit="N m, N", meaning="wrench of springs and dampers")
     posture: Vector = numbers("nv", unit="N m or N", meaning="efforts of the posture")
     weight: Vector = numbers(6, meaning="of the rows of J: rotations 1, translations 1 / length")
@@ -188,37 +193,67 @@ def find_rotation(p: TaskLawMemory) -> None:
 
 
 def find_force(p: TaskLawMemory) -> None:
-    """``force`` of springs and dampers along their axes."""
+    """``force`` of springs and dampers, in world axes."""
+    turn_in(p, p.gap, p.stretch)
+    turn_in(p, p.gap_rate, p.stretch_rate)
+    for k in range(6):
+        p.pull[k] = 0.0
+        for m in range(6):
+            p.pull[k] = (
+                p.pull[k]
+                + p.stiffness[6 * k + m] * p.stretch[m]
+                + p.damped[6 * k + m] * p.stretch_rate[m]
+            )
+    if p.damping_given[0] == 0:
+        for i in range(6):
+            damp_along(p, row(p.principal, i), p.principal_stiffness[i], p.principal_ratio[i])
     for part in range(2):
         first = 3 * part
         for k in range(3):
-            p.force[first + k] = 0.0
-        for axis in range(3):
-            # a unit vector along the axis, in world axes, and Λ along it
-            stretch = 0.0
-            rate = 0.0
-            inertia = 0.0
-            for k in range(3):
-                p.column[k] = 0.0
-                if k == axis:
-                    p.column[k] = 1.0
-                if p.in_tool_axes[0] == 1:
-                    p.column[k] = p.pose[k, axis]
-            for k in range(3):
-                stretch = stretch + p.column[k] * p.gap[first + k]
-                rate = rate + p.column[k] * p.gap_rate[first + k]
-                for m in range(3):
-                    inertia = inertia + (
-                        p.column[k] * p.inertia[6 * (first + k) + first + m] * p.column[m]
-                    )
-            stiffness = p.stiffness[first + axis]
-            damping = p.damped[first + axis]
-            if p.damping_given[0] == 0:
-                root = sqrt(stiffness * max(inertia, 0.0))
-                damping = 2.0 * p.damping_ratio[first + axis] * root
-            size = stiffness * stretch + damping * rate
-            for k in range(3):
-                p.force[first + k] = p.force[first + k] + size * p.column[k]
+            p.force[first + k] = p.pull[first + k]
+            if p.in_tool_axes[0] == 1:
+                p.force[first + k] = (
+                    p.pose[k, 0] * p.pull[first]
+                    + p.pose[k, 1] * p.pull[first + 1]
+                    + p.pose[k, 2] * p.pull[first + 2]
+                )
+
+
+def turn_in(p: TaskLawMemory, given: Vector, out: Vector) -> None:
+    """A vector in world axes, in those of stiffness and damping."""
+    for part in range(2):
+        first = 3 * part
+        for k in range(3):
+            out[first + k] = given[first + k]
+            if p.in_tool_axes[0] == 1:
+                out[first + k] = (
+                    p.pose[0, k] * given[first]
+                    + p.pose[1, k] * given[first + 1]
+                    + p.pose[2, k] * given[first + 2]
+                )
+
+
+def damp_along(p: TaskLawMemory, axis: Vector, stiffness: float, ratio: float) -> None:
+    """Add the damper along one principal axis of the stiffness to ``pull``."""
+    for part in range(2):
+        first = 3 * part
+        for k in range(3):
+            p.column[first + k] = axis[first + k]
+            if p.in_tool_axes[0] == 1:
+                p.column[first + k] = (
+                    p.pose[k, 0] * axis[first]
+                    + p.pose[k, 1] * axis[first + 1]
+                    + p.pose[k, 2] * axis[first + 2]
+                )
+    inertia = 0.0
+    rate = 0.0
+    for k in range(6):
+        rate = rate + axis[k] * p.stretch_rate[k]
+        for m in range(6):
+            inertia = inertia + p.column[k] * p.inertia[6 * k + m] * p.column[m]
+    size = 2.0 * ratio * sqrt(stiffness * max(inertia, 0.0)) * rate
+    for k in range(6):
+        p.pull[k] = p.pull[k] + size * axis[k]
 
 
 def find_task_inertia(p: TaskLawMemory) -> None:
@@ -373,6 +408,19 @@ def rotate_pair(p: TaskLawMemory, k: int, m: int) -> None:
         p.V[6 * j + m] = s * a + c * b
 
 
+def as_matrix(gains: Array) -> Array:
+    """(6, 6) from the diagonal (6,) or the matrix itself."""
+    return gains if gains.ndim == 2 else np.diag(gains)
+
+
+def principal_axes(stiffness: Array) -> tuple[Array, Array]:
+    """(6,) stiffness along each principal axis, and (6, 6) these axes, a column each."""
+    if stiffness.ndim == 1:
+        return stiffness, np.eye(6)
+    k, axes = np.linalg.eigh(stiffness)
+    return np.maximum(k, 0.0), axes
+
+
 # -- the routine of one link -----------------------------------------------------------------------
 
 
@@ -404,10 +452,13 @@ class TaskLawRoutine:
             return
         self._law = law
         memory = self.memory
-        memory["stiffness"][:] = law.stiffness
+        memory["stiffness"][:] = as_matrix(law.stiffness).ravel()
         memory["damping_given"][0] = law.damping is not None
-        memory["damped"][:] = 0.0 if law.damping is None else law.damping
-        memory["damping_ratio"][:] = law.damping_ratio
+        memory["damped"][:] = 0.0 if law.damping is None else as_matrix(law.damping).ravel()
+        along, axes = principal_axes(law.stiffness)
+        memory["principal"][:] = axes.T
+        memory["principal_stiffness"][:] = along
+        memory["principal_ratio"][:] = law.damping_ratio @ (axes * axes)
         memory["posture_stiffness"][:] = law.posture_stiffness
         memory["posture_damping"][:] = law.posture_damping
         memory["holds"][0] = law.target is not None

@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.control.cycle.memory import cycle_memory
 from robot_dynamics_ros.control.cycle.reference import compute_errors
 from robot_dynamics_ros.control.kernels import Kernels, LinkKernels, check_controllable
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.friction.compensation import Friction
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, non_negative, per_joint
 
@@ -101,6 +102,8 @@ class Workspace:
 
 # a number or a sequence; kept as a read-only array
 Gain = Any
+# share of the largest entry by which a matrix may miss symmetry, or an eigenvalue zero: rounding
+MATRIX_ROUNDING = 1e-9
 FRICTION_AT = ("measured", "reference")
 
 
@@ -109,14 +112,38 @@ def gain(
     *,
     size: int | None = None,
     optional: bool = False,
+    matrix: bool = False,
     parameter: str = "",
 ) -> Gain:
     """A field of a law that holds one non-negative number, or one for each joint (or ``size`` of
-    them); ``parameter``: "p", "i" or "d", the last word of the node's parameter that sets it,
-    ``gains.<joint>.<parameter>``.
+    them).
+
+    ``matrix``: or a symmetric matrix without negative eigenvalues; ``parameter``: "p", "i" or "d",
+    the last word of the node's parameter that sets it, ``gains.<joint>.<parameter>``.
     """
-    metadata = {"gain": True, "size": size, "optional": optional, "parameter": parameter}
+    metadata = {
+        "gain": True,
+        "size": size,
+        "optional": optional,
+        "matrix": matrix,
+        "parameter": parameter,
+    }
     return field(default=default, metadata=metadata)
+
+
+def semidefinite(value: ArrayLike, size: int, where: str, remedy: str) -> Array:
+    """(size, size) read-only symmetric matrix without negative eigenvalues; ArgumentError: it is
+    none.
+    """
+    matrix = real_array_or_nan(value)
+    kind = f"a symmetric matrix, {size} × {size}, without negative eigenvalues"
+    expect(matrix.shape == (size, size) and bool(np.isfinite(matrix).all()), kind, value, where)
+    rounding = MATRIX_ROUNDING * float(np.abs(matrix).max())
+    symmetric = float(np.abs(matrix - matrix.T).max()) <= rounding
+    expect(symmetric, kind, value, where, remedy)
+    matrix = 0.5 * (matrix + matrix.T)
+    expect(float(np.linalg.eigvalsh(matrix)[0]) >= -size * rounding, kind, value, where, remedy)
+    return frozen_array(matrix, (size, size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +186,9 @@ class Law:
                     continue
                 where = f"gain {f.name!r}"
                 remedy = "Correct the gain; nothing was changed."
-                if size is None:
+                if f.metadata["matrix"] and np.ndim(value) == 2:
+                    array = semidefinite(value, size, where, remedy)
+                elif size is None:
                     array = non_negative(value, where, infinite=infinite, remedy=remedy)
                 else:
                     array = per_joint(value, size, where, infinite=infinite, remedy=remedy)

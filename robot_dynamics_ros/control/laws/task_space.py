@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.task_law import as_matrix, principal_axes
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws.base import Gain, Law, Workspace, gain
 from robot_dynamics_ros.errors import ArgumentError
@@ -30,9 +31,12 @@ class CartesianImpedance(Law):
 
     Attributes:
         link: the link held, by its origin.
-        stiffness: (6,) N m/rad, then N/m, about and along world axes (one number: all six).
-        damping: (6,) N m s/rad, then N s/m; ``None``: 2 ζ √(Kᵢ Λᵢᵢ).
-        damping_ratio: ζ, six or one.
+        stiffness: (6,) N m/rad, then N/m, about and along world axes (one number: all six), or a
+            symmetric matrix (6, 6), of which no eigenvalue is negative.
+        damping: (6,) N m s/rad, then N s/m, or such a matrix; ``None``: 2 ζ √(Kᵢ Λᵢᵢ), of a matrix
+            along each of its principal axes.
+        damping_ratio: ζ, six or one; of a matrix their mean, weighted with the squares of the
+            principal axis.
         posture_stiffness: N m/rad or N/m.
         posture_damping: N m s/rad or N s/m.
         axes: "world", or "tool": of stiffness and damping.
@@ -49,8 +53,8 @@ class CartesianImpedance(Law):
     name: ClassVar[str] = "cartesian_impedance"
 
     link: str = ""
-    stiffness: Gain = gain((30.0, 30.0, 30.0, 600.0, 600.0, 600.0), size=6)
-    damping: Gain = gain(None, size=6, optional=True)
+    stiffness: Gain = gain((30.0, 30.0, 30.0, 600.0, 600.0, 600.0), size=6, matrix=True)
+    damping: Gain = gain(None, size=6, optional=True, matrix=True)
     damping_ratio: Gain = gain(0.7, size=6)
     posture_stiffness: Gain = gain(5.0, parameter="p")
     posture_damping: Gain = gain(2.0, parameter="d")
@@ -112,15 +116,19 @@ class CartesianImpedance(Law):
         Minv_JT = np.linalg.solve(x.mass_matrix(), J.T)
         # Λ
         inertia = task_inertia(J, Minv_JT)
-        K = self.stiffness
-        D = self.damping
         turn = np.eye(6)
         if self.axes == "tool":
             turn[:3, :3] = turn[3:, 3:] = X[:3, :3]
-        if D is None:
-            along = (turn.T @ inertia @ turn).diagonal()
-            D = 2.0 * self.damping_ratio * np.sqrt(K * np.maximum(along, 0.0))
-        force = turn @ (K * (turn.T @ dx) + D * (turn.T @ twist))
+        k, U = principal_axes(self.stiffness)
+        K = U @ np.diag(k) @ U.T
+        if self.damping is None:
+            axes = turn @ U
+            along = (axes.T @ inertia @ axes).diagonal()
+            ratio = self.damping_ratio @ (U * U)
+            D = U @ np.diag(2.0 * ratio * np.sqrt(k * np.maximum(along, 0.0))) @ U.T
+        else:
+            D = as_matrix(self.damping)
+        force = turn @ (K @ (turn.T @ dx) + D @ (turn.T @ twist))
         posture = self.posture_stiffness * x.e + self.posture_damping * x.ed
         in_null_space = posture - J.T @ (inertia @ (Minv_JT.T @ posture))
         return J.T @ force + in_null_space + x.inverse_dynamics(x.a_d) + self.F(x)

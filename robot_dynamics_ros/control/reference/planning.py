@@ -85,7 +85,7 @@ def plan_move(
             ``scale`` of the velocity and effort limits allows.
         scale: factor on velocity limits and accelerations, above 0 to 1.
         acceleration: (n,) or one number, rad/s² or m/s²; not given, what reaches the velocity limit
-            in 0.25 s.
+            in 0.25 s.  Those of the description count where they are smaller.
         effort_scale: share of the effort limits that may be used.
         duration: s, instead of the shortest; refused if that would break a limit.
         samples: number of configurations along the move at which the effort is checked.
@@ -124,6 +124,7 @@ def plan_move(
         limit = per_joint(
             acceleration, model.nv, "acceleration", positive=True, remedy="Give rad/s² or m/s²."
         )
+    limit = np.minimum(limit, model.acceleration_limit)
     distance = np.abs(way)
     velocity = np.where(distance > 0.0, model.velocity_limit, np.inf) * scale
     if (velocity == 0.0).any():
@@ -561,8 +562,8 @@ def _motion(model: RobotModel, visits: Array, duration: float | Array) -> Planne
 
 
 def _limits_used(model: RobotModel, motion: PlannedMotion) -> tuple[Array, Array, Array]:
-    """(n,) largest shares of the velocity and effort limits that the motion needs, and of the
-    latter at rest.
+    """(n,) largest shares that the motion needs of the limits of velocity and acceleration, of the
+    effort limits, and of the latter at rest.
     """
     t = np.linspace(0.0, motion.duration, 200)
     q = motion.at(t)
@@ -573,5 +574,6 @@ def _limits_used(model: RobotModel, motion: PlannedMotion) -> tuple[Array, Array
         inverse_dynamics(model, q, v, a) + model.damping * v + model.friction * np.sign(v) * moved
     )
     speed = _share(np.abs(v), model.velocity_limit)
+    speed = np.maximum(speed, _share(np.abs(a), model.acceleration_limit))
     load = _share(np.abs(effort), model.effort_limit)
     return speed.max(axis=0), load.max(axis=0), _holding(model, q, ~moved).max(axis=0)

@@ -34,6 +34,7 @@ from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.dynamics.engine.trace import symbols
 from robot_dynamics_ros.dynamics.payload import possible_inertia
 from robot_dynamics_ros.export.plan import Plan
+from robot_dynamics_ros.export.ros2_control.task_in_c import ExportedTask, task_kernels, task_texts
 from robot_dynamics_ros.friction.compensation import Friction
 
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
@@ -86,7 +87,7 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
     )
 
 
-def _memories(plan: Plan, friction: Friction) -> list[str]:
+def _memories(plan: Plan, friction: Friction, task: ExportedTask | None) -> list[str]:
     """The memories of a controller with default settings, before its first state: limits as
     described, shares of a robustness 1.
     """
@@ -94,6 +95,7 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
     runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None)
     runner.guards.describe(runner.memory)
     runner.memory["want_wrenches"][0] = 1
+    of_task = {} if task is None else task.memories(plan.model)
     return [
         *_initial(f"{plan.prefix}_cycle", runner.memory),
         *_initial(
@@ -101,6 +103,9 @@ def _memories(plan: Plan, friction: Friction) -> list[str]:
             observer.MomentumObserver(plan.model, friction=friction).memory,
         ),
         *_initial(f"{plan.prefix}_tracks", runner.motion.memory),
+        *itertools.chain.from_iterable(
+            _initial(f"{plan.prefix}_{name}", memory) for name, memory in of_task.items()
+        ),
     ]
 
 
@@ -147,14 +152,25 @@ def _indented(lines: Iterable[str]) -> str:
     return "\n".join(f"    {line}" for line in lines)
 
 
-def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
+def words_of_cycle(
+    plan: Plan, friction: Friction, task: ExportedTask | None = None
+) -> dict[str, str]:
     """The words that the templates of the cycle leave open; ``friction``: what the laws
-    compensate.
+    compensate; ``task``: the tool that has a reference of its own, or none.
     """
     upper = plan.prefix.upper()
     n = plan.model.nv
     loaded = len(plan.external)
     texts = _routines(n, loaded, plan.prefix)
+    kernels = ""
+    initial = ""
+    if task is not None:
+        texts += task_texts(plan, task)
+        kernels = f"{task_kernels(plan)}\n"
+        names = ("task", "task_law")
+        initial = "".join(
+            f"extern const {plan.prefix}_{x}_memory {plan.prefix}_{x}_initial;\n" for x in names
+        )
     includes = sorted(set(itertools.chain.from_iterable(text.includes for text in texts)))
     numbers = [
         f"{upper}_{name} = {number},"
@@ -168,7 +184,9 @@ def words_of_cycle(plan: Plan, friction: Friction) -> dict[str, str]:
         "verdicts": _indented(numbers).removesuffix(","),
         "declarations": "".join(f"{text.declarations}\n\n" for text in texts).removesuffix("\n"),
         "definitions": "".join(f"{text.definitions}\n\n" for text in texts).removesuffix("\n"),
-        "memories": "\n".join(_memories(plan, friction)),
+        "memories": "\n".join(_memories(plan, friction, task)),
+        "task_kernels": kernels,
+        "task_initial": initial,
         "attach": _indented(_attach()),
         "laws": ", ".join(row[0] for row in LAW_NAMES.values()),
         "frictions": ", ".join(FRICTION_COMPENSATIONS),

@@ -16,8 +16,10 @@ from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED
 from robot_dynamics_ros.control.cycle.wrenches import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
+from robot_dynamics_ros.control.laws import CartesianImpedance
 from robot_dynamics_ros.control.options import CHOICES
 from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
+from robot_dynamics_ros.control.reference.task.settings import TaskSettings
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXIS_NAMES, INERTIA_ENTRIES
 from robot_dynamics_ros.errors import ArgumentError, check_name
@@ -30,6 +32,7 @@ from robot_dynamics_ros.export.ros2_control.cycle_in_c import (
     words_of_cycle,
 )
 from robot_dynamics_ros.export.ros2_control.cycles import example_cycles
+from robot_dynamics_ros.export.ros2_control.task_in_c import TASK_FUNCTIONS, ExportedTask
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.topic_names import topic_token
@@ -58,6 +61,8 @@ def export_controller(
     rename: Mapping[str, str] | None = None,
     max_operations: int = MAX_OPERATIONS,
     inverse_dynamics_solver: bool = False,
+    task: TaskSettings | None = None,
+    cartesian: CartesianImpedance | None = None,
 ) -> ExportedCode:
     """An ament_cmake package with a ros2_control controller for this robot.
 
@@ -78,6 +83,9 @@ def export_controller(
         max_operations: refuse functions that take more.
         inverse_dynamics_solver: add a plugin of the package of that name, with the robot's
             dynamics.
+        task: a tool; its reference and Cartesian impedance are then part of the C, for programs of
+            your own, see the page on the plugin.
+        cartesian: that impedance; the defaults at the tool's link if not given.
 
     Raises:
         ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that
@@ -105,10 +113,18 @@ def export_controller(
         )
     for link in loaded:
         model.link_index(link)
+    tool = None
+    about: tuple[str, ...] = ()
+    functions: tuple[str, ...] = CONTROLLER_FUNCTIONS
+    if task is not None:
+        tool = ExportedTask.of(model, task, cartesian)
+        about = (tool.law.link,)
+        functions += TASK_FUNCTIONS
     kernels = export_code(
         model,
-        CONTROLLER_FUNCTIONS,
+        functions,
         prefix=prefix,
+        links=about,
         symbols=body_symbols(model, bodies),
         external=loaded,
         rename=rename,
@@ -119,12 +135,17 @@ def export_controller(
     else:
         friction = Friction.of(model)
     return ExportedCode(
-        _files(kernels, friction, bodies, solver=inverse_dynamics_solver), kernels.plan
+        _files(kernels, friction, bodies, tool, solver=inverse_dynamics_solver), kernels.plan
     )
 
 
 def _files(
-    kernels: ExportedCode, friction: Friction, bodies: Sequence[int], *, solver: bool
+    kernels: ExportedCode,
+    friction: Friction,
+    bodies: Sequence[int],
+    task: ExportedTask | None,
+    *,
+    solver: bool,
 ) -> dict[str, str]:
     """Path → text, generated and from templates."""
     prefix = kernels.plan.prefix
@@ -142,7 +163,7 @@ def _files(
         "external_links": ", ".join(plan.external),
         "differentiated": str(DIFFERENTIATED),
         "solver_depend": f"  <depend>{SOLVER}</depend>\n" if solver else "",
-        **words_of_cycle(plan, friction),
+        **words_of_cycle(plan, friction, task),
     }
     own = {
         name: text.replace(f'"{prefix}.h"', f'"{package}/{prefix}.h"')

@@ -75,6 +75,9 @@ class ControlLoop:
         self._watched = self._held_up = 0
         # steady time at which the stamps last went on
         self._stamped = 0
+        # positions before states that were refused as a jump, and the last such state
+        self._before_jump: Array | None = None
+        self._refused_at: Array | None = None
         self._late = round(values["state_timeout"] * 1e9)
         self._node = node
         self._rejections = report.rejections
@@ -180,13 +183,37 @@ class ControlLoop:
         if current:
             self.wrenches.publish(stamp)
             self._others.publish(stamp)
+            if self._before_jump is not None:
+                self._note_end_of_jump()
         elif controller.jump:
             self._rejections.say("state_jump", lambda: controller.jump + self._other_robots())
+            if self._before_jump is None:
+                self._before_jump = controller.work.q.copy()
+            self._refused_at = reader.position.copy()
         self._report.cycle(stamp, steady, period, sent - ready)
         if self.after_cycle is not None:
             chores = self.after_cycle
             self.after_cycle = None
             chores()
+
+    def _note_end_of_jump(self) -> None:
+        """A state is accepted again: say so if the arm is taken to be where it jumped to."""
+        before = self._before_jump
+        refused = self._refused_at
+        self._before_jump = None
+        self._refused_at = None
+        if before is None or refused is None:
+            return
+        way = np.abs(self._reader.position - before)
+        rest = np.abs(self._reader.position - refused)
+        i = int(way.argmax())
+        if rest[i] < way[i]:
+            joint = self.model.joint_names[i]
+            self._rejections.report(
+                "jump_followed",
+                f"joint {joint!r} stays where its position jumped to, {way[i]:.4g} away: the arm "
+                "is held there. If it has not moved, stop it and check the encoder's zero",
+            )
 
     def _other_robots(self) -> str:
         """Who publishes joint states, if there is more than one; they may be parts of one robot."""

@@ -36,7 +36,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 from robot_dynamics_ros.ros.transport.realtime import REALTIME_PARAMETERS
 
 _ROBUST = ("rotor_share", "bandwidth", "rejected_effort")
-_TASK = ("speed", "acceleration", "jerk", "posture_rate")
+_TASK = ("speed", "acceleration", "jerk", "wrench", "posture_rate")
 GAIN_PARAMETERS = {param.name[-1]: param for param in parameter_table("controller", "gains")}
 
 
@@ -97,10 +97,28 @@ def make_law(values: ParameterValues, model: RobotModel) -> Law:
         if not link:
             raise ArgumentError("is empty", where="parameter 'cartesian.link'", remedy=remedy)
         model.link(link)
-        stiffness = values["cartesian.stiffness"] or 0.0
-        damping_ratio = values["cartesian.damping_ratio"]
-        settings |= {"link": link, "stiffness": stiffness, "damping_ratio": damping_ratio}
+        settings |= {
+            "link": link,
+            "stiffness": _six_or_matrix(values, "cartesian.stiffness", 0.0),
+            "damping": _six_or_matrix(values, "cartesian.damping", None),
+            "damping_ratio": values["cartesian.damping_ratio"],
+            "axes": values["cartesian.axes"],
+        }
     return law(**settings)
+
+
+def _six_or_matrix(
+    values: ParameterValues, name: str, without: float | None
+) -> np.ndarray | float | None:
+    """(6,) or (6, 6) numbers of a parameter, ``without`` where it is empty."""
+    numbers = np.array(values[name], dtype=float)
+    if not numbers.size:
+        return without
+    if numbers.size not in (6, 36):
+        remedy = "Give 6, or a matrix as 36, row after row."
+        problem = f"has {numbers.size} values"
+        raise ArgumentError(problem, where=f"parameter {name!r}", remedy=remedy)
+    return numbers if numbers.size == 6 else numbers.reshape(6, 6)
 
 
 #: parameter value → what the control core calls it
@@ -252,6 +270,8 @@ def task(values: ParameterValues, model: RobotModel) -> TaskSettings | None:
         offset=Pose.from_rpy(offset[:3], offset[3:]),
         posture_rate=values["task.posture_rate"],
         twist_timeout=values["cmd_timeout"],
+        wrench=tuple(values["task.wrench"]),
+        wrench_timeout=values["wrench_timeout"],
         speed=tuple(values["task.speed"]),
         acceleration=tuple(values["task.acceleration"]),
         jerk=tuple(values["task.jerk"]),

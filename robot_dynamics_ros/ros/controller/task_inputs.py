@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -39,6 +39,7 @@ class TaskInputs:
             for kind, topic, callback, quality in (
                 (PoseStamped, "~/target_pose", self._on_pose, NEWEST),
                 (TwistStamped, "~/target_twist", self._on_twist, NEWEST),
+                (WrenchStamped, "~/target_wrench", self._on_wrench, NEWEST),
                 (MultiDOFJointTrajectory, "~/target_trajectory", self._on_path, EVENT),
             )
         ]
@@ -81,6 +82,21 @@ class TaskInputs:
             )
 
         self._accept("target_twist", accept)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        moment = message.wrench.torque
+        force = message.wrench.force
+
+        def accept(loop: ControlLoop) -> None:
+            loop.controller.accept_wrench(
+                (moment.x, moment.y, moment.z),
+                (force.x, force.y, force.z),
+                loop.stamp,
+                frame=message.header.frame_id,
+                stamp=_stamp(message.header.stamp, loop),
+            )
+
+        self._accept("target_wrench", accept)
 
     def _on_path(self, message: MultiDOFJointTrajectory) -> None:
         def accept(loop: ControlLoop) -> None:

@@ -55,13 +55,21 @@ def limited_effort(p: LimitMemory, i: int, effort: float, position: float, speed
 
 def stop_effort(p: LimitMemory, i: int, position: float, speed: float) -> float:
     """Effort of the compliant stops of joint ``i``.  A routine."""
-    below = p.stop_lower[i] - position
-    above = position - p.stop_upper[i]
+    effort = linear_stop_effort(p, i, position, speed)
+    if position < p.stop_lower[i]:
+        effort = max(effort, 0.0)
+    else:
+        effort = min(effort, 0.0)
+    return effort
+
+
+def linear_stop_effort(p: LimitMemory, i: int, position: float, speed: float) -> float:
+    """The same where stops may pull: k p + c ṗ for a penetration p > 0."""
     effort = 0.0
-    if below > 0.0:
-        effort = max(p.stop_stiffness[i] * below - p.stop_damping[i] * speed, 0.0)
-    if above > 0.0:
-        effort -= max(p.stop_stiffness[i] * above + p.stop_damping[i] * speed, 0.0)
+    if position < p.stop_lower[i]:
+        effort = p.stop_stiffness[i] * (p.stop_lower[i] - position) - p.stop_damping[i] * speed
+    elif position > p.stop_upper[i]:
+        effort = p.stop_stiffness[i] * (p.stop_upper[i] - position) - p.stop_damping[i] * speed
     return effort
 
 
@@ -97,7 +105,8 @@ class RigidStops:
 class CompliantStops:
     """Compliant stops: effort k p + c ṗ for a penetration p > 0, and zero where that would pull.
 
-    Semi-implicit Euler takes it linearly implicit: it may pull as a joint leaves a damped stop.
+    Time stepping takes it linearly implicit, at the end of the step for a stiff one: where it
+    would pull there, it is left out of that step.
 
     Attributes:
         stiffness: k, N m/rad or N/m.

@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.complementarity import FREE, HELD, HIGH, LOW, solve_apart
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.simulation.integrators.methods import Integrator
+from robot_dynamics_ros.simulation.integrators.methods import TIME_STEPPING, Integrator
 from robot_dynamics_ros.simulation.system import JointSystem
 
 # in a step; the rest of endless bouncing is done by time stepping
@@ -39,10 +39,12 @@ class HybridStepper:
         self._tolerance = memory["tolerance"]
         self._solve = partial(solve_apart, memory, system.routines["solve_complementarity"])
         self._reaction_low = self._reaction_high = np.empty(0)
-        # takes long to import: here, not in a step
-        from scipy.optimize import brentq
+        # Time stepping locates no events.
+        if getattr(integrator, "name", "") not in TIME_STEPPING:
+            # takes long to import: here, not in a step
+            from scipy.optimize import brentq
 
-        self._find_root = brentq
+            self._find_root = brentq
 
     def advance(self, t: float, y: Array, h: float) -> Array:
         """The state at ``t + h``; ``y`` is not changed."""

@@ -60,7 +60,12 @@ from robot_dynamics_ros.simulation.effects.contact import (
     place_contacts,
 )
 from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
-from robot_dynamics_ros.simulation.effects.limits import LimitMemory, limited_effort, stop_effort
+from robot_dynamics_ros.simulation.effects.limits import (
+    LimitMemory,
+    limited_effort,
+    linear_stop_effort,
+    stop_effort,
+)
 from robot_dynamics_ros.simulation.effects.motors import (
     MotorMemory,
     motor_current,
@@ -129,6 +134,7 @@ class PlantMemory(
     position: Vector = numbers(
         "nv", unit="rad or m", meaning="position of each joint where forces are evaluated"
     )
+    pressed: Vector = numbers("nv", meaning="1 where a compliant stop pushes in this step")
     damping: Vector = numbers(
         "nv", unit="N m s/rad or N s/m", meaning="damping that is implicit in the step"
     )
@@ -342,7 +348,9 @@ def prepare(p: PlantMemory, h: float) -> int:
         p.position[i] = position
         p.damping[i] = p.viscous[i] + p.spring_d[i]
         p.stiffness[i] = p.spring_p[i]
-        if position < p.stop_lower[i] or position > p.stop_upper[i]:
+        p.pressed[i] = 0.0
+        if pushes(p, i, position, h):
+            p.pressed[i] = 1.0
             p.damping[i] += p.stop_damping[i]
             p.stiffness[i] += p.stop_stiffness[i]
     for m in range(p.motors):
@@ -380,6 +388,21 @@ def prepare(p: PlantMemory, h: float) -> int:
     if p.rows > 0:
         bind(p, p.q_forces, False)
     return 1
+
+
+def pushes(p: PlantMemory, i: int, position: float, h: float) -> bool:
+    """Whether the compliant stop of joint ``i``, which is at ``position`` where forces are
+    evaluated, pushes at the end of what the step takes of it: it never pulls.
+    """
+    ahead = 0.0
+    if not p.midpoint:
+        ahead = h
+    elif h * h * (p.stiffness[i] + p.stop_stiffness[i]) > p.M[i, i]:
+        ahead = 0.5 * h
+    effort = linear_stop_effort(p, i, position, p.v[i]) - ahead * p.stop_stiffness[i] * p.v[i]
+    if position < p.stop_lower[i]:
+        return effort > 0.0
+    return position > p.stop_upper[i] and effort < 0.0
 
 
 def _add_coupled(p: PlantMemory, k: int, effort: float, out: Vector) -> None:
@@ -612,14 +635,12 @@ def _bring_back(p: PlantMemory) -> int:
 
 
 def _joint_efforts(p: PlantMemory, v: Vector) -> None:
-    """``p.effort``: commands, the user's and external efforts, viscous friction, springs and
-    compliant stops at ``p.position`` and ``v``.
+    """``p.effort``: commands, the user's and external efforts, viscous friction and springs at
+    ``p.position`` and ``v``.
     """
     for i in range(p.nv):
         p.effort[i] = p.held[i] + p.user[i] + p.push[i] - p.viscous[i] * v[i]
-        p.effort[i] += spring_effort(p, i, p.position[i], v[i]) + stop_effort(
-            p, i, p.position[i], v[i]
-        )
+        p.effort[i] += spring_effort(p, i, p.position[i], v[i])
     for k in range(p.couples):
         _add_coupled(p, k, -p.viscous[p.nv + k] * speed_of(p, p.nv + k, v), p.effort)
 
@@ -631,6 +652,9 @@ def smooth_efforts(p: PlantMemory, v: Vector, h: float) -> None:
     The motors' new currents are left in ``p.new_current``.
     """
     _joint_efforts(p, v)
+    for i in range(p.nv):
+        if p.pressed[i] != 0.0:
+            p.effort[i] += linear_stop_effort(p, i, p.position[i], v[i])
     for m in range(p.motors):
         i = p.motor_index[m]
         motor_step(p, m, p.held[i], v[i], p.z[m], h)
@@ -786,6 +810,7 @@ def applied_efforts(p: PlantMemory) -> None:
         p.push[i] = 0.0
     _joint_efforts(p, p.middle)
     for i in range(p.nv):
+        p.effort[i] += stop_effort(p, i, p.position[i], p.middle[i])
         if p.slip[i] != 0.0:
             p.effort[i] -= p.slip[i] * dry_friction(p, i, p.middle[i])
     for m in range(p.motors):

@@ -24,6 +24,7 @@ from math import sqrt
 
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS
 from robot_dynamics_ros.control.reference.task.approach import approach, find_goal
+from robot_dynamics_ros.control.reference.task.exert import exert, forget_wrench
 from robot_dynamics_ros.control.reference.task.memory import HOLD_POSE, TaskMemory
 from robot_dynamics_ros.control.reference.task.rotations import difference, move, read_tool
 from robot_dynamics_ros.dynamics.complementarity import (
@@ -86,6 +87,9 @@ SINGULAR_POSE = 3
 def begin_task(p: TaskMemory, t: int) -> None:
     """Start from the joints' reference in ``position``, ``velocity``, at time ``t``, ns."""
     p.time[0] = t
+    p.target_time[0] = t
+    p.target_until[0] = t
+    p.mean_gap[0] = 0.0
     p.share[0] = 1.0
     p.gap_rate[0] = GAP_RATE
     for i in range(p.n):
@@ -104,6 +108,7 @@ def begin_task(p: TaskMemory, t: int) -> None:
             p.twist[k] = p.twist[k] + p.jacobian[k, i] * p.velocity[i]
         p.moving[k] = p.twist[k]
     p.kind[0] = HOLD_POSE
+    forget_wrench(p)
     for i in range(p.nv):
         p.side[i] = HELD
         # no direction of its own, so that none is at right angles to it for long
@@ -111,7 +116,9 @@ def begin_task(p: TaskMemory, t: int) -> None:
 
 
 def follow_task(p: TaskMemory, t: int, segments: Vector) -> None:
-    """The joints' reference at ``t``, ns, in ``piece``; what slowed the tool down is counted."""
+    """The joints' reference at ``t``, ns, in ``piece``, with the efforts of the tool's wrench; what
+    slowed the tool down is counted.
+    """
     duration = (t - p.time[0]) / NANOSECONDS
     if duration > 0.0:
         steps = min(int(duration / LONGEST_CYCLE_S) + 1, MOST_STEPS)
@@ -128,6 +135,7 @@ def follow_task(p: TaskMemory, t: int, segments: Vector) -> None:
         p.piece[0, i] = p.position[i]
         p.piece[1, i] = p.velocity[i]
         p.piece[2, i] = 0.5 * p.acceleration[i]
+    exert(p, t, duration)
 
 
 def step_joints(p: TaskMemory, h: float) -> None:

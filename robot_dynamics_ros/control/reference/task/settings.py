@@ -37,7 +37,9 @@ class TaskSettings:
         speed: largest angular and linear speed of the tool, rad/s and m/s.
         acceleration: rad/s² and m/s².
         jerk: rad/s³ and m/s³.
+        wrench: largest moment and force that the tool exerts, N m and N.
         twist_timeout: s after which a twist is forgotten, and a pose counts as one that rests.
+        wrench_timeout: s after which a commanded wrench is forgotten.
         largest_age: s; an older target is refused.
     """
 
@@ -49,7 +51,9 @@ class TaskSettings:
     speed: tuple[float, float] = (1.5, 0.5)
     acceleration: tuple[float, float] = (9.0, 3.0)
     jerk: tuple[float, float] = (180.0, 60.0)
+    wrench: tuple[float, float] = (10.0, 50.0)
     twist_timeout: float = 0.1
+    wrench_timeout: float = 0.2
     largest_age: float = 0.5
     pose: Pose = field(init=False, default_factory=Pose)
 
@@ -60,11 +64,11 @@ class TaskSettings:
             raise ArgumentError(
                 error.problem, where="offset", got=self.offset, remedy=error.remedy
             ) from None
-        for name in ("speed", "acceleration", "jerk"):
+        for name in ("speed", "acceleration", "jerk", "wrench"):
             value = getattr(self, name)
             good = len(value) == 2 and all(0.0 < x < np.inf for x in value)
             expect(good, "two finite positive numbers, angular and linear", value, name)
-        for name in ("twist_timeout", "largest_age"):
+        for name in ("twist_timeout", "wrench_timeout", "largest_age"):
             value = getattr(self, name)
             expect(0.0 < value < np.inf, "a finite positive number", value, name)
         expect(
@@ -140,6 +144,22 @@ def checked_twist(angular: ArrayLike, linear: ArrayLike) -> Array:
             remedy="Give rad/s and m/s.",
         )
     return twist
+
+
+def checked_wrench(moment: ArrayLike, force: ArrayLike, largest: tuple[float, float]) -> Array:
+    """(6,) [moment; force]; TrajectoryRejected: not finite, or beyond the largest, N m and N."""
+    wrench = np.concatenate([numbers_of(moment, 3, "torque"), numbers_of(force, 3, "force")])
+    parts = ((wrench[:3], "moment", "N m"), (wrench[3:], "force", "N"))
+    for (part, name, unit), most in zip(parts, largest, strict=True):
+        size = float(np.linalg.norm(part))
+        if size > most:
+            raise TrajectoryRejected(
+                f"a {name} of {size:.4g} {unit} is asked for, {most:g} {unit} is the largest",
+                where="wrench",
+                got=tuple(wrench),
+                remedy="Ask for less, or set task.wrench higher; moments are in N m, forces in N.",
+            )
+    return wrench
 
 
 def numbers_of(values: ArrayLike, n: int, where: str) -> Array:

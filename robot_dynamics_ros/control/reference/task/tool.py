@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.task.approach import rest_at_reference
+from robot_dynamics_ros.control.reference.task.exert import release_wrench
 from robot_dynamics_ros.control.reference.task.memory import (
     BY_TWIST,
     HOLD_POSE,
@@ -26,7 +27,6 @@ from robot_dynamics_ros.control.reference.task.memory import (
 )
 from robot_dynamics_ros.control.reference.task.path import ToolPath, path_segments
 from robot_dynamics_ros.control.reference.task.poses import (
-    pose_difference,
     quaternion_of,
     quaternion_product,
 )
@@ -35,7 +35,9 @@ from robot_dynamics_ros.control.reference.task.settings import (
     TaskSettings,
     checked_pose,
     checked_twist,
+    checked_wrench,
 )
+from robot_dynamics_ros.control.reference.task.targets import take_pose, take_twist, take_wrench
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -47,19 +49,19 @@ from robot_dynamics_ros.per_joint import settings_or_default, vector
 
 # share of the velocity limits that the reference uses: the rest is for the feedback
 TASK_SPEED_SHARE = 0.9
-# s: targets that follow each other within this time are a stream, whose velocity is estimated
-STREAM_GAP = 0.1
-# s: closer than this, the stamps say nothing about a velocity
-LEAST_GAP = 0.0005
-# how many times its mean interval a stream is taken to go on
-GOES_ON = 1.5
-# share of a new difference in the estimated velocity of a stream
-NEWEST_SHARE = 0.5
 # rad/s or m/s: below this the tool rests
 REST_TWIST = 1e-6
 # frames that stand still
 WORLD_NAMES = ("", "world")
-TASK_ROUTINES = (begin_task, follow_task, rest_at_reference)
+TASK_ROUTINES = (
+    begin_task,
+    follow_task,
+    rest_at_reference,
+    take_pose,
+    take_twist,
+    take_wrench,
+    release_wrench,
+)
 
 
 class ToolReference:
@@ -70,7 +72,8 @@ class ToolReference:
         active: whether the joints follow the tool; :meth:`begin` sets it, :meth:`end` clears it.
         memory: what its routines work on; ``p``: the same as they see it.
         piece: (8, n) polynomials of the joints' reference at the time of the last :meth:`follow`:
-            coefficients of 1, τ … τ⁵, τ in s from then on, then those of an effort, which is 0.
+            coefficients of 1, τ … τ⁵, τ in s from then on, then those of the effort with which the
+            tool exerts its wrench.
         counts: cause → cycles in which it slowed the tool down, see :data:`TASK_CAUSES`.
     """
 
@@ -120,7 +123,8 @@ class ToolReference:
         memory["largest_jerk"][:] = s.jerk
         memory["posture_rate"][0] = s.posture_rate
         self.piece = memory["piece"]
-        self._mean_gap = 0.0
+        memory["twist_timeout"][0] = nanoseconds(s.twist_timeout)
+        memory["wrench_timeout"][0] = nanoseconds(s.wrench_timeout)
         self._segments = np.zeros(SEGMENT)
         self._follow: Callable[[int], object]
         self._hand_segments()
@@ -156,17 +160,21 @@ class ToolReference:
         memory["position"][:] = q
         memory["velocity"][:] = v
         memory["posture"][:] = q if self._posture is None else self._posture
-        memory["target_time"][0] = memory["target_until"][0] = t
         self._routines["begin_task"](memory, t)
-        self._mean_gap = 0.0
         self.active = True
 
     def end(self) -> None:
         """The joints follow something else from now on."""
         self.active = False
 
-    def follow(self, t: int) -> int:
-        """Fill ``piece`` for ``t``, ns; returns the number of the mode: HOLD or STREAM."""
+    def follow(self, t: int, q: ArrayLike | None = None) -> int:
+        """Fill ``piece`` for ``t``, ns; returns the number of the mode: HOLD or STREAM.
+
+        ``q``: (n,) measured positions, at which a wrench is exerted; without them the reference's.
+        """
+        if self.p.exerts[0] == 1:
+            memory = self.memory
+            memory["measured"][:] = memory["position"] if q is None else q
         self._follow(t)
         return HOLD if self.p.kind[0] == HOLD_POSE else STREAM
 
@@ -208,35 +216,8 @@ class ToolReference:
         stamp = self._checked_stamp(stamp, t)
         begin()
         pose = self._in_world(given, frame)
-        p = self.p
-        memory = self.memory
-        before = memory["target_pose"].copy()
-        gap = (stamp - p.target_time[0]) / NANOSECONDS
-        if p.kind[0] != TO_POSE or not 0.0 <= gap < STREAM_GAP:
-            memory["target_twist"][:] = 0.0
-            self._mean_gap = 0.0
-        elif gap > LEAST_GAP:
-            self._watch_stream(pose_difference(pose, before) / gap, gap)
-        memory["target_pose"][:] = pose
-        p.kind[0] = TO_POSE
-        p.target_time[0] = stamp
-        p.target_until[0] = stamp + nanoseconds(GOES_ON * self._mean_gap)
-
-    def _watch_stream(self, speed: Array, gap: float) -> None:
-        """Another pose of a stream came after ``gap`` s, and asks for this twist."""
-        twist = self.memory["target_twist"]
-        share = NEWEST_SHARE if self._mean_gap > 0.0 else 1.0
-        self._mean_gap += share * (gap - self._mean_gap)
-        # a jump of the target is no velocity
-        if self._can_move(speed):
-            twist += share * (speed - twist)
-        else:
-            twist[:] = 0.0
-
-    def _can_move(self, twist: Array) -> bool:
-        """Whether the tool may be so fast."""
-        angular, linear = self.settings.speed
-        return bool(np.linalg.norm(twist[:3]) <= angular and np.linalg.norm(twist[3:]) <= linear)
+        self.memory["given_pose"][:] = pose
+        self._routines["take_pose"](self.memory, stamp)
 
     def by_twist(
         self,
@@ -259,12 +240,47 @@ class ToolReference:
         stamp = self._checked_stamp(stamp, t)
         begin()
         R = self._frame(frame)[:3, :3]
-        twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        self.memory["target_twist"][:] = twist
-        p = self.p
-        p.kind[0] = BY_TWIST
-        p.target_time[0] = stamp
-        p.target_until[0] = t + nanoseconds(self.settings.twist_timeout)
+        self.memory["given_twist"][:] = np.concatenate([R @ twist[:3], R @ twist[3:]])
+        self._routines["take_twist"](self.memory, t, stamp)
+
+    def exert(
+        self,
+        moment: ArrayLike,
+        force: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
+        begin: Callable[[Array], None] = lambda wrench: None,
+    ) -> None:
+        """Press with a wrench about the tool's own point, until the next, or ``wrench_timeout``;
+        zero ends it.  It grows and fades smoothly, within some 0.1 s.
+
+        Args:
+            moment, force: (3,) N m and N that the tool exerts, in the axes of the frame.
+            frame: the tool's link, with whose axes the wrench turns; another link, whose axes count
+                where they are at this moment; or "" for the world.
+            t, stamp: as :meth:`to_pose`.
+            begin: called with the wrench, (6,) in world axes, before anything changes; what it
+                raises leaves everything as it was.
+
+        Raises:
+            TrajectoryRejected: numbers that are not finite, a wrench beyond ``settings.wrench``, a
+                frame that is unknown, a wrench that is late.
+        """
+        asked = checked_wrench(moment, force, self.settings.wrench)
+        self._check_frame(frame)
+        self._check_age(stamp, t)
+        R = self._frame(frame)[:3, :3]
+        in_world = np.concatenate([R @ asked[:3], R @ asked[3:]])
+        begin(in_world)
+        turns = frame == self.link
+        self.memory["given_wrench"][:] = asked if turns else in_world
+        self._routines["take_wrench"](self.memory, t, int(turns))
+
+    def release(self) -> None:
+        """Exert no wrench any more: it fades out."""
+        self._routines["release_wrench"](self.memory)
 
     def on_path(self, path: ToolPath, t: int, *, begin: Callable[[], None] = lambda: None) -> None:
         """Follow a path from ``t``, ns, on; where joints cannot keep up, time on it is slower.
@@ -300,19 +316,24 @@ class ToolReference:
             return t
         p = self.p
         where = "header.stamp"
-        largest = self.settings.largest_age
-        age = (t - stamp) / NANOSECONDS
-        if abs(age) > largest:
-            when = "old" if age > 0.0 else "ahead"
-            remedy = "Check that the clocks agree, or set the stamp to zero."
-            raise TrajectoryRejected(
-                f"the target is {abs(age):.3f} s {when}", where=where, got=stamp, remedy=remedy
-            )
+        self._check_age(stamp, t)
         if self.active and p.kind[0] in (TO_POSE, BY_TWIST) and stamp <= p.target_time[0]:
             problem = "the target was there before, or a newer one"
             remedy = "Stamps must increase; nothing was changed."
             raise TrajectoryRejected(problem, where=where, got=stamp, remedy=remedy)
         return stamp
+
+    def _check_age(self, stamp: int, t: int) -> None:
+        """TrajectoryRejected: a stamp that is far from ``t``, ns; 0 is now."""
+        age = (t - stamp) / NANOSECONDS
+        if stamp > 0 and abs(age) > self.settings.largest_age:
+            when = "old" if age > 0.0 else "ahead"
+            raise TrajectoryRejected(
+                f"the target is {abs(age):.3f} s {when}",
+                where="header.stamp",
+                got=stamp,
+                remedy="Check that the clocks agree, or set the stamp to zero.",
+            )
 
     def _is_world(self, frame: str) -> bool:
         return frame in WORLD_NAMES and frame not in self.model.link_names
@@ -350,6 +371,11 @@ class ToolReference:
         position = X[:3, 3] + X[:3, :3] @ self.memory["point"]
         turn = quaternion_product(quaternion_of(X[:3, :3]), self.memory["turn"])
         return np.concatenate([position, turn])
+
+    def efforts_of(self, q: Array, wrench: Array) -> Array:
+        """(n,) efforts Jᵀ W with which the tool exerts a wrench, (6,) in world axes."""
+        efforts: Array = self._jacobian(q, self.memory["point"]).T @ wrench
+        return efforts
 
     def twist_at(self, q: Array, v: Array) -> Array:
         """(6,) [angular; linear] of the tool for joint positions and velocities, (n,) each."""

@@ -218,7 +218,8 @@ private:
     }
     const Tolerances & tolerances = reference.tolerances();
     const Time due = reference.load(r, t), next_mode = @prefix@_tracks_mode_at(&r, t);
-    @prefix@_cycle_take_piece(&cycle, r.now, due, next_mode, r.with_effort[0], r.open[0], r.active[0],
+    const auto with_effort = r.with_effort[0] * cycle.takes_efforts[0];
+    @prefix@_cycle_take_piece(&cycle, r.now, due, next_mode, with_effort, r.open[0], r.active[0],
                               r.goal_end[0]);
     cycle.goal_time[0] = nanoseconds(tolerances.goal_time);
     std::copy_n(tolerances.path.data(), 2 * N, cycle.path_tolerance);

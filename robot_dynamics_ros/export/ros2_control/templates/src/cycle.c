@@ -55,7 +55,7 @@ static void @prefix@_cycle_wrenches_under_load(const @prefix@_robot *robot, cons
     @prefix@_joint_wrenches(&robot->numbers, q, v, wrench_acceleration, external, wrenches);
 }
 
-@definitions@
+@task_kernels@@definitions@
 @memories@
 void @prefix@_attach(double body[10], const double placement[12], const double payload[10])
 {

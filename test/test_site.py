@@ -94,6 +94,16 @@ def test_every_parameter_is_in_the_reference(site):
         )
 
 
+def test_pages_kept_in_the_repository_are_what_the_code_says(monkeypatch):
+    pytest.importorskip("rclpy", reason="the page about parameters reads the nodes' declarations")
+    monkeypatch.syspath_prepend(str(ROOT))
+    from docs.generate.kept import kept_pages
+
+    for path, text in kept_pages().items():
+        kept = (ROOT / "docs" / path).read_text(encoding="utf-8")
+        assert kept == text, f"python -m docs.generate.kept writes {path} anew"
+
+
 def test_every_cause_in_the_diagnostics_is_explained(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from docs.generate.causes import causes

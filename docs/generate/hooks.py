@@ -1,5 +1,7 @@
-"""Hook of MkDocs: pages that are made from the code when the site is built, and are not kept in the
-repository.
+"""Hook of MkDocs: pages that are made from the code when the site is built.
+
+Those that other pages link to are kept in the repository too, where the links work as well:
+``python -m docs.generate.kept`` writes them anew.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add them to the files of the site."""
     for pages in MAKERS:
         for path, text in pages().items():
+            kept = files.get_file_from_path(path)
+            if kept is not None:
+                files.remove(kept)
             files.append(File.generated(config, path, content=text))
     return files
 

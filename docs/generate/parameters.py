@@ -66,7 +66,7 @@ Made from the declarations in the code. `ros2 param describe` shows the same on 
 - An unknown name is ignored with a warning that names the nearest known one. A file that cannot be
   read ends the node; the message names the line.
 - A change is checked as a whole and accepted or refused as a whole, with a reason.
-- "fixed" in the last column: the value can only be set at start.
+- "Fixed": the value can only be set at start. All others change at once, or when their line says.
 """
 
 
@@ -98,18 +98,20 @@ def row(param: Param) -> str:
     kind = {bool: "bool", int: "int", float: "double", str: "string"}
     of = f"{kind[param.element]}[]" if param.is_array else kind[type(param.default)]
     name = param.name.replace(JOINT, "<joint>")
-    when = "fixed" if param.read_only else param.applies or "at once"
     text = param.description.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-    return (
-        f"| `{name}` | {text} | {of} | `{value(param.default)}` | {param.unit} | "
-        f"{allowed(param)} | {when} |"
-    )
+    if param.read_only:
+        text += " *Fixed.*"
+    elif param.applies:
+        text += f" *A change applies {param.applies}.*"
+    values = ": ".join(filter(None, (of, allowed(param))))
+    default = f"`{value(param.default)}` {param.unit}".rstrip()
+    return f"| `{name}` | {text} | {default} | {values} |"
 
 
 def table(params: Iterable[Param]) -> list[str]:
-    """The lines of a table."""
-    head = "| parameter | meaning | type | default | unit | allowed | a change applies |"
-    return [head, "|---" * 7 + "|", *(row(param) for param in params), ""]
+    """The lines of a table; four columns fit beside both tables of contents of the site."""
+    head = "| parameter | meaning | default | type, allowed |"
+    return [head, "|---" * 4 + "|", *(row(param) for param in params), ""]
 
 
 def page() -> str:

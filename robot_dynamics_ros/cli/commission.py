@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the steps; 1 if a mistake was found or a step was not finished."""
+    """Do the steps; 1 if a mistake was found, or a step was left out, refused or not finished."""
     model, profile = _robot(options)
     settings = ArmSettings()
     measured = MeasuredEffort()
@@ -89,20 +89,21 @@ def run(options: argparse.Namespace) -> int:
 
         session = Commissioning(model, arm, settings, measured, rate, stop, remark)
         show(session)
-        _steps(options, session, interrupted)
+        not_done = _steps(options, session, interrupted)
     files = session.write(options.output)
     if interrupted.is_set():
         raise KeyboardInterrupt
     rows = [[name, report.verdict] for name, report in session.reports.items()]
+    rows += [[name, why] for name, why in not_done.items()]
     text = (
         f"{table(['step', 'result'], rows)}\n\nreport      "
         f"{files['commissioning.html']}\nparameters  {files['controller.yaml']}"
     )
     steps = [report.to_json() for report in session.reports.values()]
-    result(options, {"steps": steps, "files": {k: str(v) for k, v in files.items()}}, text)
-    if all(report.healthy for report in session.reports.values()):
-        return 0
-    return 1
+    places = {kind: str(path) for kind, path in files.items()}
+    result(options, {"steps": steps, "not_done": not_done, "files": places}, text)
+    healthy = all(report.healthy for report in session.reports.values())
+    return 0 if healthy and not not_done else 1
 
 
 def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
@@ -146,12 +147,14 @@ def _arm(
 
 def _steps(
     options: argparse.Namespace, session: Commissioning, interrupted: threading.Event
-) -> None:
-    for step in STEPS:
-        if options.only and step not in options.only:
-            continue
+) -> dict[str, str]:
+    """Do the chosen steps; those that were not done, and why."""
+    chosen = [step for step in STEPS if not options.only or step in options.only]
+    not_done = dict.fromkeys(chosen, "not done: ended before")
+    for step in chosen:
         print(f"{step}: {ANNOUNCED[step]}", file=sys.stderr)
         if options.live and step not in options.yes_to and not _permitted(step):
+            not_done[step] = "not done: not permitted"
             remark(f"{step}: left out")
             continue
         try:
@@ -161,13 +164,16 @@ def _steps(
         except ArgumentError as error:
             if not session.reports:
                 raise
+            not_done[step] = "not done: refused"
             remark(f"{step}: {error}")
             break
+        del not_done[step]
         for line in (*map(str, report.findings), *report.notes):
             print(f"  {line}")
         print(f"{step}: {report.verdict}")
         if session.stop():
             break
+    return not_done
 
 
 def _permitted(step: str) -> bool:

@@ -15,6 +15,7 @@ from robot_dynamics_ros.cli.output import Figure, Progress, print_table
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.identification import DesignSettings, design_excitation
+from robot_dynamics_ros.identification.report import LARGEST_GOOD_CONDITION
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.whole_files import whole_files
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Design and write the motion, and print its figures."""
+    """Design and write the motion, and print its figures; 1 if it does not show the parameters."""
     base = Path(options.output)
     paths = [base.with_name(base.name + suffix) for suffix in (".csv", ".yaml")]
     take.refuse_to_replace(paths, options.overwrite)
@@ -90,11 +91,13 @@ def run(options: argparse.Namespace) -> int:
         for name, *figures in zip(model.joint_names, *columns, strict=True)
     ]
     head = ["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"]
+    shows = motion.condition <= LARGEST_GOOD_CONDITION
     print_table(
         options,
         head,
         rows,
         condition=motion.condition,
+        shows_parameters=shows,
         period=motion.period,
         files=[str(p) for p in paths],
     )
@@ -104,7 +107,13 @@ def run(options: argparse.Namespace) -> int:
         "look at it in simulation, and run it slowly first"
     )
     print(f"written: {', '.join(map(str, paths))}")
-    return 0
+    if shows:
+        return 0
+    print(
+        f"\nNOT ENOUGH: beyond {LARGEST_GOOD_CONDITION:g} the motion does not show all parameters: "
+        "give it more --range, --period or --evaluations, or lock the joint that hardly moves"
+    )
+    return 1
 
 
 def _ranges(model: RobotModel, texts: list[str]) -> tuple[Array, Array]:

@@ -19,12 +19,16 @@ def add_namespace(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for it; 1 if the controller says that it cannot."""
+    """Ask for it, and wait until the arm stands; 1 if the controller cannot, or the arm moves."""
     need_ros("hold")
     from robot_dynamics_ros.ros.controller_client import ControllerClient
 
     with ControllerClient(namespace=options.namespace) as client:
         done, text = client.hold()
-    said = text if done else f"NOT HOLDING: {text}"
-    result(options, {"holding": done, "message": text}, said)
-    return 0 if done else 1
+        failure = client.comes_to_rest() if done else text
+    if failure:
+        said = f"NOT HOLDING: {failure}"
+    else:
+        said = f"{text}: the arm stands"
+    result(options, {"holding": not failure, "message": failure or text}, said)
+    return 1 if failure else 0

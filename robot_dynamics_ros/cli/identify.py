@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, identify, write, and print the result."""
+    """Read, identify, write, and print the result; 1 if it is poor, unless that is accepted."""
     words = take.chosen(options.terms, TERMS, "--terms")
     settings = take.settings_of(
         identification.IdentificationSettings,
@@ -162,16 +162,25 @@ def run(options: argparse.Namespace) -> int:
         )
     ]
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
-    print_table(options, head, rows, files=files, unseen=results.base.unseen)
+    findings = identification.findings(results, checks)
+    poor = [text for level, text in findings if level == "poor"]
+    print_table(options, head, rows, files=files, unseen=results.base.unseen, poor=poor)
     for recording in (*recordings, *unseen):
         remarks = [*recording.notes, *recorded.bad_row_lines(recording.bad)]
         if remarks:
             print("\n" + "\n".join([f"{recording.source}:", *remarks]))
-    for level, text in identification.findings(results, checks):
-        if level != "good":
+    for level, text in findings:
+        if level == "poor":
+            print(f"\nPOOR: {text}")
+        elif level == "fair":
             print(f"\n{text}")
     print(f"\nwritten: {', '.join(files)}")
-    return 0
+    return _outcome(options, bool(poor))
+
+
+def _outcome(options: argparse.Namespace, poor: bool) -> int:
+    """Exit code: a poor result is none, unless a person accepts it."""
+    return 1 if poor and options.plausibility == "refuse" else 0
 
 
 def _segments(options: argparse.Namespace, body: RobotModel) -> int:
@@ -230,12 +239,16 @@ def _each(
     results = with_count("identifying", "recordings", work)
     rows = []
     failures = {}
+    poor: list[str] = []
     for recording, result, place in zip(recordings, results, places, strict=True):
         if isinstance(result, RobotDynamicsError):
             failures[recording.source] = str(result)
             rows.append([recording.source, "-", "-", "refused"])
             continue
-        _write(options, models, result, [recording], unseen, place)
+        _, checks = _write(options, models, result, [recording], unseen, place)
+        levels = [level for level, _ in identification.findings(result, checks)]
+        if "poor" in levels:
+            poor.append(recording.source)
         before, after = (float(np.sqrt(np.mean(x**2))) for x in (result.prior_rms, result.rms))
         rows.append(
             [recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)]
@@ -245,10 +258,13 @@ def _each(
         ["recording", "URDF leaves", "identified leaves", "written to"],
         rows,
         failures=failures,
+        poor=poor,
     )
     for source, why in failures.items():
         print(f"\n{source}: {why}")
-    return 1 if failures else 0
+    for source in poor:
+        print(f"\nPOOR: {source}; its report says why")
+    return 1 if failures else _outcome(options, bool(poor))
 
 
 def _write(

@@ -44,8 +44,8 @@ COMMANDS = {
 }
 
 EXIT_CODES = {
-    0: "done",
-    1: "done, with a negative outcome: not arrived, a run failed",
+    0: "done, and the goal was reached",
+    1: "the goal was not reached: not arrived, a step not done, a run failed, a poor result",
     2: "the input or the command line is wrong; the message says what and how to go on",
     70: "an error of this program",
     129: "ended by SIGHUP (a closed terminal)",

@@ -9,6 +9,8 @@ import csv
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.arguments import option, output_file
@@ -22,9 +24,11 @@ from robot_dynamics_ros.simulation.integrators.methods import (
     DEFAULT_STEP,
     INTEGRATORS,
 )
-from robot_dynamics_ros.simulation.tracking import TRACKING_LAWS, tracking_figures
+from robot_dynamics_ros.simulation.tracking import END_ERROR, TRACKING_LAWS, tracking_figures
 from robot_dynamics_ros.whole_files import whole_file
 
+# rad or m
+COUNTED_AS_ARRIVED = 0.01
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
 
@@ -67,12 +71,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--dt", take.positive, "control period, s", DEFAULT_STEP)
     add("--integrator", tuple(INTEGRATORS), "integration method", DEFAULT_INTEGRATOR)
+    add(
+        "--tolerance",
+        take.not_negative,
+        "rad or m that a robot may be off when the motion ends; more ends with exit code 1 "
+        "(default: robots within 0.01 are counted)",
+    )
     add_workers(parser, "robots")
     add("--csv", output_file, "write the figures of every run there")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the batch and print the table; 1 if a run failed."""
+    """Run the batch and print the table; 1 if a run failed, or is beyond the tolerance given."""
     model = load_model(options)
     if options.rotors:
         rotors = {
@@ -101,12 +111,30 @@ def run(options: argparse.Namespace) -> int:
         "robots", "robots", lambda tell: batch(executor=workers_of(options), progress=tell)
     )
     print()
-    data = {"runs": len(result), "figures": result.figures, "failures": result.failures}
-    output.result(options, data, result.table())
+    if options.tolerance is None:
+        tolerance = COUNTED_AS_ARRIVED
+    else:
+        tolerance = options.tolerance
+    # a run that failed has NaN here
+    arrived = int((result.figures.get(END_ERROR, np.zeros(0)) <= 1e3 * tolerance).sum())
+    data = {
+        "runs": len(result),
+        "arrived": arrived,
+        "tolerance": tolerance,
+        "figures": result.figures,
+        "failures": result.failures,
+    }
+    text = (
+        f"{result.table()}\n\nwithin {tolerance:g} rad or m of the goal when the motion ends: "
+        f"{arrived} of {len(result)} robots"
+    )
+    output.result(options, data, text)
     if options.csv is not None:
         _write(result, options.csv)
         print(f"\nwritten to {options.csv}")
-    return 1 if result.failures else 0
+    if result.failures or (options.tolerance is not None and arrived < len(result)):
+        return 1
+    return 0
 
 
 def _write(result: BatchResult, path: Path) -> None:

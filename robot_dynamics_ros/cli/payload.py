@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Set the parameters; 1 if the controller refuses them."""
+    """Set the parameters, and wait until the payload is in force; 1 if it is refused or is not."""
     values: dict[str, object] = {"payload.mass": 0.0}
-    text = "no payload"
+    text = NO_PAYLOAD
     if options.load != NO_PAYLOAD:
         try:
             link, mass, centre = parse_payload(options.load)
@@ -55,6 +55,14 @@ def run(options: argparse.Namespace) -> int:
 
     with ControllerClient(namespace=options.namespace) as client:
         refused = client.set_parameters(values)
-    said = f"NOT ACCEPTED: {refused}" if refused else f"payload     {text}"
-    result(options, {"accepted": not refused, "reason": refused}, said)
-    return 1 if refused else 0
+        missing = "" if refused else client.wait_for_payload(text)
+    if refused:
+        said = f"NOT ACCEPTED: {refused}"
+    elif missing:
+        said = f"NOT IN FORCE: {missing}"
+    else:
+        said = f"payload     {text}"
+    reason = refused or missing
+    data = {"accepted": not refused, "in_force": not reason, "reason": reason}
+    result(options, data, said)
+    return 1 if reason else 0

@@ -53,7 +53,10 @@ __all__ = ["ControllerOptions", "JointController", "Mode"]
 class JointController(CycleRunner):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
-    Attributes (arrays belong to the controller and are overwritten by the next cycle):
+    Arrays belong to the controller and are overwritten by the next cycle.  More attributes:
+    :class:`CycleRunner`.
+
+    Attributes:
         model: the robot, payload excluded.
         reference: (3, n) desired position, velocity, acceleration.
         error: (2, n) desired minus measured position (the short way round for continuous joints)
@@ -68,13 +71,12 @@ class JointController(CycleRunner):
         wrench_acceleration: (n,) acceleration that the wrenches belong to.
         unexplained: (n,) present effort that makes up for what the model does not explain; zero
             without ``robustness``.
-        payload: in force, or ``None``; tolerances: for trajectories that bring none.
-        changes, external_wrenches, counts, mode, fault, safe_reason, jump, current, law, guards,
-        memory: see :class:`CycleRunner`.
-        observer, collision: estimate of external efforts, and a flag on top of it, or ``None``; see
-            :class:`MomentumObserver`.
-        contact, flange: the wrench on a link that explains them, and the load that the tool exerts
-            on the arm, or ``None``.
+        payload: in force, or ``None``.
+        tolerances: for trajectories that bring none.
+        observer: estimate of external efforts, or ``None``; see :class:`MomentumObserver`.
+        collision: a flag on top of that estimate, or ``None``.
+        contact: the wrench on a link that explains the external efforts, or ``None``.
+        flange: the load that the tool exerts on the arm, or ``None``.
     """
 
     def __init__(

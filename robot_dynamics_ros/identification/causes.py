@@ -189,13 +189,14 @@ class _Rows:
 
 class _Hypothesis(NamedTuple):
     """Rows as they would be without a fault, the joints that it concerns, the fault and its
-    remedy.
+    remedy; ``scales``: bodies of another size explain the efforts as well.
     """
 
     rows: _Rows
     joints: tuple[str, ...]
     text: str
     remedy: str
+    scales: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,18 +437,19 @@ def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) ->
     """The causes that explain the recording clearly better than none, and some joint's efforts
     much better.
     """
-    causes = []
+    causes: list[Cause] = []
+    # these change the efforts of many joints by a little each, or as bodies of another size do
+    spread = [*_of_compensation(problem), *_of_lengths(problem)]
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
-        causes.append(_of_rows(problem, hypothesis))
+        kind = spread if hypothesis.scales else causes
+        kind.append(_of_rows(problem, hypothesis))
     for k, f in enumerate(_FITTED):
         tell(0.5 + 0.5 * k / len(_FITTED), "units, gravity, zeros, lengths of links, loads, clocks")
         causes += list(f(problem))
-    lengths = list(_of_lengths(problem))
     enough = max(_CLEAR_LOG_LIKELIHOOD, _BETTER * problem.worth * float(problem.rows.use.sum()))
     explaining = [cause for cause in causes if (problem.plain.left / cause.left).max() > _EXPLAINS]
-    # other lengths change the efforts of many joints by a little each
-    return [cause for cause in (*explaining, *lengths) if cause.gain > enough]
+    return [cause for cause in (*explaining, *spread) if cause.gain > enough]
 
 
 def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: bool) -> list[Cause]:
@@ -654,7 +656,7 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
                 "large as the robot's"
             )
             scaled = dataclasses.replace(rows, effort=rows.effort * np.where(own, 1.0 / times, 1.0))
-            yield _Hypothesis(scaled, joints, text, _UNITS)
+            yield _Hypothesis(scaled, joints, text, _UNITS, joints is names)
         turns = np.where(own, 2.0 * math.pi, 1.0)
         turned = dataclasses.replace(rows, q=rows.q * turns, v=rows.v * turns, a=rows.a * turns)
         text = f"the positions of {whose} are in revolutions"
@@ -662,7 +664,7 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
 
 
 def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
-    rows, joints, text, remedy = hypothesis
+    rows, joints, text, remedy, _ = hypothesis
     fit = problem.fit(problem.Y if rows.q is problem.rows.q else problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the
     # scores says
@@ -886,7 +888,6 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
 
 
 _FITTED: tuple[Callable[[_Problem], Iterator[Cause]], ...] = (
-    _of_compensation,
     _of_gravity,
     _of_zeros,
     _of_load,

@@ -53,7 +53,8 @@ _MOSTLY = 0.3
 _UNSEEN_WORSE = 1.5
 # Riemannian distance of a body from the URDF's
 _FAR_BODY_DISTANCE = 1.5
-_CONDITION = 200.0
+LARGEST_GOOD_CONDITION = 200.0
+"""Condition number of the regressor beyond which a motion shows the parameters poorly."""
 _MOST_ROWS = 40
 _MOST_PLOT_POINTS = 4000
 _BEFORE = SERIES[1]
@@ -114,7 +115,7 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
                 f"The motion does not show, kept from the URDF: {', '.join(result.base.unseen)}.",
             )
         )
-    if result.base.condition > _CONDITION:
+    if result.base.condition > LARGEST_GOOD_CONDITION:
         text = (
             f"The motion is poor (condition number {result.base.condition:.0f}): see "
             "robot_dynamics excite."

@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -30,6 +32,17 @@ CONTROLLER_NAME = "computed_torque_controller"
 SERVICE_PATIENCE = 10.0
 # s that one look at the middleware may last
 _SPIN = 0.05
+# s within which a held arm must stand: braking from full speed takes less than a second
+STANDSTILL_PATIENCE = 10.0
+# s for which every joint must stay within STANDSTILL_WAY of where it was
+STANDSTILL_SPAN = 0.3
+# rad or m; with the span above 0.03 rad/s, which is slower than a person sees
+STANDSTILL_WAY = 0.01
+# s within which a payload must be in force: its robot is compiled first, and said once a second
+PAYLOAD_PATIENCE = 15.0
+# the entry of the controller's diagnostics, and its text without one
+PAYLOAD_ENTRY = "payload"
+NO_PAYLOAD_IN_FORCE = "none"
 # a trajectory that was sent and not answered yet
 SENT = "sent"
 _Client = TypeVar("_Client", bound="ControllerClient")
@@ -64,6 +77,7 @@ class ControllerClient:
             self.node.create_subscription(
                 JointState, "joint_states", self._on_state, STATE, raw=True
             )
+        self._payload = ""
         self._trajectories = self.node.create_publisher(
             JointTrajectory, f"{CONTROLLER_NAME}/joint_trajectory", EVENT
         )
@@ -112,6 +126,54 @@ class ControllerClient:
         answer: Trigger.Response = self._call(Trigger, "hold", Trigger.Request())
         return answer.success, answer.message
 
+    def comes_to_rest(self, timeout: float = STANDSTILL_PATIENCE) -> str:
+        """Wait until every joint stands; why it is not known to, or ``""``.
+
+        Positions decide: not every driver measures velocities.
+        """
+        heard: list[tuple[float, tuple[str, ...], np.ndarray]] = []
+        subscription = self.node.create_subscription(
+            JointState,
+            "joint_states",
+            lambda m: heard.append((time.monotonic(), tuple(m.name), np.array(m.position))),
+            STATE,
+        )
+
+        def stands() -> bool:
+            if not heard or heard[-1][0] - heard[0][0] < STANDSTILL_SPAN:
+                return False
+            since = heard[-1][0] - STANDSTILL_SPAN
+            names = heard[-1][1]
+            lately = [q for t, named, q in heard if t >= since and named == names]
+            return bool(np.ptp(lately, axis=0).max(initial=0.0) < STANDSTILL_WAY)
+
+        try:
+            if self.spin_until(stands, timeout):
+                return ""
+        finally:
+            self.node.destroy_subscription(subscription)
+        if not heard:
+            return f"no joint states have arrived within {timeout:g} s"
+        return f"the arm still moves after {timeout:g} s"
+
+    def wait_for_payload(self, text: str, timeout: float = PAYLOAD_PATIENCE) -> str:
+        """Wait until the controller says that a payload is in force; what it says else, or ``""``.
+
+        Args:
+            text: as the controller's diagnostics have it; :data:`NO_PAYLOAD_IN_FORCE` for none.
+        """
+        subscription = self.node.create_subscription(
+            DiagnosticArray, "/diagnostics", self._on_diagnostics, STATE
+        )
+        try:
+            if self.spin_until(lambda: self._payload == text, timeout):
+                return ""
+        finally:
+            self.node.destroy_subscription(subscription)
+        if not self._payload:
+            return "the controller says nothing of a payload: it is not configured"
+        return f"in force after {timeout:g} s: {self._payload}"
+
     def set_parameters(self, values: Mapping[str, object]) -> str:
         """Set parameters of the controller, all or none; why they were refused, or ``""``.
 
@@ -137,6 +199,15 @@ class ControllerClient:
 
     def _on_trajectory_status(self, message: String) -> None:
         self.trajectory_status = message.data
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        controller = f"{self.node.get_namespace()}/{CONTROLLER_NAME}".lstrip("/")
+        for status in message.status:
+            if status.name.partition(":")[0] != controller:
+                continue
+            for entry in status.values:
+                if entry.key == PAYLOAD_ENTRY:
+                    self._payload = entry.value
 
     def _on_state(self, raw: bytes) -> None:
         try:

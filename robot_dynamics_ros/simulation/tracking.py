@@ -19,7 +19,7 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.planning import PlannedMotion
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import mass_matrix
-from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.errors import ArgumentError, SimulationError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -30,6 +30,8 @@ TRACKING_LAWS = tuple(
     name for name, law in ALL_LAWS.items() if law.tracks and law is not CartesianImpedance
 )
 """Names of the laws that follow a motion of all joints."""
+END_ERROR = "error at the end [mrad, mm]"
+"""Name of the figure that tells how far a robot is from its goal when the motion ends."""
 
 
 def tracking_law(
@@ -114,12 +116,17 @@ def tracking_figures(
 
     With the first three arguments bound it is an experiment of a batch, of ``robot`` and a run's
     number; ``options``: of :func:`follow`.
+
+    Raises:
+        SimulationError: the run diverges, or the controller ends in a fault on the way.
     """
-    run, _ = follow(drawn, robot, motion, **options)
+    run, controller = follow(drawn, robot, motion, **options)
+    if controller.fault:
+        raise SimulationError(controller.fault, where="controller")
     error = motion.at(run.t) - run.q
     return {
         "rms error [mrad, mm]": 1e3 * float(np.sqrt((error**2).mean())),
         "largest error [mrad, mm]": 1e3 * float(np.abs(error).max()),
-        "error at the end [mrad, mm]": 1e3 * float(np.abs(error[-1]).max()),
+        END_ERROR: 1e3 * float(np.abs(error[-1]).max()),
         "largest effort / limit": float(np.max(np.abs(run.tau) / drawn.effort_limit)),
     }

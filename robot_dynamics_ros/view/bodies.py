@@ -21,6 +21,7 @@ from robot_dynamics_ros.model.meshes import MeshError, own_colour, triangles
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import link_ends, robot_size
 from robot_dynamics_ros.view.colours import PAPER, by_speed, rgb255
+from robot_dynamics_ros.view.rounded import rounded
 
 if TYPE_CHECKING:
     from trimesh import Trimesh
@@ -93,7 +94,7 @@ class Bodies:
         self.layers: dict[str, list[Piece]] = {}
         self.corners: dict[str, Array] = {}
         # as pages have it at first: textures are not sent twice
-        self._clear = True
+        self._clear = False
         self._paints: dict[str, tuple[int, int, int]] | None = None
         self.default_layers: tuple[str, ...] = ("visuals",)
         # an inertia that fits no body of this size would hide the robot
@@ -161,7 +162,9 @@ class Bodies:
         """
         pieces = []
         clear = self._clear and layer in _BODIES and colour is None
-        for row, shape, parts in readable(self.shapes(layer)):
+        for row, shape, described in readable(self.shapes(layer)):
+            soft = rounded(shape) if layer in _BODIES else None
+            parts = described if soft is None else [soft]
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
@@ -185,7 +188,9 @@ class Bodies:
                     np.asarray(part.vertices, dtype=np.float32),
                     np.asarray(part.faces, dtype=np.uint32),
                     color=rgb255((r, g, b)),
-                    flat_shading=shape.kind in ("box", "mesh"),
+                    flat_shading=shape.kind == "mesh" or (shape.kind == "box" and soft is None),
+                    # shadows on the robot itself would hide what lies in them
+                    receive_shadow=False,
                 )
                 pieces.append(Piece(shape.link, handle, alpha, rgb255((r, g, b))))
                 pieces[-1].draw(clear)

@@ -20,7 +20,9 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
 from robot_dynamics_ros.view.headless import Browser
+from robot_dynamics_ros.view.legend import LegendEntry, draw_legend, legend_entries
 from robot_dynamics_ros.view.nodes import RobotNodes
+from robot_dynamics_ros.view.replay_plots import PLOTS_HEIGHT_PERCENT, replay_frame
 from robot_dynamics_ros.view.source import MotionSource, ShownMotion, centre_paths
 from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
 from robot_dynamics_ros.whole_files import whole_file
@@ -43,7 +45,7 @@ _POLICY = (
 )
 # The first camera fits the shape of the page, which takes one from its own address.
 _FIT = """<script>{{
-const cameras = {cameras}, shape = innerWidth / innerHeight;
+const cameras = {cameras}, shape = innerWidth / ({scene_share} * innerHeight);
 const [, position, target] = cameras.findLast(([aspect]) => aspect <= shape) || cameras[0];
 history.replaceState(
   null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
@@ -161,12 +163,13 @@ def write_video(
         draw(int(rows[0]))
         paint = painter(client, width, height, nodes.view_point(motion, width / height))
         settled(paint, browser)
+        explained = motion_legend(motion, paths)
 
         def pictures() -> Iterator[np.ndarray]:
             for number, k in enumerate(rows):
                 draw(int(k))
                 client.flush()
-                yield paint()
+                yield draw_legend(paint(), explained)
                 if progress is not None:
                     progress((number + 1) / len(rows))
 
@@ -236,9 +239,29 @@ def write_replay(
         f'<head>\n    <!-- {_NOTICE} -->\n    <meta http-equiv="Content-Security-Policy" '
         f'content="{_POLICY}" />'
     )
-    head += _FIT.format(cameras=json.dumps(cameras)) + f"<script>{{{WITHOUT_ROOM}}}</script>"
+    scene_share = 1.0 - PLOTS_HEIGHT_PERCENT / 100.0
+    head += (
+        _FIT.format(cameras=json.dumps(cameras), scene_share=scene_share)
+        + f"<script>{{{WITHOUT_ROOM}}}</script>"
+    )
     html = html.replace("<head>", head, 1)
+    before, end, after = html.rpartition("</body>")
+    html = before + replay_frame(motion, motion.model.name, motion_legend(motion)) + end + after
     return write_whole(path, lambda target: target.write_text(html, encoding="utf-8"))
+
+
+def motion_legend(motion: ShownMotion, paths: bool = True) -> tuple[LegendEntry, ...]:
+    """The legend of a motion of which everything is shown."""
+    first = MotionSource(motion).row(0)
+    return legend_entries(
+        motion.scale,
+        lambda name: name != "clear",
+        has_mass=motion.model.total_mass > 0.0,
+        has_external=bool(first.external),
+        has_estimated=bool(first.estimated),
+        has_reference=first.reference is not None,
+        has_paths=paths and len(motion) > 2,
+    )
 
 
 def stage(

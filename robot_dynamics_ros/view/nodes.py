@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,9 @@ from robot_dynamics_ros.view.colours import (
     MOMENT,
     PART_COLOURS,
     by_speed,
+    rgb255,
 )
+from robot_dynamics_ros.view.legend import LINK_CENTRE, ROBOT_CENTRE
 from robot_dynamics_ros.view.loads import number
 from robot_dynamics_ros.view.source import Shown, ShownMotion
 from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arrow_bones
@@ -45,10 +48,16 @@ if TYPE_CHECKING:
     from viser import SceneApi, SceneNodeHandle
 
 # of the first camera, on the ground
-_AWAY = np.array([0.62, -0.785, 0.0])
 _RIGHT = np.array([0.785, 0.62, 0.0])
 # of a vector that is drawn, in sizes of the robot
 _SHORTEST = 0.012
+# heights of texts, their distance from the robot, and width of a letter, in sizes of the robot
+_TEXT_HEIGHT = 0.02
+_TEXT_GAP = 0.06
+_LETTER_WIDTH = 0.0105
+_LINE_COLOUR = (110, 114, 120)
+# one joint may bear both the largest force and the largest moment
+_LARGEST_LABELS = ("largest_first", "largest_second")
 
 
 class RobotNodes:
@@ -75,9 +84,8 @@ class RobotNodes:
         self._ghost: list[SceneNodeHandle] = []
         self._marks: dict[str, list[Any]] = {}
         self._labels: dict[str, Any] = {}
-        # points that a camera has to see: of arrows, texts, and the legend
+        # points that a camera has to see: of arrows and texts
         self._tips: dict[str, Array] = {}
-        self._legend_of: tuple[ArrowScale, bool, bool] | None = None
         self._nodes = _node_names(model.link_names)
         scene.add_frame(root, show_axes=False, position=tuple(self.offset))
         self.links = [
@@ -114,7 +122,6 @@ class RobotNodes:
         forces = on("forces")
         moments = on("moments")
         self.place(shown.q)
-        self.legend(scale, forces, moments)
         self.wrenches("joints", shown.wrenches, scale, forces, moments)
         self.largest(shown.wrenches, scale, forces, moments)
         for name, wrenches in (("external", shown.external), ("estimated", shown.estimated)):
@@ -311,90 +318,103 @@ class RobotNodes:
     def largest(
         self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
     ) -> None:
-        """Write the largest force and the largest moment beside their arrows, with the name of the
-        joint.
+        """Write the largest force and the largest moment outside the robot, each with the name of
+        its joint, and a line to it.
         """
-        for what, unit, shown, length, noise, along in zip(
-            ("force", "moment"),
-            ("N", "N m"),
-            (forces, moments),
-            scale,
-            self._noise,
-            (1.0, -0.58),
-            strict=True,
-        ):
-            name = f"largest_{what}"
-            if arrows is None or not len(arrows.names):
-                vectors = np.zeros((1, 3))
-            else:
-                vectors = getattr(arrows, f"{what}s")
-            sizes = np.linalg.norm(vectors, axis=1)
-            k = int(sizes.argmax())
-            if arrows is None or not shown or sizes[k] <= noise:
-                self._label(name, shown=False)
-                self._tips.pop(name, None)
+        texts: dict[int, list[str]] = {}
+        halves = zip(
+            ("forces", "moments"), ("N", "N m"), (forces, moments), self._noise, strict=True
+        )
+        for what, unit, shown, noise in halves:
+            if arrows is None or not len(arrows.names) or not shown:
                 continue
-            if what == "force":
-                tip = vectors[k]
-            else:
-                tip = np.array([0.0, 0.0, sizes[k]])
-            text = f"{arrows.names[k]}: {number(sizes[k], unit)}"
-            at = arrows.points[k] + along * length * tip
-            half = 0.0075 * len(text) * self.size * _RIGHT
-            self._tips[name] = np.stack([at - half, at + half])
-            self._label(name, text, at, above=what == "force")
+            sizes = np.linalg.norm(getattr(arrows, what), axis=1)
+            k = int(sizes.argmax())
+            if sizes[k] > noise:
+                texts.setdefault(k, []).append(number(sizes[k], unit))
+        places = self._outside(arrows, [*texts], scale.force if forces else 0.0)
+        rows = zip_longest(texts.items(), places)
+        for name, row in zip_longest(_LARGEST_LABELS, rows):
+            if row is None:
+                self._label(name)
+                continue
+            (k, words), (start, at, anchor) = row
+            assert arrows is not None
+            self._label(name, f"{arrows.names[k]}: {', '.join(words)}", start, at, anchor)
 
-    def legend(self, scale: ArrowScale, forces: bool = True, moments: bool = True) -> None:
-        """Show beside the robot how long a force and a moment of so much are drawn."""
-        if (scale, forces, moments) == self._legend_of:
-            return
-        self._legend_of = (scale, forces, moments)
-        bottom = np.array([0.0, 0.0, float(self.poses[:, 2, 3].min())])
-        for what, unit, shown, length, colour, direction, side in (
-            ("force", "N", forces, scale.force, FORCE, _RIGHT, -0.38),
-            ("moment", "N m", moments, scale.moment, MOMENT, _AWAY, 0.0),
-        ):
-            # N or N m, and a length of 10 to 20 % of the robot
-            value = nice_scale(0.2 * self.size, length)
-            point = bottom + self.size * (0.27 * _AWAY + side * _RIGHT + (0.0, 0.0, 0.06))
-            # of the arrow, or the radius of the arc
-            half = 0.5 * length * value
-            below = (
-                point
-                + (half * _RIGHT if what == "force" else (0.0, 0.0, -half))
-                - (0.0, 0.0, 0.03 * self.size)
-            )
-            # half of the text
-            wide = 0.13 * self.size * _RIGHT
-            foot = below - (0.0, 0.0, 0.07 * self.size)
-            self._tips[f"legend_text_{what}"] = np.stack([foot - wide, foot + wide, point])[
-                : 3 if shown else 0
-            ]
-            one = Arrows((what,), point[None], value * direction[None], value * direction[None])
-            self.vectors(f"legend_{what}", one if shown else None, f"{what}s", scale, colour)
-            self._label(f"legend_{what}", f"{what} {value:g} {unit}", below, shown)
+    def _outside(
+        self, arrows: Arrows | None, chosen: Sequence[int], force_scale: float
+    ) -> list[tuple[Array, Array, str]]:
+        """For each of the arrows chosen: a point on it, a point for its text beside the robot as
+        the first camera sees it, and the side of the text that is there.
+        """
+        if arrows is None or not chosen:
+            return []
+        bodies = [self.poses[:, :3, 3]]
+        for link, corners in self.bodies.corners.items():
+            pose = self.poses[self.model.link_index(link)]
+            bodies.append(corners @ pose[:3, :3].T + pose[:3, 3])
+        across = np.concatenate(bodies) @ _RIGHT
+        low = float(across.min())
+        high = float(across.max())
+        places = []
+        heights: list[tuple[bool, float]] = []
+        for k in chosen:
+            # half of the arrow is seen where its foot is inside the robot
+            start = arrows.points[k] + 0.5 * force_scale * arrows.forces[k]
+            here = float(start @ _RIGHT)
+            right = high - here <= here - low
+            edge = (high if right else low) + (_TEXT_GAP if right else -_TEXT_GAP) * self.size
+            at = start + (edge - here) * _RIGHT
+            while any(
+                side == right and abs(at[2] - height) < 2.0 * _TEXT_HEIGHT * self.size
+                for side, height in heights
+            ):
+                at[2] -= 2.0 * _TEXT_HEIGHT * self.size
+            heights.append((right, float(at[2])))
+            places.append((start, at, "center-left" if right else "center-right"))
+        return places
 
     def _label(
         self,
         name: str,
         text: str = "",
-        point: Array | None = None,
-        shown: bool = True,
-        above: bool = False,
+        start: Array | None = None,
+        at: Array | None = None,
+        anchor: str = "center-left",
     ) -> None:
+        """Show a text at a point with a line from another one; without points hide it."""
+        shown = start is not None and at is not None
         if shown and name not in self._labels:
-            self._labels[name] = self.scene.add_label(
+            label = self.scene.add_label(
                 f"{self.root}/{name}",
                 "",
-                anchor="bottom-center" if above else "top-center",
                 font_size_mode="scene",
-                font_scene_height=0.03 * self.size,
+                font_scene_height=_TEXT_HEIGHT * self.size,
             )
-        if name in self._labels:
-            self._labels[name].visible = shown
-        if shown:
-            self._labels[name].position = point
-            self._labels[name].text = text
+            line = self.scene.add_line_segments(
+                f"{self.root}/{name}_line",
+                np.zeros((1, 2, 3), np.float32),
+                _LINE_COLOUR,
+                thickness=1.2,
+                thickness_units="screen",
+            )
+            self._labels[name] = (label, line)
+        if name not in self._labels:
+            return
+        label, line = self._labels[name]
+        label.visible = shown
+        line.visible = shown
+        self._tips.pop(name, None)
+        if start is None or at is None:
+            return
+        label.position = at
+        label.text = text
+        label.anchor = anchor
+        line.points = np.stack([start, at])[None].astype(np.float32)
+        way = _RIGHT if anchor == "center-left" else -_RIGHT
+        end = at + _LETTER_WIDTH * len(text) * self.size * way
+        self._tips[name] = np.stack([at, end])
 
     def centres(self, shown: bool) -> None:
         """Show the centres of mass of the links (small) and of the robot (large) at the present
@@ -409,7 +429,7 @@ class RobotNodes:
                     f"{self.root}/links/{self._nodes[name]}/centre",
                     radius=0.007 * self.size,
                     subdivisions=1,
-                    color=(20, 20, 20),
+                    color=rgb255(LINK_CENTRE),
                     position=tuple(body.com),
                     cast_shadow=False,
                 )
@@ -419,7 +439,7 @@ class RobotNodes:
                 ball(
                     f"{self.root}/centre",
                     radius=0.018 * self.size,
-                    color=(250, 200, 0),
+                    color=rgb255(ROBOT_CENTRE),
                     cast_shadow=False,
                 )
             ]

@@ -163,7 +163,7 @@ class LayerPanel:
                 ("external", "external", True),
                 ("estimated", "estimated", self._known),
                 *(() if self._known else (("contacts", "contacts (MuJoCo)", False),)),
-                ("clear", "see-through", True),
+                ("clear", "see-through", False),
                 ("tint", "colour by load", False),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)

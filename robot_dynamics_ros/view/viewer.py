@@ -27,6 +27,12 @@ from robot_dynamics_ros.simulation.paths import CenterOfMassPaths
 from robot_dynamics_ros.view.arrows import ArrowScale, robot_size, sensible_scale
 from robot_dynamics_ros.view.bodies import readable
 from robot_dynamics_ros.view.camera import VIEWS
+from robot_dynamics_ros.view.legend import (
+    LegendEntry,
+    draw_legend,
+    legend_entries,
+    page_legend,
+)
 from robot_dynamics_ros.view.loads import JointLoads, LoadPanel, link_shares, text_block
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.panels import ControlPanel, JointSliders, LayerPanel, Player, Turn
@@ -163,6 +169,21 @@ class RobotView:
                 self._paths = centre_paths(self.source.motion)
             nodes.paths(self._paths if show["paths"] else None)
 
+    def legend(self) -> tuple[LegendEntry, ...]:
+        """What is shown, in words."""
+        shown = self._shown
+        source = self.source
+        moves = isinstance(source, MotionSource) and len(source.motion) > 2
+        return legend_entries(
+            self.layers.scale(),
+            self.layers.__getitem__,
+            has_mass=source.model.total_mass > 0.0,
+            has_external=bool(shown is not None and shown.external),
+            has_estimated=bool(shown is not None and shown.estimated),
+            has_reference=bool(shown is not None and shown.reference is not None),
+            has_paths=moves,
+        )
+
     def close(self) -> None:
         """The page is closed: nobody drags a link or has the controls any more."""
         if self.grip is not None:
@@ -187,6 +208,7 @@ class Page:
         self._fitted: tuple[str, float, Array] | None = None
         client.gui.add_button_group("view", (*VIEWS, FOLLOW_BUTTON)).on_click(self._turn)
         client.gui.add_html(_FOLD)
+        self._legend = client.gui.add_html("")
         if client.camera.image_width < _SMALL:
             client.gui.main_panel.minimize()
 
@@ -268,7 +290,13 @@ class Page:
             changed = any([view.update(now) for view in self.views])
             self._follow()
             self._fit_again()
+            if changed and self.views:
+                self._legend.content = page_legend(self.legend())
         return changed
+
+    def legend(self) -> tuple[LegendEntry, ...]:
+        """What the first robot shows, in words."""
+        return self.views[0].legend()
 
 
 class Viewer(contextlib.AbstractContextManager["Viewer"]):
@@ -452,6 +480,7 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             image = settled(
                 painter(page.client, width, height, page.view_point(width / height)), browser
             )
+            image = draw_legend(image, page.legend())
         return write_whole(path, lambda target: pillow.fromarray(image).save(target))
 
     def __exit__(self, *_: object) -> None:

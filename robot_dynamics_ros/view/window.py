@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import html
 import io
 import logging
 import math
@@ -87,6 +88,7 @@ class Guard:
         from viser import ViserServer
         from viser import _messages as messages
 
+        self._title = title
         self.refused: Counter[str] = Counter()
         self._report = report or self._log
         self._logged: dict[str, float] = {}
@@ -207,6 +209,8 @@ class Guard:
             else:
                 page = bytes(response.body)
             page = page.replace(b"<head>", f"<head><script>{{{WITHOUT_ROOM}}}</script>".encode(), 1)
+            named = f"<title>{html.escape(self._title)}</title>".encode()
+            page = page.replace(b"<title>Viser</title>", named, 1)
             if zipped:
                 response.body = gzip.compress(page, 1)
             else:
@@ -417,9 +421,10 @@ class Window(AbstractContextManager["Window"]):
         self.server._websock_server.get_message_buffer().max_window_size = MOST_MESSAGES
         self.host = host
         self.loopback = self.guard.loopback
-        # shadows cost more than all the rest where there is no graphics processor, and hide what
-        # lies in them
-        self.server.scene.configure_default_lights(enabled=True, cast_shadow=False)
+        # a shadow on the ground shows how high a robot is; without a graphics processor a picture
+        # takes 1.2 to 1.7 times as long.  On the robot itself none falls: it would hide what lies
+        # in it.
+        self.server.scene.configure_default_lights(enabled=True, cast_shadow=True)
         # light from a picture of a room looks no better, and without a graphics processor it takes
         # half a minute to begin
         self.server.scene.configure_environment_map(hdri=None)

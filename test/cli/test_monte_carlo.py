@@ -15,7 +15,7 @@ from robot_dynamics_ros.control.reference.planning import motion_through
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.simulation.tracking import TRACKING_LAWS, tracking_figures, tracking_law
 
-QUICK = ["monte_carlo", "two_link", "--duration", "0.6", "--dt", "0.004"]
+QUICK = ["monte_carlo", "two_link", "--duration", "1.2", "--dt", "0.004"]
 
 
 def test_table_progress_and_csv(tmp_path, capsys):

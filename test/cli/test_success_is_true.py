@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import csv
+import dataclasses
 import json
 from collections import Counter
 
@@ -9,8 +12,11 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.cli.main import main
+from robot_dynamics_ros.cli import commission, excite
+from robot_dynamics_ros.cli.main import main, make_parser
 from robot_dynamics_ros.cli.rehearsal import Rehearsal, path_bound
+from robot_dynamics_ros.commissioning import StepReport
+from robot_dynamics_ros.errors import ArgumentError
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,249 @@ def test_a_robot_that_follows_a_little_late_has_arrived():
     late[-5:] = reference[-5:]
     assert run_along(late, reference).arrived
     assert (path_bound(reference, 0.01) >= 0.1 - 1e-12).all()
+
+
+# -- commission: a step that was left out, refused or cut short is not done
+
+
+class CommissioningDouble:
+    """Commissioning of which each step ends as told: a report, or the error that refuses it."""
+
+    def __init__(self, outcomes, stop_after=99):
+        self.outcomes = outcomes
+        self.reports = {}
+        self.stop_after = stop_after
+
+    def run(self, step):
+        outcome = self.outcomes.get(step, StepReport(step))
+        if isinstance(outcome, Exception):
+            raise outcome
+        self.reports[step] = outcome
+        return outcome
+
+    def stop(self):
+        return len(self.reports) >= self.stop_after
+
+    def write(self, folder):
+        return {"commissioning.html": folder / "page", "controller.yaml": folder / "parameters"}
+
+
+def commissioned(monkeypatch, tmp_path, capsys, double, *words):
+    monkeypatch.setattr(commission, "Commissioning", lambda *_: double)
+    code = main(["commission", "two_link", "--json", "--output", str(tmp_path / "new"), *words])
+    return code, json.loads(capsys.readouterr().out)["not_done"]
+
+
+REFUSED = ArgumentError("the arm is not to move", where="step float")
+
+
+@pytest.mark.parametrize(
+    ("double", "not_done"),
+    [
+        (CommissioningDouble({}), []),
+        (CommissioningDouble({"float": REFUSED}), ["float", "twitch", "tune", "move"]),
+        (CommissioningDouble({}, stop_after=2), ["float", "twitch", "tune", "move"]),
+        (CommissioningDouble({"weigh": StepReport("weigh", enough=False)}), []),
+    ],
+    ids=["done", "refused", "cut short", "not finished"],
+)
+def test_commissioning_succeeds_only_if_every_step_is_done(
+    double, not_done, monkeypatch, tmp_path, capsys
+):
+    code, said = commissioned(monkeypatch, tmp_path, capsys, double)
+    assert list(said) == not_done
+    healthy = all(report.healthy for report in double.reports.values())
+    assert code == int(bool(not_done) or not healthy)
+
+
+def test_steps_that_a_person_does_not_permit_are_not_done(monkeypatch):
+    monkeypatch.setattr(commission, "_permitted", lambda step: False)
+    options = argparse.Namespace(only=["listen", "weigh"], live=True, yes_to=["listen"])
+    not_done = commission._steps(options, CommissioningDouble({}), None)
+    assert not_done == {"weigh": "not done: not permitted"}
+
+
+# -- excite
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        # a joint that hardly moves shows nothing
+        (["--range", "elbow:0:0.01"], 1),
+        # no motion at all: the joint is beyond its limits, or there is no room
+        (["--range", "elbow:0.1:0.1"], 2),
+        (["--floor", "9"], 2),
+        (["--start", "99,0"], 2),
+    ],
+)
+def test_excite_fails_where_its_motion_shows_nothing(words, code, tmp_path, capsys):
+    name = tmp_path / "motion"
+    quick = ["--evaluations", "3", "--output", str(name), "--quiet"]
+    assert main(["excite", "two_link", *quick, *words]) == code
+    if code == 1:
+        assert "NOT ENOUGH" in capsys.readouterr().out
+    else:
+        assert not list(tmp_path.iterdir())
+
+
+def test_excite_that_is_interrupted_leaves_no_files(monkeypatch, tmp_path):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(excite, "design_excitation", interrupted)
+    words = ["excite", "two_link", "--output", str(tmp_path / "motion")]
+    options = make_parser(["excite"]).parse_args(words)
+    with pytest.raises(KeyboardInterrupt):
+        excite.run(options)
+    assert not list(tmp_path.iterdir())
+
+
+# -- monte_carlo
+
+FEW_RUNS = ["monte_carlo", "two_link", "--runs", "2", "--dt", "4e-3", "--processes", "1"]
+
+
+def test_robots_of_a_batch_that_are_not_at_the_goal_are_counted(capsys):
+    words = [*FEW_RUNS, "--json", "--quiet", "--law", "pd_gravity", "--duration", "1"]
+    assert main(words) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["arrived"] == 0
+    assert min(said["figures"]["error at the end [mrad, mm]"]) > 10.0
+    assert main([*words, "--tolerance", "0.01"]) == 1
+    assert main([*words, "--tolerance", "10"]) == 0
+
+
+def test_a_run_whose_controller_gives_up_has_failed(monkeypatch, capsys):
+    from robot_dynamics_ros.simulation import tracking
+
+    follow = tracking.follow
+
+    def blocked(*arguments, **options):
+        run, controller = follow(*arguments, **options)
+        controller.fault = "runaway: 'elbow' accelerates against its effort"
+        return run, controller
+
+    monkeypatch.setattr(tracking, "follow", blocked)
+    assert main([*FEW_RUNS, "--json", "--quiet", "--duration", "1"]) == 1
+    assert "runaway" in json.loads(capsys.readouterr().out)["failures"]["0"]
+
+
+# -- identify
+
+
+@pytest.fixture(scope="module")
+def recording():
+    """Rows t, q, effort of the robot two_link with masses of its own."""
+    model = rd.load_robot("two_link")
+    t = np.arange(0.0, 6.0, 0.01)
+    phase = np.stack([1.3 * t, 2.1 * t + 0.4 * np.sin(t)], axis=1)
+    rates = np.stack([np.full_like(t, 1.3), 2.1 + 0.4 * np.cos(t)], axis=1)
+    bends = np.stack([np.zeros_like(t), -0.4 * np.sin(t)], axis=1)
+    q = np.sin(phase)
+    v = rates * np.cos(phase)
+    a = bends * np.cos(phase) - rates**2 * q
+    effort = rd.inverse_dynamics(rd.robot_model_error(model, mass=1.2), q, v, a)
+    return t, q, effort + 0.3 * v
+
+
+def identified(path, t, q, effort, *words):
+    names = ("shoulder", "elbow")
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["t", *(f"{n}.position" for n in names), *(f"{n}.effort" for n in names)])
+        rows.writerows(np.column_stack([t, q, effort]).tolist())
+    output = path.parent / "identified"
+    options = ["--no-page", "--overwrite", "--quiet", "--friction", "simple", "--processes", "1"]
+    words = ["identify", "two_link", "--csv", str(path), "--output", str(output), *options, *words]
+    return main(words), output
+
+
+def test_identify_succeeds_with_a_whole_recording(recording, tmp_path):
+    code, output = identified(tmp_path / "motion.csv", *recording)
+    assert code == 0
+    assert (output / "identified.urdf").exists()
+
+
+def test_identify_refuses_a_recording_that_is_cut_short(recording, tmp_path, capsys):
+    t, q, effort = recording
+    code, output = identified(tmp_path / "motion.csv", t[:20], q[:20], effort[:20])
+    assert code == 2
+    assert not output.exists()
+    assert "too" in capsys.readouterr().err
+
+
+def test_identify_refuses_a_joint_that_was_blocked(recording, tmp_path, capsys):
+    t, q, effort = recording
+    stood = np.zeros_like(q)
+    code, output = identified(tmp_path / "motion.csv", t, stood, effort)
+    assert code == 2
+    assert not output.exists()
+    assert capsys.readouterr().err
+
+
+def test_a_poor_result_is_no_success(recording, tmp_path, monkeypatch, capsys):
+    from robot_dynamics_ros import identification
+
+    monkeypatch.setattr(identification, "findings", lambda *_: [("poor", "Nothing fits.")])
+    code, _ = identified(tmp_path / "motion.csv", *recording)
+    assert code == 1
+    assert "POOR: Nothing fits." in capsys.readouterr().out
+    assert identified(tmp_path / "motion.csv", *recording, "--plausibility", "accept")[0] == 0
+
+
+# -- hold and payload, which speak to a running controller
+
+
+@dataclasses.dataclass
+class ClientDouble:
+    """A controller's answers."""
+
+    holds: bool = True
+    moves: str = ""
+    refusal: str = ""
+    force: str = ""
+
+    def __call__(self, *_, **__):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def hold(self):
+        return self.holds, "holding" if self.holds else "the controller is not active"
+
+    def comes_to_rest(self):
+        return self.moves
+
+    def set_parameters(self, values):
+        return self.refusal
+
+    def wait_for_payload(self, text):
+        return self.force
+
+
+@pytest.mark.parametrize(
+    ("words", "answers", "said"),
+    [
+        (["hold"], ClientDouble(), "holding"),
+        (["hold"], ClientDouble(holds=False), "NOT HOLDING: the controller is not active"),
+        (["hold"], ClientDouble(moves="the arm still moves"), "NOT HOLDING: the arm still moves"),
+        (["payload", "tip:1"], ClientDouble(), "1 kg on 'tip'"),
+        (["payload", "tip:1"], ClientDouble(refusal="too heavy"), "NOT ACCEPTED: too heavy"),
+        (["payload", "none"], ClientDouble(force="in force: 1 kg"), "NOT IN FORCE: in force: 1 kg"),
+    ],
+)
+def test_hold_and_payload_say_what_is_so(words, answers, said, monkeypatch, capsys):
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    from robot_dynamics_ros.ros import controller_client
+
+    monkeypatch.setattr(controller_client, "ControllerClient", answers)
+    assert main(words) == int("NOT" in said)
+    assert said in capsys.readouterr().out
+    assert main([*words, "--json"]) == int("NOT" in said)
+    data = json.loads(capsys.readouterr().out)
+    assert (data.get("holding", data.get("in_force"))) is ("NOT" not in said)

@@ -25,7 +25,6 @@ pytest.importorskip("PIL")
 from robot_dynamics_ros.view.bodies import Bodies
 from robot_dynamics_ros.view.film import open_page, painter, settled, write_replay
 from robot_dynamics_ros.view.headless import Browser, find_browser
-from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.source import PoseSource, ShownMotion
 from robot_dynamics_ros.view.viewer import Viewer
 
@@ -290,8 +289,6 @@ def test_a_link_and_its_wrench_are_of_one_instant_in_every_picture(browser, monk
     while it moves at up to 13 m/s, and the arrow never leaves the place that the ball has.  Joint
     and link have names that are words of the page.
     """
-    # it has an arrow of the same colour
-    monkeypatch.setattr(RobotNodes, "legend", lambda *_: None)
     slider = rd.load_urdf(SLIDER)
     t = np.linspace(0.0, 4.0, 401)
     motion = ShownMotion.of(slider, (t, np.sin(2.2 * t)[:, None] * 1.5))
@@ -545,9 +542,9 @@ def test_a_picture_waits_for_its_letters(browser):
     try:
         with rd.view(rd.load_robot("two_link"), port=0) as viewer:
             page = open_page(viewer.address, browser, lambda: viewer.pages)
-            paint = painter(page.client, 320, 240, page.view_point(320 / 240))
+            paint = painter(page.client, 640, 480, page.view_point(640 / 480))
             picture = settled(paint, browser).astype(int)
-            for label in page.views[0].nodes._labels.values():
+            for label, _line in page.views[0].nodes._labels.values():
                 label.visible = False
             page.client.flush()
             assert (np.abs(picture - settled(paint, browser)).sum(axis=2) > 200).sum() > 100

@@ -201,6 +201,7 @@ def test_a_mesh_with_many_colours_is_see_through_and_painted_as_others_are(tmp_p
             ).geometry.values()
             return part.visual
 
+        bodies.clear(True)
         see_through = sent().material
         bodies.tint({"base": 1.0})
         painted = sent().material

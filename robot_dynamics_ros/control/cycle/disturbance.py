@@ -68,12 +68,12 @@ SOFTER = (
 JITTERY = 0.15
 # Of that root: natural frequency and damping ratio fall to it
 LEAST_SHARE = 0.4
-# rad, within which a joint at rest is left alone
 BAND = 3e-3
+"""rad, within which a joint at rest is left alone.  2e-3: a push leaves 2.5 mrad of another side;
+1e-3: coarse encoders make light joints swing.
+"""
 # s within that band, after which the joint stands
 CALM = 0.3
-# Share of the integral gain of a joint that stands
-YIELDING = 0.02
 MOST_REPEATS = (
     # Periods in which a measurement may be repeated; longer is a position that stands
     10.0
@@ -275,22 +275,19 @@ def beyond_friction(drive: float, then: float, friction: float) -> float:
 
 
 def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
-    """At rest what exceeds a band, and little of it once the joint has come to stand there: it then
-    yields like a spring.
-    """
+    """At rest what exceeds a band; ``calm``: how long the joint has stood within it."""
     error = p.error[0, i]
     band = BAND * p.scale[i]
     if abs(p.reference[1, i]) >= 0.05 * SLOW * p.scale[i]:
         p.calm[i] = 0.0
         return MOVING_INTEGRAL * error
     beyond = error - min(max(error, -band), band)
-    if p.calm[i] > CALM:
-        return YIELDING * beyond
     # until then friction may hold a joint that is about to sink
-    if p.entered[0] == 1.0:
-        p.calm[i] = p.calm[i] + dt
-    if beyond != 0.0 or abs(p.velocity[i]) > SLOW * p.scale[i]:
-        p.calm[i] = 0.0
+    if p.calm[i] <= CALM:
+        if p.entered[0] == 1.0:
+            p.calm[i] = p.calm[i] + dt
+        if beyond != 0.0 or abs(p.velocity[i]) > SLOW * p.scale[i]:
+            p.calm[i] = 0.0
     return beyond
 
 

@@ -58,20 +58,24 @@ class CycleRunner:
 
     Attributes:
         base: functions of the robot without payload.
-        law, guards, motion, external_wrenches: in force; the last link → (6,) [moment; force].
+        law: in force.
+        guards: in force.
+        motion: in force.
+        external_wrenches: in force, link → (6,) [moment; force].
         counts: cause → number of times since the controller was made.
         changes: what is being prepared aside; each cycle begins with taking over what is ready.
-        memory: what the cycle works on; ``p``: the same as routines see it; ``work``: the same with
-            functions of the robot.
-        read: reads a serialized joint state into ``memory``; compiled: whether the cycle runs
-            compiled.
+        memory: what the cycle works on.
+        p: the memory as routines see it.
+        work: the memory with functions of the robot.
+        read: reads a serialized joint state into ``memory``.
+        compiled: whether the cycle runs compiled.
         fault: the reason for a permanent stop, or ""; cleared by activating.
         safe_reason: why the ``mode`` is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by
             a safe command).
-        routines: the cycle's steps that are called from outside, by name; want_wrenches: whether
-            wrenches are computed.
+        routines: the cycle's steps that are called from outside, by name.
+        want_wrenches: whether wrenches are computed.
         tool: moves a tool of the robot, or ``None``.
         want_efforts: whether external efforts are estimated although nothing here needs them;
             switched on, the estimate restarts.

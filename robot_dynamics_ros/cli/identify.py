@@ -299,14 +299,16 @@ def _write(
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
         check = comparison.check
-        columns = (check.effort, check.prior, check.identified, check.noise)
+        columns = (check.identified, check.controllers, check.prior, check.effort, check.noise)
         rows = [
             [name, *(f"{x:.4g}" for x in row)]
             for name, *row in zip(model.joint_names, *columns, strict=True)
         ]
-        head = ["joint", "effort", "URDF leaves", "identified leaves", "noise"]
+        head = ["joint", "files leave", "controllers leave", "URDF leaves", "effort", "noise"]
         checked = (
-            f"Prediction of {other.source} (root mean squares, N m or N):\n\n{table(head, rows)}"
+            f"Prediction of {other.source} (root mean squares, N m or N) by identified.urdf and "
+            "friction.json: by all of them, and by what controllers read of them:\n\n"
+            f"{table(head, rows)}"
         )
         text += f"\n```\n{checked}\n```\n"
         print(checked + "\n")

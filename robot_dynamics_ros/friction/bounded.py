@@ -45,8 +45,9 @@ class _Search:
     """How the largest friction below a curve is searched.
 
     Attributes:
-        lowest: share of the narrowest step at rest; below this speed both frictions are straight
-            lines through zero, so a comparison there tells nothing new.
+        lowest: share of the narrowest step at rest, from where speeds are compared; below it both
+            frictions are nearly straight lines through zero.
+        checked: the same of the final check.
         points: speeds that are compared, at equal ratios.
         finer: times as many speeds in the final check.
         widths: factors on the widths of the steps, tried for w.
@@ -56,9 +57,10 @@ class _Search:
     """
 
     lowest: float = 0.1
-    points: int = 120
-    finer: int = 8
-    widths: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    checked: float = 0.001
+    points: int = 60
+    finer: int = 16
+    widths: tuple[float, ...] = (1.0, 4.0)
     speeds: tuple[float, ...] = (0.5, 1.0, 2.0)
     small: float = 0.02
 
@@ -169,14 +171,13 @@ class IdentifiedFriction:
         """(k,) the least that it brakes at speeds (k,) in either direction, at least zero."""
         return np.maximum(np.minimum(self.effort(v), -self.effort(-v)), 0.0)
 
-    def speeds(self, points: int) -> Array:
-        """(points,) speeds from near rest to the fastest."""
+    def speeds(self, points: int, lowest: float = _SEARCH.checked) -> Array:
+        """(points,) speeds from ``lowest`` of the narrowest step at rest to the fastest."""
         widths = [self.form.smoothing, *self._widths()]
         fastest = UNLIMITED_SPEED
         if np.isfinite(self.fastest) and self.fastest > 0.0:
             fastest = self.fastest
-        lowest = min(_SEARCH.lowest * min(widths), 0.1 * fastest)
-        return np.geomspace(lowest, fastest, points)
+        return np.geomspace(lowest * min(*widths, fastest), fastest, points)
 
     def _widths(self) -> list[float]:
         """Speeds over which parts of it have their step at rest."""
@@ -206,7 +207,7 @@ class IdentifiedFriction:
         """The best of all widths and Stribeck speeds that are tried."""
         from scipy.optimize import linprog
 
-        v = self.speeds(_SEARCH.points)
+        v = self.speeds(_SEARCH.points, _SEARCH.lowest)
         limit = self.brakes(v)
         # each octave of speed counts alike
         weight = 1.0 / np.maximum(limit, _SEARCH.small * max(float(limit.max()), 1e-300))

@@ -157,18 +157,18 @@ class FrictionFile:
             text = "; ".join(f"{effect} of {', '.join(names)}" for effect, names in out.items())
             warnings.warn(ModelWarning(f"{self.source}: {who} {text}", (text,)), stacklevel=2)
         identified = self._of_speeds(model)
-        compensated = [
+        joints = [
             self._compensation(name, identified, j, float(model.velocity_limit[j]))
             for j, name in enumerate(model.joint_names)
         ]
         numbers: dict[str, Any] = {
-            key: [getattr(joint, key) for joint in compensated] for key in COMPENSATION_NUMBERS
+            key: [getattr(joint, key) for joint in joints] for key in COMPENSATION_NUMBERS
         }
+        numbers["offset"] = identified.offset
         return Friction.of(
             model,
             coupling=self._coupling(model),
             trust=self.trust,
-            offset=identified.offset,  # type: ignore[arg-type]
             **numbers,
         )
 

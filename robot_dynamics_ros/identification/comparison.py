@@ -63,13 +63,17 @@ class Validation:
     Attributes:
         effort: (nv,) of the recorded efforts.
         prior: (nv,) of the efforts that the prior does not explain.
-        identified: (nv,) of the efforts that the identified robot does not explain.
+        identified: (nv,) of the efforts that the identified robot does not explain: the URDF with
+            all of the friction file.
+        controllers: (nv,) of those that the two files as controllers read them do not explain: the
+            bodies, friction in the controllers' form, and offsets.
         noise: (nv,) noise that the identification found, for comparison.
     """
 
     effort: Array
     prior: Array
     identified: Array
+    controllers: Array
     noise: Array
 
 
@@ -106,11 +110,19 @@ def _validation(
     data = blocks(parameters, motion, block)
     # what is no parameter is known, and the same in both
     prior = data.Y @ parameters.values()
-    identified = np.einsum("mjp,jp->mj", data.Y, result.values_of_joints)
-    size, before, after = (
-        data.rms(x) for x in (data.effort, data.effort - prior, data.effort - identified)
+    values = result.full.values
+    bodies = parameters.bodies
+    read = data.Y[..., bodies] @ values[bodies] + result.friction.effort(data.v) + result.offset
+    size, before, after, controllers = (
+        data.rms(x)
+        for x in (
+            data.effort,
+            data.effort - prior,
+            data.effort - data.Y @ values,
+            data.effort - read,
+        )
     )
-    return Validation(size, before, after, result.base.noise), motion
+    return Validation(size, before, after, controllers, result.base.noise), motion
 
 
 @dataclass(frozen=True, eq=False)

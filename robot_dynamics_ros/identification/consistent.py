@@ -22,12 +22,17 @@ bodies).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.identification.least_squares import Identifiable
+from robot_dynamics_ros.identification.least_squares import (
+    Identifiable,
+    left_out_covariance,
+    pieces,
+)
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
@@ -313,3 +318,26 @@ def consistent_parameters(
     return ConsistentEstimate(
         problem.full(x), D @ remain @ D.T, distance, converged, size, usual, x
     )
+
+
+def with_left_out(
+    identifiable: Identifiable, data: Blocks, noise: Array, estimate: ConsistentEstimate
+) -> ConsistentEstimate:
+    """The estimate with the covariance of what changes, to first order, when one piece of the
+    recording after the other is left out, and of what the prior adds: its spread where the efforts
+    do not show a parameter.
+    """
+    problem = _Problem(identifiable, data, noise)
+    block, joint = np.nonzero(data.use)
+    w = 1.0 / noise[joint]
+    rows = data.Y[data.use] * w[:, None]
+    residual = data.effort[data.use] * w - rows @ estimate.values
+    J = problem.slope(estimate.free, rows)
+    bodies = np.arange(len(problem.start)) < problem.split
+    hold = np.where(bodies, 1.0 / estimate.spread, 1.0 / estimate.share) * problem.metric
+    normal = J.T @ J + np.diag(hold**2)
+    changes = left_out_covariance(normal, J, J, residual, pieces(data.v)[block])
+    by_prior = np.linalg.pinv(normal, hermitian=True) * hold
+    D = problem.slope(estimate.free, np.eye(len(normal)))
+    covariance = D @ (changes + by_prior @ by_prior.T) @ D.T
+    return dataclasses.replace(estimate, covariance=covariance)

@@ -1,9 +1,5 @@
 """Prediction of each stretch of a recording from the others: by bodies that can exist, and by plain
 least squares.
-
-Where least squares predict a joint's efforts better than bodies do, predictions take a share of
-them.  The share is the one with the least error of prediction, between 0 and 1 (Breiman, *Stacked
-regressions*, Machine Learning 24, 1996).
 """
 
 from __future__ import annotations
@@ -14,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
-from robot_dynamics_ros.identification.least_squares import BaseEstimate, Identifiable
+from robot_dynamics_ros.identification.least_squares import FOLDS, BaseEstimate, Identifiable
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-FOLDS = 12
 # of a joint's squared error of prediction that more parameters must explain
 GAIN = 0.01
 # of the usual efforts; less is not worth a parameter
@@ -109,28 +104,6 @@ def root_mean_square(residual: Array) -> Array:
     """(nv,) of (m, nv) differences, NaN where a block is not used."""
     count = np.maximum((~np.isnan(residual)).sum(axis=0), 1)
     return np.asarray(np.sqrt(np.nansum(residual**2, axis=0) / count))
-
-
-def share_of(bodies: Array, least_squares: Array, effort: Array) -> Array:
-    """(nv,) share of least squares, from 0 to 1, in the prediction of each joint's efforts, by (m,
-    nv) held-out residuals of both and the root mean square of the efforts.
-    """
-    out = np.zeros(bodies.shape[1])
-    for j, (r, s) in enumerate(
-        zip(np.nan_to_num(bodies).T, np.nan_to_num(least_squares).T, strict=True)
-    ):
-        power = float((r - s) @ (r - s))
-        if power > 0.0:
-            share = min(max(float(r @ (r - s)) / power, 0.0), 1.0)
-        else:
-            share = 0.0
-        mixed, alone = (stretch_squares(x) for x in (r + share * (s - r), r))
-        out[j] = (
-            share
-            if better(mixed, alone, GAIN, len(r) * (LEAST_EFFORT_SHARE * effort[j]) ** 2)
-            else 0.0
-        )
-    return out
 
 
 def better(new: Array, old: Array, gain: float, least: float) -> bool:

@@ -13,14 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.dynamics import inverse_dynamics, joint_torque_regressor
+from robot_dynamics_ros.dynamics import inverse_dynamics
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics_ros.friction.bounded import COMPENSATION_NUMBERS, IdentifiedFriction
+from robot_dynamics_ros.friction.bounded import (
+    COMPENSATION_NUMBERS,
+    CompensatedFriction,
+    IdentifiedFriction,
+)
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
-from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS, OF_SPEED
+from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
 from robot_dynamics_ros.identification.causes import delay_notes, diagnose
-from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
+from robot_dynamics_ros.identification.consistent import (
+    ConsistentEstimate,
+    consistent_parameters,
+    with_left_out,
+)
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
 from robot_dynamics_ros.identification.held_out import (
     GAIN,
@@ -28,7 +36,6 @@ from robot_dynamics_ros.identification.held_out import (
     held_out_bodies,
     held_out_least_squares,
     root_mean_square,
-    share_of,
     stretch_squares,
 )
 from robot_dynamics_ros.identification.least_squares import (
@@ -65,8 +72,8 @@ from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 _AGAIN = 2
 # times the error without effects of a joint
 _NEEDLESS = 1.1
-# effects of each joint that the final estimate may leave out, one at a time
-_MOST_LEFT_OUT = 4
+# effects of speed that can nearly cancel: each is a part of dry friction near rest
+_CANCELLING = ("stribeck", "step")
 _SENSORS = "Predictions and `wrenches` have this, controllers and the simulator do not"
 _LIMITED = {
     "gain": f"its torque constant does not fit those of the other joints. {_SENSORS}",
@@ -75,8 +82,6 @@ _LIMITED = {
     "Predictions and `wrenches` have this; "
     "controllers and the simulator have its friction, not its rotor",
 }
-# of the regressor at a time
-_REGRESSOR_ROWS = 1000
 # of the blocks
 _ONE_WAY = 0.01
 # rows for a parameter below which a fit says nothing about its error
@@ -205,10 +210,8 @@ class Identification:
         simple_rms: (nv,) the same with Coulomb and viscous friction alone.
         used: (nv,) share of the blocks in which the joint moved.
         duration: s of motion.
-        least_squares_share: (nv,) share of least squares, from 0 to 1, in predictions of each
-            joint's efforts: 0 where ``full`` predicts as well.  ``model``, ``friction`` and all
-            files are of ``full``.
-        values_of_joints: (nv, p) the parameters that each joint's efforts are predicted from.
+        controller_rms: (nv,) root mean square that the two files leave as controllers read them:
+            the bodies, and ``friction`` with ``offset``.
         friction_certain: (nv,) share of a joint's friction, from 0 to 1, that is left at the lower
             end of its interval, on average over the motion.
         notes: remarks for the reader, in sentences.
@@ -232,8 +235,7 @@ class Identification:
     simple_rms: Array
     used: Array
     duration: float
-    least_squares_share: Array
-    values_of_joints: Array
+    controller_rms: Array
     friction_certain: Array
     notes: tuple[str, ...] = ()
     torque_constants: TorqueConstants | None = None
@@ -266,7 +268,8 @@ class Identification:
         return 0.0
 
     def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, in_order: bool = True) -> Array:
-        """Motor efforts for a motion: inverse dynamics, friction and offset.
+        """Motor efforts for a motion: inverse dynamics, friction and offset, as the URDF and all of
+        the friction file have them.
 
         Args:
             q, v, a: (..., nv).
@@ -278,16 +281,10 @@ class Identification:
         """
         q, v, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (q, v, a)))
         parts = (slice(0, len(q)),) if in_order and q.ndim == 2 and len(q) > 1 else ()
-        bodies = self.parameters.bodies
-        values = self.values_of_joints
         columns = self.parameters.joint_columns(q, v, a, parts)
-        joints = np.einsum("...jp,jp->...j", columns, values[:, bodies.stop :])
+        joints = columns @ self.full.values[self.parameters.bodies.stop :]
         # rotors are among the others
         rigid = inverse_dynamics(self.model, q, v, a) - self.model.rotor_effort(a)
-        if self.least_squares_share.any():
-            rigid = rigid + _regressor_times(
-                self.prior, q, v, a, values[:, bodies] - self.full.values[bodies]
-            )
         return np.asarray(rigid + joints + self.parameters.fixed_effort(v, a))
 
     def urdf(self) -> str:
@@ -508,33 +505,6 @@ class _Fits:
             return more
         return fit
 
-    def mixed(
-        self, fit: _Fit, full: ConsistentEstimate, bodies: Array
-    ) -> tuple[Array, Array, Array]:
-        """Bodies that can exist, with the share of least squares that predicts each joint best:
-        (nv, p) parameters, (nv,) shares, and (m, nv) what is left of stretches that they are not
-        made from, as ``bodies`` is for bodies alone.
-        """
-        nv = self.model.nv
-        columns = fit.identifiable.base.regressor(fit.data.Y)
-        values = np.tile(full.values, (nv, 1))
-        residual = bodies.copy()
-        if fit.scarce:
-            return values, np.zeros(nv), residual
-        # each joint has the same weight
-        plain = self.base(fit.identifiable, fit.data, instruments=columns)
-        options = ((fit.base, fit.least_squares_left()), (plain, fit.least_squares_left(columns)))
-        best = np.argmin([root_mean_square(remaining) for _, remaining in options], axis=0)
-        chosen = np.stack([options[k][1][:, j] for j, k in enumerate(best)], axis=1)
-        share = share_of(bodies, chosen, fit.data.rms(fit.data.effort))
-        base = fit.identifiable.base
-        # possible parameters that have a share of the base parameters of least squares
-        for j, k in enumerate(best):
-            values[j, base.independent] += share[j] * (
-                options[k][0].values - base.values(full.values)
-            )
-        return values, share, residual + share * (chosen - residual)
-
 
 def _identify(
     model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
@@ -574,8 +544,6 @@ def _identify(
     base = fit.base
     data = fit.data
     parameters = fit.identifiable.parameters
-    tell(0.95, "share of least squares")
-    values, share, residual = fits.mixed(fit, full, residual)
     identified = with_parameters(parameters, full.values)
     parameters = parameters.with_effects(parameters.effects, identified)
     error = root_mean_square(residual)
@@ -585,7 +553,8 @@ def _identify(
         remarks = delay_notes(fit.delay) + tuple(
             x for x in remarks if x not in delay_notes(first_delay)
         )
-    unexplained = data.rms(data.effort - np.einsum("mjp,jp->mj", data.Y, values))
+    left = data.effort - data.Y @ full.values
+    unexplained = data.rms(left)
     before = data.rms(data.effort - data.Y @ parameters.values())
     effort = data.rms(data.effort)
     if s.plausibility == "refuse":
@@ -594,21 +563,23 @@ def _identify(
         else:
             power = _friction_power(fit)
         speed = np.sqrt(np.mean(data.v**2, axis=0))
-        left = data.rms(data.effort - data.Y @ full.values)
-        check_result(model.joint_names, effort, speed, base.noise, left, power)
+        check_result(model.joint_names, effort, speed, base.noise, unexplained, power)
         if not fit.scarce:
             check_prediction(model.joint_names, error, before, effort)
     if "offset" in parameters.kinds:
         offset = full.values[parameters.of("offset")].copy()
     else:
         offset = np.zeros(model.nv)
-    notes = remarks + motion.notes + _notes(parameters, data, dry, share)
+    notes = remarks + motion.notes + _notes(parameters, data, dry)
     notes += () if constants is None else constants.notes
     friction = _joint_friction(parameters, data, full, s.confidence)
+    compensated = friction.compensated(model)
+    bodies = data.Y[..., parameters.bodies] @ full.values[parameters.bodies]
+    by_controllers = bodies + compensated.effort(data.v) + offset
     return Identification(
         model,
         _with_safe_friction(parameters, full.values, friction),
-        friction.compensated(model),
+        compensated,
         offset,
         base,
         full,
@@ -623,8 +594,7 @@ def _identify(
         selection.simple_error,
         data.use.mean(axis=0),
         motion.duration,
-        share,
-        values,
+        data.rms(data.effort - by_controllers),
         friction.certain,
         notes,
         constants,
@@ -699,10 +669,8 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         fit = fits.of_form(fit, identifiable_parameters(parameters.with_effects(plain)))
         full = bodies(fit)
         residual = predicted(fit, full)
-    for _ in range(_MOST_LEFT_OUT):
-        fewer = _without_uncertain(fit.identifiable.parameters, full, s.confidence)
-        if fewer is None:
-            break
+    fewer = _without_uncertain(fit.identifiable.parameters, full, s.confidence)
+    if fewer is not None:
         fit = fits.of_form(fit, identifiable_parameters(fewer))
         full = bodies(fit)
         residual = predicted(fit, full)
@@ -718,17 +686,18 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
         parameters = fit.identifiable.parameters.with_effects(forms, identified)
         fit = fits.of_form(fit, dataclasses.replace(fit.identifiable, parameters=parameters))
         full = bodies(fit)
+    full = with_left_out(fit.identifiable, fit.data, fit.block_noise(selection), full)
     return fit, full, residual
 
 
 def _without_uncertain(
     parameters: EffortParameters, full: ConsistentEstimate, confidence: float
 ) -> EffortParameters | None:
-    """Without the least certain effect of speed of each joint, if its interval contains zero; or
-    ``None`` if there is none.
+    """Without the less certain of two effects of a joint that can nearly cancel, if its interval
+    contains zero; or ``None`` if there is no such joint.
 
-    Two effects that nearly cancel have wide intervals: one of them goes, and the other is
-    estimated anew.
+    Both shape dry friction near rest.  Where they nearly cancel their intervals are wide: one goes,
+    and the other is estimated anew.
     """
     quantile = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
     error = full.standard_error
@@ -736,12 +705,12 @@ def _without_uncertain(
     for j, form in enumerate(parameters.effects):
         certainty = {}
         for name in form.effects:
-            if name in OF_SPEED:
+            if name in _CANCELLING:
                 indices = [parameters.index(j, n) for n in EFFECTS[name].columns]
                 ratios = np.abs(full.values[indices]) / np.maximum(error[indices], 1e-300)
                 certainty[name] = float(ratios.max())
         least = min(certainty, key=lambda name: certainty[name], default="")
-        if least and certainty[least] < quantile:
+        if len(certainty) == len(_CANCELLING) and certainty[least] < quantile:
             kept = tuple(name for name in form.effects if name != least)
             form = dataclasses.replace(form, effects=kept)
         forms.append(form)
@@ -750,7 +719,7 @@ def _without_uncertain(
     return parameters.with_effects(tuple(forms))
 
 
-def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) -> tuple[str, ...]:
+def _notes(parameters: EffortParameters, data: Blocks, dry: bool) -> tuple[str, ...]:
     """Sentences about joints whose result has a limit."""
     model = parameters.model
     notes = []
@@ -761,33 +730,11 @@ def _notes(parameters: EffortParameters, data: Blocks, dry: bool, share: Array) 
                 f"joint {name} moved one way only: its Coulomb friction and its offset cannot be "
                 "distinguished"
             )
-    for name, form, x in zip(model.joint_names, parameters.effects, share, strict=True):
-        if x > 0.0:
-            text = (
-                "base parameters predict its efforts better than bodies that can exist; "
-                f"predictions take {x:.0%} of the difference"
-            )
-            notes.append(
-                f"joint {name}: {text} from them, the URDF and the friction file have the bodies "
-                "alone"
-            )
+    for name, form in zip(model.joint_names, parameters.effects, strict=True):
         notes += [
             f"joint {name}: {what}" for effect, what in _LIMITED.items() if effect in form.effects
         ]
     return tuple(notes)
-
-
-def _regressor_times(model: RobotModel, q: Array, v: Array, a: Array, x: Array) -> Array:
-    """(..., nv) rows of the bodies' regressor, each joint's times its own parameters (nv, 10
-    nb).
-    """
-    rows = [y.reshape(-1, model.nv) for y in (q, v, a)]
-    parts = [slice(k, k + _REGRESSOR_ROWS) for k in range(0, max(len(rows[0]), 1), _REGRESSOR_ROWS)]
-    products = [
-        np.einsum("njp,jp->nj", joint_torque_regressor(model, *(y[k] for y in rows)), x)
-        for k in parts
-    ]
-    return np.concatenate(products).reshape(q.shape)
 
 
 def _friction_power(fit: _Fit) -> Array:
@@ -835,17 +782,19 @@ class _JointFriction:
 
     Attributes:
         curves: (nv,) as identified.
+        below: (nv,) the largest of the controllers' form that lies nowhere above.
         certain: (nv,) shares of it, from 0 to 1, see :attr:`Identification.friction_certain`.
     """
 
     curves: tuple[IdentifiedFriction, ...]
+    below: tuple[CompensatedFriction, ...]
     certain: Array
 
     def compensated(self, model: RobotModel) -> Friction:
         """Friction for controllers: nowhere above the certain share of what was identified."""
         joints = [
-            curve.compensated().scaled(share)
-            for curve, share in zip(self.curves, self.certain.tolist(), strict=True)
+            found.scaled(share)
+            for found, share in zip(self.below, self.certain.tolist(), strict=True)
         ]
         numbers: dict[str, Any] = {
             word: [getattr(joint, word) for joint in joints] for word in COMPENSATION_NUMBERS
@@ -881,7 +830,8 @@ def _joint_friction(
         at = [indices[name] for name in known]
         error = float(np.sqrt(max(own @ full.covariance[np.ix_(at, at)] @ own, 0.0)))
         certain[j] = float(np.clip(1.0 - quantile * error / max(total, 1e-300), 0.0, 1.0))
-    return _JointFriction(tuple(curves), certain)
+    below = tuple(curve.compensated() for curve in curves)
+    return _JointFriction(tuple(curves), below, certain)
 
 
 def _with_safe_friction(
@@ -891,10 +841,9 @@ def _with_safe_friction(
     has no others.
     """
     safe = values.copy()
-    for j, curve in enumerate(friction.curves):
+    for j, (curve, found) in enumerate(zip(friction.curves, friction.below, strict=True)):
         if curve.is_simple:
             continue
-        found = curve.compensated()
         for name in ("viscous", "coulomb"):
             index = parameters.index(j, name)
             if index >= 0:

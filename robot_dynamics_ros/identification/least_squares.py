@@ -2,9 +2,9 @@
 weighted least squares, with confidence intervals and the parameters that data do not show.
 
 Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's
-    residual); Newey and
-West, Econometrica 55 (1987) (residuals that are alike from sample to sample, or from joint to
-joint, count for less).
+    residual); Künsch,
+Annals of Statistics 17 (1989) (intervals by leaving out one piece after the other: the jackknife
+for observations in succession).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics import inverse_dynamics, random_configuration
 from robot_dynamics_ros.dynamics.parameters import BaseParameters, independent_columns
@@ -32,6 +33,12 @@ _ALONE = 1e-4
 # rad/s or m/s
 _NO_LIMIT = 2.0
 _LAGS = 40
+FOLDS = 12
+"""Pieces of a recording: each is predicted from the others, and intervals are from what leaving
+one out changes.
+"""
+# of the mean square of velocities, by which they may differ where a motion repeats
+_REPEATS_SHARE = 0.02
 _MOVE_REMEDY = (
     "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite "
     "designs such a motion."
@@ -260,10 +267,10 @@ def weighted_least_squares(
                 free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
                 sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
                 kappa[j] = inflation(table[:, j], data.part)
-    covariances = _covariances(
-        A, None if instruments is None else B, b - A @ x, use, data.part, sigma, kappa
-    )
-    error = np.sqrt(np.maximum(*(np.einsum("ij,jk,ik->i", Z, C, Z).clip(0.0) for C in covariances)))
+    if instruments is None:
+        B = A / (sigma**2)[joint, None]
+    covariance = left_out_covariance(B.T @ A, A, B, b - A @ x, pieces(data.v)[np.nonzero(use)[0]])
+    error = np.sqrt(np.einsum("ij,jk,ik->i", Z, covariance, Z).clip(0.0))
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     # columns by what fast motion shows
@@ -279,46 +286,59 @@ def weighted_least_squares(
     )
 
 
-def _covariances(
-    A: Array,
-    B: Array | None,
-    residual: Array,
-    use: np.ndarray,
-    part: np.ndarray,
-    sigma: Array,
-    kappa: Array,
-) -> tuple[Array, Array]:
-    """(p, p) covariances of estimates with Bᵀ(b − A x) = 0: by each joint's correlation, and by
-    that of the scores.
+def left_out_covariance(
+    normal: Array, A: Array, B: Array, residual: Array, piece: NDArray[np.int64]
+) -> Array:
+    """(p, p) covariance of estimates with Bᵀ(b − A x) = 0, from how they change when the rows of
+    one ``piece`` after the other are left out.
 
-    The first supposes that every column varies as slowly as the residuals, the second has fewer
-    data to go by.  Scores are the products of columns and residuals, summed over the joints of a
-    block, so that what shakes several joints counts as one; their covariance over as many lags as
-    residuals are alike stands between two inverse normal matrices (Newey and West).  Without
-    instruments B (rows, p) they are weighted columns.
+    Args:
+        normal: (p, p) BᵀA, and what else holds the estimates.
+        A, B: (rows, p).
+        residual: (rows,) b − A x.
+        piece: (rows,) number of each row's piece.
+
+    What a model does not know of a joint's friction is alike over seconds and from joint to joint;
+    all of it changes from piece to piece.
     """
-    block, joint = np.nonzero(use)
-    slow, alone = (A / (sigma**2 * k)[joint, None] if B is None else B for k in (kappa, 1.0))
-    bread = np.linalg.pinv(slow.T @ A, rcond=1e-14)
-    spread = slow * (sigma * np.sqrt(kappa))[joint, None]
-    by_joint = bread @ (spread.T @ spread) @ bread.T
-    m = len(part)
-    p = A.shape[1]
-    score = np.zeros((m, p))
-    np.add.at(score, block, alone * residual[:, None])
-    middle = score.T @ score
-    if float(kappa.max()) > 1.0:
-        lags = min(int(np.ceil(2.0 * float(kappa.max()))), _LAGS, m - 1)
-    else:
-        lags = 0
-    for lag in range(1, lags + 1):
-        same = (part[lag:] == part[:-lag])[:, None]
-        both = (score[lag:] * same).T @ score[:-lag]
-        middle += (1.0 - lag / (lags + 1.0)) * (both + both.T)
-    bread = np.linalg.pinv(alone.T @ A, rcond=1e-14)
-    return np.asarray(by_joint), np.asarray(bread @ middle @ bread.T) * (
-        len(A) / max(len(A) - p, 1)
-    )
+    changes = []
+    for k in np.unique(piece):
+        own = piece == k
+        rest = np.linalg.pinv(normal - B[own].T @ A[own], rcond=1e-14)
+        changes.append(rest @ (B[own].T @ residual[own]))
+    count = len(changes)
+    D = np.array(changes)
+    return np.asarray((count - 1) / count * (D.T @ D))
+
+
+def pieces(v: Array) -> NDArray[np.int64]:
+    """(m,) piece that each block belongs to, by its velocities (m, nv): twelfths of the recording.
+
+    A motion that repeats makes the same errors in each repetition, so that the twelfths of its
+    recording do not show them: pieces are then twelfths of the period.
+    """
+    m = len(v)
+    period = _period(v) or m
+    return np.asarray(np.arange(m) % period * FOLDS // period)
+
+
+def _period(v: Array) -> int:
+    """Blocks after which velocities (m, nv) repeat; 0 if they do not."""
+    m = len(v)
+    x = v / np.maximum(np.sqrt(np.mean(v**2, axis=0)), 1e-12)
+    spectrum = np.fft.rfft(x, 2 * m, axis=0)
+    products = np.fft.irfft((np.abs(spectrum) ** 2).sum(axis=1), 2 * m)[: m // 2 + 1]
+    powers = np.r_[0.0, np.cumsum((x**2).sum(axis=1))]
+    lags = np.arange(len(products))
+    pairs = m - lags
+    # mean square of the change after so many blocks, as a share of the mean square
+    change = (powers[pairs] + powers[m] - powers[lags] - 2.0 * products) / pairs / v.shape[1]
+    # a slow motion has changed little after a few blocks
+    elsewhere = int(np.argmax(change > 1.0))
+    again = np.flatnonzero(change[elsewhere:] < _REPEATS_SHARE)
+    if elsewhere == 0 or not len(again):
+        return 0
+    return elsewhere + int(again[0])
 
 
 def inflation(residual: Array, part: np.ndarray) -> float:

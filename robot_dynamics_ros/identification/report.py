@@ -187,22 +187,28 @@ def report_text(
 
 
 def _unexplained(result: Identification) -> list[str]:
-    figures = result.effort_rms, result.prior_rms, result.rms, result.base.noise
+    figures = (
+        result.prediction_rms,
+        result.controller_rms,
+        result.prior_rms,
+        result.effort_rms,
+        result.rms,
+        result.base.noise,
+    )
     rows = [
-        [
-            n,
-            *(f"{x:.4g}" for x in row),
-            f"{result.least_squares_share[j]:.0%}",
-            f"{result.used[j]:.0%}",
-        ]
+        [n, *(f"{x:.4g}" for x in row), f"{result.used[j]:.0%}"]
         for j, (n, *row) in enumerate(zip(result.prior.joint_names, *figures, strict=True))
     ]
     return _section(
         "What remains unexplained",
-        'Root mean squares over blocks, N m or N; "share": of base parameters in predictions, '
-        "where bodies predict worse; "
+        'Root mean squares over blocks, N m or N. "held out": identified.urdf with all of '
+        "friction.json; each twelfth of the recording is predicted from the others. "
+        '"controllers": what controllers read of these files, bodies and compensated friction, no '
+        "rotors. "
+        '"before": the URDF as it was. "files" and "base parameters": on the recording itself; '
+        "base parameters need not belong to bodies that can exist. "
         '"used": share of the time in which the joint was fast enough.',
-        "joint,effort,before,identified,base parameters,share,used",
+        "joint,held out,controllers,before,effort,files,base parameters,used",
         rows,
     )
 
@@ -240,6 +246,7 @@ def _friction_forms(result: Identification) -> list[str]:
         else:
             ways = "-"
         errors = [f"{x[j]:.4g}" for x in (result.prediction_rms, result.simple_rms)]
+        certain = f"{result.friction_certain[j]:.0%}"
         rows.append(
             [
                 name,
@@ -250,15 +257,18 @@ def _friction_forms(result: Identification) -> list[str]:
                 offset,
                 rotor,
                 rest or "-",
+                certain,
                 *errors,
             ]
         )
     return _section(
         "Friction",
         "In each joint's form that best predicts each twelfth of the recording from the others; "
-        '"error": root mean square of the '
+        "Units: N m s/rad, N m, rad, rad/s, N m, kg m²; of sliding joints N s/m, N, m, m/s, N, kg. "
+        '"certain": the share that is left at the lower end of the interval, on average over the '
+        'motion; controllers compensate no more. "error": root mean square of the '
         'error of these predictions; "simple": the same with Coulomb and viscous friction alone.',
-        "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,error,simple",
+        "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,certain,error,simple",
         rows,
     )
 
@@ -393,7 +403,8 @@ def report_json(
             noise=base.noise,
             prediction_rms=result.prediction_rms,
             simple_prediction_rms=result.simple_rms,
-            least_squares_share=result.least_squares_share,
+            controller_residual_rms=result.controller_rms,
+            friction_certain=result.friction_certain,
             correlation=base.correlation,
             used=result.used,
         ),

@@ -167,7 +167,7 @@ def find_torque_constants(
         shape[part, part] = np.diag(mass * np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)])
         shape[part, part.start] = _SPREAD * prior[part]
     extra = 0 if load is None else 9
-    rows, first = _rows_of(model, motion, block, prior, shape, extra)
+    rows, first, braking = _rows_of(model, motion, block, prior, shape, extra)
     if load is not None:
         body = int(model.link_body[model.link_index(load.link)])
         if body < 0:
@@ -176,7 +176,7 @@ def find_torque_constants(
                 f"link {load.link!r} does not move", where="known load", remedy=remedy
             )
         loaded = MotionSamples.of_recordings(model, load.recordings)
-        more, first = _rows_of(model, loaded, block, prior, shape, extra, body, load.mass)
+        more, first, braking = _rows_of(model, loaded, block, prior, shape, extra, body, load.mass)
         rows = [
             tuple(map(np.concatenate, zip(*both, strict=True)))
             for both in zip(rows, more, strict=True)
@@ -204,7 +204,9 @@ def find_torque_constants(
         np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))
     ) > math.log(_RUNAWAY_CONSTANT)
     settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
-    shown = (fixed != 0.0) | ((error < _MOST_CONSTANT_ERROR) & settled)
+    # friction takes power: a constant under which it would give power is none
+    brakes = c * braking > 0.0
+    shown = (fixed != 0.0) | ((error < _MOST_CONSTANT_ERROR) & settled & brakes)
     if not shown.any():
         text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
         remedy = (
@@ -213,7 +215,7 @@ def find_torque_constants(
         )
         raise Implausible(text, where="currents", remedy=remedy)
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
-    c = np.where(shown, c, np.where(c < 0.0, -usual, usual))
+    c = np.where(shown, c, np.where(braking < 0.0, -usual, usual))
     return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)
 
 
@@ -243,11 +245,11 @@ def _rows_of(
     extra: int,
     body: int = -1,
     mass: float = 0.0,
-) -> tuple[list[tuple[Array, ...]], Array]:
+) -> tuple[list[tuple[Array, ...]], Array, Array]:
     """Of each joint, without what friction, rotor and offset explain of them: efforts of the prior
     ``start`` (p,), their changes by ``shape`` (p, p) and by ``extra`` parameters (0 or 9) of a
-    load's moments on a body, and currents; and (nv,) currents for one N m, from gravity alone where
-    it shows.
+    load's moments on a body, and currents; (nv,) currents for one N m, from gravity alone where it
+    shows; and (nv,) mean power of friction, in units of current times speed.
     """
     Y = motion.mean_regressor(model, block)
     still = dataclasses.replace(motion, v=0.0 * motion.v, a=0.0 * motion.a)
@@ -267,6 +269,7 @@ def _rows_of(
         )
     rows = list[tuple[Array, ...]]()
     first = np.zeros(model.nv)
+    braking = np.zeros(model.nv)
     for j in range(model.nv):
         friction = np.column_stack(
             [v[:, j], np.tanh(v[:, j] / width[j]), np.ones(len(v)), a[:, j]]
@@ -279,7 +282,10 @@ def _rows_of(
         shown = g if g @ g > 0.1 * float(r @ r) else r
         first[j] = float(shown @ y) / max(float(shown @ shown), 1e-300)
         rows.append((r, k, y))
-    return rows, first
+        known = np.column_stack([friction, efforts[use[:, j], j]])
+        found = np.linalg.lstsq(known, current[use[:, j], j], rcond=None)[0]
+        braking[j] = float(np.mean(friction[:, :2] @ found[:2] * v[use[:, j], j]))
+    return rows, first, braking
 
 
 def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> tuple[Array, Array]:

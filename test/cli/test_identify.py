@@ -98,7 +98,7 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     arguments += ["--no-page"] if source == "bag" else ["--estimators", str(folder / "command.csv")]
     assert main([*arguments, "--validate", str(folder / "run.csv")]) == 0
     text = capsys.readouterr().out
-    assert "shoulder" in text and "identified leaves" in text and "Prediction" in text
+    assert "shoulder" in text and "files leave" in text and "Prediction" in text
     model = rd.load_urdf(str(out / "identified.urdf"))
     q = rd.random_configuration(model, np.random.default_rng(0), size=100)
     error, wrong = (

@@ -64,3 +64,28 @@ def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
     # honest, and not boundless
     assert np.sqrt(np.mean(size**2)) > (0.8 if alike == 0.0 else 0.4)
     assert np.mean(np.abs(z) < 2.0) > 0.9
+
+
+def test_repetitions_of_one_motion_do_not_hide_what_the_model_does_not_know(motion):
+    """An effort that no column has is the same in each repetition: the intervals of three
+    repetitions are those of one.
+    """
+    known, Y, v, _ = motion
+    period = BLOCKS // 3
+    unknown = 0.3 * np.tanh(3.0 * v)[:period] * np.cos(5.0 * v[:period])
+    rows = np.tile(np.arange(period), 3)
+    clean = Y @ known.parameters.values()
+
+    def found(rows):
+        blocks = Blocks(
+            Y[rows],
+            clean[rows] + unknown[rows],
+            np.ones((len(rows), 2), dtype=bool),
+            v[rows],
+            np.zeros(len(rows), dtype=np.int64),
+        )
+        return weighted_least_squares(known, blocks)
+
+    thrice = found(rows)
+    once = found(rows[:period])
+    assert thrice.standard_error == pytest.approx(once.standard_error, rel=0.05)

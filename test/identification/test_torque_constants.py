@@ -117,3 +117,14 @@ def test_a_known_load_tells_the_size_of_all_constants(recorded):
     assert found.error[1] < 0.5 * without.error[1]
     with pytest.raises(rd.ArgumentError, match="known load"):
         KnownLoad(payload.link, -1.0, (loaded,))
+
+
+def test_friction_shows_the_sign_of_a_constant_that_gravity_does_not(recorded):
+    """The last body weighs next to nothing."""
+    prior, _, t, q, effort = recorded
+    for sign in (1.0, -1.0):
+        constants = np.array([*CONSTANTS[:5], sign * CONSTANTS[5]])
+        motion = MotionSamples.of(prior, t, q, effort / constants)
+        found = find_torque_constants(prior, motion)
+        assert not found.known[5]
+        assert np.sign(found.values).tolist() == np.sign(constants).tolist()

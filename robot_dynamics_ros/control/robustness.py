@@ -40,7 +40,7 @@ class Robustness:
     """
 
     rotor_share: float = 0.4
-    bandwidth: float = 35.0
+    bandwidth: float = 80.0
     rejected_effort: float = 0.4
     delay: float = 0.0
 

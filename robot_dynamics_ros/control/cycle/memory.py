@@ -33,8 +33,9 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 NANOSECONDS = 1e9
-# Control periods that a command may be late
-PAST = 32
+# Periods up to which the answer to the first pulse may be late
+LATEST_ANSWER = 8
+_ANSWER_ROWS = 3 * LATEST_ANSWER
 # Most gains that a compiled law may have
 GAINS = 8
 _LAW_INPUTS = (
@@ -97,7 +98,6 @@ class RejectionMemory(Declared):
         1, meaning="share of the law's friction that is compensated at first"
     )
     steady: Integers = integers(1, meaning="1 once the step has begun")
-    entered: Vector = numbers(1, meaning="share of the rotors that the feedback is for already")
     bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
     actuator_delay: Vector = numbers(
         1, unit="s", meaning="from a command to its effort, holding excluded"
@@ -132,52 +132,65 @@ class RejectionMemory(Declared):
     position_before: Vector = numbers(
         "nv", unit="rad or m", meaning="position of the last new measurement"
     )
-    feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
-    held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
-    calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")
-    nominal: Vector = numbers(
-        "nv", unit="N m or N", meaning="inverse dynamics for the reference's acceleration"
+    level: Integers = integers(1, meaning="0 precise, 1 plain, 2 soft, 3 safe")
+    stiffness_wish: Vector = numbers(
+        1, unit="1/rad or 1/m", meaning="stiffness over effort limit, where nothing bounds it"
     )
-    past: Matrix = numbers(
-        PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first"
+    stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="K of the feedback")
+    damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="D of the feedback")
+    integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
+    nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
+    rotor: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="rotor inertia that a joint has, beside its description"
     )
-    passed: Matrix = numbers(
-        5, "nv", meaning="states of the filters of velocity (2) and effort (3)"
+    answers: Matrix = numbers(
+        "nv", "nv", unit="rad/s²/(N m)", meaning="inverse of the mass matrix, rotors included"
     )
-    ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
+    free_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="of a joint while the others yield"
+    )
+    bearable_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="that over the coupling of all joints"
+    )
+    direction: Vector = numbers("nv", meaning="in which the joints couple most")
+    next_direction: Vector = numbers("nv", meaning="the same, one round later")
+    bounded_at: Vector = numbers("nv", unit="rad or m", meaning="reference of these bounds")
+    bounds_known: Integers = integers(1, meaning="1 if they hold near that reference")
+    share: Vector = numbers(
+        "nv", meaning="share of its stiffness that a joint has, less once it has swung"
+    )
+    passed: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="states of the filters of v̂")
     swing: Vector = numbers(
-        "nv", unit="s", meaning="time since the ringing changed its side, with the sign of it"
+        "nv", unit="s", meaning="time since v̂ swung to its other side, with the sign of it"
     )
     peak: Matrix = numbers(
-        2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before"
+        2, "nv", unit="rad/s or m/s", meaning="largest v̂ of this swing, and of the one before"
     )
-    swings: Integers = integers(
-        "nv", meaning="quick swings, one after the other, that did not decay"
+    swings: Integers = integers("nv", meaning="swings, one after the other, that did not decay")
+    asked_for: Vector = numbers(
+        1, unit="s", meaning="since the first pulse began; below 0: it has not"
     )
-    share: Vector = numbers(
-        "nv", meaning="root of the share of its feedback that a joint has, less once it has rung"
+    answered_delay: Vector = numbers(1, unit="s", meaning="how late the answer to it came")
+    impulse: Vector = numbers("nv", unit="N m s or N s", meaning="efforts beyond the model's since")
+    late_impulse: Matrix = numbers(
+        LATEST_ANSWER, "nv", unit="N m s or N s", meaning="that, filtered, the newest first"
     )
-    evidence: Matrix = numbers(
-        4, "nv", meaning="Σ v², v ∫τ − M v², v ∫τ, (∫τ)² of what rang, less what was forgotten"
+    sums: Matrix = numbers(
+        _ANSWER_ROWS, "nv", meaning="Σ v ∫τ, (∫τ)², ∫τ (M v), a block a lateness"
     )
-    rotor: Vector = numbers(
-        "nv", unit="kg m² or kg", meaning="rotor inertia that the feedback is for"
+    answer_sums: Matrix = numbers(3, "nv", meaning="Σ v², v (M v), (M v)²")
+    answer_speed: Matrix = numbers(2, "nv", meaning="largest speed, and largest impulse")
+    side: Vector = numbers("nv", meaning="side friction acts on, −1 to 1")
+    friction_seen: Vector = numbers(
+        "nv", unit="N m or N", meaning="dry friction that was learned, beside what is known"
     )
-    rejected: Vector = numbers(
-        "nv", unit="N m or N", meaning="integral part of what is unexplained"
+    friction_variance: Vector = numbers("nv", unit="N² m² or N²", meaning="how uncertain it is")
+    known_friction: Vector = numbers(
+        "nv", unit="N m or N", meaning="friction that the law knows, as it was in slow motion"
     )
-    stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
-    side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
-    taken: Vector = numbers(
-        "nv", unit="N m or N", meaning="part of it that the last breaking free took"
+    slow_forces: Vector = numbers(
+        "nv", unit="N m or N", meaning="what the feedback gives and is no friction"
     )
-    stuck: Vector = numbers(
-        "nv", unit="s", meaning="time that a joint is stuck; below 0: a pulse acts"
-    )
-    pulse: Vector = numbers(
-        "nv", unit="N m or N", meaning="pulse that moves a joint that is stuck at rest"
-    )
-    struck: Vector = numbers("nv", unit="rad or m", meaning="error before the last pulse")
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers(
         "nv", unit="N m or N", meaning="friction that the law would compensate"

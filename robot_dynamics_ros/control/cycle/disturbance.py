@@ -1,15 +1,14 @@
 """Fourth step, second half: feedback that holds up on a robot that is not its description.
 
-The plain law.  The model leads at the *reference*; the feedback is a spring and a damper at each
+The model leads along the *reference*; the feedback is a spring and a damper at each
 motor, each joint for itself:
 
-    τ = M(q_d) a_d + C q̇_d + g(q_d) + J a_d + c s + K e + D (v_d − v̂) + z
+    τ = M(q) a_d + C q̇_d + g(q) + J a_d + c s + K e + D (v_d − v̂) + z
 
-e = q_d − q; v̂ is the velocity from positions; J, c, s, K, D, z are explained where they are
-chosen. A spring and a damper at the motor take energy out whatever gear, link and load stand behind
-it, as long as sampling and delay leave the damper one: that is the bound on D, and K follows D.
-The
-theory: docs/explanation/differing_robots.md.
+e = q_d − q; v̂ is the velocity from positions; the others are explained where they are chosen.
+A spring and a damper at the motor take energy out whatever gear, link and load stand behind it, as
+long as sampling and delay leave the damper one: that is the bound on D, and K follows D.  The
+theory: docs/explanation/default_law.md.
 
 Sources: Tomei, *A simple PD controller for robots with elastic joints* (1991); Albu-Schäffer, Ott,
 Hirzinger, *A unified passivity-based control framework* (2007); Dahl, *Solid friction damping of
@@ -39,35 +38,43 @@ STIFFNESS_AT_LEVEL_PRECISE = 14.0
 the error on the way; twice: drives that lag by 5 ms swing.
 """
 STIFFNESS_AT_LEVEL_PLAIN = 7.0
-"""1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: drives that lag by 20 ms
-swing.
-"""
+"""1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: a lag of 20 ms swings."""
 STIFFNESS_AT_LEVEL_SOFT = 1.5
 """1/rad.  Half: it sags; twice: what made it soft is still driven."""
 STIFFNESS_TIME = 0.2
 """s, in which stiffness goes over to another level.  Half: the effort steps; twice: a swing grows.
 """
 DAMPING_FACTOR = 1.4
-"""2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps, and noise doubles."""
+"""2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps."""
 LATENESS_MARGIN = 1.0
-"""Damping × lateness over inertia, all joints together; at about 1.57 the damper drives.  Half:
-light joints have a quarter of the stiffness; twice: they swing.
+"""Damping × lateness over inertia, all joints together; at about 1.57 it drives.  Half: light
+joints have a quarter of the stiffness; twice: they swing.
 """
 UNTOLD_LATENESS = 2e-3
-"""s, that every robot is late beside what is told and measured: a bus, a drive.  Half: one period
-of 500 Hz that nobody told swings; twice: light joints are half as stiff.
+"""s, that every robot is late beside what is told: a bus, a drive.  Half: one period of
+500 Hz that nobody told swings; twice: light joints are half as stiff.
 """
 INTEGRAL_RATE = 2.0
 """1/s: the integral takes over the feedback's effort.  Half: a load is seen for 2 s; twice: joints
 that friction holds creep to and fro.
 """
-RELEASE_RATE = 20.0
-"""1/s, with which it gives back what drives the joint away, at an error of RELEASE_ERROR."""
-RELEASE_ERROR = 5e-3
-"""rad.  Half: friction and this rate make a limit cycle; twice: after a push the joint is late."""
+MOVING_INTEGRAL = 0.25
+"""Of stiffness over damping, in motion, if that is more.  Half: friction makes light and late
+joints lag; twice: half the phase that the damper leaves is gone.
+"""
+BEARABLE_INTEGRAL = 0.2
+"""Of damping over inertia; from 1 on it swings.  Half: slow rates have no integral; twice:
+joints in one line swing together.
+"""
+RELEASE_WAY = 1e-3
+"""rad beyond its place, over which a joint that the integral drives away makes it let go.  Half:
+a knock takes away what holds a load; twice: after a push the joint swings as far.
+"""
+RELEASE_BEYOND = 5e-4
+"""rad beyond its place, from which on it does: noise moves a joint as far."""
 SIDE_WAY = 2e-3
-"""rad of way over which friction changes its side (Dahl): gears wind up by some milliradians.
-Half: a step in the effort as a motion begins; twice: a lag as it does.
+"""rad of way over which friction changes its side (Dahl): gears wind up by as much.  Half:
+a step in the effort as a motion begins; twice: a lag as it does.
 """
 LARGEST_FRICTION = 0.12
 """Of the effort limit, that friction is learned to be at most.  Half: worn gears lag; twice: a load
@@ -85,28 +92,54 @@ LEARNING_SPEED = 0.02
 """rad/s, from which on friction is learned.  Half: friction that rises at rest is learned; twice:
 slow motions teach nothing.
 """
-ASKING_TIME = 0.1
-"""s, that the first pulse lasts.  Half: the effort is four times as large; twice: feedback answers.
+ASKING_TIME = 0.01
+"""s, that the first pulse lasts.  Half: the effort is four times as large; twice: a load is
+held softly for longer.
 """
+ASKING_PERIODS = 5.0
+"""Least control periods of it: it has two turns."""
 ASKING_WAY = 1e-3
 """rad, by which it moves a joint that is as described, and free."""
-ANSWERED_SHARE = 0.25
-"""Of the speed that the described inertia alone would have, from which on a joint has answered."""
-ANSWERED_SPEED = 4e-3
-"""rad/s that can be told from noise."""
-ANSWERING_TIME = 0.03
-"""s after it, until which its answer may come."""
-SWING_CORNER = 20.0
-"""rad/s, above which v̂ swings.  Half: a motion that starts quickly swings; twice: slow swings of
-heavy links are not seen.
+ASKING_EFFORT = 0.02
+"""Of the effort limit, that it takes at most: on heavy joints a rotor counts for little."""
+ANSWERED_SPEED = 0.02
+"""rad/s, from which on a joint answers.  Half: noise does; twice: it is faster before."""
+TOSSED_SPEED = 0.3
+"""rad/s by which the speed of a light joint changes in a period.  Half: outliers do; twice: it is
+twice as fast before it is found.
+"""
+TOSSED_BEFORE = 0.2
+"""Of that, by which it changed the other way before."""
+TOSSED = 3.0
+"""Times what the assumed inertia lets it.  2: gears in play are light; 6: joints of a fifth of it
+swing.
+"""
+TOSSED_GROWTH = 1.5
+"""By which its effort grows; what does not grow friction holds."""
+TOSSED_SOFTER = 0.15
+"""Of the rotor inertia, that is left each time.  Half: too soft for friction; twice: it grows."""
+ANSWERING_PERIODS = 4.0
+"""Control periods after the pulse, beside the declared delay, until which it may answer.  Half:
+what nobody told is too late; twice: an unknown load is held softly for longer.
+"""
+LISTENING_CORNER = 20.0
+"""rad/s, above which efforts and speeds are compared, and v̂ swings.  Half: a motion that starts
+quickly swings; twice: slow swings of heavy links are not seen.
+"""
+LISTENING_TIME = 0.05
+"""s, over which they are.  Half: noise agrees with itself; twice: a light joint is thrown first."""
+PUSHED_SHARE = 0.4
+"""Of its inertia, by which a joint may seem too light; a lighter one is pushed by something else.
+Half: descriptions that are a third too heavy; twice: a load that nobody mentioned answers.
+"""
+ANSWER_AGREES = 0.9
+"""Correlation of effort and speed, from which on a joint answers.  0.6: pushes answer; 0.9: joints
+with a little friction do not.
 """
 SWING_SPEED = 0.04
 """rad/s of v̂ that are no swing.  Half: encoders of 14 bits swing; twice: a spring is thrown."""
 SWING_LASTING = 0.9
-"""Of the swing before; a swing that has at least that does not decay.
-
-Half: a damped one counts.
-"""
+"""Of the swing before; a swing that has at least that lasts.  Half: a damped one counts."""
 SWING_SUDDEN = 2.0
 """Times the swing before: one as large has another cause, such as a push."""
 SWINGS_TO_SOFTEN = 3
@@ -186,10 +219,11 @@ def reject_disturbances(p: CycleMemory) -> int:
                 return FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else UNMOVED
         measure_lateness(p, dt)
         estimate_velocity(p, dt)
-        listen_to_answer(p, dt)
+        listen(p, dt)
         watch_swings(p, dt)
     choose_gains(p, dt)
-    p.inverse_dynamics(row(p.reference, 0), row(p.reference, 1), row(p.reference, 2), p.nominal)
+    # gravity where the arm is: a soft or pushed joint would have that of another pose
+    p.inverse_dynamics(p.q, row(p.reference, 1), row(p.reference, 2), p.nominal)
     for i in range(p.nv):
         lead_joint(p, i, dt)
     return DONE
@@ -225,7 +259,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     if abs(p.reference[1, i]) > SLOW * p.scale[i]:
         p.moving[0, i] = p.moving[0, i] + dt
         p.moving[1, i] = p.moving[1, i] + dt * abs(
-            p.unexplained[i] - (1.0 - p.trust[i]) * p.claimed[i]
+            p.unexplained[i] + damper - (1.0 - p.trust[i]) * p.claimed[i]
         )
         p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
 
@@ -267,18 +301,33 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     p.slow_forces[i] = p.slow_forces[i] + dt / SLOW_FORCES_TIME * surprise
 
 
+def integral_rate(p: CycleMemory, i: int) -> float:
+    """1/s: at rest as usual, faster in motion, and never more than the damper of joint ``i`` bears
+    on the whole inertia.
+    """
+    rate = INTEGRAL_RATE
+    damping = max(p.damping[i], 1e-9)
+    if abs(p.reference[1, i]) > SLOW * p.scale[i]:
+        rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
+    return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.assumed_rotor[i]))
+
+
 def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
-    """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected``,
-    and not beyond a limit of the effort.  It gives back faster: after a push nothing swings.
+    """The integral of joint ``i`` takes over what its spring gives, within ``largest_rejected`` and
+    not beyond a limit of the effort.
     """
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
         return
-    rate = INTEGRAL_RATE
-    if spring * p.integral[i] < 0.0:
-        far = min(abs(p.error[0, i]) / (RELEASE_ERROR * p.scale[i]), 1.0)
-        rate = rate + RELEASE_RATE * far
     most = p.largest_rejected[i]
-    p.integral[i] = min(max(p.integral[i] + rate * dt * spring, -most), most)
+    rate = integral_rate(p, i)
+    rests = abs(p.reference[1, i]) <= SLOW * p.scale[i]
+    integral = min(max(p.integral[i] + rate * dt * spring, -most), most)
+    # at rest it lets go over the way that it drives the joint beyond its place
+    beyond = RELEASE_BEYOND * p.scale[i] + 2.0 * p.digit[i]
+    away = p.velocity[i] * integral > 0.0 and p.error[0, i] * integral < 0.0
+    if rests and away and abs(p.error[0, i]) > beyond:
+        integral = integral * exp(-abs(p.velocity[i]) * dt / (RELEASE_WAY * p.scale[i]))
+    p.integral[i] = integral
 
 
 def begin_rejection(p: CycleMemory) -> None:
@@ -286,6 +335,8 @@ def begin_rejection(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.position_before[i] = p.q[i]
         p.velocity[i] = p.v[i]
+        p.raw_speed[0, i] = p.v[i]
+        p.raw_speed[1, i] = p.v[i]
         p.waited[i] = 0.0
         p.told[i] = p.v[i]
         p.last_change[i] = 0.0
@@ -297,16 +348,15 @@ def begin_rejection(p: CycleMemory) -> None:
         p.share[i] = 1.0
         p.swing[i] = 0.0
         p.swings[i] = 0
-        p.passed[0, i] = 0.0
-        p.passed[1, i] = 0.0
         for k in range(4):
+            p.passed[k, i] = 0.0
             p.drive[k, i] = 0.0
         for k in range(3):
             p.owed[k, i] = 0.0
         if p.friction_variance[i] == 0.0:
             unknown = FRICTION_UNKNOWN * p.effort_size[i]
             p.friction_variance[i] = unknown * unknown
-    if p.asked_for[0] < ASKING_TIME + ANSWERING_TIME:
+    if p.asked_for[0] < answering_time(p):
         begin_to_ask(p)
     p.steady[0] = 1
     p.bounds_known[0] = 0
@@ -316,7 +366,7 @@ def begin_rejection(p: CycleMemory) -> None:
 
 
 def measure_lateness(p: CycleMemory, dt: float) -> None:
-    """``whole_delay``: declared or answered, half a period of holding, the lag of v̂."""
+    """``whole_delay``: declared, half a period of holding, the lag of v̂."""
     p.period[0] = mean_time(p.period[0], dt)
     longest = dt
     for i in range(p.nv):
@@ -325,8 +375,7 @@ def measure_lateness(p: CycleMemory, dt: float) -> None:
     p.sampling[0] = mean_time(p.sampling[0], longest)
     share = 1.0 - exp(-2.0 * pi * min(LOW_PASS * p.sampling[0], 0.4))
     p.low_pass[0] = -log(1.0 - share) / p.sampling[0]
-    delay = max(p.actuator_delay[0], p.answered_delay[0])
-    p.whole_delay[0] = delay + p.sampling[0] / share
+    p.whole_delay[0] = p.actuator_delay[0] + p.sampling[0] / share
 
 
 def choose_gains(p: CycleMemory, dt: float) -> None:
@@ -418,121 +467,153 @@ def invert(p: CycleMemory) -> None:
                     p.answers[i, j] = p.answers[i, j] - factor * p.answers[k, j]
 
 
-# -- the first pulse: is a joint as light, and as free, as described? ------------------------------
+# -- is a joint as light as described?  -----------------------------------------------------------
 
 
 def begin_to_ask(p: CycleMemory) -> None:
-    """Until the answer is there, each joint may be as light as described."""
+    """The first pulse begins; until it is over each joint may be as light as described."""
     p.asked_for[0] = 0.0
     for i in range(p.nv):
         p.rotor[i] = 0.0
+        p.rotor_seen[i] = p.assumed_rotor[i]
         p.impulse[i] = 0.0
-        p.late_impulse[0, i] = 0.0
+        for k in range(4):
+            p.passed[k, i] = 0.0
         for k in range(LATEST_ANSWER):
             p.late_impulse[k, i] = 0.0
             p.sums[k, i] = 0.0
             p.sums[k + LATEST_ANSWER, i] = 0.0
-            p.sums[k + 2 * LATEST_ANSWER, i] = 0.0
-        p.answer_sums[0, i] = 0.0
-        p.answer_sums[1, i] = 0.0
-        p.answer_sums[2, i] = 0.0
-        p.answer_speed[0, i] = 0.0
-        p.answer_speed[1, i] = 0.0
+        p.squared_speed[i] = 0.0
+
+
+def asking_time(p: CycleMemory) -> float:
+    """How long the first pulse lasts, s."""
+    return max(ASKING_TIME, ASKING_PERIODS * p.period[0])
+
+
+def answering_time(p: CycleMemory) -> float:
+    """When the answer to it is complete, s after its beginning."""
+    return asking_time(p) + ANSWERING_PERIODS * p.period[0] + p.actuator_delay[0]
 
 
 def question(p: CycleMemory, i: int) -> float:
-    """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves neither
-    speed nor way behind, and moves the described inertia by ASKING_WAY in between.
+    """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves no speed
+    nor way behind, and moves the described inertia by ASKING_WAY in between.
     """
     t = p.asked_for[0]
-    if t < 0.0 or t >= ASKING_TIME or p.largest_rotor[i] <= 0.0 or p.commanded[i] == 0:
+    whole = asking_time(p)
+    if t < 0.0 or t >= whole or p.assumed_rotor[i] <= 0.0 or p.commanded[i] == 0:
         return 0.0
-    turn = 2.0 * pi / ASKING_TIME
+    turn = 2.0 * pi / whole
     size = 0.5 * ASKING_WAY * p.scale[i] * turn * turn * p.free_inertia[i]
+    size = min(size, ASKING_EFFORT * p.effort_size[i])
     return size * (cos(turn * t) - cos(2.0 * turn * t))
 
 
-def listen_to_answer(p: CycleMemory, dt: float) -> None:
-    """Rotor inertia J of joints that answer the first pulse, and how late they do: impulse =
-    (M + J) v, by least squares for each lateness.  A rotor or dry friction holds a joint: one that
-    does not answer has the assumed rotor.
+def listen(p: CycleMemory, dt: float) -> None:
+    """``rotor`` of each joint: as assumed, or less where effort and speed, both above
+    LISTENING_CORNER, go together as on a lighter joint.
+
+    Impulse − what accelerates the others = (M + J) v, by least squares over LISTENING_TIME for each
+    lateness that the answer may have.  Neither friction nor a push answers an effort, so a joint
+    counts only where both agree.  This bounds the damping; it raises nothing.
     """
-    if p.asked_for[0] < 0.0 or p.asked_for[0] >= ASKING_TIME + ANSWERING_TIME:
-        return
-    p.asked_for[0] = p.asked_for[0] + dt
+    high = 1.0 - exp(-LISTENING_CORNER * dt)
     low = 1.0 - exp(-p.low_pass[0] * dt)
+    kept = exp(-dt / LISTENING_TIME)
     for i in range(p.nv):
         for k in range(LATEST_ANSWER - 1):
             late = LATEST_ANSWER - 1 - k
             p.late_impulse[late, i] = p.late_impulse[late - 1, i]
-        # all that was commanded beyond the model, filtered as v̂ is
-        p.impulse[i] = p.impulse[i] + (p.previous[i] - p.nominal[i]) * dt
-        p.late_impulse[0, i] = p.late_impulse[0, i] + low * (p.impulse[i] - p.late_impulse[0, i])
+        # above the corner: what was commanded beyond the model, integrated, and filtered as v̂ is
+        p.passed[2, i] = p.passed[2, i] + high * (p.previous[i] - p.nominal[i] - p.passed[2, i])
+        beyond = p.previous[i] - p.nominal[i] - p.passed[2, i]
+        p.impulse[i] = (1.0 - high) * (p.impulse[i] + beyond * dt)
+        p.passed[3, i] = p.passed[3, i] + low * (p.impulse[i] - p.passed[3, i])
+        p.late_impulse[0, i] = p.passed[3, i]
+        for k in range(LATEST_ANSWER - 1):
+            late = LATEST_ANSWER - 1 - k
+            p.late_effort[late, i] = p.late_effort[late - 1, i]
+        p.late_effort[0, i] = p.previous[i] - p.nominal[i]
+        gone = p.velocity[i] - p.reference[1, i]
+        p.passed[0, i] = p.passed[0, i] + high * (gone - p.passed[0, i])
+        once = gone - p.passed[0, i]
+        p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
+        p.quick[i] = once - p.passed[1, i]
     for i in range(p.nv):
-        v = p.velocity[i] - p.reference[1, i]
-        own = 0.0
+        others = 0.0
         for j in range(p.nv):
-            own = own + p.inertia[i, j] * (p.velocity[j] - p.reference[1, j])
-        p.answer_sums[0, i] = p.answer_sums[0, i] + v * v
-        p.answer_sums[1, i] = p.answer_sums[1, i] + v * own
-        p.answer_sums[2, i] = p.answer_sums[2, i] + own * own
-        p.answer_speed[0, i] = max(p.answer_speed[0, i], abs(v))
-        p.answer_speed[1, i] = max(p.answer_speed[1, i], abs(p.late_impulse[0, i]))
+            if j != i:
+                others = others + p.inertia[i, j] * p.quick[j]
+        v = p.quick[i]
+        p.squared_speed[i] = kept * p.squared_speed[i] + v * v
         for k in range(LATEST_ANSWER):
-            given = p.late_impulse[k, i]
-            p.sums[k, i] = p.sums[k, i] + v * given
-            p.sums[k + LATEST_ANSWER, i] = p.sums[k + LATEST_ANSWER, i] + given * given
-            p.sums[k + 2 * LATEST_ANSWER, i] = p.sums[k + 2 * LATEST_ANSWER, i] + given * own
-    if p.asked_for[0] >= ASKING_TIME + ANSWERING_TIME:
-        read_answer(p)
-
-
-def read_answer(p: CycleMemory) -> None:
-    """``rotor`` of each joint, and ``answered_delay`` if most joints answered."""
-    least_error = 0.0
-    latest = 0
-    for k in range(LATEST_ANSWER):
-        error = 0.0
+            own = p.late_impulse[k, i] - others
+            p.sums[k, i] = kept * p.sums[k, i] + v * own
+            p.sums[k + LATEST_ANSWER, i] = kept * p.sums[k + LATEST_ANSWER, i] + own * own
+        noise = ANSWERED_SPEED * p.scale[i] + p.digit[i] * p.low_pass[0]
+        noise = noise + JITTERY * abs(p.reference[1, i])
+        asks = p.asked_for[0] >= 0.0 and p.asked_for[0] < answering_time(p)
+        if asks and abs(v) > noise:
+            judge_answer(p, i)
+        watch_to_and_fro(p, i, dt)
+    if p.asked_for[0] < 0.0 or p.asked_for[0] >= answering_time(p):
         for i in range(p.nv):
-            squared = max(p.answer_sums[0, i], 1e-30)
-            along = p.sums[k, i] - p.answer_sums[1, i]
-            whole = (
-                p.sums[k + LATEST_ANSWER, i]
-                - 2.0 * p.sums[k + 2 * LATEST_ANSWER, i]
-                + p.answer_sums[2, i]
-            )
-            error = error + (whole - along * along / squared) / p.inertia[i, i]
-        if k == 0 or error < least_error:
-            least_error = error
-            latest = k
-    answers = 0
-    for i in range(p.nv):
-        alone = p.answer_speed[1, i] / p.inertia[i, i]
-        enough = max(ANSWERED_SHARE * alone, ANSWERED_SPEED * p.scale[i])
-        p.rotor[i] = p.assumed_rotor[i]
-        if p.answer_speed[0, i] > enough:
-            answers = answers + 1
-            rotor = (p.sums[latest, i] - p.answer_sums[1, i]) / p.answer_sums[0, i]
-            p.rotor[i] = min(max(rotor, 0.0), p.assumed_rotor[i])
-    p.answered_delay[0] = 0.0
-    if answers > 0.7 * p.nv:
-        p.answered_delay[0] = latest * p.period[0]
-    p.bounds_known[0] = 0
+            if p.rotor[i] != p.rotor_seen[i]:
+                p.rotor[i] = p.rotor_seen[i]
+                p.bounds_known[0] = 0
+        return
+    p.asked_for[0] = p.asked_for[0] + dt
+
+
+def watch_to_and_fro(p: CycleMemory, i: int, dt: float) -> None:
+    """``rotor_seen`` of joint ``i``, if its speed changes to and fro, each time with its effort and
+    by far more than the assumed inertia lets it.  Friction hides a light joint from the first
+    pulse, not from this; a push has one side.
+    """
+    change = p.raw_speed[0, i] - p.raw_speed[1, i]
+    least = TOSSED_SPEED * p.scale[i] + 4.0 * p.digit[i] / dt
+    if p.repeated[i] == 1 or abs(change) < TOSSED_BEFORE * least:
+        return
+    assumed = p.inertia[i, i] + p.rotor_seen[i]
+    for k in range(LATEST_ANSWER):
+        effort = p.late_effort[k, i]
+        follows = effort * change > 0.0 and abs(change) * assumed > TOSSED * abs(effort) * dt
+        grows = abs(effort) > TOSSED_GROWTH * abs(p.tossed[k, i])
+        if not follows or p.tossed[k, i] * effort > 0.0:
+            p.tossed[k, i] = 0.0
+        elif p.tossed[k, i] != 0.0 and abs(change) > least and grows:
+            lighter = abs(effort) * dt / abs(change) - p.inertia[i, i]
+            if lighter > -PUSHED_SHARE * p.inertia[i, i]:
+                p.rotor_seen[i] = max(TOSSED_SOFTER * p.rotor_seen[i], lighter)
+        if follows:
+            p.tossed[k, i] = effort
+
+
+def judge_answer(p: CycleMemory, i: int) -> None:
+    """``rotor_seen`` of joint ``i`` by the lateness at which effort and speed agree best."""
+    best = ANSWER_AGREES * ANSWER_AGREES
+    for k in range(LATEST_ANSWER):
+        along = p.sums[k, i]
+        whole = p.sums[k + LATEST_ANSWER, i]
+        agreement = along * along / max(p.squared_speed[i] * whole, 1e-30)
+        if along > 0.0 and agreement > best:
+            rotor = whole / along - p.inertia[i, i]
+            # faster than the described inertia alone: something else pushes
+            if rotor > -PUSHED_SHARE * p.inertia[i, i]:
+                best = agreement
+                p.rotor_seen[i] = min(max(rotor, 0.0), p.rotor_seen[i])
 
 
 # -- swings: springs and lateness that nobody told -------------------------------------------------
 
 
 def watch_swings(p: CycleMemory, dt: float) -> None:
-    """Soften joints that swing by themselves: v̂, above SWING_CORNER, goes from side to side and
+    """Soften joints that swing by themselves: v̂, above LISTENING_CORNER, goes to and fro and
     does not decay.  Its gear is a spring that the loop drives, or the loop is later than was told.
     """
-    high = 1.0 - exp(-SWING_CORNER * dt)
     for i in range(p.nv):
-        p.passed[0, i] = p.passed[0, i] + high * (p.velocity[i] - p.passed[0, i])
-        once = p.velocity[i] - p.passed[0, i]
-        p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
-        swinging = once - p.passed[1, i]
+        swinging = p.quick[i]
         p.share[i] = min(p.share[i] + dt / SWING_RETURN, 1.0)
         p.swing[i] = p.swing[i] + copysign(dt, p.swing[i])
         p.peak[0, i] = max(p.peak[0, i], abs(swinging))
@@ -591,7 +672,9 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
             share = ordinary
             if p.waited[i] != dt:
                 share = 1.0 - exp(-p.low_pass[0] * p.waited[i])
-            p.velocity[i] = p.velocity[i] + share * (gone / p.waited[i] - p.velocity[i])
+            p.raw_speed[1, i] = p.raw_speed[0, i]
+            p.raw_speed[0, i] = gone / p.waited[i]
+            p.velocity[i] = p.velocity[i] + share * (p.raw_speed[0, i] - p.velocity[i])
             p.position_before[i] = p.q[i]
             p.told[i] = p.v[i]
             p.waited[i] = 0.0

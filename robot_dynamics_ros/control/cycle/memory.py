@@ -35,7 +35,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 NANOSECONDS = 1e9
 # Periods up to which the answer to the first pulse may be late
 LATEST_ANSWER = 8
-_ANSWER_ROWS = 3 * LATEST_ANSWER
+_ANSWER_ROWS = 2 * LATEST_ANSWER
 # Most gains that a compiled law may have
 GAINS = 8
 _LAW_INPUTS = (
@@ -159,7 +159,10 @@ class RejectionMemory(Declared):
     share: Vector = numbers(
         "nv", meaning="share of its stiffness that a joint has, less once it has swung"
     )
-    passed: Matrix = numbers(2, "nv", unit="rad/s or m/s", meaning="states of the filters of v̂")
+    passed: Matrix = numbers(
+        4, "nv", meaning="states of the filters of velocity (2) and effort (2)"
+    )
+    quick: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity error, high-passed twice")
     swing: Vector = numbers(
         "nv", unit="s", meaning="time since v̂ swung to its other side, with the sign of it"
     )
@@ -170,16 +173,26 @@ class RejectionMemory(Declared):
     asked_for: Vector = numbers(
         1, unit="s", meaning="since the first pulse began; below 0: it has not"
     )
-    answered_delay: Vector = numbers(1, unit="s", meaning="how late the answer to it came")
-    impulse: Vector = numbers("nv", unit="N m s or N s", meaning="efforts beyond the model's since")
+    rotor_seen: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="the assumed rotor inertia, or less by evidence"
+    )
+    impulse: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="efforts beyond the model's, integrated and high-passed"
+    )
     late_impulse: Matrix = numbers(
         LATEST_ANSWER, "nv", unit="N m s or N s", meaning="that, filtered, the newest first"
     )
-    sums: Matrix = numbers(
-        _ANSWER_ROWS, "nv", meaning="Σ v ∫τ, (∫τ)², ∫τ (M v), a block a lateness"
+    sums: Matrix = numbers(_ANSWER_ROWS, "nv", meaning="Σ v ∫τ, then Σ (∫τ)², a row a lateness")
+    late_effort: Matrix = numbers(
+        LATEST_ANSWER, "nv", unit="N m or N", meaning="efforts beyond the model's, the newest first"
     )
-    answer_sums: Matrix = numbers(3, "nv", meaning="Σ v², v (M v), (M v)²")
-    answer_speed: Matrix = numbers(2, "nv", meaning="largest speed, and largest impulse")
+    tossed: Matrix = numbers(
+        LATEST_ANSWER, "nv", unit="N m or N", meaning="the last that changed the speed too much"
+    )
+    raw_speed: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="change of the position over its time; and before"
+    )
+    squared_speed: Vector = numbers("nv", unit="rad²/s² or m²/s²", meaning="Σ v²")
     side: Vector = numbers("nv", meaning="side friction acts on, −1 to 1")
     friction_seen: Vector = numbers(
         "nv", unit="N m or N", meaning="dry friction that was learned, beside what is known"

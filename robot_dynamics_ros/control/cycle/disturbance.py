@@ -44,6 +44,14 @@ STIFFNESS_AT_LEVEL_SOFT = 1.5
 STIFFNESS_TIME = 0.2
 """s, in which stiffness goes over to another level.  Half: the effort steps; twice: a swing grows.
 """
+DAMPING_RISE = 0.02
+"""s, in which the damper rises to what is borne.  Half: a joint with a wrong sign is faster before
+it is found; twice: a load is held softly for longer.
+"""
+CONTRADICTING = 0.1
+"""Of the velocity limit, by which v̂ and the velocity that the robot tells go different ways: one
+of them is wrong, so neither is damped.
+"""
 DAMPING_FACTOR = 1.4
 """2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps."""
 LATENESS_MARGIN = 1.0
@@ -107,6 +115,10 @@ ANSWERED_SPEED = 0.02
 TOSSED_SPEED = 0.3
 """rad/s by which the speed of a light joint changes in a period.  Half: outliers do; twice: it is
 twice as fast before it is found.
+"""
+TOSSED_BY_STAMPS = 1.2
+"""Of the desired velocity, that stamps add to it which are wrong by up to 0.3 periods: twice a way
+that is too long, then twice one that is too short.
 """
 TOSSED_BEFORE = 0.2
 """Of that, by which it changed the other way before."""
@@ -245,14 +257,10 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     for j in range(p.nv):
         inertial = inertial + p.inertia[i, j] * p.reference[2, j]
     p.unexplained[i] = min(max(p.integral[i] + learned + spring, -most), most)
-    p.effort[i] = (
-        p.nominal[i]
-        + p.rotor[i] * p.reference[2, i]
-        + (friction + learned)
-        + (spring + damper)
-        + p.integral[i]
-        + question(p, i)
+    p.lead[i] = (
+        p.nominal[i] + p.rotor[i] * p.reference[2, i] + (friction + learned) + p.integral[i]
     )
+    p.effort[i] = p.lead[i] + (spring + damper) + question(p, i)
     p.drive[0, i] = p.effort[i] - p.nominal[i] + inertial
     p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
     # the friction that the law claims is explained
@@ -262,6 +270,16 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
             p.unexplained[i] + damper - (1.0 - p.trust[i]) * p.claimed[i]
         )
         p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
+
+
+def forget_feedback(p: CycleMemory) -> None:
+    """A state was refused: what spring and damper answered to the one before is not given on, and
+    they come back in time only.
+    """
+    for i in range(p.nv):
+        p.damping[i] = 0.0
+        p.effort[i] = min(max(p.lead[i], -p.effort_limit[i]), p.effort_limit[i])
+        p.command[i] = p.effort[i] - p.held[i] if p.commanded[i] == 1 else p.effort[i]
 
 
 def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
@@ -396,6 +414,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         p.stiffness_wish[0] = STIFFNESS_AT_LEVEL_PLAIN
     share = 1.0 - exp(-max(dt, 0.0) / STIFFNESS_TIME)
     p.stiffness_wish[0] = p.stiffness_wish[0] + share * (wanted - p.stiffness_wish[0])
+    rise = 1.0 - exp(-max(dt, 0.0) / DAMPING_RISE)
     lateness = p.whole_delay[0] + UNTOLD_LATENESS
     slowest = p.bandwidth[0]
     for i in range(p.nv):
@@ -405,11 +424,15 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         asked = min(left * p.stiffness_wish[0] * p.effort_size[i], most)
         bearable = LATENESS_MARGIN * p.bearable_inertia[i] / lateness
         damping = min(DAMPING_FACTOR * sqrt(asked * inertia), bearable)
-        stiffness = min(asked, 0.5 * damping * damping / p.free_inertia[i])
-        p.damping[i] = damping
-        p.stiffness[i] = stiffness
+        told = -p.v[i] * copysign(1.0, p.velocity[i])
+        apart = CONTRADICTING * p.rated_speed[i] + p.digit[i] * p.low_pass[0]
+        if min(told, abs(p.velocity[i])) > apart:
+            damping = 0.0
+        # at once where less is borne, in time where more is
+        p.damping[i] = min(damping, p.damping[i] + rise * (damping - p.damping[i]))
+        p.stiffness[i] = min(asked, 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i])
         if p.commanded[i] == 1:
-            slowest = min(slowest, sqrt(stiffness / (p.inertia[i, i] + p.rotor[i])))
+            slowest = min(slowest, sqrt(p.stiffness[i] / (p.inertia[i, i] + p.rotor[i])))
     p.natural[0] = slowest
 
 
@@ -448,6 +471,8 @@ def find_bounds(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.bearable_inertia[i] = p.free_inertia[i] / coupling
     p.bounds_known[0] = 1
+    if p.asked_for[0] == 0.0:
+        choose_questions(p)
 
 
 def invert(p: CycleMemory) -> None:
@@ -498,16 +523,28 @@ def answering_time(p: CycleMemory) -> float:
 
 def question(p: CycleMemory, i: int) -> float:
     """The effort that asks joint ``i``, N m: a (cos ωt − cos 2ωt) over one turn leaves no speed
-    nor way behind, and moves the described inertia by ASKING_WAY in between.
+    nor way behind.
     """
     t = p.asked_for[0]
     whole = asking_time(p)
     if t < 0.0 or t >= whole or p.assumed_rotor[i] <= 0.0 or p.commanded[i] == 0:
         return 0.0
     turn = 2.0 * pi / whole
-    size = 0.5 * ASKING_WAY * p.scale[i] * turn * turn * p.free_inertia[i]
-    size = min(size, ASKING_EFFORT * p.effort_size[i])
-    return size * (cos(turn * t) - cos(2.0 * turn * t))
+    return p.asking_effort[i] * (cos(turn * t) - cos(2.0 * turn * t))
+
+
+def choose_questions(p: CycleMemory) -> None:
+    """``asking_effort`` of each joint: it moves the described inertia by ASKING_WAY, to the side to
+    which the joints before it move it too: on other sides they would hide each other's answers.
+    """
+    turn = 2.0 * pi / asking_time(p)
+    for i in range(p.nv):
+        size = 0.5 * ASKING_WAY * p.scale[i] * turn * turn * p.free_inertia[i]
+        size = min(size, ASKING_EFFORT * p.effort_size[i])
+        carried = 0.0
+        for j in range(i):
+            carried = carried + p.answers[i, j] * p.asking_effort[j]
+        p.asking_effort[i] = copysign(size, carried)
 
 
 def listen(p: CycleMemory, dt: float) -> None:
@@ -540,6 +577,8 @@ def listen(p: CycleMemory, dt: float) -> None:
         once = gone - p.passed[0, i]
         p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
         p.quick[i] = once - p.passed[1, i]
+    until = answering_time(p)
+    is_complete = p.asked_for[0] >= 0.0 and p.asked_for[0] < until <= p.asked_for[0] + dt
     for i in range(p.nv):
         others = 0.0
         for j in range(p.nv):
@@ -553,8 +592,8 @@ def listen(p: CycleMemory, dt: float) -> None:
             p.sums[k + LATEST_ANSWER, i] = kept * p.sums[k + LATEST_ANSWER, i] + own * own
         noise = ANSWERED_SPEED * p.scale[i] + p.digit[i] * p.low_pass[0]
         noise = noise + JITTERY * abs(p.reference[1, i])
-        asks = p.asked_for[0] >= 0.0 and p.asked_for[0] < answering_time(p)
-        if asks and abs(v) > noise:
+        # once it is complete: of one sample alone everything agrees
+        if is_complete and p.squared_speed[i] > noise * noise:
             judge_answer(p, i)
         watch_to_and_fro(p, i, dt)
     if p.asked_for[0] < 0.0 or p.asked_for[0] >= answering_time(p):
@@ -573,6 +612,7 @@ def watch_to_and_fro(p: CycleMemory, i: int, dt: float) -> None:
     """
     change = p.raw_speed[0, i] - p.raw_speed[1, i]
     least = TOSSED_SPEED * p.scale[i] + 4.0 * p.digit[i] / dt
+    least = least + TOSSED_BY_STAMPS * abs(p.reference[1, i])
     if p.repeated[i] == 1 or abs(change) < TOSSED_BEFORE * least:
         return
     assumed = p.inertia[i, i] + p.rotor_seen[i]

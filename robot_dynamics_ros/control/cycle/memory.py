@@ -140,6 +140,9 @@ class RejectionMemory(Declared):
     damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="D of the feedback")
     integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
     nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
+    lead: Vector = numbers(
+        "nv", unit="N m or N", meaning="the effort without spring and damper: what needs no new state"
+    )
     rotor: Vector = numbers(
         "nv", unit="kg m² or kg", meaning="rotor inertia that a joint has, beside its description"
     )
@@ -172,6 +175,9 @@ class RejectionMemory(Declared):
     swings: Integers = integers("nv", meaning="swings, one after the other, that did not decay")
     asked_for: Vector = numbers(
         1, unit="s", meaning="since the first pulse began; below 0: it has not"
+    )
+    asking_effort: Vector = numbers(
+        "nv", unit="N m or N", meaning="size and side of the first pulse"
     )
     rotor_seen: Vector = numbers(
         "nv", unit="kg m² or kg", meaning="the assumed rotor inertia, or less by evidence"

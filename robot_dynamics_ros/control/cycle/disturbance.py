@@ -545,6 +545,16 @@ def choose_questions(p: CycleMemory) -> None:
         for j in range(i):
             carried = carried + p.answers[i, j] * p.asking_effort[j]
         p.asking_effort[i] = copysign(size, carried)
+    # together they move no joint further
+    most = 0.5 * ASKING_WAY * turn * turn
+    scale = 1.0
+    for i in range(p.nv):
+        together = 0.0
+        for j in range(p.nv):
+            together = together + p.answers[i, j] * p.asking_effort[j]
+        scale = min(scale, most * p.scale[i] / max(abs(together), 1e-12))
+    for i in range(p.nv):
+        p.asking_effort[i] = scale * p.asking_effort[i]
 
 
 def listen(p: CycleMemory, dt: float) -> None:
@@ -565,8 +575,10 @@ def listen(p: CycleMemory, dt: float) -> None:
         # above the corner: what was commanded beyond the model, integrated, and filtered as v̂ is
         p.passed[2, i] = p.passed[2, i] + high * (p.previous[i] - p.nominal[i] - p.passed[2, i])
         beyond = p.previous[i] - p.nominal[i] - p.passed[2, i]
-        p.impulse[i] = (1.0 - high) * (p.impulse[i] + beyond * dt)
-        p.passed[3, i] = p.passed[3, i] + low * (p.impulse[i] - p.passed[3, i])
+        before = p.impulse[i]
+        p.impulse[i] = (1.0 - high) * (before + beyond * dt)
+        # a change of position shows the mean speed of its period
+        p.passed[3, i] = p.passed[3, i] + low * (0.5 * (before + p.impulse[i]) - p.passed[3, i])
         p.late_impulse[0, i] = p.passed[3, i]
         for k in range(LATEST_ANSWER - 1):
             late = LATEST_ANSWER - 1 - k

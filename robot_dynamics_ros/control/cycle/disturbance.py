@@ -415,7 +415,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     share = 1.0 - exp(-max(dt, 0.0) / STIFFNESS_TIME)
     p.stiffness_wish[0] = p.stiffness_wish[0] + share * (wanted - p.stiffness_wish[0])
     rise = 1.0 - exp(-max(dt, 0.0) / DAMPING_RISE)
-    lateness = p.whole_delay[0] + UNTOLD_LATENESS
+    lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
     slowest = p.bandwidth[0]
     for i in range(p.nv):
         inertia = p.inertia[i, i] + p.assumed_rotor[i]
@@ -471,8 +471,6 @@ def find_bounds(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.bearable_inertia[i] = p.free_inertia[i] / coupling
     p.bounds_known[0] = 1
-    if p.asked_for[0] == 0.0:
-        choose_questions(p)
 
 
 def invert(p: CycleMemory) -> None:
@@ -498,6 +496,7 @@ def invert(p: CycleMemory) -> None:
 def begin_to_ask(p: CycleMemory) -> None:
     """The first pulse begins; until it is over each joint may be as light as described."""
     p.asked_for[0] = 0.0
+    p.untold_lateness[0] = 0.0
     for i in range(p.nv):
         p.rotor[i] = 0.0
         p.rotor_seen[i] = p.assumed_rotor[i]
@@ -589,6 +588,10 @@ def listen(p: CycleMemory, dt: float) -> None:
         once = gone - p.passed[0, i]
         p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
         p.quick[i] = once - p.passed[1, i]
+    if p.asked_for[0] == 0.0:
+        # now the period is known
+        find_bounds(p)
+        choose_questions(p)
     until = answering_time(p)
     is_complete = p.asked_for[0] >= 0.0 and p.asked_for[0] < until <= p.asked_for[0] + dt
     for i in range(p.nv):
@@ -645,6 +648,7 @@ def watch_to_and_fro(p: CycleMemory, i: int, dt: float) -> None:
 def judge_answer(p: CycleMemory, i: int) -> None:
     """``rotor_seen`` of joint ``i`` by the lateness at which effort and speed agree best."""
     best = ANSWER_AGREES * ANSWER_AGREES
+    latest = 0
     for k in range(LATEST_ANSWER):
         along = p.sums[k, i]
         whole = p.sums[k + LATEST_ANSWER, i]
@@ -655,6 +659,10 @@ def judge_answer(p: CycleMemory, i: int) -> None:
             if rotor > -PUSHED_SHARE * p.inertia[i, i]:
                 best = agreement
                 p.rotor_seen[i] = min(max(rotor, 0.0), p.rotor_seen[i])
+                latest = k
+    # commands act later than was told
+    untold = latest * p.period[0] - p.actuator_delay[0]
+    p.untold_lateness[0] = max(p.untold_lateness[0], untold)
 
 
 # -- swings: springs and lateness that nobody told -------------------------------------------------

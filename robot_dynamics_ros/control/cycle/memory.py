@@ -176,6 +176,9 @@ class RejectionMemory(Declared):
     asked_for: Vector = numbers(
         1, unit="s", meaning="since the first pulse began; below 0: it has not"
     )
+    untold_lateness: Vector = numbers(
+        1, unit="s", meaning="by which joints answered later than was told"
+    )
     asking_effort: Vector = numbers(
         "nv", unit="N m or N", meaning="size and side of the first pulse"
     )

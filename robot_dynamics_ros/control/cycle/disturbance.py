@@ -80,7 +80,7 @@ a knock takes away what holds a load; twice: after a push the joint swings as fa
 """
 RELEASE_BEYOND = 5e-4
 """rad beyond its place, from which on it does: noise moves a joint as far."""
-SIDE_WAY = 2e-3
+SIDE_WAY = 1e-3
 """rad of way over which friction changes its side (Dahl): gears wind up by as much.  Half:
 a step in the effort as a motion begins; twice: a lag as it does.
 """
@@ -144,9 +144,13 @@ PUSHED_SHARE = 0.4
 """Of its inertia, by which a joint may seem too light; a lighter one is pushed by something else.
 Half: descriptions that are a third too heavy; twice: a load that nobody mentioned answers.
 """
-ANSWER_AGREES = 0.9
-"""Correlation of effort and speed, from which on a joint answers.  0.6: pushes answer; 0.9: joints
-with a little friction do not.
+ANSWER_AGREES = 0.975
+"""Correlation of effort and speed, from which on a joint answers.  0.9: positions in degrees do;
+0.99: joints that rub a little do not.
+"""
+ANSWER_DISAGREES = 0.8
+"""Correlation at another lateness, two periods away or more, above which the lateness is not told.
+1: slow answers seem 6 periods late; 0.5: few joints tell.
 """
 SWING_SPEED = 0.04
 """rad/s of v̂ that are no swing.  Half: encoders of 14 bits swing; twice: a spring is thrown."""
@@ -323,11 +327,12 @@ def integral_rate(p: CycleMemory, i: int) -> float:
     """1/s: at rest as usual, faster in motion, and never more than the damper of joint ``i`` bears
     on the whole inertia.
     """
-    rate = INTEGRAL_RATE
     damping = max(p.damping[i], 1e-9)
+    # as quick as that of a joint that bears what is asked for
+    rate = INTEGRAL_RATE * p.asked_stiffness[i] / max(p.stiffness[i], 1e-9)
     if abs(p.reference[1, i]) > SLOW * p.scale[i]:
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
-    return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.assumed_rotor[i]))
+    return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
 
 
 def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
@@ -422,6 +427,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         most = p.bandwidth[0] * p.bandwidth[0] * inertia
         left = p.share[i] * p.share[i]
         asked = min(left * p.stiffness_wish[0] * p.effort_size[i], most)
+        p.asked_stiffness[i] = asked
         bearable = LATENESS_MARGIN * p.bearable_inertia[i] / lateness
         damping = min(DAMPING_FACTOR * sqrt(asked * inertia), bearable)
         told = -p.v[i] * copysign(1.0, p.velocity[i])
@@ -646,23 +652,37 @@ def watch_to_and_fro(p: CycleMemory, i: int, dt: float) -> None:
 
 
 def judge_answer(p: CycleMemory, i: int) -> None:
-    """``rotor_seen`` of joint ``i`` by the lateness at which effort and speed agree best."""
-    best = ANSWER_AGREES * ANSWER_AGREES
-    latest = 0
+    """``rotor_seen`` of joint ``i`` by the lateness at which effort and speed agree best; and
+    ``untold_lateness``, where they agree at no other: slow motions agree at many.
+    """
+    best = 0.0
+    late = 0
     for k in range(LATEST_ANSWER):
-        along = p.sums[k, i]
-        whole = p.sums[k + LATEST_ANSWER, i]
-        agreement = along * along / max(p.squared_speed[i] * whole, 1e-30)
-        if along > 0.0 and agreement > best:
-            rotor = whole / along - p.inertia[i, i]
-            # faster than the described inertia alone: something else pushes
-            if rotor > -PUSHED_SHARE * p.inertia[i, i]:
-                best = agreement
-                p.rotor_seen[i] = min(max(rotor, 0.0), p.rotor_seen[i])
-                latest = k
-    # commands act later than was told
-    untold = latest * p.period[0] - p.actuator_delay[0]
-    p.untold_lateness[0] = max(p.untold_lateness[0], untold)
+        agreement = agreement_at(p, i, k)
+        if agreement > best:
+            best = agreement
+            late = k
+    rotor = p.sums[late + LATEST_ANSWER, i] / max(p.sums[late, i], 1e-30) - p.inertia[i, i]
+    # faster than the described inertia alone: something else pushes
+    if best < ANSWER_AGREES or rotor < -PUSHED_SHARE * p.inertia[i, i]:
+        return
+    p.rotor_seen[i] = min(max(rotor, 0.0), p.rotor_seen[i])
+    elsewhere = 0.0
+    for k in range(LATEST_ANSWER):
+        if k < late - 1 or k > late + 1:
+            elsewhere = max(elsewhere, agreement_at(p, i, k))
+    if elsewhere < ANSWER_DISAGREES:
+        untold = late * p.period[0] - p.actuator_delay[0]
+        p.untold_lateness[0] = max(p.untold_lateness[0], untold)
+
+
+def agreement_at(p: CycleMemory, i: int, late: int) -> float:
+    """Correlation of the speed of joint ``i`` with the efforts of ``late`` periods before, where
+    they have the same side.
+    """
+    along = p.sums[late, i]
+    whole = p.squared_speed[i] * p.sums[late + LATEST_ANSWER, i]
+    return max(along, 0.0) / max(sqrt(whole), 1e-30)
 
 
 # -- swings: springs and lateness that nobody told -------------------------------------------------

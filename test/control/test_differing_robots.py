@@ -324,7 +324,7 @@ def test_a_push_is_resisted_up_to_the_bound_and_released_without_a_swing():
 
 
 @pytest.mark.parametrize(
-    ("joint", "load", "rotors", "delay"), [(3, 8.0, 0.01, 0), (5, 3.0, 0.02, 2), (5, 4.0, 0.02, 0)]
+    ("joint", "load", "rotors", "delay"), [(3, 8.0, 0.01, 0), (5, 4.0, 0.02, 2), (5, 5.0, 0.02, 0)]
 )
 def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_beyond_its_limit(
     joint, load, rotors, delay

@@ -327,9 +327,8 @@ def integral_rate(p: CycleMemory, i: int) -> float:
     """1/s: at rest as usual, faster in motion, and never more than the damper of joint ``i`` bears
     on the whole inertia.
     """
+    rate = INTEGRAL_RATE
     damping = max(p.damping[i], 1e-9)
-    # as quick as that of a joint that bears what is asked for
-    rate = INTEGRAL_RATE * p.asked_stiffness[i] / max(p.stiffness[i], 1e-9)
     if abs(p.reference[1, i]) > SLOW * p.scale[i]:
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
     return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
@@ -427,7 +426,6 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         most = p.bandwidth[0] * p.bandwidth[0] * inertia
         left = p.share[i] * p.share[i]
         asked = min(left * p.stiffness_wish[0] * p.effort_size[i], most)
-        p.asked_stiffness[i] = asked
         bearable = LATENESS_MARGIN * p.bearable_inertia[i] / lateness
         damping = min(DAMPING_FACTOR * sqrt(asked * inertia), bearable)
         told = -p.v[i] * copysign(1.0, p.velocity[i])

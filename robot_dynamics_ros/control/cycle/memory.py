@@ -137,7 +137,6 @@ class RejectionMemory(Declared):
         1, unit="1/rad or 1/m", meaning="stiffness over effort limit, where nothing bounds it"
     )
     stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="K of the feedback")
-    asked_stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="K where all is borne")
     damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="D of the feedback")
     integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
     nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")

@@ -122,7 +122,11 @@ def tracking_figures(
     """
     run, controller = follow(drawn, robot, motion, **options)
     if controller.fault:
-        raise SimulationError(controller.fault, where="controller")
+        raise SimulationError(
+            controller.fault,
+            where="controller",
+            remedy="Check the motion against the limits, and the law's gains.",
+        )
     error = motion.at(run.t) - run.q
     return {
         "rms error [mrad, mm]": 1e3 * float(np.sqrt((error**2).mean())),

@@ -1,4 +1,4 @@
-"""What stands around the scene of a replay: the robot's name, the legend, and beneath it plots of
+"""Words and plots around the scene of a replay: name of the robot, legend, and beneath it plots of
 efforts and loads over time, with a line at the moment that is shown.  Plain SVG: it needs nothing.
 """
 

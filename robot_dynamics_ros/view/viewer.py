@@ -170,7 +170,7 @@ class RobotView:
             nodes.paths(self._paths if show["paths"] else None)
 
     def legend(self) -> tuple[LegendEntry, ...]:
-        """What is shown, in words."""
+        """The legend: names of the things that are shown."""
         shown = self._shown
         source = self.source
         moves = isinstance(source, MotionSource) and len(source.motion) > 2
@@ -295,7 +295,7 @@ class Page:
         return changed
 
     def legend(self) -> tuple[LegendEntry, ...]:
-        """What the first robot shows, in words."""
+        """The legend of the first robot."""
         return self.views[0].legend()
 
 

@@ -181,11 +181,10 @@ def test_the_page_is_viser_s_own_with_a_script_at_its_head_that_loads_no_room(vi
         page = response.read()
     page = gzip.decompress(page) if encoding == "gzip" else page
     own = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_bytes()
-    assert (
-        page
-        == own.replace(b"<head>", b"<head><script>{" + WITHOUT_ROOM.encode() + b"}</script>", 1)
-        != own
-    )
+    # its tab has the robot's name
+    named = own.replace(b"<title>Viser</title>", b"<title>two_link</title>")
+    head = b"<head><script>{" + WITHOUT_ROOM.encode() + b"}</script>"
+    assert page == named.replace(b"<head>", head, 1) != named != own
 
 
 def test_a_viewer_for_others_is_asked_by_address_or_by_the_name_of_its_machine():

@@ -419,7 +419,7 @@ def diagnose(
             return Diagnosis(late, _worded(model, rows, best, causes), kept, tuple(notes))
         texts = "; ".join(cause.text for cause in (best, *rivals[:_MOST_RIVALS_SAID]))
         notes.append(
-            "the efforts do not fit the robot, and the cause cannot be told: this motion does not "
+            "the efforts do not fit the robot, and the cause is not known: this motion does not "
             f"show which of these it is: {texts}. Record another motion, see robot_dynamics excite"
         )
     notes += [

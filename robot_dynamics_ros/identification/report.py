@@ -51,6 +51,8 @@ _EXPLAINED = 0.1
 _MOSTLY = 0.3
 # times as much may stay unexplained of a recording for validation
 _UNSEEN_WORSE = 1.5
+# of a joint's efforts, less than which no usual sensor tells
+_CLOSE_EFFORT_SHARE = 0.01
 # Riemannian distance of a body from the URDF's
 _FAR_BODY_DISTANCE = 1.5
 LARGEST_GOOD_CONDITION = 200.0
@@ -140,14 +142,16 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
             ("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below.")
         )
     if not result.full.converged:
-        good_enough = bool((result.rms <= 1.05 * result.base.noise).all())
-        if good_enough:
+        if (result.rms <= 1.05 * result.base.noise).all():
+            level = "fair"
             more = ", but its last result explains as much as base parameters do"
+        elif (result.rms <= _CLOSE_EFFORT_SHARE * result.effort_rms).all():
+            level = "fair"
+            more = ", but its last result explains all but a hundredth of each joint's efforts"
         else:
+            level = "poor"
             more = ""
-        out.append(
-            ("fair" if good_enough else "poor", f"The search for bodies did not converge{more}.")
-        )
+        out.append((level, f"The search for bodies did not converge{more}."))
     out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in result.notes]
     return sorted(out, key=lambda entry: ("poor", "fair", "good").index(entry[0]))
 

@@ -103,8 +103,12 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         if actions == "twist":
             self._make_controller()
         else:
-            limited = np.isfinite(model.effort_limit)
-            self._largest = np.where(limited, model.effort_limit, UNLIMITED_EFFORT)
+            self._largest = np.where(
+                np.isfinite(model.effort_limit), model.effort_limit, UNLIMITED_EFFORT
+            )
+        bounded = np.isfinite(model.effort_limit) & (model.effort_limit > 0.0)
+        # what a share of one is
+        self._effort_unit = np.where(bounded, model.effort_limit, UNLIMITED_EFFORT)
         number = model.link_index(self.link)
         self._pose = kernel(model, "link_pose", link=number)
         self._jacobian = kernel(model, "jacobian", frame="world", link=number)
@@ -198,9 +202,8 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         return self.controller.update(stamp + 1, q, self.plant.v)
 
     def _effort_share(self) -> float:
-        limit = self.model.effort_limit
-        bounded = np.where(np.isfinite(limit) & (limit > 0.0), limit, UNLIMITED_EFFORT)
-        return float(np.mean((self.plant.tau / bounded) ** 2))
+        """Mean squared share of the effort limits that the last step took."""
+        return float(np.mean((self.plant.tau / self._effort_unit) ** 2))
 
     def _observation(self) -> Array:
         q = self.plant.q

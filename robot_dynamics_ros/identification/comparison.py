@@ -36,7 +36,10 @@ from robot_dynamics_ros.identification.held_out import (
     held_out_least_squares,
     root_mean_square,
 )
-from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.identification.identify import (
+    Identification,
+    efforts_as_controllers_read,
+)
 from robot_dynamics_ros.identification.least_squares import BaseEstimate, weighted_least_squares
 from robot_dynamics_ros.identification.robot import with_parameters
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples, blocks
@@ -111,8 +114,7 @@ def _validation(
     # what is no parameter is known, and the same in both
     prior = data.Y @ parameters.values()
     values = result.full.values
-    bodies = parameters.bodies
-    read = data.Y[..., bodies] @ values[bodies] + result.friction.effort(data.v) + result.offset
+    read = efforts_as_controllers_read(parameters, values, result.friction, result.offset, data)
     size, before, after, controllers = (
         data.rms(x)
         for x in (

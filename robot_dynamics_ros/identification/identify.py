@@ -574,8 +574,7 @@ def _identify(
     notes += () if constants is None else constants.notes
     friction = _joint_friction(parameters, data, full, s.confidence)
     compensated = friction.compensated(model)
-    bodies = data.Y[..., parameters.bodies] @ full.values[parameters.bodies]
-    by_controllers = bodies + compensated.effort(data.v) + offset
+    by_controllers = efforts_as_controllers_read(parameters, full.values, compensated, offset, data)
     return Identification(
         model,
         _with_safe_friction(parameters, full.values, friction),
@@ -832,6 +831,17 @@ def _joint_friction(
         certain[j] = float(np.clip(1.0 - quantile * error / max(total, 1e-300), 0.0, 1.0))
     below = tuple(curve.compensated() for curve in curves)
     return _JointFriction(tuple(curves), below, certain)
+
+
+def efforts_as_controllers_read(
+    parameters: EffortParameters, values: Array, friction: Friction, offset: Array, data: Blocks
+) -> Array:
+    """(m, nv) efforts of the two files as controllers read them: the bodies, friction in the
+    controllers' form, and offsets.
+    """
+    bodies = data.Y[..., parameters.bodies] @ values[parameters.bodies]
+    efforts: Array = bodies + friction.effort(data.v) + offset
+    return efforts
 
 
 def _with_safe_friction(

@@ -252,14 +252,11 @@ def write_replay(
 
 def motion_legend(motion: ShownMotion, paths: bool = True) -> tuple[LegendEntry, ...]:
     """The legend of a motion of which everything is shown."""
-    first = MotionSource(motion).row(0)
     return legend_entries(
         motion.scale,
         lambda name: name != "clear",
-        has_mass=motion.model.total_mass > 0.0,
-        has_external=bool(first.external),
-        has_estimated=bool(first.estimated),
-        has_reference=first.reference is not None,
+        motion.model,
+        MotionSource(motion).row(0),
         has_paths=paths and len(motion) > 2,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from robot_dynamics_ros.errors import optional_package
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.view.arrows import ArrowScale
 from robot_dynamics_ros.view.colours import (
     ESTIMATED,
@@ -22,6 +23,7 @@ from robot_dynamics_ros.view.colours import (
     by_speed,
     rgb255,
 )
+from robot_dynamics_ros.view.source import Shown
 
 LINK_CENTRE = (0.08, 0.08, 0.08)
 """Colour of the balls at the centres of mass of links."""
@@ -60,16 +62,18 @@ class LegendEntry(NamedTuple):
 def legend_entries(
     scale: ArrowScale,
     on: Callable[[str], bool],
+    model: RobotModel,
+    shown: Shown | None,
     *,
-    has_mass: bool = True,
-    has_external: bool = False,
-    has_estimated: bool = False,
-    has_reference: bool = False,
-    has_paths: bool = False,
+    has_paths: bool,
 ) -> tuple[LegendEntry, ...]:
     """The lines for what is ``on`` (forces, moments, external, estimated, centres, clear,
-    reference, paths) and there to be seen.
+    reference, paths) and there to be seen of a robot in the state ``shown``.
     """
+    has_mass = model.total_mass > 0.0
+    has_external = shown is not None and bool(shown.external)
+    has_estimated = shown is not None and bool(shown.estimated)
+    has_reference = shown is not None and shown.reference is not None
     force = f"0.1 m = {0.1 / scale.force:.3g} N"
     moment = f"0.1 m = {0.1 / scale.moment:.3g} N m"
     slow = by_speed(0.3, 1.0)

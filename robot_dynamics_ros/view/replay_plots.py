@@ -92,6 +92,7 @@ def _efforts(motion: ShownMotion, rows: Array, single: list[int], wrenches: Arra
     if motion.efforts is not None:
         columns = [model.v_slice(model.joint_names[i]).start for i in single]
         return np.asarray(motion.efforts[rows][:, columns])
+    poses = np.asarray(link_poses(model, motion.q[rows]))
     out = np.empty((len(rows), len(single)))
     for column, i in enumerate(single):
         joint = model.joint(model.joint_names[i])
@@ -99,17 +100,9 @@ def _efforts(motion: ShownMotion, rows: Array, single: list[int], wrenches: Arra
             half = slice(3, 6)
         else:
             half = slice(0, 3)
-        axis_world = _axes_in_world(motion, rows, i)
+        axis_world = poses[:, model.link_index(joint.child), :3, :3] @ joint.axis
         out[:, column] = np.einsum("nk,nk->n", wrenches[:, i, half], axis_world)
     return out
-
-
-def _axes_in_world(motion: ShownMotion, rows: Array, i: int) -> Array:
-    """(n, 3) the axis of a joint in the world along the motion."""
-    model = motion.model
-    joint = model.joint(model.joint_names[i])
-    poses = np.asarray(link_poses(model, motion.q[rows]))
-    return np.asarray(poses[:, model.link_index(joint.child), :3, :3] @ joint.axis)
 
 
 def _effort_unit(motion: ShownMotion, single: list[int]) -> str:

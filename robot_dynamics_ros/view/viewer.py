@@ -171,16 +171,13 @@ class RobotView:
 
     def legend(self) -> tuple[LegendEntry, ...]:
         """The legend: names of the things that are shown."""
-        shown = self._shown
         source = self.source
         moves = isinstance(source, MotionSource) and len(source.motion) > 2
         return legend_entries(
             self.layers.scale(),
             self.layers.__getitem__,
-            has_mass=source.model.total_mass > 0.0,
-            has_external=bool(shown is not None and shown.external),
-            has_estimated=bool(shown is not None and shown.estimated),
-            has_reference=bool(shown is not None and shown.reference is not None),
+            source.model,
+            self._shown,
             has_paths=moves,
         )
 

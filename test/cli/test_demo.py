@@ -104,8 +104,8 @@ def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch
 
 
 def test_it_shows_a_robot_arriving_and_draws_it(tmp_path):
-    """At a quarter of its speed: efforts that a busy machine holds for a moment lead the arm less astray,
-    and its page is up before it arrives.  The next test keeps the shortest duration.
+    """At a quarter of its speed: efforts that a busy machine holds for a moment lead the arm less
+    astray, and its page is up before it arrives.  The next test keeps the shortest duration.
     """
     done = demo(tmp_path, "two_link", "--duration", "20")
     assert done.returncode == 0, done.stdout + done.stderr

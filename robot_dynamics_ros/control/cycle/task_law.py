@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.halves import halves_in_frame, halves_in_world
 from robot_dynamics_ros.control.cycle.law import friction_of
 from robot_dynamics_ros.control.cycle.memory import FrictionMemory, bound
 from robot_dynamics_ros.dynamics.complementarity import (
@@ -194,8 +195,11 @@ def find_rotation(p: TaskLawMemory) -> None:
 
 def find_force(p: TaskLawMemory) -> None:
     """``force`` of springs and dampers, in world axes."""
-    turn_in(p, p.gap, p.stretch)
-    turn_in(p, p.gap_rate, p.stretch_rate)
+    in_tool = p.in_tool_axes[0]
+    halves_in_frame(in_tool, row(p.pose, 0), row(p.pose, 1), row(p.pose, 2), p.gap, p.stretch)
+    halves_in_frame(
+        in_tool, row(p.pose, 0), row(p.pose, 1), row(p.pose, 2), p.gap_rate, p.stretch_rate
+    )
     for k in range(6):
         p.pull[k] = 0.0
         for m in range(6):
@@ -207,44 +211,14 @@ def find_force(p: TaskLawMemory) -> None:
     if p.damping_given[0] == 0:
         for i in range(6):
             damp_along(p, row(p.principal, i), p.principal_stiffness[i], p.principal_ratio[i])
-    for part in range(2):
-        first = 3 * part
-        for k in range(3):
-            p.force[first + k] = p.pull[first + k]
-            if p.in_tool_axes[0] == 1:
-                p.force[first + k] = (
-                    p.pose[k, 0] * p.pull[first]
-                    + p.pose[k, 1] * p.pull[first + 1]
-                    + p.pose[k, 2] * p.pull[first + 2]
-                )
-
-
-def turn_in(p: TaskLawMemory, given: Vector, out: Vector) -> None:
-    """A vector in world axes, in those of stiffness and damping."""
-    for part in range(2):
-        first = 3 * part
-        for k in range(3):
-            out[first + k] = given[first + k]
-            if p.in_tool_axes[0] == 1:
-                out[first + k] = (
-                    p.pose[0, k] * given[first]
-                    + p.pose[1, k] * given[first + 1]
-                    + p.pose[2, k] * given[first + 2]
-                )
+    halves_in_world(in_tool, row(p.pose, 0), row(p.pose, 1), row(p.pose, 2), p.pull, p.force)
 
 
 def damp_along(p: TaskLawMemory, axis: Vector, stiffness: float, ratio: float) -> None:
     """Add the damper along one principal axis of the stiffness to ``pull``."""
-    for part in range(2):
-        first = 3 * part
-        for k in range(3):
-            p.column[first + k] = axis[first + k]
-            if p.in_tool_axes[0] == 1:
-                p.column[first + k] = (
-                    p.pose[k, 0] * axis[first]
-                    + p.pose[k, 1] * axis[first + 1]
-                    + p.pose[k, 2] * axis[first + 2]
-                )
+    halves_in_world(
+        p.in_tool_axes[0], row(p.pose, 0), row(p.pose, 1), row(p.pose, 2), axis, p.column
+    )
     inertia = 0.0
     rate = 0.0
     for k in range(6):

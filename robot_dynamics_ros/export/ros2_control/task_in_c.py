@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.cycle.task_law import (
     TaskLawMemory,
     TaskLawRoutine,
@@ -53,15 +54,11 @@ class ExportedTask:
     def memories(self, model: RobotModel) -> dict[str, Memory[Declared]]:
         """Name → memory as it is before the first target: limits of the description."""
         tool = ToolReference(model, self.settings)
-        sharpest = model.velocity_limit / ACCELERATION_TIME_S
+        sharpest = default_deceleration(model.velocity_limit)
         tool.limit(model.lower, model.upper, model.velocity_limit, sharpest)
         routine = TaskLawRoutine(model, self.law.link)
         routine.load(self.law)
         return {"task": tool.memory, "task_law": routine.memory}
-
-
-# s: in which a joint reaches its velocity limit, as the controller's own limit says
-ACCELERATION_TIME_S = 0.25
 
 
 def task_texts(plan: Plan, task: ExportedTask) -> tuple[CText, ...]:

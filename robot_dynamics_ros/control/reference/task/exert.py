@@ -4,7 +4,9 @@ for Jᵀ W.
 
 from __future__ import annotations
 
+from robot_dynamics_ros.control.cycle.halves import halves_in_world
 from robot_dynamics_ros.control.reference.task.memory import TaskMemory
+from robot_dynamics_ros.dynamics.engine.routines import row
 
 # s: time constant of each of the two lags between what is asked for and what is exerted; with two
 # of them the rate of the effort has no step either
@@ -41,16 +43,14 @@ def exert(p: TaskMemory, t: int, duration: float) -> None:
         left = max(left, abs(asked), abs(between), abs(now))
     if left < NO_WRENCH:
         forget_wrench(p)
-    for part in range(2):
-        first = 3 * part
-        for k in range(3):
-            p.wrench_in_world[first + k] = p.wrench[first + k]
-            if p.wrench_in_link[0] == 1:
-                p.wrench_in_world[first + k] = (
-                    p.link[k, 0] * p.wrench[first]
-                    + p.link[k, 1] * p.wrench[first + 1]
-                    + p.link[k, 2] * p.wrench[first + 2]
-                )
+    halves_in_world(
+        p.wrench_in_link[0],
+        row(p.link, 0),
+        row(p.link, 1),
+        row(p.link, 2),
+        p.wrench,
+        p.wrench_in_world,
+    )
     for i in range(p.n):
         effort = 0.0
         for k in range(6):
@@ -61,7 +61,7 @@ def exert(p: TaskMemory, t: int, duration: float) -> None:
 def forget_wrench(p: TaskMemory) -> None:
     """No wrench is exerted, from now on."""
     p.exerts[0] = 0
+    release_wrench(p)
     for k in range(6):
-        p.wrench_asked[k] = 0.0
         p.wrench_between[k] = 0.0
         p.wrench[k] = 0.0

@@ -5,10 +5,12 @@ What is given stands in the memory already, checked and in world axes.
 
 from __future__ import annotations
 
+from robot_dynamics_ros.control.cycle.halves import halves_in_frame, halves_in_world
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS
 from robot_dynamics_ros.control.reference.task.approach import norm
 from robot_dynamics_ros.control.reference.task.memory import BY_TWIST, TO_POSE, TaskMemory
 from robot_dynamics_ros.control.reference.task.rotations import difference
+from robot_dynamics_ros.dynamics.engine.routines import Vector, row
 
 # s: targets that follow each other within this time are a stream, whose velocity is estimated
 STREAM_GAP = 0.1
@@ -67,8 +69,8 @@ def take_wrench(p: TaskMemory, t: int, in_link: int) -> None:
     """
     if p.exerts[0] == 1 and p.wrench_in_link[0] != in_link:
         p.link_pose(p.measured, p.link)
-        for part in range(2):
-            turn_wrench(p, 3 * part, in_link)
+        turn_wrench(p, p.wrench_between, in_link)
+        turn_wrench(p, p.wrench, in_link)
     for k in range(6):
         p.wrench_asked[k] = p.given_wrench[k]
     p.wrench_in_link[0] = in_link
@@ -76,19 +78,11 @@ def take_wrench(p: TaskMemory, t: int, in_link: int) -> None:
     p.exerts[0] = 1
 
 
-def turn_wrench(p: TaskMemory, first: int, into_link: int) -> None:
-    """Three entries of what is exerted go on, in the axes of the link or of the world."""
-    for k in range(3):
-        p.wanted[k] = p.wrench_between[first + k]
-        p.wanted[3 + k] = p.wrench[first + k]
-    for k in range(3):
-        between = 0.0
-        now = 0.0
-        for m in range(3):
-            entry = p.link[k, m]
-            if into_link == 1:
-                entry = p.link[m, k]
-            between = between + entry * p.wanted[m]
-            now = now + entry * p.wanted[3 + m]
-        p.wrench_between[first + k] = between
-        p.wrench[first + k] = now
+def turn_wrench(p: TaskMemory, wrench: Vector, into_link: int) -> None:
+    """A wrench that is exerted goes on, in the axes of the link or of the world."""
+    if into_link == 1:
+        halves_in_frame(1, row(p.link, 0), row(p.link, 1), row(p.link, 2), wrench, p.wanted)
+    else:
+        halves_in_world(1, row(p.link, 0), row(p.link, 1), row(p.link, 2), wrench, p.wanted)
+    for k in range(6):
+        wrench[k] = p.wanted[k]

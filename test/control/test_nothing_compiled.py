@@ -15,6 +15,9 @@ from robot_dynamics_ros.dynamics.engine import backends
 
 PERIOD = 20_000_000
 THREE_MINUTES = 180 * 10**9
+# rad, and rad/s of its phase: how the arm moves meanwhile
+WAY = 0.01
+RATE = 2.0
 
 
 def take_over_all(controller):
@@ -53,8 +56,7 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
     )
     rng = np.random.default_rng(3)
     q = mid(arm)
-    v = np.zeros(6)
-    controller.activate(0, q, v)
+    controller.activate(0, q, np.full(6, WAY * RATE))
     payloads = [None, *(rd.Payload("tool0", mass) for mass in (0.5, 1.0, 2.0))]
     laws = [
         lambda: rd.ComputedTorque(kp=rng.uniform(50, 200), kd=rng.uniform(10, 30)),
@@ -84,7 +86,12 @@ def test_three_minutes_of_wrenches_payloads_laws_and_gains_compile_nothing_in_th
             take_over_all(controller)
             controller.set_payload(payloads[rng.integers(4)], background=True)
             asked += 1
-        command = controller.update(t, q + 0.01 * rng.normal(size=6), 0.01 * rng.normal(size=6))
+        # a slow motion whose velocities belong to its positions: noise instead would be refused
+        # as a velocity of the wrong sign, sooner or later
+        phase = RATE * t * 1e-9
+        command = controller.update(
+            t, q + WAY * np.sin(phase), np.full(6, WAY * RATE * np.cos(phase))
+        )
         carried += controller.payload is not before
         before = controller.payload
         assert np.isfinite(command).all()

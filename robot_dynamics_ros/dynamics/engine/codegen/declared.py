@@ -15,9 +15,11 @@ arrays of all.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
@@ -139,7 +141,8 @@ def row(matrix: Matrix, i: int) -> Vector:
     return cast(Vector, np.asarray(matrix)[i].data)
 
 
-def fields(declared: type[Declared]) -> dict[str, Field]:
+@functools.cache
+def fields(declared: type[Declared]) -> Mapping[str, Field]:
     """Name → declaration, those of base classes first."""
     declarations: dict[str, Field] = {}
     for part in reversed(declared.__mro__):
@@ -156,7 +159,7 @@ def fields(declared: type[Declared]) -> dict[str, Field]:
                     f"{part.__name__}.{name}: {word} does not fit what it is declared as"
                 )
             declarations[name] = field
-    return declarations
+    return MappingProxyType(declarations)
 
 
 def annotation_name(annotation: object) -> str:

@@ -283,7 +283,7 @@ def test_nothing_but_math_is_needed(tmp_path):
     )
     code.write(tmp_path)
     subprocess.run(
-        [COMPILERS[0], "-std=c99", "-O1", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200
+        [COMPILERS[0], "-std=c99", "-O0", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200
     )
     listed = subprocess.run(
         ["nm", "-u", "bot.o"], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -249,6 +249,13 @@ class _Problem:
         self._explained: dict[tuple[int, bool], tuple[Array, Array]] = {}
         self._recorded: dict[tuple[int, bool], tuple[Array, Array, float]] = {}
 
+    def explain(self, rows: _Rows) -> None:
+        """Take these rows, of the same states, for the recording as it is."""
+        self.rows = rows
+        self._explained.clear()
+        self._recorded.clear()
+        self.plain = self.fit(self.Y, rows)
+
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
 
@@ -436,8 +443,7 @@ def diagnose(
             "what explains the rest of the recording: contact, a load, or a fault? This stretch "
             "is not used for this joint"
         )
-    problem.rows = rows
-    problem.plain = problem.fit(problem.Y, rows)
+    problem.explain(rows)
     causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
     kept = dataclasses.replace(motion, unusable=unusable)
     if causes:
@@ -498,7 +504,7 @@ def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: b
         return rivals
     model, rows = best.remedied
     after = _Problem(model, rows, problem.worth)
-    after.plain = after.fit(after.Y, rows)
+    after.explain(rows)
     return _causes(after, list(_hypotheses(model, rows, currents)), silent)
 
 

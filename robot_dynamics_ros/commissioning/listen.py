@@ -70,7 +70,7 @@ class _Log:
     declared_rate: float
     still: bool
 
-    def units(self, j: int) -> tuple[str, str, str]:
+    def units(self, j: int | np.integer[Any]) -> tuple[str, str, str]:
         """Of position, velocity and effort of joint j."""
         return self.model.joint(self.model.joint_names[j]).type.units
 

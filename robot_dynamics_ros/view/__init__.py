@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ def open_view(
     reference: Any = None,
     external: Mapping[str, Any] | None = None,
     urdf: UrdfInput | Looks | None = None,
+    hidden: Iterable[str] = (),
+    colours: Mapping[str, Sequence[float]] | None = None,
     directory: str | os.PathLike[str] | None = None,
     host: str = "127.0.0.1",
     port: int = 8080,
@@ -51,6 +53,8 @@ def open_view(
             axes.
         urdf: source of the geometry, for a model that was made or edited; or the geometry itself,
             from ``read_looks``.
+        hidden: names of links that are not drawn; those that they carry still are.
+        colours: link → its colour, red, green, blue and if wanted opacity, each from 0 to 1.
         directory: where relative mesh addresses start; by default the URDF's folder.
         host: address to listen on; only this machine can reach the default.
         port: TCP port; the next free one if it is taken, any free one if 0.
@@ -64,8 +68,9 @@ def open_view(
 
     Raises:
         BackendError: viser is not installed.
-        ArgumentError: what is to be shown has the wrong shape, or the address is not this
-            machine's.
+        ArgumentError: what is to be shown has the wrong shape, a colour is none, or the address is
+            not this machine's.
+        UnknownNameError: no such link.
     """
     from robot_dynamics_ros.model.geometry import Looks, read_looks
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, ShownMotion, Source
@@ -89,6 +94,7 @@ def open_view(
         looks = urdf
     else:
         looks = read_looks(model, urdf, directory)
+    looks = looks.dressed(model, hidden, colours)
     viewer = Viewer(host=host, port=port, title=source.name, report=report)
     viewer.add(source, looks=looks)
     if open_browser:

@@ -25,7 +25,6 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf_origin import numbers, pose_of_origin, urdf_version
 from robot_dynamics_ros.model.urdf_source import UrdfInput, read_source
 from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
-from robot_dynamics_ros.per_joint import expect
 
 SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh")
 
@@ -103,8 +102,12 @@ class Looks:
         for link, colour in dict(colours or {}).items():
             rgba = tuple(float(x) for x in np.ravel(np.asarray(colour, dtype=float)))
             good = len(rgba) in (3, 4) and all(0.0 <= x <= 1.0 for x in rgba)
-            remedy = "Red, green, blue, and if wanted opacity, each from 0 to 1."
-            expect(good, "three or four numbers from 0 to 1", colour, f"colours[{link!r}]", remedy)
+            if not good:
+                raise ArgumentError(
+                    f"expected three or four numbers from 0 to 1, got {colour!r}",
+                    where=f"colours[{link!r}]",
+                    remedy="Red, green, blue, and if wanted opacity.",
+                )
             red, green, blue, opacity = (*rgba, 1.0)[:4]
             painted[link] = (red, green, blue, opacity)
         for link in (*names, *painted):

@@ -83,10 +83,8 @@ class Reporter:
     def _report(self) -> None:
         while not self._over.wait(REPORT_PERIOD):
             seconds = time.monotonic() - self._started
-            print(
-                f"installing  {seconds:3.0f} s: {self.doing}; {self._done()} of about {self.expected} MB",
-                flush=True,
-            )
+            share = f"{self._done()} of about {self.expected} MB"
+            print(f"installing  {seconds:3.0f} s: {self.doing}; {share}", flush=True)
 
 
 def run(command: list[str], *, quiet: bool = False) -> bool:

@@ -36,7 +36,7 @@ _MCAP_END = _RECORD.pack(_MCAP_FOOTER, 20) + bytes(20) + _MCAP_MAGIC
 
 @contextmanager
 def whole_bag(path: Path) -> Iterator[tuple[list[Path], list[str]]]:
-    """What a reader of whole bags can read in place of a bag, and sentences about what was
+    """Files that a reader of whole bags can read in place of a bag, and sentences about what was
     unfinished.
     """
     with tempfile.TemporaryDirectory() as folder:

@@ -38,7 +38,7 @@ Choices: TypeAlias = dict[str, Any]
 Observer = FrameLike | tuple[str, str]
 Point: TypeAlias = "Sequence[float | str | sympy.Expr]"
 """Three coordinates: numbers, names of symbols, or polynomials in symbols."""
-ORIGIN = (0.0, 0.0, 0.0)
+LINK_ORIGIN = (0.0, 0.0, 0.0)
 _SQUARE = tuple((i, j) for i, j in itertools.product(AXIS_NAMES, AXIS_NAMES))
 
 
@@ -64,7 +64,7 @@ class SymbolicQuantities(EquationTerms):
         >>> import robot_dynamics_ros as rd
         >>> arm = rd.limb(1, inertia="point", gravity=(0, -9.81, 0))
         >>> rd.symbolic(arm, "auto").joint_wrench("joint1")["joint"][3]
-        -ddq1*lc1*m1 + g*m1*sin(q1)
+        m1*(-ddq1*lc1 + g*sin(q1))
 
         Args:
             joint: any joint, fixed and mimic ones too.
@@ -151,7 +151,7 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def jacobian(
-        self, link: str, *, offset: Point = ORIGIN, expressed_in: str = "world"
+        self, link: str, *, offset: Point = LINK_ORIGIN, expressed_in: str = "world"
     ) -> Formulas:
         """``"J"`` and ``"Jdot"``, (6, nv): Jacobian of a point of a link, J v = [angular velocity;
         velocity], and its rate.
@@ -183,7 +183,7 @@ class SymbolicQuantities(EquationTerms):
         self,
         link: str,
         *,
-        offset: Point = ORIGIN,
+        offset: Point = LINK_ORIGIN,
         expressed_in: str = "world",
         names: Sequence[str | float | sympy.Expr] = (),
     ) -> Formulas:
@@ -218,7 +218,7 @@ class SymbolicQuantities(EquationTerms):
         self,
         point_on: str,
         *,
-        offset: Point = ORIGIN,
+        offset: Point = LINK_ORIGIN,
         relative_to: Observer = WORLD,
         expressed_in: FrameLike | None = None,
     ) -> Formulas:

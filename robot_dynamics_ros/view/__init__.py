@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,6 @@ def open_view(
     reference: Any = None,
     external: Mapping[str, Any] | None = None,
     urdf: UrdfInput | Looks | None = None,
-    hidden: Iterable[str] = (),
-    colours: Mapping[str, Sequence[float]] | None = None,
     directory: str | os.PathLike[str] | None = None,
     host: str = "127.0.0.1",
     port: int = 8080,
@@ -52,9 +50,7 @@ def open_view(
         external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link
             axes.
         urdf: source of the geometry, for a model that was made or edited; or the geometry itself,
-            from ``read_looks``.
-        hidden: names of links that are not drawn; those that they carry still are.
-        colours: link → its colour, red, green, blue and if wanted opacity, each from 0 to 1.
+            from ``read_looks``, whose ``dressed`` hides links and gives them colours.
         directory: where relative mesh addresses start; by default the URDF's folder.
         host: address to listen on; only this machine can reach the default.
         port: TCP port; the next free one if it is taken, any free one if 0.
@@ -68,9 +64,8 @@ def open_view(
 
     Raises:
         BackendError: viser is not installed.
-        ArgumentError: what is to be shown has the wrong shape, a colour is none, or the address is
-            not this machine's.
-        UnknownNameError: no such link.
+        ArgumentError: what is to be shown has the wrong shape, or the address is not this
+            machine's.
     """
     from robot_dynamics_ros.model.geometry import Looks, read_looks
     from robot_dynamics_ros.view.source import MotionSource, PoseSource, ShownMotion, Source
@@ -94,7 +89,6 @@ def open_view(
         looks = urdf
     else:
         looks = read_looks(model, urdf, directory)
-    looks = looks.dressed(model, hidden, colours)
     viewer = Viewer(host=host, port=port, title=source.name, report=report)
     viewer.add(source, looks=looks)
     if open_browser:

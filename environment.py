@@ -47,6 +47,9 @@ class Reporter:
         self.folder = folder
         self.expected = expected
         self.doing = "starting"
+        # uv fetches into its cache first: what it has grown by is on its way into the folder
+        self.cache: Path | None = None
+        self._cached_before = 0
         self._started = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._report, daemon=True)
@@ -65,14 +68,23 @@ class Reporter:
             seconds = time.monotonic() - self._started
             print(f"installed   {size(self.folder)} MB in {seconds:.0f} s", flush=True)
 
+    def watch_cache(self, cache: Path) -> None:
+        """Count what a folder grows by from now on."""
+        self._cached_before = size(cache)
+        self.cache = cache
+
+    def _done(self) -> int:
+        """MB that are in the folder, or on their way there."""
+        here = size(self.folder)
+        if self.cache is None:
+            return here
+        return max(here, size(self.cache) - self._cached_before)
+
     def _report(self) -> None:
         while not self._over.wait(REPORT_PERIOD):
             seconds = time.monotonic() - self._started
-            done = size(self.folder)
-            print(
-                f"installing  {seconds:3.0f} s: {self.doing}; {done} of about {self.expected} MB",
-                flush=True,
-            )
+            share = f"{self._done()} of about {self.expected} MB"
+            print(f"installing  {seconds:3.0f} s: {self.doing}; {share}", flush=True)
 
 
 def run(command: list[str], *, quiet: bool = False) -> bool:
@@ -108,6 +120,9 @@ def install_with_uv(reporter: Reporter, words: list[str]) -> bool:
             if not run(make):
                 return False
         reporter.doing = "fetching and unpacking with uv"
+        asked = subprocess.run([uv, "cache", "dir"], capture_output=True, text=True)
+        if asked.returncode == 0 and asked.stdout.strip():
+            reporter.watch_cache(Path(asked.stdout.strip()))
         return run([uv, "pip", "install", "--quiet", "--python", str(python), *words], quiet=True)
 
 

@@ -44,6 +44,7 @@ NOT_OF_A_STATE = frozenset(
         "prepared",
         "rolling_constraint",
         "swap_halves",
+        "euler_matrix",
         "weld_constraint",
     }
 )

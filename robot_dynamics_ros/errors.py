@@ -143,18 +143,28 @@ def optional_package(name: str, purpose: str, where: str, install: str) -> Modul
 
 
 class UnknownNameError(RobotDynamicsError, KeyError):
-    """A name that the model does not have; the error lists valid names.
+    """A name that the model does not have; the error lists valid names, or says ``remedy`` instead.
 
     Attributes:
         name: the unknown name.
         valid: the names that would have been accepted.
     """
 
-    def __init__(self, kind: str, name: object, valid: Iterable[str], *, where: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: object,
+        valid: Iterable[str],
+        *,
+        where: str = "",
+        remedy: str = "",
+    ) -> None:
         self.name = name
         self.valid = tuple(valid)
         near = difflib.get_close_matches(str(name), self.valid, n=3)
-        if near:
+        if remedy:
+            pass
+        elif near:
             remedy = f"Did you mean {' or '.join(repr(n) for n in near)}?"
         elif self.valid:
             shown = ", ".join(self.valid[:20]) + (", …" if len(self.valid) > 20 else "")

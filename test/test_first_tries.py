@@ -39,10 +39,33 @@ def test_friction_true_is_that_of_the_description(arm):
 
 
 def test_usual_names_of_arguments_are_answered_with_ours(arm):
-    with pytest.raises(rd.UnknownNameError, match=r"names: start"):
+    with pytest.raises(rd.UnknownNameError, match=r"'q0'\. It is start here"):
         rd.inverse_kinematics(arm, "tip", np.eye(4), q0=[0.0, 0.0])
-    with pytest.raises(rd.UnknownNameError, match=r"names: duration"):
+    with pytest.raises(rd.UnknownNameError, match=r"'T'\. It is duration here"):
         rd.simulate(arm, T=1.0)
+
+
+def test_friction_given_to_a_function_is_answered_with_the_law(arm):
+    for function in (rd.bind, rd.JointController):
+        with pytest.raises(rd.UnknownNameError, match=r"'friction'\. Friction is part of the law"):
+            function(arm, friction=True)
+
+
+def test_an_unknown_argument_is_named_with_those_that_there_are(arm):
+    with pytest.raises(rd.UnknownNameError, match=r"plan_move: unknown argument 'scales'.*'scale'"):
+        rd.plan_move(arm, [0.0, 0.0], [0.5, 0.3], scales=0.1)
+
+
+def test_a_missing_argument_is_named(arm):
+    with pytest.raises(rd.ArgumentError, match=r"plan_move, q1: is not given.*help\(rd.plan_move"):
+        rd.plan_move(arm, [0.0, 0.0])
+    with pytest.raises(rd.ArgumentError, match=r"Payload, link: is not given.*Payload\('tool0'"):
+        rd.Payload(mass=2.0, com=(0, 0, 0.1))
+
+
+def test_a_class_of_laws_is_answered_with_a_law(arm):
+    with pytest.raises(rd.ArgumentError, match=r"class rd\.ComputedTorque.*rd\.ComputedTorque\(…"):
+        rd.simulate(arm, rd.ComputedTorque)
 
 
 def test_an_assignment_to_a_model_is_answered_with_replace(arm):

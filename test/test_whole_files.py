@@ -47,6 +47,42 @@ def test_a_killed_process_leaves_the_former_files(tmp_path: Path, killed: str) -
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "bag", "c", "other"]
 
 
+KILLED_IN_A_RENAME = """
+import os, pathlib
+rename = pathlib.Path.replace
+left = int(sys.argv[3])
+def replace(self, target):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), 9)
+    left -= 1
+    return rename(self, target)
+pathlib.Path.replace = replace
+"""
+
+
+@pytest.mark.parametrize("renames", range(5))
+def test_killed_between_renames_every_file_is_whole(tmp_path: Path, renames: int) -> None:
+    """What no file system does in one step: several files.  Each of them is the former one or the
+    new one, and the next run writes all of them.
+    """
+    former = {"a": "old", "b": "old", "bag/data": "old"}
+    for name, text in former.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    program = PROGRAM.replace("with ", f"{KILLED_IN_A_RENAME}\nwith ", 1)
+    command = [sys.executable, "-c", program, str(tmp_path), "never"]
+    killed = subprocess.run([*command, str(renames)], check=False)
+    assert killed.returncode == -9
+    assert set(contents(tmp_path).values()) <= {"old", "new"}
+    shown = {name: text for name, text in contents(tmp_path).items() if "/." not in f"/{name}"}
+    assert {"a", "b"} <= set(shown)
+    assert sum(text == "new" for name, text in shown.items() if "/" not in name) <= renames
+    subprocess.run([*command, "99"], check=True)
+    assert contents(tmp_path) == {"a": "new", "b": "new", "c": "new", "bag/data": "new"}
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "bag", "c"]
+
+
 def test_an_error_leaves_the_former_file(tmp_path: Path) -> None:
     path = tmp_path / "figures.csv"
     write_whole_text(path, "old")

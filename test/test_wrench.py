@@ -120,3 +120,58 @@ def test_a_frame_needs_one_placement():
         w.express("tool0")
     with pytest.raises(rd.ArgumentError, match="rotation matrix"):
         w.express("tool0", rotation=2 * np.eye(3))
+
+
+def test_in_symbols_it_is_what_it_is_in_numbers():
+    sympy = pytest.importorskip("sympy")
+    F, x, angle = sympy.symbols("F l angle", real=True)
+    push = Wrench(force=(0, F, 0), moment=(0, 0, 2), point=(x / 2, 0, 0), frame="link")
+    values = {F: 3.0, x: 0.8, angle: 0.3}
+
+    def numbers(wrench):
+        return [float(sympy.sympify(e).subs(values)) for e in wrench.vector]
+
+    def number(wrench):
+        return Wrench(
+            *(
+                np.array([float(sympy.sympify(e).subs(values)) for e in part])
+                for part in (wrench.force, wrench.moment, wrench.point)
+            ),
+            wrench.frame,
+        )
+
+    same = number(push)
+    np.testing.assert_allclose(
+        numbers(push.translate((0, x, 0))), same.translate((0, 0.8, 0)).vector
+    )
+    turn = sympy.rot_axis3(angle)
+    R = np.array(turn.subs(values), dtype=float)
+    np.testing.assert_allclose(
+        numbers(push.express("world", rotation=turn)), same.express("world", rotation=R).vector
+    )
+    total = push + 2 * push - push * x
+    np.testing.assert_allclose(numbers(total), (same * (3.0 - 0.8)).vector)
+    twist = (0, 0, angle, 0, 1, 0)
+    assert float(push.power(twist).subs(values)) == pytest.approx(same.power((0, 0, 0.3, 0, 1, 0)))
+    assert push == Wrench((0, F * 1, 0), (0, 0, 2), (x - x / 2, 0, 0), "link") and push != total
+    for frame in ("tip", "world"):
+        at_tip = Wrench(force=(0, F, 0), frame=frame)
+        with pytest.raises(rd.ArgumentError, match="a wrench of numbers"):
+            rd.inverse_dynamics(rd.limb(1), [0.0], [0.0], [0.0], external={"tip": at_tip})
+
+
+def test_a_wrench_in_symbols_acts_on_a_robot_in_symbols():
+    sympy = pytest.importorskip("sympy")
+    F, length = sympy.symbols("F l1")
+    limb = rd.limb(2)
+    push = Wrench(force=(F, 0, 0), point=(0, length / 2, 0), frame="segment2")
+    derived = rd.symbolic(limb, "auto")
+    with_it = derived.joint_wrench("joint1", external={"segment2": push}).function()
+    rng = np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 2))
+    value = limb.joint("joint2").origin.position[1]
+    same = Wrench(force=(5.0, 0, 0), point=(0, value / 2, 0), frame="segment2")
+    expected = rd.joint_wrenches(limb, q, v, a, external={"segment2": same}, joints=["joint1"])
+    np.testing.assert_allclose(with_it(q, v, a, F=5.0)[:, 0], expected[0], atol=1e-12)
+    with pytest.raises(rd.ArgumentError, match="express"):
+        derived.joint_wrench("joint1", external={"segment1": push})

@@ -403,9 +403,9 @@ def _failure(
     if worst[k] > bound[k]:
         unit = error_unit(model, model.joint_names[k])
         return f"{model.joint_names[k]} has left its path by {worst[k] * 1e3:.3g} {unit}"
+    unit = error_unit(model, model.joint_names[i])
     print(
-        f"arrived     {left[i] * 1e3:.3g} {error_unit(model, model.joint_names[i])} from the goal "
-        f"(tolerance {tolerance * 1e3:g})"
+        f"arrived     {left[i] * 1e3:.3g} {unit} from the goal ({tolerance * 1e3:g} {unit} allowed)"
     )
     return ""
 

@@ -86,10 +86,12 @@ def run(options: argparse.Namespace) -> int:
         q[0],
     )
     forms = (".3f", ".3f", ".3f", ".3f", ".1f", ".4f")
-    rows = [
-        [name, *map(Figure.of, figures, forms)]
-        for name, *figures in zip(model.joint_names, *columns, strict=True)
-    ]
+    rows = []
+    for name, *figures in zip(model.joint_names, *columns, strict=True):
+        position, speed, torque = model.joint(name).type.units
+        units = (position, position, speed, f"{position}/s^2", torque, position)
+        cells = zip(figures, forms, units, strict=True)
+        rows.append([name, *(Figure.of(x, form, unit=unit) for x, form, unit in cells)])
     head = ["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"]
     shows = motion.condition <= LARGEST_GOOD_CONDITION
     print_table(

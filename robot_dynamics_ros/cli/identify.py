@@ -22,6 +22,7 @@ from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.plausibility import check_prediction
 from robot_dynamics_ros.identification.robot import released, urdf_of
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.read_csv import read_csv_positions
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
@@ -155,12 +156,7 @@ def run(options: argparse.Namespace) -> int:
     )
     results = with_progress("identifying", work)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
-    rows = [
-        [name, *(Figure.of(x, ".4g") for x in (e, p, r))]
-        for name, e, p, r in zip(
-            model.joint_names, results.effort_rms, results.prior_rms, results.rms, strict=True
-        )
-    ]
+    rows = _effort_rows(model, results.effort_rms, results.prior_rms, results.rms)
     head = ["joint", "effort", "URDF leaves", "identified leaves"]
     findings = identification.findings(results, checks)
     poor = [text for level, text in findings if level == "poor"]
@@ -199,7 +195,7 @@ def _segments(options: argparse.Namespace, body: RobotModel) -> int:
         settings["window"] = options.window
     results = identification.identify_segments(body, t, q, wrenches, **settings)
     rows = [
-        [link, *(Figure.of(x, ".4g") for x in (before, mass, error))]
+        [link, *(Figure.of(x, ".4g", unit="kg") for x in (before, mass, error))]
         for before, (link, (mass, error)) in zip(
             inertial_parameters(body)[::10], results.masses.items(), strict=True
         )
@@ -240,6 +236,8 @@ def _each(
     rows = []
     failures = {}
     poor: list[str] = []
+    units = {models[1].joint(name).type.units[2] for name in models[1].joint_names}
+    unit = " or ".join(sorted(units, reverse=True))
     for recording, result, place in zip(recordings, results, places, strict=True):
         if isinstance(result, RobotDynamicsError):
             failures[recording.source] = str(result)
@@ -250,9 +248,8 @@ def _each(
         if "poor" in levels:
             poor.append(recording.source)
         before, after = (float(np.sqrt(np.mean(x**2))) for x in (result.prior_rms, result.rms))
-        rows.append(
-            [recording.source, Figure.of(before, ".4g"), Figure.of(after, ".4g"), str(place)]
-        )
+        left = [Figure.of(x, ".4g", unit=unit) for x in (before, after)]
+        rows.append([recording.source, *left, str(place)])
     print_table(
         options,
         ["recording", "URDF leaves", "identified leaves", "written to"],
@@ -300,13 +297,10 @@ def _write(
     for other, comparison in zip(unseen, checks, strict=True):
         check = comparison.check
         columns = (check.identified, check.controllers, check.prior, check.effort, check.noise)
-        rows = [
-            [name, *(f"{x:.4g}" for x in row)]
-            for name, *row in zip(model.joint_names, *columns, strict=True)
-        ]
+        rows = _effort_rows(model, *columns)
         head = ["joint", "files leave", "controllers leave", "URDF leaves", "effort", "noise"]
         checked = (
-            f"Prediction of {other.source} (root mean squares, N m or N) by identified.urdf and "
+            f"Prediction of {other.source} (root mean squares) by identified.urdf and "
             "friction.json: by all of them, and by what controllers read of them:\n\n"
             f"{table(head, rows)}"
         )
@@ -342,6 +336,15 @@ def _write(
     return [
         str(directory / name) for name in IDENTIFIED_FILES if (directory / name).exists()
     ], checks
+
+
+def _effort_rows(model: RobotModel, *columns: Array) -> list[list[str]]:
+    """The rows of a table: each joint, and (nv,) efforts in its unit."""
+    rows: list[list[str]] = []
+    for name, *efforts in zip(model.joint_names, *columns, strict=True):
+        unit = model.joint(name).type.units[2]
+        rows.append([name, *(Figure.of(x, ".4g", unit=unit) for x in efforts)])
+    return rows
 
 
 def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:

@@ -161,15 +161,6 @@ class Figure(str):
         return figure
 
 
-def joint_units(kind: Any) -> tuple[str, str, str]:
-    """Units of a joint's position, speed and effort, by its :class:`JointType`."""
-    if kind.name == "PRISMATIC":
-        return "m", "m/s", "N"
-    if kind.nv == 1:
-        return "rad", "rad/s", "N m"
-    return "", "rad/s or m/s", "N m or N"
-
-
 def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading
     left out.

@@ -22,7 +22,7 @@ from robot_dynamics_ros.control.reference.planning import (
 )
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.errors import RobotDynamicsError, SimulationError
-from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.library import robot_names, robot_path
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
@@ -85,11 +85,12 @@ class Rehearsal:
             )
         i = int(np.argmax(self.goal_error))
         name = model.joint_names[i]
+        unit, speed, effort = model.joint(name).type.units
         at_limit = np.abs(run.tau[:, i]).max() > 0.99 * model.effort_limit[i]
         if at_limit and not self.counts.get("overspeed"):
             return (
-                f"{name}: the effort limit of {model.effort_limit[i]:g} is reached; give more "
-                "--duration"
+                f"{name}: the effort limit of {model.effort_limit[i]:g} {effort} is reached; give "
+                "more --duration"
             )
         if self.fault:
             return self.fault
@@ -103,19 +104,18 @@ class Rehearsal:
         rejected = Robustness().rejected_effort * model.effort_limit[i]
         if friction > rejected:
             return (
-                f"{name}: friction of {friction:g} holds it, and feedback overcomes "
-                f"{rejected:g}: see robustness.rejected_effort"
+                f"{name}: friction of {friction:g} {effort} holds it, and feedback overcomes "
+                f"{rejected:g} {effort}: see robustness.rejected_effort"
             )
         if self.counts.get("velocity_limit"):
             return (
-                f"{name}: the velocity limit of {model.velocity_limit[i]:g} brakes it; give more "
-                "--duration"
+                f"{name}: the velocity limit of {model.velocity_limit[i]:g} {speed} brakes it; "
+                "give more --duration"
             )
-        unit = "m" if model.joint(name).type is JointType.PRISMATIC else "rad"
         if self.goal_error[i] <= self.tolerance and not self.followed.all():
             k = int(np.argmax(np.where(self.followed, 0.0, self.path_error)))
             name = model.joint_names[k]
-            unit = "m" if model.joint(name).type is JointType.PRISMATIC else "rad"
+            unit = model.joint(name).type.units[0]
             return f"{name}: it has left its path by {self.path_error[k]:.2g} {unit} on the way"
         return (
             f"{name}: {self.goal_error[i]:.2g} {unit} from the goal; allow it with --tolerance, "

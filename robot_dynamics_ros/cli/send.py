@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         failure = _sent(client, model, motion, options.tolerance)
     left = np.abs(client.state.position - motion.waypoints[-1])
     i = int(np.argmax(left))
-    unit = "m" if model.joint(model.joint_names[i]).type.name == "PRISMATIC" else "rad"
+    unit = model.joint(model.joint_names[i]).type.units[0]
     where = f"{model.joint_names[i]} is {left[i]:.3g} {unit} from the goal"
     if not failure and left[i] > options.tolerance:
         failure = where
@@ -153,5 +153,6 @@ def _sent(client, model: RobotModel, motion: planning.PlannedMotion, tolerance: 
     bound = path_bound(motion.at(np.linspace(0.0, motion.duration, 200)), tolerance)
     k = int(np.argmax(worst / bound))
     if worst[k] > bound[k]:
-        return f"{model.joint_names[k]} has left its path by {worst[k]:.3g}"
+        unit = model.joint(model.joint_names[k]).type.units[0]
+        return f"{model.joint_names[k]} has left its path by {worst[k]:.3g} {unit}"
     return ""

@@ -15,7 +15,6 @@ from robot_dynamics_ros.cli import arguments as take
 from robot_dynamics_ros.cli.arguments import coordinate_or_name, input_path, option, output_file
 from robot_dynamics_ros.cli.output import (
     Figure,
-    joint_units,
     remark,
     result,
     rows_as_data,
@@ -175,7 +174,11 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
         places = {
             name: start[model.q_slice(name)] for name in unset if model.joint(name).type.nq == 1
         }
-        away = [f"{name} at {q:.4g}" for name, (q,) in places.items() if q != 0.0]
+        away = [
+            f"{name} at {q:.4g} {model.joint(name).type.units[0]}"
+            for name, (q,) in places.items()
+            if q != 0.0
+        ]
         if away:
             remark(f"zero is outside the limits: starts with {', '.join(away)}")
         if options.tour or options.to or options.pose:
@@ -235,7 +238,7 @@ def _report(
         kind = model.joint(name).type
         i = model.q_slice(name).start
         k = model.v_slice(name)
-        position, speed, effort = joint_units(kind)
+        position, speed, effort = kind.units
         row = [
             name,
             *(

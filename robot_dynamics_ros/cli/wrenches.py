@@ -18,7 +18,6 @@ from robot_dynamics_ros.cli import sources as recorded
 from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.output import (
     Figure,
-    joint_units,
     remark,
     result,
     rows_as_data,
@@ -291,7 +290,7 @@ def _report(
             Figure.of(
                 np.abs(history.efforts[:, own.index(name)]).max(),
                 ".5g",
-                unit=joint_units(history.model.joint(name).type)[2],
+                unit=history.model.joint(name).type.units[2],
             )
             if name in own
             else "-"

@@ -422,8 +422,9 @@ class _Probe:
                 state,
             )
         if np.abs(both).max() < 0.5:
-            described = f"described are {model.friction[i]:.3g} of friction"
-            sentence = f"{name} does not move with {largest:.3g} N m or N, {described}"
+            unit = model.joint(name).type.units[2]
+            described = f"described are {model.friction[i]:.3g} {unit} of friction"
+            sentence = f"{name} does not move with {largest:.3g} {unit}, {described}"
             return mistake("no_motion", name, sentence, largest), shown, state
         # columns: ways of free joints
         together = mass_matrix_inverse(model, state.q) / noise[:, None]
@@ -551,8 +552,9 @@ def drift(model: RobotModel, t: Array, q: Array, damping: Array) -> StepReport:
     for i in np.flatnonzero(np.abs(far) > DRIFTED * scale_of(model)):
         name = model.joint_names[i]
         share = abs(effort[i]) / heaviest[i]
-        sentence = f"{name} drifts by {far[i]:+.3f} in {when[-1]:.1f} s"
-        sentence += f": {effort[i]:+.2f} N m or N beyond its friction move it"
+        unit, _, unit_of_effort = model.joint(name).type.units
+        sentence = f"{name} drifts by {far[i]:+.3f} {unit} in {when[-1]:.1f} s"
+        sentence += f": {effort[i]:+.2f} {unit_of_effort} beyond its friction move it"
         if share > GRAVITY_ERROR:
             line = "masses and centres of mass from this joint on, or a payload"
             findings.append(mistake("drift", name, sentence, effort[i], certainty=0.9, line=line))

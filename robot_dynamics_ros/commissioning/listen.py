@@ -70,6 +70,10 @@ class _Log:
     declared_rate: float
     still: bool
 
+    def units(self, j: int | np.integer[Any]) -> tuple[str, str, str]:
+        """Of position, velocity and effort of joint j."""
+        return self.model.joint(self.model.joint_names[j]).type.units
+
     @property
     def t(self) -> Array:
         """(n,) s: stamps, where they increase."""
@@ -283,17 +287,18 @@ def _frozen(log: _Log) -> Iterator[Finding]:
     span = np.nan_to_num(np.ptp(log.position, axis=0))
     if log.still:
         for j in np.flatnonzero(span > _STILL_RAD):
+            way = f"{span[j]:.2g} {log.units(j)[0]}"
             text = (
-                f"joint {names[j]} moves by {span[j]:.2g} although nobody moves it: its brake "
-                "does not hold"
+                f"joint {names[j]} moves by {way} although nobody moves it: its brake does not hold"
             )
             yield mistake("brake", names[j], text, span[j])
         return
     for j in np.flatnonzero((span == 0.0) & np.isfinite(log.position[0]) & log.moves.any()):
         speed = float(np.nan_to_num(np.abs(log.velocity[:, j])).max())
-        text = f"the position of joint {names[j]} is frozen at {log.position[0, j]:.4g}"
+        unit, unit_of_speed, _ = log.units(j)
+        text = f"the position of joint {names[j]} is frozen at {log.position[0, j]:.4g} {unit}"
         text += (
-            f", although its velocity reaches {speed:.2g}"
+            f", although its velocity reaches {speed:.2g} {unit_of_speed}"
             if speed > 0.0
             else ", or nobody moved it"
         )

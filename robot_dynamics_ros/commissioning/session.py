@@ -37,7 +37,7 @@ from robot_dynamics_ros.figures import (
     html_table,
     pyplot,
 )
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.measured_effort import MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.whole_files import whole_files
@@ -416,21 +416,69 @@ def page(
 
 
 def _numbers(model: RobotModel, report: StepReport) -> Iterator[str]:
-    """Single numbers, then a table of those of the joints."""
+    """Single numbers, then a table of those of the joints, all with their units."""
     numbers = {key: np.asarray(value) for key, value in report.numbers.items()}
-    yield from (
-        f"<p>{html.escape(key)}: {value:.4g}</p>"
-        for key, value in numbers.items()
-        if not value.ndim
-    )
+    for key, value in numbers.items():
+        if not value.ndim:
+            figure = f"{value:.4g} {_units_of(key)[0]}".rstrip()
+            yield f"<p>{html.escape(key)}: {html.escape(figure)}</p>"
     columns = {key: value for key, value in numbers.items() if value.ndim}
     if columns:
-        rows = zip(
-            model.joint_names,
-            *(map("{:.4g}".format, column) for column in columns.values()),
-            strict=True,
-        )
+        rows = []
+        for j, name in enumerate(model.joint_names):
+            sliding = model.joint(name).type is JointType.PRISMATIC
+            cells = [
+                f"{column[j]:.4g} {_units_of(key)[sliding]}".rstrip()
+                for key, column in columns.items()
+            ]
+            rows.append((name, *cells))
         yield html_table(("joint", *columns), rows)
+
+
+# of a number of a report: for joints that turn, and for joints that slide
+_POSITION = "rad", "m"
+_EFFORT = "N m", "N"
+_INERTIA = "kg m²", "kg"
+_TIME = "s", "s"
+_FREQUENCY = "rad/s", "rad/s"
+_SHARE = "", ""
+_UNITS = {
+    "rate": ("Hz", "Hz"),
+    "jitter": _TIME,
+    "age": _TIME,
+    "position_resolution": _POSITION,
+    "position_noise": _POSITION,
+    "velocity_noise": ("rad/s", "m/s"),
+    "effort_noise": _EFFORT,
+    "velocity_delay": _TIME,
+    "gravity": _EFFORT,
+    "misfit": _EFFORT,
+    "friction": _EFFORT,
+    "damping": ("N m s/rad", "N s/m"),
+    "drift": _POSITION,
+    "effort": _EFFORT,
+    "inertia": _INERTIA,
+    "described inertia": _INERTIA,
+    "rotor": _INERTIA,
+    "delay": _TIME,
+    "robot_delay": _TIME,
+    "whole delay": _TIME,
+    "margin": _TIME,
+    "play": _POSITION,
+    "bandwidth": _FREQUENCY,
+    "largest bandwidth": _FREQUENCY,
+    "overshoot": _SHARE,
+    "ringing": _SHARE,
+    "noise": _EFFORT,
+    "rms error": _POSITION,
+    "largest error": _POSITION,
+    "effort over limit": _SHARE,
+}
+
+
+def _units_of(number: str) -> tuple[str, str]:
+    """Of one of a report's numbers; what follows a comma in its name says of which motion."""
+    return _UNITS[number.partition(",")[0]]
 
 
 def _picture(model: RobotModel, record: Record) -> Figure:
@@ -447,5 +495,6 @@ def _picture(model: RobotModel, record: Record) -> Figure:
         above.set_ylabel("displacement in mrad or mm")
         below.set_ylabel("command in N m or N")
         below.set_xlabel("time in s")
-        above.legend(fontsize=7, ncols=4)
+        # over the curves it would hide them
+        figure.legend(loc="outside upper center", fontsize=7, ncols=4)
     return figure

@@ -235,8 +235,8 @@ def twitch_report(
         unlike = inertia > 1.6 * locked[i] + not_described[i] or inertia < 0.4 * free[i]
         if unlike and abs(inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
             sentence = (
-                f"{names[i]} has an inertia of {inertia:.3g} kg m² or kg, described are "
-                f"{locked[i]:.3g}"
+                f"{names[i]} has an inertia of {inertia:.3g}, described are {locked[i]:.3g} kg m² "
+                "(sliding: kg)"
             )
             findings.append(
                 mistake(
@@ -244,9 +244,10 @@ def twitch_report(
                 )
             )
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
+            unit = model.joint(names[i]).type.units[2]
             sentence = (
-                f"{names[i]} has {loop.friction:.3g} N m or N of friction, described are "
-                f"{described[i]:.3g}"
+                f"{names[i]} has {loop.friction:.3g} {unit} of friction, described are "
+                f"{described[i]:.3g} {unit}"
             )
             findings.append(
                 mistake(

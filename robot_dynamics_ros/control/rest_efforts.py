@@ -17,7 +17,7 @@ from robot_dynamics_ros.dynamics.engine.elementary_tree import NumericTree
 from robot_dynamics_ros.dynamics.payload import Payload
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
-from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.spatial import Vec3
@@ -31,11 +31,6 @@ FARTHEST_SAMPLED_POSITION = math.pi
 REST_EFFORT_SLACK = 1e-6
 # m/s²: what gravity is on earth, for a comparison with what was set
 EARTH_GRAVITY = 9.81
-
-
-def effort_unit(model: RobotModel, joint: str) -> str:
-    """``"N"`` for a prismatic joint, ``"N m"`` for the others."""
-    return "N" if model.joint(joint).type is JointType.PRISMATIC else "N m"
 
 
 def check_payload_at_rest(
@@ -221,7 +216,7 @@ def _refuse_beyond_limit(model: RobotModel, effort: Array, where: str, remedy: s
 
 def _needs(model: RobotModel, i: int, effort: float) -> str:
     name = model.joint_names[i]
-    unit = effort_unit(model, name)
+    unit = model.joint(name).type.units[2]
     return (
         f"joint {name!r} needs {abs(effort):.4g} {unit} and gives at most "
         f"{model.effort_limit[i]:.4g} {unit}"

@@ -14,6 +14,7 @@ from robot_dynamics_ros.dynamics.engine.backends import evaluator
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Options
 from robot_dynamics_ros.dynamics.external_wrenches import Wrenches, body_wrenches, link_wrenches
 from robot_dynamics_ros.errors import UnknownNameError, check_name
+from robot_dynamics_ros.model.argument_types import USUAL_ARGUMENTS
 from robot_dynamics_ros.model.published import check_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
@@ -69,19 +70,12 @@ def _base_motion(base: MovingBase) -> np.ndarray:
     return np.stack(np.broadcast_arrays(*parts), axis=-2)
 
 
-# what other libraries call an argument → what it is called here, by function
-_USUAL_NAMES = {
-    "inverse_kinematics": {"q0": "start", "q": "start", "guess": "start", "seed_q": "start"},
-    "simulate": {"T": "duration", "t": "duration", "time": "duration", "t_end": "duration"},
-}
-
-
 def options_of(kind: type[_O], options: Mapping[str, object], where: str) -> _O:
     """Options by name."""
     names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
     for name in options:
-        usual = _USUAL_NAMES.get(where, {}).get(name)
+        usual = USUAL_ARGUMENTS.get(where, {}).get(name)
         if usual is not None and name not in names:
-            raise UnknownNameError("option", name, (usual,), where=where)
+            raise UnknownNameError("option", name, names, where=where, remedy=usual)
         check_name("option", name, names, where=where)
     return kind(**options)

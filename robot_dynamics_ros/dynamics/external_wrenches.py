@@ -184,6 +184,8 @@ def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wr
             where,
             "Use Wrench.from_vector for arrays.",
         )
+        remedy = "Put numbers in for the symbols."
+        expect(not w.in_symbols, "a wrench of numbers", w.vector.tolist(), where, remedy)
         if w.frame == link:
             total = total + w.translate((0.0, 0.0, 0.0)).vector
             continue

@@ -26,6 +26,7 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "inertia_about",
+    "euler_matrix",
     "subtree_state",
     "SubtreeState",
 ]
@@ -73,6 +74,30 @@ def centroidal_momentum(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.nda
     return np.einsum(
         "...ij,...j->...i", centroidal_momentum_matrix(model, q), as_input(v, (model.nv,), "v")
     )
+
+
+def euler_matrix(inertia: ArrayLike) -> np.ndarray:
+    """(..., 3, 3) Euler matrix of a body, ∫ r rᵀ dm = ½ tr(I) 1 − I, kg m², about the same point
+    and in the same axes as its inertia.
+
+    With S(ω) r = ω × r, the energy of rotation ½ ωᵀ I ω is ½ tr(S E Sᵀ).  A body with this inertia
+    can exist if E has no negative eigenvalue.
+
+    Args:
+        inertia: (..., 3, 3) rotational inertia, kg m², as :func:`inertia_about` gives it.
+
+    Raises:
+        ArgumentError: another shape, not finite.
+
+    >>> import robot_dynamics_ros as rd
+    >>> rd.euler_matrix([[2, 0, 0], [0, 2, 0], [0, 0, 1]]).diagonal().tolist()
+    [0.5, 0.5, 1.5]
+
+    Source: König's theorem.
+    """
+    moments = as_input(inertia, (3, 3), "inertia")
+    half_trace = 0.5 * np.trace(moments, axis1=-2, axis2=-1)
+    return np.asarray(half_trace[..., None, None] * np.eye(3) - moments)
 
 
 def inertia_about(

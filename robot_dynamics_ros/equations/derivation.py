@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -35,9 +38,9 @@ if TYPE_CHECKING:
     import sympy
 
 
-Given: TypeAlias = tuple[Entry | str, ...]
-"""A constant input of a function, beside coordinates and rates: flat exact numbers, or names of new
-symbols.
+Given: TypeAlias = "tuple[Entry | str | sympy.Expr, ...]"
+"""A constant input of a function, beside coordinates and rates: flat exact numbers, names of
+symbols, or polynomials in them.
 """
 
 
@@ -179,14 +182,37 @@ class Derivation:
             word: [graph.leaf((word, k)) for k in range(n)] for word in ("q", "v", "a")
         }
         for word, constant in inputs.items():
-            arguments[word] = [
-                graph.leaf(("parameter", x)) if isinstance(x, str) else lift(x) for x in constant
-            ]
+            arguments[word] = [_constant(graph, lift, x) for x in constant]
         if entry in TABLE:
             function = TABLE[entry]
         else:
             function = _FORMULA_FUNCTIONS[entry]
         return function.run(tree, dict(options), arguments)
+
+
+def _constant(graph: Graph, lift: Lift, x: Entry | str | sympy.Expr) -> Expr:
+    """A constant input as part of the graph."""
+    import sympy
+
+    if isinstance(x, str):
+        return graph.leaf(("parameter", x))
+    if not isinstance(x, sympy.Basic):
+        return lift(x)
+    if x.is_Symbol:
+        return graph.leaf(("parameter", str(x)))
+    if x.is_Rational:
+        return lift(Fraction(x.p, x.q))
+    if x.is_Float:
+        return lift(fraction_of(float(x)))
+    parts = [_constant(graph, lift, part) for part in x.args]
+    if x.is_Add:
+        return functools.reduce(operator.add, parts)
+    if x.is_Mul:
+        return functools.reduce(operator.mul, parts)
+    if x.is_Pow and x.exp.is_Integer and x.exp > 0:
+        return functools.reduce(operator.mul, [parts[0]] * int(x.exp))
+    remedy = "Use sums and products of symbols and numbers, such as sympy.Symbol('l1') / 2."
+    raise ArgumentError(f"{x} is no polynomial", where="symbols", remedy=remedy)
 
 
 def _jacobian_and_rate(

@@ -23,14 +23,19 @@ from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_latex
 from robot_dynamics_ros.equations.render_text import render_text
 from robot_dynamics_ros.errors import ArgumentError, check_name
+from robot_dynamics_ros.wrench import Wrench
 
 if TYPE_CHECKING:
     import sympy
 
 Step: TypeAlias = "tuple[sympy.Symbol, sympy.Expr]"
 Rows: TypeAlias = Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]]
-External: TypeAlias = Mapping[str, Sequence[str | float]] | Sequence[str] | str
-"""Links, or for each link six names or numbers: moment, then force."""
+External: TypeAlias = (
+    "Mapping[str, Sequence[str | float | sympy.Expr] | Wrench] | Sequence[str] | str"
+)
+"""Links, or for each link a :class:`Wrench` in its frame, or six names, numbers or polynomials:
+moment, then force.
+"""
 NumpyFunction: TypeAlias = Callable[..., Any]
 """Takes q, v, a and values by name; returns an array, or a dict of arrays where there are several
 matrices.
@@ -313,17 +318,28 @@ def wrench_rows(part: str = "") -> tuple[str, tuple[tuple[str, ...], ...]]:
     return "", tuple((letter, *of, axis) for letter, axis in itertools.product("nf", "xyz"))
 
 
-def names_of_wrench(external: External) -> tuple[tuple[str, tuple[str | float, ...]], ...]:
-    """(link, six names or numbers) of the wrenches on links, [moment; force]; raises ArgumentError
-    if not six.
+def names_of_wrench(
+    external: External,
+) -> tuple[tuple[str, tuple[str | float | sympy.Expr, ...]], ...]:
+    """(link, six names, numbers or polynomials) of the wrenches on links, [moment; force] about the
+    link's origin; raises ArgumentError if not six, or in another frame.
     """
     if isinstance(external, Mapping):
+        loads: dict[str, tuple[Any, ...]] = {}
         for link, parts in external.items():
+            if isinstance(parts, Wrench):
+                if parts.frame != link:
+                    problem = f"the wrench is expressed in {parts.frame!r}"
+                    remedy = f"Bring it into the frame of {link!r} with express()."
+                    raise ArgumentError(problem, where=f"external[{link!r}]", remedy=remedy)
+                loads[link] = tuple(parts.translate((0.0, 0.0, 0.0)).vector)
+                continue
             if isinstance(parts, str) or len(parts) != 6:
                 problem = "expected six names or numbers: moment x, y, z, then force x, y, z"
                 remedy = "For example {'tip': (0, 0, 0, 'Fx', 'Fy', 0)}."
                 raise ArgumentError(problem, where=f"external[{link!r}]", got=parts, remedy=remedy)
-        return tuple((link, tuple(parts)) for link, parts in external.items())
+            loads[link] = tuple(parts)
+        return tuple(loads.items())
     links = (external,) if isinstance(external, str) else tuple(external)
     if len(links) == 1:
         suffix = [""]

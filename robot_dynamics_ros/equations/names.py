@@ -35,10 +35,25 @@ _MACROS = """
     LONG_MAX LONG_MIN SHRT_MAX SHRT_MIN UINT_MAX ULONG_MAX USHRT_MAX UCHAR_MAX SCHAR_MAX SCHAR_MIN
     DBL_MAX DBL_MIN DBL_EPSILON FLT_MAX FLT_MIN FLT_EPSILON LDBL_MAX LDBL_MIN LDBL_EPSILON
     linux unix i386 NDEBUG DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS MAXFLOAT
+    FILENAME_MAX FOPEN_MAX TMP_MAX MB_CUR_MAX L_tmpnam L_ctermid L_cuserid P_tmpdir SEEK_DATA
+    SEEK_HOLE BYTE_ORDER BIG_ENDIAN LITTLE_ENDIAN PDP_ENDIAN NFDBITS alloca strdupa strndupa
+    issubnormal
 """
 MACRO_NAMES = frozenset(_MACROS.split())
 """Macros of the standard headers, and those that compilers define without being asked: a name of
 them is replaced before the compiler sees it."""
+
+# families of macros that compilers of C++ define, each with dozens of members: constants of other
+# widths, results of processes, sets of files, orders of bytes
+_MACRO_FAMILIES = re.compile(
+    r"""
+    M_ (PI | E | LN | LOG | SQRT | 1_PI | 2_PI | 2_SQRTPI) \w* | HUGE_VAL \w* | SNAN \w*
+    | FP_ (INT | LLOGB) \w* | FD_ [A-Z]+ | RENAME_ [A-Z]+
+    | W (CONTINUED | EXITED | EXITSTATUS | IF[A-Z]+ | NOHANG | NOWAIT | STOP[A-Z]+ | TERMSIG)
+    | WUNTRACED | (be | le) (16 | 32 | 64) toh | hto (be | le) (16 | 32 | 64)
+    """,
+    re.VERBOSE,
+)
 
 _TAKEN = {
     C_KEYWORDS: "a keyword or reserved word of C",
@@ -58,6 +73,8 @@ def check_identifier(name: object, where: str) -> str:
             problem, where=where, remedy="Choose a name that C and Python accept, such as 'm1'."
         )
     kinds = [kind for names, kind in _TAKEN.items() if name in names]
+    if _MACRO_FAMILIES.fullmatch(name):
+        kinds.append(_TAKEN[MACRO_NAMES])
     if "__" in name or kinds:
         if kinds:
             problem = f"{name!r} is {kinds[0]}"

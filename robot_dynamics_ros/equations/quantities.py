@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,14 +24,21 @@ from robot_dynamics_ros.equations.derivation import Derivation, Given, numbers, 
 from robot_dynamics_ros.equations.equations_document import EquationTerms
 from robot_dynamics_ros.equations.formulas import External, Formulas, names_of_wrench, wrench_rows
 from robot_dynamics_ros.equations.motors import friction_terms
+from robot_dynamics_ros.equations.names import check_identifier
 from robot_dynamics_ros.equations.numbers import Entry, fraction_of
 from robot_dynamics_ros.equations.parameters import AXIS_NAMES, Definition, body_links
 from robot_dynamics_ros.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import sympy
 
 Inputs: TypeAlias = dict[str, Given]
 Choices: TypeAlias = dict[str, Any]
 """Options of a function of the table."""
 Observer = FrameLike | tuple[str, str]
+Point: TypeAlias = "Sequence[float | str | sympy.Expr]"
+"""Three coordinates: numbers, names of symbols, or polynomials in symbols."""
+LINK_ORIGIN = (0.0, 0.0, 0.0)
 _SQUARE = tuple((i, j) for i, j in itertools.product(AXIS_NAMES, AXIS_NAMES))
 
 
@@ -57,15 +64,15 @@ class SymbolicQuantities(EquationTerms):
         >>> import robot_dynamics_ros as rd
         >>> arm = rd.limb(1, inertia="point", gravity=(0, -9.81, 0))
         >>> rd.symbolic(arm, "auto").joint_wrench("joint1")["joint"][3]
-        -ddq1*lc1*m1 + g*m1*sin(q1)
+        m1*(-ddq1*lc1 + g*sin(q1))
 
         Args:
             joint: any joint, fixed and mimic ones too.
             expressed_in: ``"child"``, ``"parent"``, a link, ``"world"`` or a :class:`Frame`.
             reduced_at: ``"joint"``, a link, ``"world"``, (link, offset) or a :class:`Frame`.
             external: links on which the surroundings press with an unknown wrench (symbols Nx …
-                Fz), or link → six names or numbers, [moment; force] about the link's origin in its
-                axes.
+                Fz); or link → six names, numbers or polynomials, [moment; force] about the link's
+                origin in its axes; or link → :class:`Wrench` in its frame, about any point.
 
         Raises:
             UnknownNameError: no such joint, link or frame.
@@ -144,28 +151,31 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def jacobian(
-        self, link: str, *, offset: Sequence[float] = (0.0, 0.0, 0.0), expressed_in: str = "world"
+        self, link: str, *, offset: Point = LINK_ORIGIN, expressed_in: str = "world"
     ) -> Formulas:
         """``"J"`` and ``"Jdot"``, (6, nv): Jacobian of a point of a link, J v = [angular velocity;
         velocity], and its rate.
 
         Args:
-            offset: (3,) the point in the link's frame; its origin if not given.
+            offset: (3,) the point in the link's frame, numbers or symbols as for :meth:`motion`;
+                its origin if not given.
             expressed_in: ``"world"`` or ``"link"`` axes.
         """
+        point, variables = self._point_input(offset, link)
         options = {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)}
         n = self.model.nv
         index = tuple((str(i + 1), str(j + 1)) for i, j in itertools.product(range(6), range(n)))
         return self.derivation.formulas(
             "jacobian_and_rate",
             options,
-            _point_input(offset),
+            point,
             {"J": (6, n), "Jdot": (6, n)},
             title=f"Jacobian of {link}",
             about=(
                 f"J v = [angular velocity; velocity of the point {_point(offset)} of {link}] in "
                 f"{expressed_in} axes, and dJ/dt."
             ),
+            variables=variables,
             rows={"J": ("J", index), "Jdot": ("Jdot", index)},
         )
 
@@ -173,26 +183,28 @@ class SymbolicQuantities(EquationTerms):
         self,
         link: str,
         *,
-        offset: Sequence[float] = (0.0, 0.0, 0.0),
+        offset: Point = LINK_ORIGIN,
         expressed_in: str = "world",
-        names: Sequence[str | float] = (),
+        names: Sequence[str | float | sympy.Expr] = (),
     ) -> Formulas:
         """``"efforts"``, (nv, 1): Jᵀ F, added by a wrench on a point of a link; τ = M q̈ + D + G −
         Jᵀ F.
 
         Args:
-            offset: (3,) the point in the link's frame, which the moment is about.
+            offset: (3,) the point in the link's frame, which the moment is about, numbers or
+                symbols as for :meth:`motion`.
             expressed_in: axes of the wrench, ``"world"`` or ``"link"``.
             names: six names or numbers, [moment; force]; Nx … Fz if not given.
         """
         ((_, six),) = names_of_wrench({link: names} if names else link)
-        variables = _variables(((link, six),), f"in {expressed_in} axes")
-        wrench = {"wrench": tuple(x if isinstance(x, str) else fraction_of(x) for x in six)}
+        point, own = self._point_input(offset, link)
+        variables = (*own, *_variables(((link, six),), f"in {expressed_in} axes"))
+        wrench = {"wrench": tuple(constant_of(x) for x in six)}
         n = self.model.nv
         return self.derivation.formulas(
             "tip_efforts",
             {"link": self.model.link_index(link), "frame": _axes_word(expressed_in)},
-            {**_point_input(offset), **wrench},
+            {**point, **wrench},
             {"efforts": (n, 1)},
             title=f"Efforts of a wrench on {link}",
             about=f"J' F for a wrench [moment; force] on the point {_point(offset)} of {link}, "
@@ -206,19 +218,34 @@ class SymbolicQuantities(EquationTerms):
         self,
         point_on: str,
         *,
-        offset: Sequence[float] = (0.0, 0.0, 0.0),
+        offset: Point = LINK_ORIGIN,
         relative_to: Observer = WORLD,
         expressed_in: FrameLike | None = None,
     ) -> Formulas:
         """Motion of a point of a link relative to a moving frame; see
         :func:`robot_dynamics_ros.motion`.
 
+        Args:
+            offset: (3,) the point in the link's frame, m: numbers, names of symbols, or SymPy
+                polynomials in the robot's symbols and new ones, such as
+                ``(sympy.Symbol("l1") / 2, 0, 0)``.
+
+        Raises:
+            ArgumentError: not three coordinates, or one that is no polynomial, or has the name of a
+                coordinate.
+
+        >>> import sympy, robot_dynamics_ros as rd
+        >>> arm = rd.symbolic(rd.limb(2), "auto")
+        >>> half = (0, sympy.Symbol("l1") / 2, 0)
+        >>> arm.motion("segment1", offset=half)["velocity"][0]
+        -dq1*l1*cos(q1)/2
+
         Returns:
             ``"position"``, ``"velocity"``, ``"acceleration"``, ``"angular_velocity"``,
             ``"angular_acceleration"``, all (3, 1), and ``"rotation"`` (3, 3) from the link's axes
             to those of ``relative_to``.
         """
-        inputs = _point_input(offset)
+        inputs, variables = self._point_input(offset, point_on)
         options: Choices = {"link": self.model.link_index(point_on), "axes": "observer"}
         if expressed_in is not None:
             chosen, own = axes_of(self.model, expressed_in, "expressed_in")
@@ -250,6 +277,7 @@ class SymbolicQuantities(EquationTerms):
                 f"on {seen}."
             ),
             pick=lambda flat: flat[:6],
+            variables=variables,
             rows={
                 word: (
                     letter,
@@ -362,6 +390,41 @@ class SymbolicQuantities(EquationTerms):
             where = point_name
         return options, inputs, f", about {where}, in {axes} axes"
 
+    def _point_input(self, offset: Point, link: str) -> tuple[Inputs, tuple[Definition, ...]]:
+        """The input ``point`` of a function, and its symbols that are not the robot's."""
+        import sympy
+
+        if not isinstance(offset, (list, tuple)) or not any(
+            isinstance(x, (str, sympy.Basic)) for x in offset
+        ):
+            done = as_input(np.asarray(offset), (3,), "offset")
+            if done.shape != (3,):
+                raise ArgumentError(
+                    f"expected three numbers, got shape {done.shape}", where="offset", got=offset
+                )
+            return {"point": numbers(done, "offset")}, ()
+        if len(offset) != 3:
+            raise ArgumentError(
+                f"expected three coordinates, got {len(offset)}", where="offset", got=offset
+            )
+        known = {d.symbol for d in self.derivation.geometry.definitions}
+        point: list[Entry | str | sympy.Expr] = []
+        new: dict[str, Definition] = {}
+        for axis, x in zip(AXIS_NAMES, offset, strict=True):
+            if isinstance(x, str):
+                names = {check_identifier(x, "offset")}
+                point.append(x)
+            elif isinstance(x, sympy.Basic):
+                names = {str(symbol) for symbol in x.free_symbols}
+                point.append(sympy.expand(x))
+            else:
+                names = set()
+                point += numbers([x], "offset")
+            for name in sorted(names - known):
+                meaning = f"in the coordinate {axis} of the point on {link}"
+                new.setdefault(name, Definition(name, meaning, "m"))
+        return {"point": tuple(point)}, tuple(new.values())
+
     def _observer(self, observer: Observer, inputs: Inputs) -> Choices:
         if isinstance(observer, tuple):
             return self._observer_at_joint(observer, inputs)
@@ -414,27 +477,50 @@ class SymbolicQuantities(EquationTerms):
         loads = names_of_wrench(external)
         if not loads:
             return "", ()
-        flat: list[Entry | str] = [fraction_of(0.0)] * (6 * len(self.model.link_names))
+        flat: list[Entry | str | sympy.Expr] = [fraction_of(0.0)] * (6 * len(self.model.link_names))
         for link, six in loads:
             first = 6 * self.model.link_index(link)
-            flat[first : first + 6] = [x if isinstance(x, str) else fraction_of(x) for x in six]
+            flat[first : first + 6] = [constant_of(x) for x in six]
         options["external"] = True
         inputs["link_external"] = tuple(flat)
         links = ", ".join(link for link, _ in loads)
-        return f"; external wrenches on {links}", _variables(loads, "about its origin, in its axes")
+        known = {d.symbol for d in self.derivation.geometry.definitions}
+        variables = _variables(loads, "about its origin, in its axes", known)
+        return f"; external wrenches on {links}", variables
+
+
+def constant_of(x: str | float | sympy.Expr) -> Entry | str | sympy.Expr:
+    """A name or a polynomial as it is, a number exactly."""
+    if isinstance(x, str):
+        return x
+    if isinstance(x, (int, float, np.number)):
+        return fraction_of(float(x))
+    if not hasattr(x, "free_symbols"):
+        problem = f"expected a name, a number or an expression, got {x!r}"
+        raise ArgumentError(problem, where="wrench", remedy="For example (0, 0, 0, 'Fx', 0, 0).")
+    return x.expand()
 
 
 def _variables(
-    loads: Sequence[tuple[str, tuple[str | float, ...]]], how: str
+    loads: Sequence[tuple[str, tuple[str | float | sympy.Expr, ...]]],
+    how: str,
+    known: Collection[str] = (),
 ) -> tuple[Definition, ...]:
-    definitions = {}
+    """Definitions of the names that are not ``known``, and of the symbols within polynomials."""
+    definitions: dict[str, Definition] = {}
     for link, six in loads:
         for k, x in enumerate(six):
+            word, unit = ("moment", "N m") if k < 3 else ("force", "N")
+            meaning = f"{AXIS_NAMES[k % 3]} of the {word} on {link}, {how}"
             if isinstance(x, str):
-                word, unit = ("moment", "N m") if k < 3 else ("force", "N")
-                definitions[x] = Definition(
-                    x, f"{AXIS_NAMES[k % 3]} of the {word} on {link}, {how}", unit
-                )
+                definitions[x] = Definition(x, meaning, unit)
+            elif hasattr(x, "free_symbols"):
+                for name in sorted({str(symbol) for symbol in x.free_symbols}.difference(known)):
+                    # alone it is the component itself, else its unit is not known
+                    alone = str(x) == name
+                    within = Definition(name, f"in the {meaning}", "")
+                    new = Definition(name, meaning, unit) if alone else within
+                    definitions.setdefault(name, new)
     return tuple(definitions.values())
 
 
@@ -444,15 +530,6 @@ def _axes_word(frame: object) -> str:
     return str(frame)
 
 
-def _point_input(offset: Sequence[float]) -> Inputs:
-    """The input ``point`` of a function; ArgumentError if it is not three finite numbers."""
-    done = as_input(offset, (3,), "offset")
-    if done.shape != (3,):
-        raise ArgumentError(
-            f"expected three numbers, got shape {done.shape}", where="offset", got=offset
-        )
-    return {"point": numbers(done, "offset")}
-
-
-def _point(offset: Sequence[float]) -> str:
-    return "(" + ", ".join(f"{float(x):g}" for x in offset) + ")"
+def _point(offset: Point) -> str:
+    words = (f"{x:g}" if isinstance(x, (int, float, np.number)) else str(x) for x in offset)
+    return f"({', '.join(words)})"

@@ -1,8 +1,8 @@
-"""Python's errors of wrong types, said of the argument that has the type.
+"""Python's errors of wrong types and unknown arguments, said of the argument at fault.
 
 Arguments are looked at only after a function has failed, so that a right call costs nothing: where
-one of them does not have the type that the function's signature gives, the error names it.  Where
-all of them fit, the error is passed on as it is.
+one of them is unknown, missing, or does not have the type that the function's signature gives, the
+error names it.  Where all of them fit, the error is passed on as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,19 @@ from typing import Any, get_args
 
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+
+_OF_THE_LAW = "Friction is part of the law: rd.ComputedTorque(kp=100.0, kd=20.0, friction=True)."
+USUAL_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
+    "inverse_kinematics": dict.fromkeys(("q0", "q", "guess", "seed_q"), "It is start here."),
+    "simulate": dict.fromkeys(("T", "t", "time", "t_end"), "It is duration here."),
+    "bind": {"friction": _OF_THE_LAW},
+    "JointController": {"friction": _OF_THE_LAW},
+    "Payload": {"link": "For example Payload('tool0', 2.0, com=(0, 0, 0.1))."},
+}
+"""Function → an argument that other libraries have, or that is easily left out → what to write
+instead.
+"""
 
 # what a wrong type leads to somewhere inside
 _OF_WRONG_TYPES = (
@@ -48,8 +60,8 @@ _WORDS = {
 
 
 def explained(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; where it fails with an error of Python's own because of an argument of a wrong
-    type, an ArgumentError names that argument.
+    """The function; where it fails with an error of Python's own because an argument is unknown,
+    missing or of a wrong type, an error of this package names that argument.
     """
 
     @functools.wraps(function)
@@ -59,12 +71,48 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
         except RobotDynamicsError:
             raise
         except _OF_WRONG_TYPES as error:
-            wrong = wrong_argument(function, arguments, options)
+            wrong = unknown_argument(function, arguments, options)
+            if wrong is None:
+                wrong = wrong_argument(function, arguments, options)
             if wrong is None:
                 raise
             raise wrong from error
 
     return guarded
+
+
+def unknown_argument(
+    function: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]
+) -> RobotDynamicsError | None:
+    """An error that names the first argument that the function does not have, or one that it needs
+    and did not get; ``None`` if there is neither.
+    """
+    signature = inspect.signature(function)
+    parameters = {name: p for name, p in signature.parameters.items() if name != "self"}
+    name_of_function = _title(function).removeprefix("rd.")
+    usual = USUAL_ARGUMENTS.get(name_of_function, {})
+    any_name = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for name in options:
+        if name not in parameters and not any_name:
+            return UnknownNameError(
+                "argument",
+                name,
+                tuple(parameters),
+                where=name_of_function,
+                remedy=usual.get(name, ""),
+            )
+    try:
+        given = signature.bind_partial(*arguments, **options).arguments
+    # more arguments than the function takes: Python's error counts them
+    except TypeError:
+        return None
+    for name, parameter in parameters.items():
+        needed = parameter.default is parameter.empty
+        several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if needed and not several and name not in given:
+            remedy = usual.get(name, f"See help({_title(function)}).")
+            return ArgumentError("is not given", where=f"{name_of_function}, {name}", remedy=remedy)
+    return None
 
 
 def wrong_argument(

@@ -78,6 +78,15 @@ class JointType(enum.IntEnum):
         """Number of velocity coordinates (degrees of freedom)."""
         return {0: 0, 1: 1, 2: 1, 3: 1, 4: 6, 5: 3}[int(self)]
 
+    @property
+    def units(self) -> tuple[str, str, str]:
+        """Units of position, velocity and effort; empty where coordinates differ in unit."""
+        if self is JointType.PRISMATIC:
+            return "m", "m/s", "N"
+        if self.nv == 1:
+            return "rad", "rad/s", "N m"
+        return "", "rad/s or m/s", "N m or N"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pose(Rebuilt):

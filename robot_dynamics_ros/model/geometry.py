@@ -10,12 +10,14 @@ only.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError
+import numpy as np
+
+from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError, check_name
 from robot_dynamics_ros.model import shapes
 from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
 from robot_dynamics_ros.model.packages import path_of_address
@@ -70,12 +72,47 @@ class Looks:
         visuals, collisions: shapes in the order of the text.
         findings: what could not be used and why, one sentence each.
         lost_meshes: addresses in ``<collision>`` elements at which there is no file.
+        hidden: links that are not drawn.
+        painted: link → red, green, blue and opacity, from 0 to 1, in place of its own colours.
     """
 
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
     findings: tuple[str, ...] = ()
     lost_meshes: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    painted: Mapping[str, Colour] = field(default_factory=dict)
+
+    def dressed(
+        self,
+        model: RobotModel,
+        hidden: Iterable[str] = (),
+        colours: Mapping[str, Sequence[float]] | None = None,
+    ) -> Looks:
+        """The same with links hidden, and others in a colour of three or four numbers from 0 to 1.
+
+        Raises:
+            UnknownNameError: no such link.
+            ArgumentError: no colour.
+        """
+        if isinstance(hidden, str):
+            hidden = (hidden,)
+        names = frozenset(hidden)
+        painted = dict(self.painted)
+        for link, colour in dict(colours or {}).items():
+            rgba = tuple(float(x) for x in np.ravel(np.asarray(colour, dtype=float)))
+            good = len(rgba) in (3, 4) and all(0.0 <= x <= 1.0 for x in rgba)
+            if not good:
+                raise ArgumentError(
+                    f"expected three or four numbers from 0 to 1, got {colour!r}",
+                    where=f"colours[{link!r}]",
+                    remedy="Red, green, blue, and if wanted opacity.",
+                )
+            red, green, blue, opacity = (*rgba, 1.0)[:4]
+            painted[link] = (red, green, blue, opacity)
+        for link in (*names, *painted):
+            check_name("link", link, model.link_names, where="view")
+        return replace(self, hidden=self.hidden | names, painted=painted)
 
 
 def read_looks(

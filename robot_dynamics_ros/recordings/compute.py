@@ -331,9 +331,11 @@ def _friction_left_out(
         ours, theirs = (np.nan_to_num(np.abs(x)).max(axis=0) * rubs for x in (efforts, recorded))
         i = int(np.argmax(theirs - ours))
         if theirs[i] > 1.05 * ours[i]:
+            name = model.joint_names[i]
+            unit = model.joint(name).type.units[2]
             note += (
-                f"; recorded efforts of {model.joint_names[i]!r} reach {theirs[i]:.4g}, computed "
-                f"ones {ours[i]:.4g}"
+                f"; recorded efforts of {name!r} reach {theirs[i]:.4g} {unit}, computed ones "
+                f"{ours[i]:.4g} {unit}"
             )
     return (note,)
 

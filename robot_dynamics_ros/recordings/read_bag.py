@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
-import shutil
-import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -31,14 +26,14 @@ from robot_dynamics_ros.recordings.recording import (
     RowCollector,
     recorded_wrench,
 )
+from robot_dynamics_ros.recordings.unfinished_bags import whole_bag
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
 WRENCH_STAMPED = "geometry_msgs/msg/WrenchStamped"
-# the first bytes of data that zstd has compressed, and both ends of an mcap file
+# the first bytes of data that zstd has compressed
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_MCAP = b"\x89MCAP0\r\n"
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
@@ -159,9 +154,15 @@ def read_messages(
     try:
         types = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_HUMBLE)
         with (
-            _whole_database(path) as whole,
-            rosbags.highlevel.AnyReader([whole], default_typestore=types) as reader,
+            whole_bag(path) as (whole, notes),
+            rosbags.highlevel.AnyReader(whole, default_typestore=types) as reader,
         ):
+            if notes and not reader.connections:
+                raise ArgumentError(
+                    "it is unfinished, its recorder was ended, and no whole message is there",
+                    where=str(path),
+                    remedy="Record again, and end the recorder with Ctrl-C.",
+                )
             chosen = _connections(reader.connections, kind, topic, str(path))
             total = max(sum(c.msgcount for c in chosen), 1)
             for number, (connection, received, raw) in enumerate(
@@ -179,24 +180,16 @@ def read_messages(
     except RobotDynamicsError:
         raise
     except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
-        for file in [path, *sorted(path.glob("*.mcap"))]:
-            if _is_unfinished(file):
-                raise ArgumentError(
-                    "cannot be read as a bag: it is unfinished, its recorder was ended before it "
-                    "wrote the file's index",
-                    where=str(file),
-                    remedy=f"`mcap recover {file.name} -o whole.mcap` saves what is there.",
-                ) from None
         remedy = "Give an mcap file, a rosbag2 directory, or a ROS 1 bag."
         raise ArgumentError(
             f"cannot be read as a bag: {error}", where=str(path), remedy=remedy
         ) from None
     if path.is_dir() and number < total:
-        return (
+        notes.append(
             f"the bag has {number} of the {total} messages that its metadata count: the others are "
-            "missing",
+            "missing"
         )
-    return ()
+    return tuple(notes)
 
 
 def _check_metadata(path: Path) -> None:
@@ -214,44 +207,6 @@ def _check_metadata(path: Path) -> None:
             where=str(file),
             remedy=f"Write `storage_identifier: {word}` there, or name the file of the bag itself.",
         )
-
-
-def _is_unfinished(file: Path) -> bool:
-    """Whether an mcap file begins as one and does not end as one."""
-    if not file.is_file():
-        return False
-    with file.open("rb") as data:
-        begins = data.read(len(_MCAP)) == _MCAP
-        data.seek(-min(len(_MCAP), file.stat().st_size), os.SEEK_END)
-        return begins and data.read() != _MCAP
-
-
-@contextmanager
-def _whole_database(path: Path) -> Iterator[Path]:
-    """The bag; where a database was not closed, a copy into which SQLite has brought the rows that
-    stand in its write-ahead log: the reader looks at the database alone.
-    """
-    files = [path] if path.is_file() else list(path.glob("*.db3"))
-    open_ones = [f for f in files if f.suffix == ".db3" and _log_of(f).is_file()]
-    if not any(_log_of(f).stat().st_size for f in open_ones):
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / path.name
-        if path.is_file():
-            shutil.copy(path, place)
-            shutil.copy(_log_of(path), _log_of(place))
-        else:
-            shutil.copytree(path, place)
-        for file in [place] if place.is_file() else list(place.glob("*.db3")):
-            with closing(sqlite3.connect(file)) as database:
-                database.execute("pragma wal_checkpoint(truncate)")
-                database.execute("pragma journal_mode=delete")
-        yield place
-
-
-def _log_of(database: Path) -> Path:
-    return database.with_name(f"{database.name}-wal")
 
 
 def stamp_of(message: Any, received: int) -> float:

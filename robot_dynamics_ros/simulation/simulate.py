@@ -195,6 +195,10 @@ def _as_function(
     from robot_dynamics_ros.control.controller import JointController
     from robot_dynamics_ros.control.laws.base import Law
 
+    if isinstance(control, type):
+        name = f"rd.{control.__name__}"
+        remedy = f"Make a law of it: {name}(…) with its gains; see help({name})."
+        raise ArgumentError(f"is the class {name}, and no law yet", where="control", remedy=remedy)
     if isinstance(control, Law):
         control = JointController(model, control)
     if isinstance(control, JointController):

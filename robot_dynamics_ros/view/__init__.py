@@ -50,7 +50,7 @@ def open_view(
         external: link name → (6,) wrench on it, or (n, 6) with a motion, [moment; force] in link
             axes.
         urdf: source of the geometry, for a model that was made or edited; or the geometry itself,
-            from ``read_looks``.
+            from ``read_looks``, whose ``dressed`` hides links and gives them colours.
         directory: where relative mesh addresses start; by default the URDF's folder.
         host: address to listen on; only this machine can reach the default.
         port: TCP port; the next free one if it is taken, any free one if 0.

@@ -108,12 +108,14 @@ class Bodies:
             self.layer(layer, True)
 
     def shapes(self, layer: str) -> tuple[Shape, ...]:
-        """The shapes of one of :data:`LAYERS`."""
+        """The shapes of one of :data:`LAYERS`, without those of links that are hidden."""
         if layer in ("visuals", "collisions"):
-            return tuple(getattr(self._looks, layer))
-        if layer == "skeleton":
-            return skeleton(self._model)
-        return inertia_shapes(self._model, "box" if layer == "boxes" else "ellipsoid")
+            shapes = tuple(getattr(self._looks, layer))
+        elif layer == "skeleton":
+            shapes = skeleton(self._model)
+        else:
+            shapes = inertia_shapes(self._model, "box" if layer == "boxes" else "ellipsoid")
+        return tuple(shape for shape in shapes if shape.link not in self._looks.hidden)
 
     def layer(self, name: str, shown: bool) -> None:
         """Show or hide one of :data:`LAYERS`; it is made when it is first shown."""
@@ -168,7 +170,8 @@ class Bodies:
             for k, part in enumerate(parts):
                 self._reach(shape.link, part)
                 name = f"{root}/{self._nodes[shape.link]}/{layer}_{row}_{k}"
-                if shape.kind == "mesh" and layer == "visuals" and colour is None:
+                chosen = colour or self._looks.painted.get(shape.link)
+                if shape.kind == "mesh" and layer == "visuals" and chosen is None:
                     own = own_colour(part)
                 else:
                     own = None
@@ -178,7 +181,7 @@ class Bodies:
                     continue
                 # a mesh's own materials come first, as in RViz
                 r, g, b, alpha = (
-                    colour
+                    chosen
                     or own
                     or shape.colour
                     or (_COLLISION if layer == "collisions" else _GREY)

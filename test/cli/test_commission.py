@@ -1,6 +1,7 @@
 """The command in rehearsal: steps of one's choice, report and parameter file."""
 
 import json
+import re
 
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.commissioning import STEPS
@@ -34,6 +35,11 @@ def test_steps_are_rehearsed_and_written(tmp_path, capsys):
     assert parameters["robustness"]["bandwidth"] > 0.0
     page = (tmp_path / "commissioning.html").read_text()
     assert "<img" in page and "float" in page
+    # every number has its unit
+    for words in ("rate: [0-9]+ Hz", "age: .* s", "<td>[^<]* N m</td>", "<td>[^<]* rad</td>"):
+        assert re.search(words, page), words
+    bare = re.findall(r"<td>-?\d[\d.e-]*</td>", page)
+    assert bare == []
 
 
 def test_a_step_that_moves_needs_those_before_it(tmp_path, capsys):

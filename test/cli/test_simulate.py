@@ -273,10 +273,13 @@ def test_a_robot_that_zero_is_outside_the_limits_of_starts_at_the_nearest_positi
     np.testing.assert_array_equal(rd.Plant(model).q, [0.5, 0.0])
     assert main(["simulate", str(robot), "--to", "1.0", "0.3", "--json"]) == 0
     said = capsys.readouterr()
-    assert "zero is outside the limits: starts with lift at 0.5" in said.err
+    assert "zero is outside the limits: starts with lift at 0.5 rad" in said.err
     assert json.loads(said.out)["joints"][0]["start"] == 0.5
     assert main(["simulate", str(robot), "--start", "0", "0", "--to", "1.0", "0.3"]) == 2
-    assert "--start: 0 is outside the limits 0.5 to 1.5 of joint 'lift'" in capsys.readouterr().err
+    assert (
+        "--start: 0 rad is outside the limits 0.5 to 1.5 rad of joint 'lift'"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_joint_that_cannot_move_is_named_with_the_reason(tmp_path, capsys):

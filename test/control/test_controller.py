@@ -260,7 +260,9 @@ def test_path_tolerance_aborts_and_holds_where_the_arm_is(arm):
             break
     assert goal.status is rd.GoalStatus.ABORTED
     assert goal.code is rd.ResultCode.PATH_TOLERANCE_VIOLATED
-    assert re.search(r": position error of joint '\w+' is 0\.\d+, tolerance 0\.05$", goal.text)
+    assert re.search(
+        r": position error of joint '\w+' is 0\.\d+ rad, tolerance 0\.05 rad$", goal.text
+    )
     np.testing.assert_allclose(control.reference[0], q0)
     assert control.counts["tolerance_violated"] == 1
 

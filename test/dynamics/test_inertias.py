@@ -173,3 +173,18 @@ def test_batches_and_the_whole_robot():
     assert state.inertia_about(np.zeros((3, 3))).shape == (3, 3, 3)
     resting = rd.subtree_state(model, q)
     assert not resting.linear_momentum.any()
+
+
+def test_the_euler_matrix_is_the_second_moment_of_mass():
+    """Against a sum over points, and by the energy of a rotation."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(50, 3))
+    masses = rng.uniform(0.1, 1.0, 50)
+    E = np.einsum("k,ki,kj->ij", masses, points, points)
+    inertia = np.einsum("k,kij->ij", masses, [r @ r * np.eye(3) - np.outer(r, r) for r in points])
+    np.testing.assert_allclose(rd.euler_matrix(inertia), E, atol=1e-12)
+    np.testing.assert_allclose(rd.euler_matrix([inertia, 2 * inertia])[1], 2 * E, atol=1e-12)
+    omega = rng.normal(size=3)
+    S = np.cross(np.eye(3), -omega)
+    energy = 0.5 * np.trace(S @ E @ S.T)
+    assert energy == pytest.approx(0.5 * omega @ inertia @ omega)

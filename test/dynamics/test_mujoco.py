@@ -68,3 +68,28 @@ def test_dynamics(name):
 def _new_signature() -> bool:
     """MuJoCo 4 takes (model, data, matrix), earlier ones (model, matrix, qM)."""
     return int(mujoco.__version__.split(".")[0]) >= 4
+
+
+def test_joint_wrenches_are_those_that_mujoco_computes() -> None:
+    """``cfrc_int`` is about the centre of mass of the tree, in world axes: moved to the joint's
+    origin and turned into the link's axes it is the joint wrench.
+    """
+    arm = rd.load_robot("six_axis")
+    spec = mujoco.MjSpec.from_file(str(rd.robot_path("six_axis")))
+    spec.compiler.fusestatic = False
+    compiled = spec.compile()
+    data = mujoco.MjData(compiled)
+    rng = np.random.default_rng(0)
+    data.qpos[:], data.qvel[:] = rng.normal(size=(2, 6))
+    mujoco.mj_forward(compiled, data)
+    mujoco.mj_rnePostConstraint(compiled, data)
+    wrenches = rd.joint_wrenches(arm, data.qpos, data.qvel, data.qacc)
+    poses = rd.link_poses(arm, data.qpos)
+    for name, wrench in zip(arm.joint_names, wrenches, strict=True):
+        link = arm.joint(name).child
+        body = compiled.body(link).id
+        pose = poses[arm.link_index(link)]
+        centre = data.subtree_com[compiled.body_rootid[body]]
+        theirs = rd.Wrench.from_vector(data.cfrc_int[body], centre).translate(pose[:3, 3])
+        turned = theirs.express(link, rotation=pose[:3, :3].T)
+        assert_allclose(turned.vector, wrench, atol=1e-11)

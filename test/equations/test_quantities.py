@@ -294,3 +294,44 @@ def test_the_command(capsys, tmp_path):
     )
     assert main([*words, "--joint-wrench", "elbow", "--along", "q1=__import__('os')"]) == 2
     assert "COORDINATE=EXPRESSION" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("expand", [True, False])
+def test_a_point_given_in_symbols(expand: bool) -> None:
+    limb = rd.limb(3, lengths=(1.0, 0.8, 0.5))
+    derived = rd.symbolic(limb, "auto", expand=expand)
+    # half way to the next joint, and beside the line by what is called e
+    offset = (S.Symbol("e"), S.Symbol("l2") / 2, 0.1)
+    number = (0.05, 0.4, 0.1)
+    rng = np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, 3))
+    motion = derived.motion("segment2", offset=offset).function()(q, v, a, e=0.05)
+    expected = rd.motion(limb, q, v, a, point_on="segment2", offset=number)
+    for word in ("position", "velocity", "acceleration"):
+        np.testing.assert_allclose(motion[word][:, 0], getattr(expected, word), atol=1e-12)
+    jacobian = derived.jacobian("segment2", offset=offset).function()(q, v, a, e=0.05)
+    np.testing.assert_allclose(
+        jacobian["J"], rd.jacobian(limb, q, "segment2", offset=number), atol=1e-12
+    )
+    force = ("Fx", "Fy", 0)
+    efforts = derived.external_efforts("segment2", offset=offset, names=(0, 0, 0, *force))
+    six = np.array([0.0, 0.0, 0.0, 2.0, -3.0, 0.0])
+    found = efforts.function()(q, e=0.05, Fx=2.0, Fy=-3.0)
+    np.testing.assert_allclose(found[:, 0], jacobian["J"].T @ six, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("offset", "message"),
+    [
+        ((S.sin(S.Symbol("l1")), 0, 0), "no polynomial"),
+        ((1 / S.Symbol("l1"), 0, 0), "no polynomial"),
+        (("q1", 0, 0), "already taken by coordinate 1"),
+        (("a b", 0, 0), "letters, digits"),
+        (("l1", 0), "three coordinates"),
+        ((None, 0, 0), "real numbers"),
+    ],
+)
+def test_points_that_cannot_be_meant(offset, message: str) -> None:
+    derived = rd.symbolic(rd.limb(2), "auto")
+    with pytest.raises(rd.ArgumentError, match=message):
+        derived.motion("segment2", offset=offset)

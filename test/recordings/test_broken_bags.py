@@ -78,13 +78,56 @@ def test_messages_that_the_metadata_count_are_missed(tmp_path: Path) -> None:
     assert any("300 of the 400 messages" in note for note in recording.notes)
 
 
-@pytest.mark.parametrize("in_a_folder", [False, True])
-def test_an_unfinished_mcap_is_called_so(tmp_path: Path, in_a_folder: bool) -> None:
+# of the file that is left
+SHARES = [0.03, 0.4, 0.9]
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("where", ["file", "folder", "folder without metadata"])
+def test_an_unfinished_mcap_is_read_as_far_as_it_goes(
+    tmp_path: Path, share: float, where: str
+) -> None:
+    bag = write(tmp_path / "bag", StoragePlugin.MCAP)
+    whole = read_bag(bag, MODEL)
+    file = bag / "bag.mcap"
+    # all rows stand in one chunk, which is cut off
+    cut = file.read_bytes()[: int(share * file.stat().st_size)]
+    file.write_bytes(cut)
+    if where == "folder without metadata":
+        (bag / "metadata.yaml").unlink()
+    part = read_bag(file if where == "file" else bag, MODEL)
+    # no row is lost that the file holds whole
+    least = int(share * ROWS * 0.85) - 2
+    assert least <= len(part) <= int(share * ROWS * 1.15) + 2
+    np.testing.assert_array_equal(part.q, whole.q[: len(part)])
+    np.testing.assert_array_equal(part.t, whole.t[: len(part)])
+    assert any("bag.mcap is unfinished" in note for note in part.notes)
+    missed = any(f"of the {ROWS} messages" in note for note in part.notes)
+    assert missed == (where == "folder")
+    assert file.read_bytes() == cut
+
+
+def test_chunks_before_the_cut_one_are_read(tmp_path: Path) -> None:
+    bag = write(tmp_path / "bag", StoragePlugin.MCAP)
+    data = (bag / "bag.mcap").read_bytes()
+    file = tmp_path / "two_chunks.mcap"
+    # the file up to the end of its chunk, then the beginning of a chunk that is compressed
+    chunk = data.index(b"\x06", 9 + 8)
+    while int.from_bytes(data[chunk + 1 : chunk + 9], "little") > len(data):
+        chunk = data.index(b"\x06", chunk + 1)
+    end = chunk + 9 + int.from_bytes(data[chunk + 1 : chunk + 9], "little")
+    head = b"\x06" + (1000).to_bytes(8, "little") + bytes(28) + (4).to_bytes(4, "little") + b"zstd"
+    file.write_bytes(data[:end] + head + bytes(100))
+    assert len(read_bag(file, MODEL)) == ROWS
+
+
+@pytest.mark.parametrize("size", [8, 12, 60])
+def test_an_unfinished_mcap_without_a_message_is_called_so(tmp_path: Path, size: int) -> None:
     bag = write(tmp_path / "bag", StoragePlugin.MCAP)
     file = bag / "bag.mcap"
-    file.write_bytes(file.read_bytes()[:40_000])
-    with pytest.raises(ArgumentError, match=r"unfinished.*mcap recover"):
-        read_bag(bag if in_a_folder else file, MODEL)
+    file.write_bytes(file.read_bytes()[:size])
+    with pytest.raises(ArgumentError, match=r"unfinished|cannot be read as a bag"):
+        read_bag(file, MODEL)
 
 
 @pytest.mark.parametrize("nothing", ["''", '""', ""])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support.page import Page, robot_on
@@ -313,3 +315,37 @@ def test_a_capsule_of_the_skeleton_ends_where_the_next_joint_is():
         for j in model.description.joints
         if j.parent == shape.link
     )
+
+
+class Recorder:
+    """A scene that keeps the names and colours of the meshes that are drawn."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[str, tuple[int, int, int]] = {}
+
+    def add_mesh_simple(self, name, *_, color, **__):
+        self.drawn[name.split("/")[2]] = color
+        return SimpleNamespace(visible=True, opacity=None, color=color)
+
+
+def test_links_are_hidden_and_coloured_from_python():
+    pytest.importorskip("viser")
+    from robot_dynamics_ros.view.bodies import Bodies
+
+    arm = rd.load_robot("six_axis")
+    nodes = {name: name for name in arm.link_names}
+    looks = read_looks(arm).dressed(arm, ["wrist_3_link"], {"forearm_link": (1.0, 0.0, 0.0, 0.5)})
+    scene = Recorder()
+    bodies = Bodies(scene, arm, looks, "/robot", nodes)
+    plain = Recorder()
+    Bodies(plain, arm, read_looks(arm), "/robot", nodes)
+    assert set(plain.drawn) - set(scene.drawn) == {"wrist_3_link"}
+    assert scene.drawn["forearm_link"] == (255, 0, 0) != plain.drawn["forearm_link"]
+    assert scene.drawn["upper_arm_link"] == plain.drawn["upper_arm_link"]
+    (piece, *_) = [p for p in bodies.layers["visuals"] if p.link == "forearm_link"]
+    assert piece.opacity == 0.5
+    for wrong in ({"forearm_link": (1.0, 2.0, 0.0)}, {"forearm_link": (1.0,)}):
+        with pytest.raises(rd.ArgumentError, match="from 0 to 1"):
+            read_looks(arm).dressed(arm, (), wrong)
+    with pytest.raises(rd.UnknownNameError, match="forearm_link"):
+        read_looks(arm).dressed(arm, ["forearm"])

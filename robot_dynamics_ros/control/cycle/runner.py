@@ -573,11 +573,12 @@ def _words(c: CycleRunner, verdict: int) -> str:
     field = p.bad_field[0]
     dt = (p.time[0] - p.last[0]) / NANOSECONDS
     joint = f"joint {c.model.joint_names[i]!r}"
-    position = p.arrived[0, i]
-    speed = p.arrived[1, i]
+    unit, unit_of_speed, unit_of_effort = c.model.joint(c.model.joint_names[i]).type.units
+    position = f"{p.arrived[0, i]:.4g} {unit}"
+    speed = f"{p.arrived[1, i]:.4g} {unit_of_speed}"
     match verdict:
         case verdict_of.JUMP:
-            way = f"from {p.q[i]:.4g} to {position:.4g} in {dt:.4g} s, at a speed of {speed:.4g}"
+            way = f"from {p.q[i]:.4g} to {position} in {dt:.4g} s, at a speed of {speed}"
             c.jump = f"the joint state has jumped: {joint} {way}"
         case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
             wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(
@@ -591,13 +592,13 @@ def _words(c: CycleRunner, verdict: int) -> str:
             after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
             words = REASONS[p.ended[1]].words
             what = ("position", "velocity")[field]
-            return (
-                f"{words}: {what} error of {joint} is {error:.6g}, tolerance {tolerance:g}{after}"
-            )
+            of = (unit, unit_of_speed)[field]
+            error_of = f"{what} error of {joint}"
+            return f"{words}: {error_of} is {error:.6g} {of}, tolerance {tolerance:g} {of}{after}"
         case verdict_of.EFFORT_NOT_FINITE:
             return c._law_failed
         case verdict_of.CONTRADICTED:
-            return f"{joint} moves against its velocity {speed:.4g}: {_WRONG_STATE}"
+            return f"{joint} moves against its velocity {speed}: {_WRONG_STATE}"
         case verdict_of.RUNAWAY:
             cut = (
                 "; or the motion needs more effort than the limits allow"
@@ -605,18 +606,18 @@ def _words(c: CycleRunner, verdict: int) -> str:
                 else ""
             )
             return (
-                f"{joint} runs away from its reference at {speed:.4g}: "
+                f"{joint} runs away from its reference at {speed}: "
                 f"{_WRONG_STATE}{cut}{_light_joint(p, i)}"
             )
         case verdict_of.ELSEWHERE:
             return (
-                f"{joint} is at {position:.4g}, its limits are {p.lower[i]:.4g} and "
-                f"{p.upper[i]:.4g}: {_WRONG_STATE}"
+                f"{joint} is at {position}, its limits are {p.lower[i]:.4g} and "
+                f"{p.upper[i]:.4g} {unit}: {_WRONG_STATE}"
             )
         case verdict_of.TOO_FAST:
             return (
-                f"{joint} moves at {speed:.4g}, its velocity limit is "
-                f"{p.rated_speed[i]:.4g}{_light_joint(p, i)}"
+                f"{joint} moves at {speed}, its velocity limit is "
+                f"{p.rated_speed[i]:.4g} {unit_of_speed}{_light_joint(p, i)}"
             )
         case verdict_of.LOST:
             return (
@@ -626,7 +627,8 @@ def _words(c: CycleRunner, verdict: int) -> str:
         case verdict_of.FROZEN | verdict_of.UNMOVED:
             # of a joint that was let go: what a new goal asks for
             effort = p.previous[i] or p.asked[i]
-            at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
+            at = f"{position} with a velocity of {speed} and an effort of "
+            at += f"{effort:.4g} {unit_of_effort}"
             let_go = (
                 "; it gets no effort until it is seen to move"
                 if verdict == verdict_of.UNMOVED

@@ -205,12 +205,11 @@ def _time_for_efforts(
     worst = np.abs(steady) - limit
     if (worst > 0.0).any():
         k, i = (int(j) for j in np.unravel_index(int(np.argmax(worst)), worst.shape))
-        need = f"needs {abs(steady[k, i]):.4g} to hold against gravity and friction"
+        name = model.joint_names[i]
+        unit = model.joint(name).type.units[2]
+        need = f"needs {abs(steady[k, i]):.4g} {unit} to hold against gravity and friction"
         place = f"{float(x[k, 0]):.0%}"
-        problem = (
-            f"joint {model.joint_names[i]!r} {need} at {place} of the way, {limit[i]:.4g} is "
-            "allowed"
-        )
+        problem = f"joint {name!r} {need} at {place} of the way, {limit[i]:.4g} {unit} is allowed"
         remedy = "Choose another way, a lighter load, or raise effort_scale."
         raise TrajectoryError(problem, where="effort limit", remedy=remedy)
     T = start
@@ -303,8 +302,10 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
     stuck = _cannot_move(model, _MOST_EFFORT_SHARE) & (np.ptp(visits, axis=0) > 0.0)
     if stuck.any():
         i = int(np.argmax(stuck))
-        problem = f"joint {model.joint_names[i]!r} cannot move: {_weakness(model, i)}"
-        remedy = f"Leave it at {visits[0, i]:g}, or correct its limits in the URDF."
+        name = model.joint_names[i]
+        unit = model.joint(name).type.units[0]
+        problem = f"joint {name!r} cannot move: {_weakness(model, i)}"
+        remedy = f"Leave it at {visits[0, i]:g} {unit}, or correct its limits in the URDF."
         raise ArgumentError(
             problem, where=f"robot {model.name!r}", got=visits[-1].tolist(), remedy=remedy
         )
@@ -346,10 +347,15 @@ def check_within_limits(model: RobotModel, q: Array, where: str) -> None:
     outside = (q < model.lower - SLACK) | (q > model.upper + SLACK)
     if outside.any():
         i = int(np.argmax(outside))
-        limits = f"{model.lower[i]:g} to {model.upper[i]:g} of joint {model.joint_names[i]!r}"
+        name = model.joint_names[i]
+        unit = model.joint(name).type.units[0]
+        limits = f"{model.lower[i]:g} to {model.upper[i]:g} {unit} of joint {name!r}"
         remedy = "Give a configuration within the limits; `robot_dynamics info` shows them."
         raise ArgumentError(
-            f"{q[i]:g} is outside the limits {limits}", where=where, got=q.tolist(), remedy=remedy
+            f"{q[i]:g} {unit} is outside the limits {limits}",
+            where=where,
+            got=q.tolist(),
+            remedy=remedy,
         )
 
 
@@ -363,14 +369,11 @@ def standing_joints(model: RobotModel, motion: PlannedMotion) -> dict[str, str]:
 
 def _weakness(model: RobotModel, i: int) -> str:
     name = model.joint_names[i]
-    if model.joint(name).type is JointType.PRISMATIC:
-        unit = "N"
-    else:
-        unit = "N m"
+    _, speed, unit = model.joint(name).type.units
     if model.lower[i] >= model.upper[i]:
         return "its position limits leave it no room"
     if model.velocity_limit[i] <= _STANDING_SPEED:
-        return f"its velocity limit is {model.velocity_limit[i]:g}"
+        return f"its velocity limit is {model.velocity_limit[i]:g} {speed}"
     if model.effort_limit[i] <= 0.0:
         return "its effort limit is 0"
     own = f"{model.friction[i]:g} {unit}"
@@ -519,10 +522,11 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
     """
     i = int(np.argmax(_holding(model, q)))
     moves = model.friction[i] > 0.0 and not _cannot_move(model)[i]
-    need = f"{np.abs(gravity_forces(model, q))[i]:.3g} against gravity"
-    need += f" and {model.friction[i]:.3g} against friction" if moves else ""
     name = model.joint_names[i]
-    return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g}"
+    unit = model.joint(name).type.units[2]
+    need = f"{np.abs(gravity_forces(model, q))[i]:.3g} {unit} against gravity"
+    need += f" and {model.friction[i]:.3g} {unit} against friction" if moves else ""
+    return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g} {unit}"
 
 
 def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array, Array]:

@@ -209,10 +209,11 @@ class ControlLoop:
         i = int(way.argmax())
         if rest[i] < way[i]:
             joint = self.model.joint_names[i]
+            unit = self.model.joint(joint).type.units[0]
             self._rejections.report(
                 "jump_followed",
-                f"joint {joint!r} stays where its position jumped to, {way[i]:.4g} away: the arm "
-                "is held there. If it has not moved, stop it and check the encoder's zero",
+                f"joint {joint!r} stays where its position jumped to, {way[i]:.4g} {unit} away: "
+                "the arm is held there. If it has not moved, stop it and check the encoder's zero",
             )
 
     def _other_robots(self) -> str:

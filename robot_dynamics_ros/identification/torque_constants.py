@@ -190,7 +190,11 @@ def find_torque_constants(
     for _ in range(_CONSTANT_STEPS):
         N, right = _normal(rows, c, x, min(1.0, block / _BLOCKS_APART_S))
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
-        inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
+        information = N[np.ix_(kept, kept)]
+        # in the parameters' own sizes: what is small in others' units is not zero
+        unit = 1.0 / np.sqrt(information.diagonal())
+        inverse = np.linalg.pinv(information * np.outer(unit, unit), hermitian=True)
+        inverse *= np.outer(unit, unit)
         change = inverse @ right[kept]
         before = c.copy()
         c[free] += np.clip(change[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))

@@ -173,6 +173,10 @@ class _Rows:
     effort: Array
     use: NDArray[np.bool_]
 
+    def of_joints(self, joints: NDArray[np.intp]) -> _Rows:
+        fields = {name: getattr(self, name)[:, joints] for name in ("q", "v", "a", "effort", "use")}
+        return _Rows(**fields)
+
     def without(self, mistake: ReadingMistake) -> _Rows:
         order = mistake.order(self.q.shape[1])
         factor = mistake.factor(self.q.shape[1])
@@ -216,10 +220,10 @@ def _usual(rows: _Rows) -> Array:
 
 
 def _friction(v: Array) -> list[Array]:
-    """Columns (k,) of a joint's friction, the same in any unit: viscous, and dry friction that
-    changes over shares of its fastest speed.
+    """Columns (k, ...) of joints' friction, the same in any unit: viscous, and dry friction that
+    changes over shares of a joint's fastest speed.
     """
-    fastest = max(float(np.abs(v).max(initial=0.0)), 1e-300)
+    fastest = np.maximum(np.abs(v).max(axis=0, initial=0.0), 1e-300)
     return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
 
 
@@ -283,50 +287,49 @@ class _Problem:
         else:
             hold = np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
-        nv = rows.effort.shape[1]
-        size = W.shape[2] + 1
-        grams = np.zeros((nv, size, size))
-        friction = np.zeros((nv, size))
-        least = np.zeros(nv)
-        brakes = np.ones(nv, dtype=bool)
-        changed = rows.use.any(axis=0)
-        for _ in range(2):
-            for j in np.flatnonzero(changed).tolist():
-                grams[j], friction[j], least[j] = self._products(j, W, start, rows, bool(brakes[j]))
-            x, N, sigma = self._solve(grams, rows, hold)
-            drives = brakes & (friction @ np.append(-x, 1.0) < -least * sigma)
-            changed = drives & (not driving)
-            if not changed.any():
-                break
+        table = np.concatenate([W, (rows.effort - W @ start)[..., None]], axis=2)
+        # (nv, k, columns), zero where an effort does not count
+        table = np.where(rows.use.T[..., None], table.transpose(1, 0, 2), 0.0)
+        grams, friction, least = self._products(table, rows, brakes=True)
+        x, N, sigma = self._solve(grams, rows, hold)
+        drives = friction @ np.append(-x, 1.0) < -least * sigma
+        if drives.any() and not driving:
             # friction that would drive is none
-            brakes &= ~changed
+            own = np.flatnonzero(drives)
+            grams[own] = self._products(table[own], rows.of_joints(own), brakes=False)[0]
+            x, N, sigma = self._solve(grams, rows, hold)
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
-        error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
-        return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows), drives)
+        if extra is None:
+            error = np.zeros(0)
+        else:
+            error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))[p:]
+        return _Fit(score, start[:p] + x[:p], x[p:], error, sigma / _usual(rows), drives)
 
-    def _products(
-        self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool
-    ) -> tuple[Array, Array, float]:
-        """Products of a joint's columns [W, effort less that of ``start``] without what friction,
-        rotor and offset explain of them; the power of friction as a function of the same columns;
-        and its standard error for one unit of noise.
+    def _products(self, table: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, Array]:
+        """Products (nv, c, c) of each joint's columns [W, effort less that of ``start``] (nv, k, c)
+        without what friction, if it ``brakes``, rotor and offset explain of them; (nv, c) the
+        power of friction as a function of the same columns; and (nv,) its standard error for one
+        unit of noise.
         """
-        use = rows.use[:, j]
-        v = rows.v[:, j]
-        a = rows.a[:, j]
-        own = np.column_stack([a, np.ones(len(v)), *(_friction(v) if brakes else ())])[use]
+        columns = [rows.a, np.ones_like(rows.a), *(_friction(rows.v) if brakes else ())]
+        # (nv, k, own)
+        own = np.where(rows.use.T[..., None], np.stack(columns, axis=-1).transpose(1, 0, 2), 0.0)
         Q, R = np.linalg.qr(own)
-        R[np.diag_indices_from(R)] += 1e-12 * max(float(np.abs(R).max(initial=0.0)), 1e-300)
-        speed = np.zeros(R.shape[0])
-        if brakes and len(own) >= _FEWEST:
-            speed = np.linalg.solve(
-                R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)]
-            )
-        columns = np.column_stack([W[use, j], rows.effort[use, j] - W[use, j] @ start])
-        parts = Q.T @ columns
-        error = 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
-        return columns.T @ columns - parts.T @ parts, speed @ parts, error
+        size = np.maximum(np.abs(R).max(axis=(1, 2), initial=0.0), 1e-300)
+        R = R + 1e-12 * size[:, None, None] * np.eye(R.shape[1])
+        power = np.zeros(R.shape[:2])
+        count = rows.use.sum(axis=0)
+        enough = brakes & (count >= _FEWEST)
+        power[:, 2:] = (
+            np.einsum("jkc,kj->jc", own[..., 2:], rows.v) / np.maximum(count, 1)[:, None]
+        )
+        power[~enough] = 0.0
+        speed = np.linalg.solve(R.transpose(0, 2, 1), power[..., None])[..., 0]
+        parts = Q.transpose(0, 2, 1) @ table
+        grams = table.transpose(0, 2, 1) @ table - parts.transpose(0, 2, 1) @ parts
+        error = 2.0 * np.linalg.norm(speed, axis=1) / math.sqrt(self.worth)
+        return grams, np.einsum("jr,jrc->jc", speed, parts), error
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Estimates, their information, and the noise of each joint."""

@@ -58,7 +58,7 @@ def test_a_joint_is_drawn_before_and_after(case, tmp_path):
     _, runs, found = case
     c = rd.compare(found, runs[0])
     figure = rd.plot_joint(found, c, "elbow", tmp_path / "elbow.png")
-    over, left, spectrum, seen, friction = figure.axes
+    over, left, spectrum, seen, friction, by_speed = figure.axes
     curves = {line.get_label(): line.get_ydata() for line in over.lines}
     np.testing.assert_array_equal(curves["measured"], c.measured[:, 1])
     np.testing.assert_array_equal(curves["identified"], c.identified[:, 1])
@@ -68,6 +68,7 @@ def test_a_joint_is_drawn_before_and_after(case, tmp_path):
     assert np.median(spectrum.lines[2].get_ydata()) == pytest.approx(0.02 / np.sqrt(250.0), rel=0.2)
     assert np.ptp(seen.lines[0].get_xdata()) == pytest.approx(np.rad2deg(2.0), rel=0.01)
     assert len(friction.lines) == 2
+    assert np.std(by_speed.lines[0].get_ydata()) == pytest.approx(np.std(after), rel=0.1)
     assert (tmp_path / "elbow.png").stat().st_size > 10_000
     with pytest.raises(rd.UnknownNameError, match="knee"):
         rd.plot_joint(found, c, "knee")

@@ -442,7 +442,7 @@ def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) ->
     """
     causes: list[Cause] = []
     # these change the efforts of many joints by a little each, or as bodies of another size do
-    spread = [*_of_compensation(problem), *_of_lengths(problem)]
+    spread = [*_of_compensation(problem), *_of_lengths(problem), *_of_gravity(problem)]
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")
         kind = spread if hypothesis.scales else causes
@@ -891,7 +891,6 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
 
 
 _FITTED: tuple[Callable[[_Problem], Iterator[Cause]], ...] = (
-    _of_gravity,
     _of_zeros,
     _of_load,
     _of_pace,

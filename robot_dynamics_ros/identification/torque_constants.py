@@ -29,6 +29,10 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 
+EFFORT_SCALE_ERROR_SHARE = 0.05
+"""Share by which all measured efforts may well be too large or too small together: torque constants
+of data sheets, and torque sensors.  An arm whose bodies came from these efforts does not show it.
+"""
 # share of a mass, and m of a centre, by which they may well differ from the prior
 _SPREAD = 0.25
 _OFFSET = 0.05

@@ -241,6 +241,32 @@ def test_friction_that_drives_and_absolute_values_are_named(small):
     assert any("they are absolute values" in text for text in said)
 
 
+def test_a_cause_that_the_motion_does_not_show_is_not_named():
+    """All joints swing together, and the efforts of three joints stand in each other's columns: no
+    cause that is tried is the true one, and several explain it.
+    """
+    model = rd.load_robot("three_link")
+    truth = rd.robot_model_error(rd.random_model_error(model, 1, com=0.1), mass=1.1)
+    rate = 1.7
+    t = np.arange(0.0, 12.0, 0.005)
+    swing = 0.6 * np.ones(model.nv)
+    q, v, a = (
+        x[:, None] * swing
+        for x in (np.sin(rate * t), rate * np.cos(rate * t), -(rate**2) * np.sin(rate * t))
+    )
+    effort = rd.inverse_dynamics(truth, q, v, a) + model.damping * v
+    largest = np.abs(effort).max(axis=0)
+    effort += 0.02 * largest * np.tanh(v / 0.02)
+    effort += 0.003 * largest * np.random.default_rng(0).standard_normal(effort.shape)
+    assert not remarks(Log(model, t, q, effort))
+    motion = MotionSamples.of(model, t, q, effort[:, [1, 2, 0]])
+    result = diagnose(model, motion, 0.2 * EffortParameters(model).smoothing)
+    assert result.cause is None
+    said = " | ".join(result.notes)
+    assert "the cause is not known: this motion does not show which of these it is" in said
+    assert "Record another motion" in said
+
+
 def test_a_recording_for_validation_is_not_asked_for_where_there_is_one(small, tmp_path, capsys):
     from robot_dynamics_ros.cli.main import main
 

@@ -44,8 +44,8 @@ _FAR_EFFORT_SHARE = 0.3
 # logarithm of the likelihood ratio from which a hypothesis is believed: on 81 healthy pieces of
 # recordings of six real arms wrong ones reach 16, right ones begin at some hundreds in MuJoCo
 _CLEAR_LOG_LIKELIHOOD = 20.0
-# of the same, of causes that are as likely; and less if friction drives
-_UNUSUAL_SCORE = 3.0
+# of the same, by which causes of the same joints that are as likely may differ
+_AS_LIKELY = 3.0
 # of the logarithm of a joint's misfit, on average, that a hypothesis must explain
 _BETTER = 0.02
 # scales of one joint's efforts that are tried, and of all
@@ -86,18 +86,20 @@ _FRICTION_STEPS = (
     0.05,
     0.2,
 )
-# s, tried and how fine
+# s, tried
 _DELAYS = np.arange(-0.2, 0.41, 0.04)
-_DELAY = 2e-3
+# times that the step of such a list is halved beside the best: to about a millisecond, and to a
+# hundredth of a clock's pace
+_HALVINGS = 5
 # rad or m: errors of zeros that are named, and usual ones
 _NAMED_ZERO_ERROR = 0.02
 _ZERO_FAR = 0.2
 # share: named and usual; healthy recordings of a UR10 show up to 9 %
 _LENGTH_ERROR_SHARE = 0.1
 _LENGTH_FAR = 0.3
-# share: believed
+# shares between which other lengths are believed
 _BELIEVED_SHORTENING = -0.65
-_LONGEST_DELAY_S = 1.0
+_BELIEVED_LENGTHENING = 1.0
 _TILT = math.radians(4.0)
 # shares of a recording after which a load may change
 _CHANGES = np.linspace(0.15, 0.85, 15)
@@ -105,10 +107,8 @@ _CHANGES = np.linspace(0.15, 0.85, 15)
 _LOAD_MASS_SHARE = 0.01
 _LOAD_FAR = 0.1
 _CAUSE_REACH = 0.2
-# of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no
-# gravity
+# of a clock, tried; nearer to 1 it looks like other lengths, beyond the last like no gravity
 _PACES = np.geomspace(0.09, 3.0, 10)
-_CLOCK_PACE_SHARE = 0.01
 _PACE_NAMED = 1.35
 # times less must remain of some joint's efforts: columns that were exchanged on five arms leave at
 # least 2.6 times less where they are put right; causes that healthy recordings were accused of
@@ -120,8 +120,7 @@ _LOAD_CLEAR = 6.0 * _CLEAR_LOG_LIKELIHOOD
 # share of its efforts that the true cause does not leave of each joint that it concerns, or of most
 # if of all
 _UNCLEAR = 0.25
-# share of a joint's efforts that is worth a remark beside a cause, and without one
-_REMAINS = 0.4
+# share of a joint's efforts that is worth a remark, beside a cause and without one
 _UNKNOWN = 0.7
 _UNITS = (
     "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N "
@@ -321,9 +320,7 @@ class _Problem:
         power = np.zeros(R.shape[:2])
         count = rows.use.sum(axis=0)
         enough = brakes & (count >= _FEWEST)
-        power[:, 2:] = (
-            np.einsum("jkc,kj->jc", own[..., 2:], rows.v) / np.maximum(count, 1)[:, None]
-        )
+        power[:, 2:] = np.einsum("jkc,kj->jc", own[..., 2:], rows.v) / np.maximum(count, 1)[:, None]
         power[~enough] = 0.0
         speed = np.linalg.solve(R.transpose(0, 2, 1), power[..., None])[..., 0]
         parts = Q.transpose(0, 2, 1) @ table
@@ -524,11 +521,11 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
         others = [
             c
             for c in causes
-            if c is not best and c.joints == best.joints and c.gain > best.gain - _UNUSUAL_SCORE
+            if c is not best and c.joints == best.joints and c.gain > best.gain - _AS_LIKELY
         ]
         text = "; or, as likely, ".join([best.text, *(c.text for c in others)])
         j = int(np.argmax(best.left))
-        if best.left[j] > _REMAINS:
+        if best.left[j] > _UNKNOWN:
             text += (
                 f"; with that, {best.left[j]:.0%} of the efforts of joint {names[j]} remain "
                 "unexplained"
@@ -591,23 +588,21 @@ def _delay(
     if stated is not None:
         return stated, rows(stated)
     prompt = problem.fit(problem.Y, rows(0.0))
-    best, fit = _search(
-        lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist(), _DELAY
-    )
+    best, fit = _search(lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist())
     best = best if fit.score < prompt.score - _CLEAR_LOG_LIKELIHOOD else 0.0
     return best, rows(best)
 
 
 def _search(
-    fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], fine: float
+    fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float]
 ) -> tuple[float, _Fit]:
     """Where the score is lowest, and the fit there: zero and the grid are tried, then half the
-    distance beside the best, to ``fine``.
+    distance beside the best, again and again.
     """
     fits = {0.0: at_zero} | {x: fit(x) for x in grid}
     best = min(fits, key=lambda x: fits[x].score)
     step = grid[1] - grid[0]
-    while step > fine:
+    for _ in range(_HALVINGS):
         step *= 0.5
         fits |= {x: fit(x) for x in (best - step, best + step)}
         best = min(fits, key=lambda x: fits[x].score)
@@ -692,7 +687,7 @@ def _of_compensation(problem: _Problem) -> Iterator[Cause]:
             "Record the efforts of the motors, not those that a controller adds to its "
             "compensation of friction."
         )
-        yield problem.cause(text, remedy, joints, fit, _UNUSUAL_SCORE)
+        yield problem.cause(text, remedy, joints, fit)
 
 
 def _of_gravity(problem: _Problem) -> Iterator[Cause]:
@@ -820,7 +815,7 @@ def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     wrong = (np.abs(fit.extra) > _LENGTH_ERROR_SHARE) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
     if (
         not wrong.any()
-        or not ((fit.extra > _BELIEVED_SHORTENING) & (fit.extra < _LONGEST_DELAY_S)).all()
+        or not ((fit.extra > _BELIEVED_SHORTENING) & (fit.extra < _BELIEVED_LENGTHENING)).all()
     ):
         return
     joints = tuple(moving[k] for k in np.flatnonzero(wrong))
@@ -882,7 +877,7 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
     def at(pace: float) -> _Fit:
         return problem.fit(problem.regressor(slower(pace)), slower(pace))
 
-    best, fit = _search(at, problem.plain, grid, _CLOCK_PACE_SHARE)
+    best, fit = _search(at, problem.plain, grid)
     if math.log(_PACE_NAMED) <= abs(best) and best <= grid[-1]:
         text = f"time passes {math.exp(best):.2g} times as fast in the recording as for the robot"
         remedy = "Check the rate and the unit of the stamps."

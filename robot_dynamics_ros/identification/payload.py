@@ -260,7 +260,11 @@ def _effort_scale_error(effort_error: float | None, arm_error: float | ArrayLike
     if effort_error is None:
         return EFFORT_SCALE_ERROR_SHARE if np.ndim(arm_error) == 2 else 0.0
     expect(
-        0.0 <= effort_error < 1.0, "a share from 0 to 1", effort_error, "effort_error", "0.05 is 5 %."
+        0.0 <= effort_error < 1.0,
+        "a share from 0 to 1",
+        effort_error,
+        "effort_error",
+        "0.05 is 5 %.",
     )
     return float(effort_error)
 

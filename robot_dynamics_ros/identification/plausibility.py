@@ -102,7 +102,9 @@ def check_clock(names: tuple[str, ...], t: Array, q: Array, v: Array) -> None:
     travelled = np.concatenate([np.zeros((1, v.shape[1])), np.cumsum(steps, axis=0)])
     line = np.column_stack([np.ones(len(t)), t - t[0]])
     # a velocity with an offset drifts
-    by_velocity, moved = (x - line @ np.linalg.lstsq(line, x, rcond=None)[0] for x in (travelled, q))
+    by_velocity, moved = (
+        x - line @ np.linalg.lstsq(line, x, rcond=None)[0] for x in (travelled, q)
+    )
     size = np.sqrt((moved**2).sum(axis=0))
     moves = size > _LEFT_OF_MOTION * size.max(initial=0.0)
     if moves.sum() < min(2, len(names)) or not moves.any():

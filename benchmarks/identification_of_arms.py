@@ -13,8 +13,7 @@
 Nothing of either is part of this package.  The URDFs are those of the recordings.  Measured and
 predicted efforts are averaged over 0.05 s, efforts as late as identification finds them, as
 ``--validate`` compares them.  Those of a joint that stands are left out, because what holds it then
-no model of motion tells.  Weighted least squares are for base parameters, viscous and Coulomb
-friction, offsets and rotors, of averages over 0.05 s, each joint weighted by its residual.
+no model of motion tells.  Plain least squares have a rotor on every joint.
 """
 
 from __future__ import annotations
@@ -28,13 +27,9 @@ import numpy as np
 
 import robot_dynamics_ros as rd
 from benchmarks._results import write
-from benchmarks.identification import row
+from benchmarks.identification import plain_least_squares, row
 from robot_dynamics_ros.identification import IdentificationSettings, identify_recordings
-from robot_dynamics_ros.identification.effort_parameters import EffortParameters, FrictionTerms
-from robot_dynamics_ros.identification.least_squares import (
-    identifiable_parameters,
-    weighted_least_squares,
-)
+from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.samples import MotionSamples, blocks
 from robot_dynamics_ros.recordings import Recording
 
@@ -74,18 +69,6 @@ def tx40(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return 2e-4 * np.arange(len(q))[::5], q[::5], (effort @ torques.T)[::5]
 
 
-def least_squares(
-    arm: rd.RobotModel, training: list[MotionSamples], test: MotionSamples, slow: np.ndarray
-) -> np.ndarray:
-    """(n, nv) efforts of ``test`` by base parameters from ``training``."""
-    parameters = EffortParameters(arm, FrictionTerms(armature=True))
-    identifiable = identifiable_parameters(parameters)
-    data = blocks(parameters, MotionSamples.joined(training), slow=slow)
-    base = weighted_least_squares(identifiable, data, unseen="keep")
-    rows = identifiable.base.regressor(parameters.regressor(test.q, test.v, test.a))
-    return np.asarray(rows @ base.values)
-
-
 def compare(
     arm: rd.RobotModel,
     training: list[tuple[np.ndarray | None, ...]],
@@ -108,13 +91,20 @@ def compare(
         MotionSamples.of_recordings(arm, [recording]).earlier(found.delay)
         for recording in (*recordings, Recording.of(arm, *test))  # type: ignore[arg-type]
     ]
+    rows = tuple(
+        np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a", "effort")
+    )
     last = motions[-1]
+    count = len(last.t)
     slow = 0.2 * EffortParameters(arm).smoothing
     use = blocks(found.parameters, last, slow=slow).use
+    plain = plain_least_squares(
+        arm, rows, slice(0, -count), rotors=True, use=np.abs(rows[1]) > slow
+    )[-count:]
     predictions = {
         "URDF": rd.inverse_dynamics(arm, last.q, last.v, last.a) / constants,
         "`identify`": found.predict(last.q, last.v, last.a) / constants,
-        "weighted least squares with rotors": least_squares(arm, motions[:-1], last, slow),
+        "plain least squares with rotors": plain,
     }
     left = {
         name: np.where(use, last.mean((x - last.effort) * unit, 0.05), np.nan)

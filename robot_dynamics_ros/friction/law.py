@@ -163,8 +163,8 @@ class Effect:
         automatic: whether it is tried unless effects are named.
         text: how a report states the numbers.
         formula: effort of the effect, with the names of the parameters and of the numbers; d: the
-            direction from -1 to 1; q, v, a: position, velocity, acceleration of the joint; τ: effort
-            of the bodies.
+            direction from -1 to 1; q, v, a: position, velocity, acceleration of the joint; τ: the
+            effort of the bodies.
     """
 
     columns: Mapping[str, Column]

@@ -442,8 +442,8 @@ def _bodies(result: Identification) -> list[str]:
         rows.append([link, *masses, _vector(before[k]), _vector(after[k]), moved, f"{least:.2g}"])
     text = (
         "Masses in kg, centres in m in the frame of the link. "
-        '"moved": Riemannian distance from the body in the URDF; 0.7 is a factor of 2 in mass or in '
-        'one principal moment. "consistency": the least eigenvalue of the pseudo-inertia divided by '
+        '"moved": Riemannian distance from the body in the URDF; 0.7 is a factor of 2 in mass or '
+        'in one principal moment. "consistency": the least eigenvalue of the pseudo-inertia over '
         "its trace; a rigid body can have these parameters if it is above zero."
     )
     head = "link,mass before,mass,±,centre before,centre,moved,consistency"

@@ -41,7 +41,7 @@ _EFFORT_FLOOR_SHARE = 0.004
 _WEAK = 3.0
 # of a joint's usual efforts, that a parameter may well explain beyond the prior
 _FAR_EFFORT_SHARE = 0.3
-# logarithm of the likelihood ratio from which a hypothesis is believed: wrong ones that also explain
+# logarithm of the likelihood ratio from which a hypothesis is believed: wrong ones that explain
 # reach 15.8 on 123 healthy pieces of recordings of six real arms; with 16 to 40 the same kinds of
 # damage are named
 _CLEAR_LOG_LIKELIHOOD = 20.0

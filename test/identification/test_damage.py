@@ -20,12 +20,19 @@ from robot_dynamics_ros.recordings.times import repair_times
 
 ARMS = ("six_axis", "seven_axis", "ur10_robot.urdf")
 ALL = os.environ.get("DAMAGES") == "all"
-"""Every kind of damage, and more healthy recordings: some two minutes."""
-ALIKE = "zero of joint 3 off by -0.1 rad"
-"""On an arm whose second to fourth joints are parallel, other bodies have the same efforts: it
-cannot be noticed.
-"""
-FIRST_OF_EACH_CAUSE = {damage.cause: damage for damage in reversed(DAMAGES)}.values()
+"""Every kind of damage on every arm, and more healthy recordings: some ten minutes."""
+NOT_NAMED = {
+    # other bodies have the same efforts: the second to fourth joints are parallel
+    ("ur10_robot.urdf", "zero of joint 3 off by -0.1 rad"),
+    # only stretches are said to be far from the rest
+    ("seven_axis", "absolute values of the effort of joint 3"),
+}
+"""Arm and damage."""
+FIRST_OF_EACH_CAUSE = {
+    damage.cause: damage
+    for k, damage in reversed(list(enumerate(DAMAGES)))
+    if (ARMS[k % len(ARMS)], damage.name) not in NOT_NAMED
+}.values()
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +70,18 @@ def remarks(*logs):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("turn", range(len(ARMS)) if ALL else (0,))
 @pytest.mark.parametrize(
     "damage", DAMAGES if ALL else FIRST_OF_EACH_CAUSE, ids=lambda damage: damage.name
 )
-def test_damage_is_named(logs, damage):
-    if damage.name == ALIKE:
-        pytest.xfail("other bodies of parallel joints have the same efforts")
+def test_damage_is_named(logs, damage, turn):
+    """On one arm after the other in turn."""
     k = DAMAGES.index(damage)
-    log = logs(ARMS[k % len(ARMS)], 1 + k % 2)
-    assert re.search(damage.cause, " | ".join(remarks(damage.do(log, np.random.default_rng(k)))))
+    arm = ARMS[(k + turn) % len(ARMS)]
+    if (arm, damage.name) in NOT_NAMED:
+        pytest.xfail("known not to be named, see the how-to")
+    damaged = damage.do(logs(arm, 1), np.random.default_rng(k))
+    assert re.search(damage.cause, " | ".join(remarks(damaged)))
 
 
 @pytest.mark.slow

@@ -258,7 +258,10 @@ def _effort_scale_error(effort_error: float | None, arm_error: float | ArrayLike
     identified from such efforts.
     """
     if effort_error is None:
-        return EFFORT_SCALE_ERROR_SHARE if np.ndim(arm_error) == 2 else 0.0
+        from_efforts = arm_error is not None and np.ndim(arm_error) == 2
+        if from_efforts:
+            return EFFORT_SCALE_ERROR_SHARE
+        return 0.0
     expect(
         0.0 <= effort_error < 1.0,
         "a share from 0 to 1",

@@ -310,7 +310,7 @@ def _friction_forms(result: Identification) -> list[str]:
 
 
 def _formulas(result: Identification) -> list[str]:
-    """What the terms of the joints' friction are functions of."""
+    """Formulas of the terms that the joints' friction has."""
     used = {name for form in result.effects for name in form.effects}
     lines = [
         "Effort of a joint beside that of the bodies τ, with its position q, velocity v, "

@@ -173,7 +173,14 @@ def one(task: tuple[str, str, int]) -> list[tuple[str, str, list[float], list[fl
     out = []
     for given in GIVEN[case]:
         estimate = rd.estimate_payload(
-            known, arm.flange, t, q, effort, arm_error=covariance if given is None else given
+            known,
+            arm.flange,
+            t,
+            q,
+            effort,
+            arm_error=covariance if given is None else given,
+            # simulated efforts have the right scale
+            effort_error=0.0,
         )
         z = [(estimate.payload.mass - payload.mass) / estimate.mass_error]
         z += ((estimate.payload.com - payload.com) / estimate.com_error).tolist()

@@ -21,6 +21,7 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison
 from robot_dynamics_ros.identification.plausibility import check_prediction
+from robot_dynamics_ros.identification.report import covariance_csv
 from robot_dynamics_ros.identification.robot import released, urdf_of
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -29,7 +30,14 @@ from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 from robot_dynamics_ros.whole_files import whole_files, write_whole_text
 
 TERMS = ("viscous", "coulomb", "offset", "armature")
-IDENTIFIED_FILES = ("identified.urdf", "report.md", "report.json", "friction.json", "report.html")
+IDENTIFIED_FILES = (
+    "identified.urdf",
+    "report.md",
+    "report.json",
+    "covariance.csv",
+    "friction.json",
+    "report.html",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,8 +164,10 @@ def run(options: argparse.Namespace) -> int:
     )
     results = with_progress("identifying", work)
     files, checks = _write(options, (whole, model), results, recordings, unseen, places[0])
-    rows = _effort_rows(model, results.effort_rms, results.prior_rms, results.rms)
-    head = ["joint", "effort", "URDF leaves", "identified leaves"]
+    errors = (results.prediction_rms, results.prior_rms, results.effort_rms, results.rms)
+    rows = _effort_rows(model, *errors)
+    # the first is of what is written: each twelfth of the recording predicted from the others
+    head = ["joint", "files leave, held out", "URDF leaves", "effort", "files leave"]
     findings = identification.findings(results, checks)
     poor = [text for level, text in findings if level == "poor"]
     print_table(options, head, rows, files=files, unseen=results.base.unseen, poor=poor)
@@ -247,12 +257,13 @@ def _each(
         levels = [level for level, _ in identification.findings(result, checks)]
         if "poor" in levels:
             poor.append(recording.source)
-        before, after = (float(np.sqrt(np.mean(x**2))) for x in (result.prior_rms, result.rms))
+        errors = (result.prior_rms, result.prediction_rms)
+        before, after = (float(np.sqrt(np.mean(x**2))) for x in errors)
         left = [Figure.of(x, ".4g", unit=unit) for x in (before, after)]
         rows.append([recording.source, *left, str(place)])
     print_table(
         options,
-        ["recording", "URDF leaves", "identified leaves", "written to"],
+        ["recording", "URDF leaves", "files leave, held out", "written to"],
         rows,
         failures=failures,
         poor=poor,
@@ -291,7 +302,7 @@ def _write(
         ]
         text = table(["estimator", *names, "change"], rows)
         print(f"Errors of prediction (N m or N), change of the parameters:\n\n{text}\n")
-    text = identification.report_text(result, recordings, checks, estimates)
+    text = identification.report_text(result, recordings, checks, estimates, options.typed)
     if unseen:
         text += "\n## Validation\n"
     for other, comparison in zip(unseen, checks, strict=True):
@@ -315,10 +326,11 @@ def _write(
     else:
         robot = released(result.model, whole)
     urdf = urdf_of(robot, whole.description.source)
+    document = identification.report_json(result, recordings, checks, estimates, options.typed)
     with whole_files(directory) as place:
         for name, content in zip(
-            IDENTIFIED_FILES[:3],
-            (urdf, text, identification.report_json(result, recordings, checks, estimates)),
+            IDENTIFIED_FILES[:4],
+            (urdf, text, document, covariance_csv(result)),
             strict=True,
         ):
             (place / name).write_text(content, encoding="utf-8")
@@ -326,7 +338,13 @@ def _write(
         if options.page:
             drawn = [identification.compare(result, recordings[0], block=options.block)]
             about = partial(
-                identification.report_html, result, drawn, checks, recordings, estimates=estimates
+                identification.report_html,
+                result,
+                drawn,
+                checks,
+                recordings,
+                estimates=estimates,
+                command=options.typed,
             )
             page = with_progress("pictures", about)
             (place / "report.html").write_text(page, encoding="utf-8")

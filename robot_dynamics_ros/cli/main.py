@@ -133,6 +133,7 @@ def _run(arguments: list[str]) -> int:
         parser = make_parser([word for word in rest if word in COMMANDS][:1])
     options = _parsed(parser, rest)
     options.xacro_arguments = dict(word.split(":=", 1) for word in words)
+    options.typed = shlex.join(["robot_dynamics", *arguments])
     try:
         with output.settings(options), _findings(options):
             code = int(_module(options.command).run(options))

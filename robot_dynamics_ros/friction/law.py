@@ -162,6 +162,9 @@ class Effect:
         after: the effect without which this one is not tried.
         automatic: whether it is tried unless effects are named.
         text: how a report states the numbers.
+        formula: effort of the effect, with the names of the parameters and of the numbers; d: the
+            direction from -1 to 1; q, v, a: position, velocity, acceleration of the joint; τ: the
+            effort of the bodies.
     """
 
     columns: Mapping[str, Column]
@@ -174,6 +177,7 @@ class Effect:
     after: str = ""
     automatic: bool = True
     text: str = ""
+    formula: str = ""
 
 
 def _stribeck_speeds(smoothing: float, fastest: float) -> Iterable[Numbers]:
@@ -234,6 +238,7 @@ EFFECTS: dict[str, Effect] = {
         needs="coulomb",
         not_negative=True,
         text="Stribeck speed {stribeck_speed:.3g}",
+        formula="rise · d · exp(−(v / stribeck_speed)²)",
     ),
     # a part of dry friction has a step of its own at rest; the column vanishes while the joint
     # slides
@@ -244,8 +249,13 @@ EFFECTS: dict[str, Effect] = {
         needs="coulomb",
         not_negative=True,
         text="a part of the step over {step_width:.3g}",
+        formula="step · (tanh(v / step_width) − d)",
     ),
-    "asymmetry": Effect({"asymmetry": lambda x, _: np.abs(x.d)}, needs="coulomb"),
+    "asymmetry": Effect(
+        {"asymmetry": lambda x, _: np.abs(x.d)},
+        needs="coulomb",
+        formula="asymmetry · |d|",
+    ),
     # grease is thinner at speed; the column vanishes near the mean speed, so that viscous friction
     # alone stays about right
     "quadratic": Effect(
@@ -253,6 +263,7 @@ EFFECTS: dict[str, Effect] = {
         {"quadratic_speed": 1.0},
         lambda _, fastest: [{"quadratic_speed": QUADRATIC_SPEED_SHARE * fastest}],
         text="quadratic beyond {quadratic_speed:.3g}",
+        formula="quadratic · v · (|v| − quadratic_speed)",
     ),
     # a gear that loses more than half of its load would not turn
     "load": Effect(
@@ -260,9 +271,15 @@ EFFECTS: dict[str, Effect] = {
         needs="coulomb",
         not_negative=True,
         at_most=0.5,
+        formula="load · d · |τ|",
     ),
-    "position": Effect(_waves(1), needs="far"),
-    "position2": Effect(_waves(2), needs="far", after="position"),
+    "position": Effect(_waves(1), needs="far", formula="sin1 · sin(q) + cos1 · cos(q)"),
+    "position2": Effect(
+        _waves(2),
+        needs="far",
+        after="position",
+        formula="sin2 · sin(2 q) + cos2 · cos(2 q)",
+    ),
     # friction that grows with speed only up to a limit, and not alike in both directions
     "sigmoid": Effect(
         {
@@ -277,6 +294,7 @@ EFFECTS: dict[str, Effect] = {
         # it can take the place of Stribeck friction, which controllers can compensate
         automatic=False,
         text="sigmoid over {sigmoid_width:.3g}, shifted by {sigmoid_shift:.3g}",
+        formula="sigmoid · tanh((v + sigmoid_shift) / sigmoid_width)",
     ),
     # a motor that two joints share by their gears turns with a sum of their speeds, and acts on
     # both
@@ -297,15 +315,25 @@ EFFECTS: dict[str, Effect] = {
             "motor turns with {coupled_before:+g} of the joint before, {coupled_after:+g} of the "
             "one after"
         ),
+        formula=(
+            "coupled_coulomb · tanh(u / coupled_width) + coupled_viscous · u + coupled_rotor · u̇, "
+            "u = v + coupled_before · v of the joint before + coupled_after · v of the one after"
+        ),
     ),
-    "rotor": Effect({"rotor": lambda x, _: x.a}, needs="rotors", not_negative=True),
+    "rotor": Effect(
+        {"rotor": lambda x, _: x.a},
+        needs="rotors",
+        not_negative=True,
+        formula="rotor · a",
+    ),
     # a torque constant that is wrong by more than a fifth is no error of calibration
-    "gain": Effect({"gain": lambda x, _: x.load[..., 0]}, at_most=0.2),
+    "gain": Effect({"gain": lambda x, _: x.load[..., 0]}, at_most=0.2, formula="gain · τ"),
     # a sensor that reads more than a fifth of what acts across its axis is broken
     "crosstalk": Effect(
         {"crosstalk1": lambda x, _: x.load[..., 1], "crosstalk2": lambda x, _: x.load[..., 2]},
         needs="moments",
         at_most=0.2,
+        formula="crosstalk1 · m₁ + crosstalk2 · m₂, of the moments across the joint's axis",
     ),
 }
 """Effects of a joint, by name; an entry more is one that identification tries, friction files hold

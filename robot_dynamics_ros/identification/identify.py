@@ -58,6 +58,7 @@ from robot_dynamics_ros.identification.samples import (
 )
 from robot_dynamics_ros.identification.selection import Selection, select_effects
 from robot_dynamics_ros.identification.torque_constants import (
+    EFFORT_SCALE_ERROR_SHARE,
     KnownLoad,
     TorqueConstants,
     find_torque_constants,
@@ -259,6 +260,17 @@ class Identification:
         """
         bodies = self.parameters.bodies
         return self.full.covariance[bodies, bodies]
+
+    @property
+    def effort_error(self) -> float:
+        """Share by which all efforts, and so all bodies, may be too large or too small together (1
+        standard deviation): that of the best known torque constant; 0.05 where no currents were
+        recorded.
+        """
+        constants = self.torque_constants
+        if constants is None:
+            return EFFORT_SCALE_ERROR_SHARE
+        return float(constants.error[constants.known].min())
 
     def value(self, joint: int, name: str) -> float:
         """A joint's parameter, 0 where it has none of this name."""

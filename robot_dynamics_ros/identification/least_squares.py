@@ -33,6 +33,10 @@ _ALONE = 1e-4
 # rad/s or m/s
 _NO_LIMIT = 2.0
 _LAGS = 40
+# parameters that are named as what limits the condition number at most, and their least part in it
+# compared with the largest
+_LIMITING = 4
+_LIMITING_PART = 0.3
 FOLDS = 12
 """Pieces of a recording: each is predicted from the others, and intervals are from what leaving
 one out changes.
@@ -170,6 +174,11 @@ class BaseEstimate:
     unseen: tuple[str, ...]
     # (m, nv) N m or N; NaN where a block was not used
     residual: Array
+    # (nbase, nbase) of the values; infinite on the diagonal, zero elsewhere, where not seen
+    covariance: Array
+    # names of the parameters that take most part in what the motion shows worst, the most first:
+    # they limit the condition number
+    limited_by: tuple[str, ...]
 
 
 def _directions(
@@ -270,11 +279,20 @@ def weighted_least_squares(
     if instruments is None:
         B = A / (sigma**2)[joint, None]
     covariance = left_out_covariance(B.T @ A, A, B, b - A @ x, pieces(data.v)[np.nonzero(use)[0]])
-    error = np.sqrt(np.einsum("ij,jk,ik->i", Z, covariance, Z).clip(0.0))
-    error[taking] = np.inf
+    covariance = Z @ covariance @ Z.T
+    covariance[taking] = 0.0
+    covariance[:, taking] = 0.0
+    covariance[taking, taking] = np.inf
+    error = np.sqrt(covariance.diagonal().clip(0.0))
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     # columns by what fast motion shows
-    singular = np.linalg.svd(scaled / identifiable.sensitivity, compute_uv=False)
+    triangle = np.linalg.qr(scaled / identifiable.sensitivity, mode="r")
+    _, singular, shown = np.linalg.svd(triangle, full_matrices=False)
+    weak = np.abs(shown[-1])
+    most = np.argsort(-weak, kind="stable")[:_LIMITING]
+    limited_by = tuple(
+        identifiable.names[k] for k in most if weak[k] > _LIMITING_PART * weak[most[0]]
+    )
     if singular[-1] > 0.0:
         condition = float(singular[0] / singular[-1])
     else:
@@ -282,7 +300,18 @@ def weighted_least_squares(
     values = prior + Z @ x
     width = quantile * error
     return BaseEstimate(
-        identifiable.names, values, error, width, confidence, sigma, kappa, condition, names, table
+        identifiable.names,
+        values,
+        error,
+        width,
+        confidence,
+        sigma,
+        kappa,
+        condition,
+        names,
+        table,
+        covariance,
+        limited_by,
     )
 
 

@@ -25,9 +25,10 @@ from robot_dynamics_ros.identification.consistent import BodyShape, is_consisten
 from robot_dynamics_ros.identification.excitation import Excitation, at_rest, position_bounds
 from robot_dynamics_ros.identification.least_squares import inflation
 from robot_dynamics_ros.identification.samples import MotionSamples
+from robot_dynamics_ros.identification.torque_constants import EFFORT_SCALE_ERROR_SHARE
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import per_joint, vector
+from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
 # kg, kg m, kg m²: of which size payloads may well be
 _LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])
@@ -67,6 +68,8 @@ class PayloadEstimate:
         delay: s, by which the efforts are late.
         arm_error: share by which the arm's masses were taken to be off (1 standard deviation); 1
             with a covariance.
+        effort_error: share by which all efforts were taken to be off together (1 standard
+            deviation).
     """
 
     payload: Payload
@@ -77,6 +80,7 @@ class PayloadEstimate:
     rms: Array
     delay: float
     arm_error: float
+    effort_error: float
 
     def __str__(self) -> str:
         p = self.payload
@@ -249,6 +253,25 @@ def _arm_directions(model: RobotModel, arm_error: float | ArrayLike | None) -> t
     return vectors * np.sqrt(np.maximum(power, 0.0)), np.ones(1)
 
 
+def _effort_scale_error(effort_error: float | None, arm_error: float | ArrayLike | None) -> float:
+    """Share by which all efforts may be off together; as given, or as usual for an arm that was
+    identified from such efforts.
+    """
+    if effort_error is None:
+        from_efforts = arm_error is not None and np.ndim(arm_error) == 2
+        if from_efforts:
+            return EFFORT_SCALE_ERROR_SHARE
+        return 0.0
+    expect(
+        0.0 <= effort_error < 1.0,
+        "a share from 0 to 1",
+        effort_error,
+        "effort_error",
+        "0.05 is 5 %.",
+    )
+    return float(effort_error)
+
+
 def _friction(v: Array, direction: Array) -> Array:
     """(m, nv, 3) columns of each joint's friction: viscous, dry and constant."""
     return np.stack([v, direction, np.ones(v.shape)], axis=-1)
@@ -345,6 +368,7 @@ def estimate_payload(
     *,
     friction: Friction | None = None,
     arm_error: float | ArrayLike | None = None,
+    effort_error: float | None = None,
 ) -> PayloadEstimate:
     """Estimate a payload from a recorded motion.
 
@@ -356,6 +380,10 @@ def estimate_payload(
             as a share, with centres and inertias off accordingly; or, of an identified arm, the
             covariance (10 nb, 10 nb) of its parameters, see :attr:`Identification.body_covariance`.
             The share is found from the data if not given.
+        effort_error: share by which all efforts may be too large or too small together (1 standard
+            deviation): it makes the payload as much too large.
+            :attr:`Identification.effort_error` of an identified arm; 0.05 with a covariance and 0
+            otherwise if not given.
 
     Raises:
         ArgumentError: data of the wrong shape or too few, a mass that is not positive, or a link
@@ -369,6 +397,7 @@ def estimate_payload(
     body, R, p = _carrier(model, link)
     friction = friction or Friction.of(model)
     directions, spreads = _arm_directions(model, arm_error)
+    scale_error = _effort_scale_error(effort_error, arm_error)
     motion = MotionSamples.of(model, t, q, effort, window=0.2)
     delay = 0.0
     usual = _usual(model)
@@ -389,7 +418,7 @@ def estimate_payload(
         # to first order
         late = float(np.nansum(rate * residual * weight)) / max(float((rate * rate).sum()), 1e-300)
         delay = float(np.clip(delay - late, -_LATEST, _LATEST))
-    return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread)
+    return _result(link, solution[:10], covariance[:10, :10], R, p, rms, delay, spread, scale_error)
 
 
 def _of_motion(
@@ -415,6 +444,7 @@ def estimate_payload_at_rest(
     *,
     friction: Friction | None = None,
     arm_error: float | ArrayLike | None = None,
+    effort_error: float | None = None,
 ) -> PayloadEstimate:
     """Estimate mass and centre of mass from poses at rest.
 
@@ -428,6 +458,7 @@ def estimate_payload_at_rest(
             the hand turned show the whole centre of mass.
         friction: of the joints, as well as it is known; that of the URDF if not given.
         arm_error: see :func:`estimate_payload`; 0.05 if not given.
+        effort_error: see :func:`estimate_payload`.
 
     Raises:
         ArgumentError: data of the wrong shape, a mass that is not positive, or a link that does not
@@ -436,6 +467,7 @@ def estimate_payload_at_rest(
     """
     body, R, p = _carrier(model, link)
     directions, spreads = _arm_directions(model, _ARM_ERROR if arm_error is None else arm_error)
+    scale_error = _effort_scale_error(effort_error, arm_error)
     q, effort = (np.atleast_2d(as_input(x, (), name)) for x, name in ((q, "q"), (effort, "effort")))
     if (
         q.shape != effort.shape
@@ -457,7 +489,7 @@ def estimate_payload_at_rest(
     # poses at rest show no inertia
     covariance[range(4, 10), range(4, 10)] = np.inf
     rms = np.sqrt(np.mean(problem.residual(solution) ** 2, axis=0))
-    return _result(link, solution[:10], covariance[:10, :10], R, p, rms, 0.0, spread)
+    return _result(link, solution[:10], covariance[:10, :10], R, p, rms, 0.0, spread, scale_error)
 
 
 def _result(
@@ -469,8 +501,11 @@ def _result(
     rms: Array,
     delay: float,
     arm_error: float,
+    effort_error: float,
 ) -> PayloadEstimate:
     """From parameters in the body's frame to a payload in the link's frame."""
+    # efforts that are too large make all parameters too large, and leave the centre where it is
+    covariance = covariance + effort_error**2 * np.outer(x, x)
     mass = float(x[0])
     error = math.sqrt(max(float(covariance[0, 0]), 0.0))
     if not mass > 2.0 * error:
@@ -497,4 +532,6 @@ def _result(
         link, mass, R.T @ (com - p), 0.5 * (own + own.T) if seen else np.zeros((3, 3))
     )
     com_error = np.sqrt(np.maximum(com_covariance.diagonal(), 0.0))
-    return PayloadEstimate(payload, error, com_error, inertia_error, seen, rms, delay, arm_error)
+    return PayloadEstimate(
+        payload, error, com_error, inertia_error, seen, rms, delay, arm_error, effort_error
+    )

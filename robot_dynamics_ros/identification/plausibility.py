@@ -25,6 +25,13 @@ _WORSE = 4.0
 _UNEXPLAINED = 0.15
 # times the error of the URDF, or of no model
 _USELESS = 1.2
+# share by which recorded speeds of all joints may differ from those of the positions with a right
+# clock: drivers that filter velocities stay within 3 %
+_WRONG_CLOCK_SHARE = 0.1
+# share by which the joints may differ in this: one clock is wrong for all of them alike
+_ONE_CLOCK_SHARE = 0.03
+# share of a joint's motion that its recorded velocities may leave
+_LEFT_OF_MOTION = 0.05
 
 
 class Implausible(ArgumentError):
@@ -83,6 +90,49 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         raise Implausible(
             problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s)."
         )
+
+
+def check_clock(names: tuple[str, ...], t: Array, q: Array, v: Array) -> None:
+    """Compare the recorded velocities (n, nv) with how the positions (n, nv) change.
+
+    Raises:
+        Implausible: every joint moves as many times as fast by its velocities as by its positions.
+    """
+    steps = 0.5 * np.diff(t)[:, None] * (v[1:] + v[:-1])
+    travelled = np.concatenate([np.zeros((1, v.shape[1])), np.cumsum(steps, axis=0)])
+    line = np.column_stack([np.ones(len(t)), t - t[0]])
+    # a velocity with an offset drifts
+    by_velocity, moved = (
+        x - line @ np.linalg.lstsq(line, x, rcond=None)[0] for x in (travelled, q)
+    )
+    size = np.sqrt((moved**2).sum(axis=0))
+    moves = size > _LEFT_OF_MOTION * size.max(initial=0.0)
+    if moves.sum() < min(2, len(names)) or not moves.any():
+        return
+    by_velocity = by_velocity[:, moves]
+    moved = moved[:, moves]
+    ratio = (by_velocity * moved).sum(axis=0) / (moved**2).sum(axis=0)
+    left = by_velocity - ratio * moved
+    share = np.sqrt((left**2).sum(axis=0) / np.maximum((by_velocity**2).sum(axis=0), 1e-300))
+    times = float(np.median(ratio))
+    other_unit = abs(times / math.degrees(1.0) - 1.0) < _ONE_CLOCK_SHARE
+    if (
+        (share > _LEFT_OF_MOTION).any()
+        or times <= 0.0
+        or (np.abs(ratio / times - 1.0) > _ONE_CLOCK_SHARE).any()
+        or abs(times - 1.0) < _WRONG_CLOCK_SHARE
+        or other_unit
+    ):
+        return
+    text = (
+        f"the clock is wrong: every joint moves {times:.3g} times as fast by its recorded "
+        "velocities as by its positions and times"
+    )
+    remedy = (
+        f"Check the rate and the unit of the stamps: divide the times by {times:.3g}. If the "
+        "times are right, leave the velocities out."
+    )
+    raise Implausible(text, where="t", remedy=remedy)
 
 
 def _within(model: RobotModel, j: int, q: Array) -> float:

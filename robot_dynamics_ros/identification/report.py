@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics_ros import __version__
 from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import check_name
@@ -36,6 +37,7 @@ from robot_dynamics_ros.friction.bounded import COMPENSATION_NUMBERS
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison, Estimates
+from robot_dynamics_ros.identification.consistent import pseudo_inertia
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
@@ -119,8 +121,8 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         )
     if result.base.condition > LARGEST_GOOD_CONDITION:
         text = (
-            f"The motion is poor (condition number {result.base.condition:.0f}): see "
-            "robot_dynamics excite."
+            f"The motion is poor (condition number {result.base.condition:.0f}): it shows worst "
+            f"{', '.join(result.base.limited_by)}. See robot_dynamics excite."
         )
         out.append(("fair", text))
     wide = np.isfinite(result.base.half_width) & (
@@ -141,6 +143,10 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         out.append(
             ("fair", f"Far from the URDF: {', '.join(far)}. Look at masses and centres below.")
         )
+    hidden = [link for link, _, seen in _masses(result) if not seen]
+    if hidden:
+        text = f"The efforts do not show the masses of: {', '.join(hidden)}."
+        out.append(("good", f"{text} Their intervals contain zero; base parameters are shown."))
     if not result.full.converged:
         if (result.rms <= 1.05 * result.base.noise).all():
             level = "fair"
@@ -161,24 +167,21 @@ def report_text(
     recordings: Sequence[Recording] = (),
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
+    command: str = "",
 ) -> str:
     """A report in plain text (Markdown tables): findings, fit, friction, base parameters with
-    intervals, bodies.
+    intervals, bodies; ``command`` is the command line that it was made with.
     """
-    base = result.base
     lines = [
         f"# Identification of {result.prior.name}",
         "",
-        f"{result.duration:.1f} s of motion; {len(base.names)} base parameters, "
-        f"{int(np.isfinite(base.standard_error).sum())} of "
-        f"them seen; condition number {base.condition:.0f}; efforts are {1e3 * result.delay:.2f} "
-        "ms late; positions smoothed over "
-        f"{result.window:.3g} s; bodies may well be {result.full.spread:.2g} from what was known.",
+        *_summary(result),
         "",
         "## Findings",
         "",
         *(f"- {level}: {text}" for level, text in findings(result, checks)),
         "",
+        *_origin(result, command),
         *_recordings(recordings),
         *_unexplained(result),
         *_torque_constants(result),
@@ -190,9 +193,39 @@ def report_text(
     return "\n".join(lines) + "\n"
 
 
+def _summary(result: Identification) -> list[str]:
+    base = result.base
+    seen = int(np.isfinite(base.standard_error).sum())
+    lines = [
+        f"{result.duration:.1f} s of motion; {len(base.names)} base parameters, {seen} of them "
+        f"seen; condition number {base.condition:.0f}; efforts are {1e3 * result.delay:.2f} ms "
+        f"late; positions smoothed over {result.window:.3g} s.",
+        "",
+        f"This motion shows worst: {', '.join(base.limited_by)}. They limit the condition number.",
+        "",
+        "By this recording, masses and principal moments may well differ from the URDF's by a "
+        f"factor of {math.exp(result.full.spread):.2g}.",
+    ]
+    return lines
+
+
+def _origin(result: Identification, command: str) -> list[str]:
+    gravity = ", ".join(f"{g:.6g}" for g in result.prior.gravity)
+    lines = [
+        "## Origin",
+        "",
+        f"- robot_dynamics_ros {__version__}",
+        f"- gravity: {gravity} m/s² in the base's axes",
+    ]
+    if command:
+        lines.append(f"- command: `{command}`")
+    return [*lines, ""]
+
+
 def _unexplained(result: Identification) -> list[str]:
     figures = (
         result.prediction_rms,
+        result.simple_rms,
         result.controller_rms,
         result.prior_rms,
         result.effort_rms,
@@ -207,12 +240,13 @@ def _unexplained(result: Identification) -> list[str]:
         "What remains unexplained",
         'Root mean squares over blocks, N m or N. "held out": identified.urdf with all of '
         "friction.json; each twelfth of the recording is predicted from the others. "
+        '"least squares": the same of weighted least squares with Coulomb and viscous friction. '
         '"controllers": what controllers read of these files, bodies and compensated friction, no '
         "rotors. "
         '"before": the URDF as it was. "files" and "base parameters": on the recording itself; '
         "base parameters need not belong to bodies that can exist. "
         '"used": share of the time in which the joint was fast enough.',
-        "joint,held out,controllers,before,effort,files,base parameters,used",
+        "joint,held out,least squares,controllers,before,effort,files,base parameters,used",
         rows,
     )
 
@@ -249,7 +283,6 @@ def _friction_forms(result: Identification) -> list[str]:
             ways = " and ".join(f"{way:.3g}" for way in form.ways)
         else:
             ways = "-"
-        errors = [f"{x[j]:.4g}" for x in (result.prediction_rms, result.simple_rms)]
         certain = f"{result.friction_certain[j]:.0%}"
         rows.append(
             [
@@ -262,23 +295,65 @@ def _friction_forms(result: Identification) -> list[str]:
                 rotor,
                 rest or "-",
                 certain,
-                *errors,
             ]
         )
-    return _section(
+    table = _section(
         "Friction",
         "In each joint's form that best predicts each twelfth of the recording from the others; "
         "Units: N m s/rad, N m, rad, rad/s, N m, kg m²; of sliding joints N s/m, N, m, m/s, N, kg. "
         '"certain": the share that is left at the lower end of the interval, on average over the '
-        'motion; controllers compensate no more. "error": root mean square of the '
-        'error of these predictions; "simple": the same with Coulomb and viscous friction alone.',
-        "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,certain,error,simple",
+        "motion; controllers compensate no more.",
+        "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,certain",
         rows,
     )
+    return [*table, *_formulas(result)]
+
+
+def _formulas(result: Identification) -> list[str]:
+    """Formulas of the terms that the joints' friction has."""
+    used = {name for form in result.effects for name in form.effects}
+    lines = [
+        "Effort of a joint beside that of the bodies τ, with its position q, velocity v, "
+        "acceleration a:",
+        "",
+        "- viscous · v + Coulomb · d + offset + rotor inertia · a",
+        "- d = tanh(v / smoothing), the direction of the motion; with presliding d changes from "
+        "-1 to 1 over that distance after a reversal",
+    ]
+    lines += [f"- {name}: {EFFECTS[name].formula}" for name in EFFECTS if name in used]
+    return [*lines, ""]
+
+
+_PARAMETER_UNITS = {
+    "m": ("kg", "kg"),
+    **dict.fromkeys(("hx", "hy", "hz"), ("kg m", "kg m")),
+    **dict.fromkeys(("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"), ("kg m²", "kg m²")),
+    **dict.fromkeys(("armature", "rotor", "coupled_rotor"), ("kg m²", "kg")),
+    **dict.fromkeys(("viscous", "coupled_viscous"), ("N m s/rad", "N s/m")),
+    "quadratic": ("N m s²/rad²", "N s²/m²"),
+    **dict.fromkeys(("load", "gain", "crosstalk1", "crosstalk2"), ("1", "1")),
+}
+"""Units of parameters of turning joints and bodies, and of sliding joints; of all others N m, N."""
+
+
+def _units(result: Identification) -> list[str]:
+    """Unit of each base parameter."""
+    parameters = result.parameters
+    first = parameters.bodies.stop
+    sliding = joint_kinds(result.prior).get("length", [])
+    units = []
+    for k in result.identifiable.base.independent.tolist():
+        word = parameters.names[k].rpartition(".")[2]
+        turning, straight = _PARAMETER_UNITS.get(word, ("N m", "N"))
+        slides = k >= first and parameters.joint_of[k - first] in sliding
+        units.append(straight if slides else turning)
+    return units
 
 
 def _base_parameters(result: Identification) -> list[str]:
-    base, prior = result.base, result.identifiable.base.values(result.parameters.values())
+    base = result.base
+    prior = result.identifiable.base.values(result.parameters.values())
+    units = _units(result)
     rows = []
     for k, name in enumerate(base.names):
         if math.isfinite(base.half_width[k]):
@@ -286,8 +361,8 @@ def _base_parameters(result: Identification) -> list[str]:
         else:
             width = "unseen"
         t_value = _t_value(base.values[k], base.standard_error[k])
-        meaning = result.identifiable.meaning(k, 3)
-        rows.append([name, f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width, t_value, meaning])
+        numbers = f"{prior[k]:.5g}", f"{base.values[k]:.5g}", width
+        rows.append([name, units[k], *numbers, t_value])
     if base.unseen:
         unseen = [f"Not shown by this motion and kept as before: {', '.join(base.unseen)}.", ""]
     else:
@@ -295,11 +370,18 @@ def _base_parameters(result: Identification) -> list[str]:
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
         "t-value: size of the parameter divided by its standard error; below 2 it cannot be "
-        "distinguished from zero.",
-        "parameter,before,identified,±,t-value,stands for",
+        "distinguished from zero. Their covariance is in covariance.csv.",
+        "parameter,unit,before,identified,±,t-value",
         rows,
     )
-    return section + unseen
+    meanings = [result.identifiable.meaning(k) for k in range(len(base.names))]
+    grouped = [
+        f"- {name}: {meaning}"
+        for name, meaning in zip(base.names, meanings, strict=True)
+        if meaning != name
+    ]
+    more = ["Parameters that stand for sums (factors in SI units):", "", *grouped, ""]
+    return section + unseen + (more if grouped else [])
 
 
 def _estimators(result: Identification, e: Estimates) -> list[str]:
@@ -348,24 +430,54 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
 
 def _bodies(result: Identification) -> list[str]:
     before, after = (inertial_parameters(m).reshape(-1, 10) for m in (result.prior, result.model))
-    quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
-    errors = quantile * result.full.standard_error[: 10 * len(before) : 10]
     rows = []
-    for joint, p, x, error, moved in zip(
-        result.prior.moving_joint_names, before, after, errors, result.full.distance, strict=True
-    ):
-        masses = f"{p[0]:.4g}", f"{x[0]:.4g}", f"{error:.2g}"
-        rows.append(
-            [result.prior.joint(joint).child, *masses, _vector(p), _vector(x), f"{moved:.2f}"]
-        )
-    text = 'Physically consistent; "moved" is the Riemannian distance from what was known.'
+    for k, (link, error, seen) in enumerate(_masses(result)):
+        width = f"{error:.2g}"
+        if not seen:
+            width += " (not seen)"
+        J = pseudo_inertia(after[k])
+        least = float(np.linalg.eigvalsh(J)[0] / np.trace(J))
+        masses = f"{before[k, 0]:.4g}", f"{after[k, 0]:.4g}", width
+        moved = f"{result.full.distance[k]:.2f}"
+        rows.append([link, *masses, _vector(before[k]), _vector(after[k]), moved, f"{least:.2g}"])
+    text = (
+        "Masses in kg, centres in m in the frame of the link. "
+        '"moved": Riemannian distance from the body in the URDF; 0.7 is a factor of 2 in mass or '
+        'in one principal moment. "consistency": the least eigenvalue of the pseudo-inertia over '
+        "its trace; a rigid body can have these parameters if it is above zero."
+    )
+    head = "link,mass before,mass,±,centre before,centre,moved,consistency"
     return [
-        *_section("Bodies", text, "link,mass before,mass,±,centre before,centre,moved", rows),
-        "Single masses and centres are as likely as what was known; what the efforts tell are "
-        "the base parameters. The intervals "
-        "of masses include what the efforts do not tell, as far as bodies may well be from what "
-        "was known.",
+        *_section("Bodies", text, head, rows),
+        "Many sets of bodies have the same base parameters, and so the same efforts. These are the "
+        "ones nearest to the URDF. The intervals of masses include what the efforts do not show. "
+        "Where an interval contains zero, the efforts do not show this mass.",
     ]
+
+
+def _masses(result: Identification) -> list[tuple[str, float, bool]]:
+    """Link, half-width of the mass's interval, kg, and whether it is less than the mass, of each
+    body.
+    """
+    masses = inertial_parameters(result.model)[::10]
+    quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
+    errors = quantile * result.full.standard_error[: 10 * len(masses) : 10]
+    links = [result.prior.joint(name).child for name in result.prior.moving_joint_names]
+    return [
+        (link, float(error), bool(error < mass))
+        for link, mass, error in zip(links, masses, errors, strict=True)
+    ]
+
+
+def covariance_csv(result: Identification) -> str:
+    """The covariance of the base parameters as a table: their names, then a row for each. Infinite
+    on the diagonal where the motion does not show a parameter.
+    """
+    base = result.base
+    lines = [",".join(["parameter", *base.names])]
+    for name, row in zip(base.names, base.covariance, strict=True):
+        lines.append(",".join([name, *(f"{x:.9g}" for x in row)]))
+    return "\n".join(lines) + "\n"
 
 
 def _recordings(recordings: Sequence[Recording]) -> list[str]:
@@ -385,6 +497,7 @@ def report_json(
     recordings: Sequence[Recording] = (),
     checks: Sequence[Comparison] = (),
     estimates: Estimates | None = None,
+    command: str = "",
 ) -> str:
     """The same as JSON; what is infinite (an interval of something not seen) is null."""
     base = result.base
@@ -393,11 +506,15 @@ def report_json(
     e = estimates
     document: dict[str, Any] = {
         "robot": result.prior.name,
+        "version": __version__,
+        "command": command,
+        "gravity": result.prior.gravity,
         "duration": result.duration,
         "effort_delay": result.delay,
         "window": result.window,
         "spread": result.full.spread,
         "condition": base.condition,
+        "condition_limited_by": base.limited_by,
         "confidence": base.confidence,
         "joints": _named(
             names,
@@ -418,8 +535,13 @@ def report_json(
             value=base.values,
             standard_error=base.standard_error,
             half_width=base.half_width,
+            unit=_units(result),
             stands_for=[result.identifiable.meaning(k) for k in range(len(base.names))],
         ),
+        "masses": [
+            {"link": link, "half_width": error, "seen": seen}
+            for link, error, seen in _masses(result)
+        ],
         "unseen": base.unseen,
         "notes": result.notes,
         "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
@@ -460,6 +582,7 @@ def report_html(
     recordings: Sequence[Recording] = (),
     progress: Callable[[float], None] | None = None,
     estimates: Estimates | None = None,
+    command: str = "",
 ) -> str:
     """The report as one HTML page that needs no other file.
 
@@ -497,7 +620,8 @@ def report_html(
         for joint in result.prior.joint_names:
             lines.append(f"<h3>{html.escape(joint)}</h3>")
             add_picture(partial(plot_joint, result, c, joint), f"{joint}, {c.source}")
-    lines += ["<h2>All numbers</h2>", *_as_html(report_text(result, recordings, checks, estimates))]
+    text = report_text(result, recordings, checks, estimates, command)
+    lines += ["<h2>All numbers</h2>", *_as_html(text)]
     return html_page(f"Identification of {result.prior.name}", lines)
 
 
@@ -649,12 +773,12 @@ def plot_joint(
     with plt.rc_context(FIGURE_STYLE):
         figure = plt.figure(figsize=(13.0, 7.6))
         grid = figure.add_gridspec(
-            3, 3, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22
+            3, 4, left=0.05, right=0.9, top=0.96, bottom=0.07, hspace=0.35, wspace=0.22
         )
         over = figure.add_subplot(grid[0, :])
         residual = figure.add_subplot(grid[1, :])
         residual.sharex(over)
-        spectrum, seen, friction = (figure.add_subplot(grid[2, k]) for k in range(3))
+        spectrum, seen, friction, by_speed = (figure.add_subplot(grid[2, k]) for k in range(4))
         _over_time(
             over,
             c,
@@ -669,6 +793,7 @@ def plot_joint(
         spectrum.set_title(f"its spectrum [{unit}/√Hz]")
         _excitation(seen, result, c, j, kind)
         _friction(friction, c, j, kind)
+        _residual_by_speed(by_speed, c, j, kind)
         over.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         return save(figure, path)
 
@@ -725,6 +850,16 @@ def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
         factor * c.v[k, j], (c.identified - c.rigid)[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6
     )
     axis.set_title(f"friction and offset [{unit_of('effort', kind)[0]}] over speed")
+    axis.set_xlabel(f"speed [{rate}]")
+
+
+def _residual_by_speed(axis: Axes, c: Comparison, j: int, kind: str) -> None:
+    k = thinned(len(c.t))
+    rate, factor = unit_of("velocity", kind)
+    left = c.measured - c.identified
+    axis.plot(factor * c.v[k, j], left[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6)
+    axis.axhline(0.0, color="#bbbbbb", lw=0.8)
+    axis.set_title(f"residual [{unit_of('effort', kind)[0]}] over speed")
     axis.set_xlabel(f"speed [{rate}]")
 
 

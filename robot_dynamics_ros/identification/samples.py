@@ -19,7 +19,7 @@ from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.plausibility import check_positions
+from robot_dynamics_ros.identification.plausibility import check_clock, check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
@@ -111,6 +111,8 @@ class MotionSamples:
         require_fast_enough(t)
         if check:
             check_positions(model, t, q)
+        if check and velocity is not None:
+            check_clock(model.joint_names, t, q, velocity)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
         if constant:
             problem = f"the effort of {', '.join(constant)} is constant while the joint moves"

@@ -29,6 +29,10 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 
+EFFORT_SCALE_ERROR_SHARE = 0.05
+"""Share by which all measured efforts may well be too large or too small together: torque constants
+of data sheets, and torque sensors.  An arm whose bodies came from these efforts does not show it.
+"""
 # share of a mass, and m of a centre, by which they may well differ from the prior
 _SPREAD = 0.25
 _OFFSET = 0.05
@@ -190,7 +194,11 @@ def find_torque_constants(
     for _ in range(_CONSTANT_STEPS):
         N, right = _normal(rows, c, x, min(1.0, block / _BLOCKS_APART_S))
         kept = np.concatenate([free, np.arange(model.nv, len(N))])
-        inverse = np.linalg.pinv(N[np.ix_(kept, kept)], hermitian=True)
+        information = N[np.ix_(kept, kept)]
+        # in the parameters' own sizes: what is small in others' units is not zero
+        unit = 1.0 / np.sqrt(information.diagonal())
+        inverse = np.linalg.pinv(information * np.outer(unit, unit), hermitian=True)
+        inverse *= np.outer(unit, unit)
         change = inverse @ right[kept]
         before = c.copy()
         c[free] += np.clip(change[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))

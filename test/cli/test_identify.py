@@ -107,6 +107,22 @@ def test_a_recording_becomes_a_urdf_and_a_report(recorded, source, capsys):
     assert error < 0.05 * wrong
     report = (out / "report.md").read_text()
     assert "Validation" in report
+    for word in (
+        f"robot_dynamics_ros {rd.__version__}",
+        "gravity: 0, 0, -9.8",
+        "identify two_link",
+    ):
+        assert word in report
+    table = (out / "covariance.csv").read_text().splitlines()
+    names = table[0].split(",")[1:]
+    covariance = np.array([row.split(",")[1:] for row in table[1:]], dtype=float)
+    written = {
+        x["name"]: x for x in json.loads((out / "report.json").read_text())["base_parameters"]
+    }
+    assert [row.split(",")[0] for row in table[1:]] == names and names == list(written)
+    np.testing.assert_allclose(
+        np.sqrt(covariance.diagonal()), [x["standard_error"] for x in written.values()], rtol=1e-6
+    )
     assert all(("instrumental variables" in x) == (source == "csv") for x in (text, report))
     assert (out / "report.html").exists() == (source == "csv")
     assert json.loads((out / "report.json").read_text())["robot"] == prior.name

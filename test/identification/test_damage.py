@@ -20,12 +20,25 @@ from robot_dynamics_ros.recordings.times import repair_times
 
 ARMS = ("six_axis", "seven_axis", "ur10_robot.urdf")
 ALL = os.environ.get("DAMAGES") == "all"
-"""Every kind of damage, and more healthy recordings: some two minutes."""
-ALIKE = "zero of joint 3 off by -0.1 rad"
-"""On an arm whose second to fourth joints are parallel, other bodies have the same efforts: it
-cannot be noticed.
-"""
-FIRST_OF_EACH_CAUSE = {damage.cause: damage for damage in reversed(DAMAGES)}.values()
+"""Every kind of damage on every arm, and more healthy recordings: some ten minutes."""
+NOT_NAMED = {
+    # other bodies have nearly the same efforts
+    ("ur10_robot.urdf", "zero of joint 2 off by 0.1 rad"),
+    ("ur10_robot.urdf", "zero of joint 3 off by -0.1 rad"),
+    ("six_axis", "zero of joint 2 off by 0.1 rad"),
+    ("six_axis", "zero of joint 3 off by -0.1 rad"),
+    # both joints explain the other's efforts
+    ("ur10_robot.urdf", "the last two joints exchanged"),
+    # only stretches are said to be far from the rest, or nothing
+    ("ur10_robot.urdf", "efforts of joints 2 and 3 exchanged for a while"),
+    ("seven_axis", "absolute values of the effort of joint 3"),
+}
+"""Arm and damage."""
+FIRST_OF_EACH_CAUSE = {
+    damage.cause: damage
+    for k, damage in reversed(list(enumerate(DAMAGES)))
+    if (ARMS[k % len(ARMS)], damage.name) not in NOT_NAMED
+}.values()
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +76,18 @@ def remarks(*logs):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("turn", range(len(ARMS)) if ALL else (0,))
 @pytest.mark.parametrize(
     "damage", DAMAGES if ALL else FIRST_OF_EACH_CAUSE, ids=lambda damage: damage.name
 )
-def test_damage_is_named(logs, damage):
-    if damage.name == ALIKE:
-        pytest.xfail("other bodies of parallel joints have the same efforts")
+def test_damage_is_named(logs, damage, turn):
+    """On one arm after the other in turn."""
     k = DAMAGES.index(damage)
-    log = logs(ARMS[k % len(ARMS)], 1 + k % 2)
-    assert re.search(damage.cause, " | ".join(remarks(damage.do(log, np.random.default_rng(k)))))
+    arm = ARMS[(k + turn) % len(ARMS)]
+    if (arm, damage.name) in NOT_NAMED:
+        pytest.xfail("known not to be named, see the how-to")
+    damaged = damage.do(logs(arm, 1), np.random.default_rng(k))
+    assert re.search(damage.cause, " | ".join(remarks(damaged)))
 
 
 @pytest.mark.slow
@@ -239,6 +255,32 @@ def test_friction_that_drives_and_absolute_values_are_named(small):
     assert any("drives instead of braking" in text for text in said)
     said = remarks(dataclasses.replace(small, effort=np.abs(small.effort)))
     assert any("they are absolute values" in text for text in said)
+
+
+def test_a_cause_that_the_motion_does_not_show_is_not_named():
+    """All joints swing together, and the efforts of three joints stand in each other's columns: no
+    cause that is tried is the true one, and several explain it.
+    """
+    model = rd.load_robot("three_link")
+    truth = rd.robot_model_error(rd.random_model_error(model, 1, com=0.1), mass=1.1)
+    rate = 1.7
+    t = np.arange(0.0, 12.0, 0.005)
+    swing = 0.6 * np.ones(model.nv)
+    q, v, a = (
+        x[:, None] * swing
+        for x in (np.sin(rate * t), rate * np.cos(rate * t), -(rate**2) * np.sin(rate * t))
+    )
+    effort = rd.inverse_dynamics(truth, q, v, a) + model.damping * v
+    largest = np.abs(effort).max(axis=0)
+    effort += 0.02 * largest * np.tanh(v / 0.02)
+    effort += 0.003 * largest * np.random.default_rng(0).standard_normal(effort.shape)
+    assert not remarks(Log(model, t, q, effort))
+    motion = MotionSamples.of(model, t, q, effort[:, [1, 2, 0]])
+    result = diagnose(model, motion, 0.2 * EffortParameters(model).smoothing)
+    assert result.cause is None
+    said = " | ".join(result.notes)
+    assert "the cause is not known: this motion does not show which of these it is" in said
+    assert "Record another motion" in said
 
 
 def test_a_recording_for_validation_is_not_asked_for_where_there_is_one(small, tmp_path, capsys):

@@ -136,13 +136,31 @@ def test_wrong_masses_of_the_arm_widen_the_interval_and_their_covariance_does(ge
     exact, off = (
         rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=e) for e in (0.0, 0.03)
     )
-    none = rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=np.zeros((60, 60)))
+    covariance = np.zeros((60, 60))
+    none = rd.estimate_payload(
+        arm, LINK, t, state[0], effort, arm_error=covariance, effort_error=0.0
+    )
     assert off.mass_error > 3.0 * exact.mass_error
     assert none.payload.mass == pytest.approx(exact.payload.mass, rel=1e-6)
     assert none.mass_error == pytest.approx(exact.mass_error, rel=1e-3)
     for bad in (-0.1, np.eye(3), np.full((60, 60), np.nan), "3 %"):
         with pytest.raises(rd.ArgumentError, match="arm_error"):
             rd.estimate_payload(arm, LINK, t, state[0], effort, arm_error=bad)
+    # an arm that was identified from efforts that are 12 % too small: all of its bodies, too
+    scale = 0.88
+    light = rd.robot_model_error(arm, mass=scale)
+    less = scale * effort
+    shift = (scale - 1.0) * 3.0
+    usual = rd.estimate_payload(light, LINK, t, state[0], less, arm_error=covariance)
+    found = rd.estimate_payload(
+        light, LINK, t, state[0], less, arm_error=covariance, effort_error=0.12
+    )
+    assert usual.effort_error == 0.05 and usual.mass_error > 0.05 * usual.payload.mass
+    assert abs(found.payload.mass - 3.0 - shift) < 0.05
+    assert abs(found.payload.mass - 3.0) < 1.96 * found.mass_error < 1.0
+    np.testing.assert_allclose(found.com_error, usual.com_error)
+    with pytest.raises(rd.ArgumentError, match="effort_error"):
+        rd.estimate_payload(arm, LINK, t, state[0], effort, effort_error=-0.1)
 
 
 def test_single_samples_between_gaps_do_no_harm(gentle):

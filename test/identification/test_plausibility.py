@@ -5,6 +5,7 @@ import pytest
 from support.identification_data import excitation, record, wrong_robot
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.identification.plausibility import check_clock
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,31 @@ def test_degrees_and_wrong_times(arm, change):
     prior, (t, q, effort, _) = arm
     with pytest.raises(rd.Implausible, match=r"degrees|velocity limit|outside its limits"):
         rd.identify(prior, *change(t, q, effort))
+
+
+def test_a_clock_is_wrong_if_all_velocities_are_as_many_times_the_derivative():
+    t = np.arange(0.0, 10.0, 0.01)
+    rates = np.array([1.1, 1.7, 2.3])
+    names = ("a", "b", "c")
+    noise = 1e-3 * np.random.default_rng(0).standard_normal((2, len(t), 3))
+    q = np.sin(t[:, None] * rates) + noise[0]
+    v = rates * np.cos(t[:, None] * rates) + noise[1]
+    # right, in degrees per second, one joint alone, and velocities of nothing
+    for fine in (v, np.rad2deg(v), v * [20.0, 1.0, 1.0], noise[0], 0.0 * v):
+        check_clock(names, t, q, fine)
+    for times in (20.0, 1.2, 0.05):
+        with pytest.raises(rd.Implausible, match=f"clock is wrong: .* {times:g} times as fast"):
+            check_clock(names, times * t, q, v)
+    # the drift of an offset is no motion
+    with pytest.raises(rd.Implausible, match="divide the times by 20"):
+        check_clock(names, 20.0 * t, q, v + 0.1)
+
+
+def test_a_recording_by_a_wrong_clock_is_refused_by_identify(arm):
+    prior, (t, q, effort, _) = arm
+    velocity = np.gradient(q, t, axis=0)
+    with pytest.raises(rd.Implausible, match="the clock is wrong"):
+        rd.identify(prior, 20.0 * t, q, effort, v=velocity)
 
 
 def test_exchanged_columns_that_could_be_degrees():

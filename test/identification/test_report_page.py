@@ -1,5 +1,7 @@
 """Pictures and the page of an identification."""
 
+import dataclasses
+import json
 import re
 from html.parser import HTMLParser
 
@@ -58,7 +60,7 @@ def test_a_joint_is_drawn_before_and_after(case, tmp_path):
     _, runs, found = case
     c = rd.compare(found, runs[0])
     figure = rd.plot_joint(found, c, "elbow", tmp_path / "elbow.png")
-    over, left, spectrum, seen, friction = figure.axes
+    over, left, spectrum, seen, friction, by_speed = figure.axes
     curves = {line.get_label(): line.get_ydata() for line in over.lines}
     np.testing.assert_array_equal(curves["measured"], c.measured[:, 1])
     np.testing.assert_array_equal(curves["identified"], c.identified[:, 1])
@@ -68,6 +70,7 @@ def test_a_joint_is_drawn_before_and_after(case, tmp_path):
     assert np.median(spectrum.lines[2].get_ydata()) == pytest.approx(0.02 / np.sqrt(250.0), rel=0.2)
     assert np.ptp(seen.lines[0].get_xdata()) == pytest.approx(np.rad2deg(2.0), rel=0.01)
     assert len(friction.lines) == 2
+    assert np.std(by_speed.lines[0].get_ydata()) == pytest.approx(np.std(after), rel=0.1)
     assert (tmp_path / "elbow.png").stat().st_size > 10_000
     with pytest.raises(rd.UnknownNameError, match="knee"):
         rd.plot_joint(found, c, "knee")
@@ -123,3 +126,51 @@ def test_findings_tell_good_from_bad(case):
     bad = rd.findings(found, [rd.compare(found, other)])
     assert any("run 3" in text and level != "good" for level, text in bad)
     assert any("--validate" in text for _, text in rd.findings(found))
+
+
+def test_a_mass_whose_interval_contains_zero_is_said_to_be_not_seen(case):
+    _, _, found = case
+    wide = dataclasses.replace(
+        found, full=dataclasses.replace(found.full, covariance=1e4 * found.full.covariance)
+    )
+    links = [found.prior.joint(name).child for name in found.prior.joint_names]
+    text = rd.report_text(wide)
+    assert f"The efforts do not show the masses of: {', '.join(links)}" in text
+    assert text.count("(not seen)") == len(links)
+    sure = dataclasses.replace(found.full, covariance=1e-4 * found.full.covariance)
+    assert "not seen" not in rd.report_text(dataclasses.replace(found, full=sure))
+    seen = [mass["seen"] for mass in json.loads(rd.report_json(wide))["masses"]]
+    assert seen == [False] * len(links)
+
+
+def test_the_report_has_units_formulas_and_what_limits_the_motion(case):
+    _, _, found = case
+    text = rd.report_text(found, command="robot_dynamics identify two_link --csv run.csv")
+    assert "- command: `robot_dynamics identify two_link --csv run.csv`" in text
+    assert f"This motion shows worst: {found.base.limited_by[0]}" in text
+    assert "viscous · v + Coulomb · d + offset" in text and "d = tanh(v / smoothing)" in text
+    names = found.base.names
+    units = {
+        row["name"]: row["unit"] for row in json.loads(rd.report_json(found))["base_parameters"]
+    }
+    assert units["elbow.viscous"] == "N m s/rad" and units["elbow.coulomb"] == "N m"
+    inertias = [name for name in names if name.partition(" ")[0].endswith(("Izz", "Iyy", "Ixx"))]
+    assert inertias and {units[name] for name in inertias} == {"kg m²"}
+    # a sum is written whole
+    grouped = [k for k, name in enumerate(names) if "more" in name]
+    for k in grouped:
+        assert f"- {names[k]}: {found.identifiable.meaning(k)}" in text
+    # the direction that the motion shows worst, by the normal equations of the same rows
+    Y = found.identifiable.base.regressor(found.parameters.regressor(*_motion_of(case)))
+    scaled = Y / found.identifiable.effort_scale[:, None] / found.identifiable.sensitivity
+    scaled = scaled.reshape(-1, Y.shape[-1])
+    _, vectors = np.linalg.eigh(scaled.T @ scaled)
+    assert names[int(np.argmax(np.abs(vectors[:, 0])))] == found.base.limited_by[0]
+
+
+def _motion_of(case):
+    """Positions, velocities and accelerations of the recording that was identified."""
+    t = case[1][0].t
+    w = np.array([2.3, 3.1])
+    x = t[:, None] * w
+    return np.sin(x), w * np.cos(x), -(w**2) * np.sin(x)

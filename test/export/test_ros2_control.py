@@ -117,8 +117,7 @@ class Scenario:
             wrench_timeout=0.02,
             blend_time=self.blend_time,
             max_step=0.3,
-            # the core has straight lines only
-            positions_upsampling="none",
+            positions_upsampling=rng.choice(["spline", "spline", "none"]),
             trajectory_effort=rng.choice(["ignore", "add"]),
             wrench_acceleration=rng.choice(
                 ["commanded", "reference", "measured_effort", "differentiated"]

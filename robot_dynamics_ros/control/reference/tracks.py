@@ -35,6 +35,8 @@ WAITING = 16
 EVENTS = 64
 # The slot of streamed set-points
 SET_POINT = 0
+# Set-points of a stream that are remembered
+STREAM_POINTS = 4
 HARDEST = (
     # How much harder than asked a joint may brake in order to stop before its position limit
     10.0
@@ -72,6 +74,11 @@ class TracksMemory(Declared):
     stream_timeout: Integers = integers(
         1, unit="ns", meaning="how long a set-point is gone on from"
     )
+    # the last set-points of a stream, the newest one first
+    stream_points: Integers = integers(1, meaning="number of them")
+    stream_time: Integers = integers(STREAM_POINTS, unit="ns", meaning="when each of them came")
+    stream_joint: Integers = integers("nv", meaning="1 for the joints that they are for")
+    stream_position: Matrix = numbers(STREAM_POINTS, "nv", unit="rad or m", meaning="positions")
     # what each of them follows
     count: Integers = integers("nv", meaning="number of its own pieces")
     begin: Integers = integers("4 * nv", unit="ns", meaning="when each of them begins")

@@ -23,7 +23,8 @@ from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import LAWS, ComputedTorque, Law, gain_fields
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
+from robot_dynamics_ros.control.reference.tracks import TracksMemory
+from robot_dynamics_ros.control.reference.upsampling import REFERENCE_ROUTINES
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, fields
@@ -71,7 +72,7 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
             (observer.observe, without_friction, observer.forget),
         ),
         ("collision", observer.CollisionMemory, (observer.watch, observer.lower)),
-        ("tracks", TracksMemory, ROUTINES),
+        ("tracks", TracksMemory, REFERENCE_ROUTINES),
     )
     return (
         routines_in_c(

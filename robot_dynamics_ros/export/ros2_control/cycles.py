@@ -30,7 +30,6 @@ from robot_dynamics_ros.control.reference.goal import STATUSES, Goal, Tolerances
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
@@ -61,20 +60,9 @@ class CycleLog:
 
     The ``controller`` is not active yet, its friction the one that the exported package
     compensates; ``external``: links that may carry known wrenches, in the order of the package.
-
-    Raises:
-        ArgumentError: the controller smooths positions that come alone, the package does not.
     """
 
     def __init__(self, controller: JointController, external: Sequence[str]) -> None:
-        upsampling = controller.options.positions_upsampling
-        if upsampling != "none":
-            raise ArgumentError(
-                "the exported package moves straight from position to position",
-                where="positions_upsampling",
-                got=upsampling,
-                remedy='Make the controller with ControllerOptions(positions_upsampling="none").',
-            )
         self.controller = controller
         self.lines: list[str] = []
         self._external = list(external)
@@ -103,11 +91,8 @@ class CycleLog:
         load = c.payload
         same = {x.name: getattr(y, x.name) for y in (g, o) for x in dataclasses.fields(y)}
         values: dict[str, Any] = {
-            # the package has no parameter for upsampling: it does none
             **{
-                name: value
-                for name, value in same.items()
-                if isinstance(value, (bool, float, str)) and name != "positions_upsampling"
+                name: value for name, value in same.items() if isinstance(value, (bool, float, str))
             },
             "law": name,
             "robustness.enabled": o.robustness is not None,
@@ -280,7 +265,7 @@ def example_cycles(
     controller = JointController(
         model,
         ComputedTorque(kp=100.0, kd=20.0, ki=50.0, friction=friction),
-        options=ControllerOptions(blend_time=0.02, max_step=0.5, positions_upsampling="none"),
+        options=ControllerOptions(blend_time=0.02, max_step=0.5),
         guards=GuardSettings(effort_scale=0.9),
         tolerances=Tolerances.uniform(n, goal=0.5),
         observer=MomentumObserver(model, 50.0, friction),

@@ -31,7 +31,7 @@ class Core : public Shown
 {
 public:
   explicit Core(const Settings & settings)
-  : Shown{settings.cycle, settings.collision, {}}, observer(settings.observer), reference(settings.tracks),
+  : Shown{settings.cycle, settings.collision, {}}, observer(settings.observer), reference(settings.tracks, settings.upsample),
     settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters}
   {
     cycle.context = &robot_;
@@ -156,7 +156,7 @@ public:
   }
 
   /// Follow a trajectory, which must stay until an event says that it is refused or released. Whether it is followed.
-  bool adopt(const Motion * motion, Time t)
+  bool adopt(Motion * motion, Time t)
   {
     return follow(*motion, Mode::trajectory, follows() ? reference.adopt(motion, t) : NOT_FOLLOWING);
   }

@@ -285,7 +285,7 @@ public:
   void follow(std::unique_ptr<Motion> motion, const std::shared_ptr<GoalHandle> & handle = nullptr)
   {
     motion->id = next_++;
-    const Motion * const followed = motion.get();
+    Motion * const followed = motion.get();
     entries_[followed->id] = {std::move(motion), handle};
     if (!requests_.push([followed](Core & core, Time t) { core.adopt(followed, t); })) {
       finish({followed->id, Status::rejected, Reason::busy});

@@ -81,7 +81,7 @@ struct Settings : Changeable
   Vector effort_limit = filled(INFINITE);
   double effort_scale = 1.0, velocity_scale = 1.0, position_margin = 0.05, rotor_share = 0.4, rejected_effort = 0.4;
   double wrench_timeout = 0.2;  ///< s
-  bool allow_partial = false, allow_nonzero_end_velocity = false;
+  bool allow_partial = false, allow_nonzero_end_velocity = false, upsample = true;
   Reaction collision_reaction = Reaction::none;
 };
 
@@ -116,6 +116,7 @@ Settings settings_of(const Get & get)
   set(s.wrench_timeout, number("wrench_timeout"));
   set(s.allow_partial, get("allow_partial_joints_goal").as_bool());
   set(s.allow_nonzero_end_velocity, get("allow_nonzero_velocity_at_trajectory_end").as_bool());
+  set(s.upsample, get("positions_upsampling").as_string() == "spline");
   set(s.cycle.rejects[0], get("robustness.enabled").as_bool());
   set(s.cycle.bandwidth[0], number("robustness.bandwidth"));
   set(s.cycle.actuator_delay[0], number("robot_delay"));

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.control.reference.task.poses import pose_difference, quaternion_of
+from robot_dynamics_ros.control.reference.task.poses import quaternion_of, quaternion_product
 from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 
 MS = 1_000_000
@@ -31,6 +32,19 @@ def run(tool, t, duration, period=MS):
         rows.append(np.stack([tool.piece[0], tool.piece[1], 2.0 * tool.piece[2]]))
         poses.append(tool.tool_at(tool.piece[0].copy()))
     return t, np.array(rows), np.array(poses)
+
+
+def pose_difference(to, start):
+    """(6,) [rotation vector; way] that takes the pose ``start`` to ``to``, in world axes."""
+    inverse = np.array([-1.0, -1.0, -1.0, 1.0]) * start[3:]
+    turn = quaternion_product(to[3:], inverse)
+    if turn[3] < 0.0:
+        turn = -turn
+    sine = float(np.linalg.norm(turn[:3]))
+    factor = 2.0
+    if sine > 1e-9:
+        factor = 2.0 * float(np.arctan2(sine, turn[3])) / sine
+    return np.concatenate([factor * turn[:3], to[:3] - start[:3]])
 
 
 @pytest.mark.parametrize(("name", "q"), [("six_axis", START), ("seven_axis", SEVEN)])
@@ -251,3 +265,24 @@ def test_streams_of_poses_without_velocities_are_followed_smoothly():
         a = np.concatenate(rows)[1000:]
         rough.append(np.abs(np.diff(a, axis=0)).max())
     assert rough[1] < 2.0 * rough[0] + 0.2
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.3])
+def test_a_path_is_the_complete_spline_through_its_points(lead):
+    """SciPy's spline is the oracle."""
+    _, tool = tool_of()
+    home = tool.memory["pose"].copy()
+    times = lead + np.array([0.0, 0.2, 0.5, 0.6, 0.9])
+    points = home[:3] + 0.01 * np.sin(np.arange(15.0).reshape(5, 3))
+    start = Rotation.from_quat(home[3:])
+    turns = [Rotation.from_rotvec(0.05 * k * np.array([1.0, 0.5, -1.0])) for k in range(5)]
+    path = rd.ToolPath.of(times, points, [(x * start).as_quat() for x in turns])
+    tool.on_path(path, 0)
+    knots = times
+    if lead > 0.0:
+        knots = np.append(0.0, times)
+        points = np.vstack([home[:3], points])
+    curve = CubicSpline(knots, points, bc_type="clamped")
+    for k in range(1, int(NANOSECONDS * times[-1] / MS)):
+        tool.follow(k * MS)
+        np.testing.assert_allclose(tool.memory["goal"][:3], curve(1e-3 * k), atol=1e-9)

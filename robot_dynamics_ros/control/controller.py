@@ -386,6 +386,9 @@ class JointController(CycleRunner):
             problem = "the controller was made without a task"
             remedy = "Give it one: JointController(model, task=TaskSettings(link=...))."
             raise TrajectoryRejected(problem, where="controller", remedy=remedy)
+        if not self.follows_tool:
+            # frames of links are where the joints' reference has them
+            self.tool.memory["position"][:] = self.reference[0]
         return self.tool
 
     def hold(self, t: int) -> None:

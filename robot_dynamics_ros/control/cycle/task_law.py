@@ -42,6 +42,8 @@ SINGULAR_SHARE = 1e-3
 MOST_SWEEPS = 12
 # share of the diagonal that is rounding
 NEGLIGIBLE = 1e-30
+# share of the largest stiffness below which one along another axis is rounding
+NO_STIFFNESS = 1e-12
 
 
 class TaskLawMemory(ComplementarityMemory, FrictionMemory):
@@ -390,8 +392,13 @@ def take_stiffness(p: TaskLawMemory) -> None:
     for k in range(36):
         p.S[k] = p.stiffness[k]
     find_eigenvectors(p)
+    largest = 0.0
     for k in range(6):
-        p.principal_stiffness[k] = max(p.S[6 * k + k], 0.0)
+        largest = max(largest, p.S[6 * k + k])
+    for k in range(6):
+        p.principal_stiffness[k] = 0.0
+        if p.S[6 * k + k] > NO_STIFFNESS * largest:
+            p.principal_stiffness[k] = p.S[6 * k + k]
         p.principal_ratio[k] = 0.0
         for m in range(6):
             along = p.V[6 * m + k]
@@ -412,7 +419,7 @@ def principal_axes(stiffness: Array) -> tuple[Array, Array]:
     if stiffness.ndim == 1:
         return stiffness, np.eye(6)
     k, axes = np.linalg.eigh(stiffness)
-    return np.maximum(k, 0.0), axes
+    return np.where(k > NO_STIFFNESS * k.max(), k, 0.0), axes
 
 
 # -- the routine of one link -----------------------------------------------------------------------
@@ -420,10 +427,10 @@ def principal_axes(stiffness: Array) -> tuple[Array, Array]:
 
 class TaskLawRoutine:
     """Evaluates the impedance of one link of a robot, payload included; ``compiled``: whether in
-    machine code.
+    machine code, as far as the robot's functions are.
     """
 
-    def __init__(self, model: RobotModel, link: str) -> None:
+    def __init__(self, model: RobotModel, link: str, *, compiled: bool = True) -> None:
         number = model.link_index(link)
         functions = {
             "link_pose": evaluator(model, "link_pose", (("link", number),)),
@@ -431,7 +438,8 @@ class TaskLawRoutine:
             "mass_matrix": evaluator(model, "mass_matrix"),
             "inverse_dynamics": evaluator(model, "inverse_dynamics"),
         }
-        self.compiled = all(hasattr(x.engine, "callee") for x in functions.values())
+        able = all(hasattr(x.engine, "callee") for x in functions.values())
+        self.compiled = compiled and able
         sizes = {"nv": model.nv, "rows": 0, "couples": 0, "by_impulse": False}
         self.memory = Memory(TaskLawMemory, sizes, functions, compiled=self.compiled)
         self.memory["weight"][:] = [1.0] * 3 + [1.0 / SINGULAR_LENGTH] * 3

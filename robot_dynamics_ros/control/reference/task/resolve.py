@@ -35,8 +35,10 @@ from robot_dynamics_ros.dynamics.complementarity import (
     solve_complementarity,
     solve_mass,
 )
-from robot_dynamics_ros.dynamics.engine.routines import Vector, row
+from robot_dynamics_ros.dynamics.engine.routines import Integers, Vector, row
 
+# share of the velocity limits that the reference uses: the rest is for the feedback
+TASK_SPEED_SHARE = 0.9
 # s: the longest step; longer ones are divided
 LONGEST_CYCLE_S = 0.005
 # at most so many, of a gap in the joint states
@@ -82,6 +84,27 @@ POSITION_LIMIT = 0
 VELOCITY_LIMIT = 1
 ACCELERATION_LIMIT = 2
 SINGULAR_POSE = 3
+
+
+def limit_tool(
+    p: TaskMemory,
+    lower: Vector,
+    upper: Vector,
+    margin: Vector,
+    fastest: Vector,
+    sharpest: Vector,
+    commanded: Integers,
+) -> None:
+    """Keep the joints, (n,) each, within these bounds, a margin inside those of the positions, and
+    TASK_SPEED_SHARE of the velocities; those that are not ``commanded`` rest.
+    """
+    for i in range(p.n):
+        p.lower[i] = lower[i] + margin[i]
+        p.upper[i] = upper[i] - margin[i]
+        p.fastest[i] = TASK_SPEED_SHARE * fastest[i]
+        p.sharpest[i] = sharpest[i]
+        if commanded[i] == 0:
+            p.fastest[i] = 0.0
 
 
 def begin_task(p: TaskMemory, t: int) -> None:

@@ -28,7 +28,7 @@ from robot_dynamics_ros.control.reference.task.poses import (
     quaternion_of,
     quaternion_product,
 )
-from robot_dynamics_ros.control.reference.task.resolve import begin_task, follow_task
+from robot_dynamics_ros.control.reference.task.resolve import begin_task, follow_task, limit_tool
 from robot_dynamics_ros.control.reference.task.seen import given_in_link, see_tool
 from robot_dynamics_ros.control.reference.task.segments import follow_points
 from robot_dynamics_ros.control.reference.task.settings import (
@@ -52,13 +52,12 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector
 
-# share of the velocity limits that the reference uses: the rest is for the feedback
-TASK_SPEED_SHARE = 0.9
 # rad/s or m/s: below this the tool rests
 REST_TWIST = 1e-6
 # frames that stand still
 WORLD_NAMES = ("", "world")
 TASK_ROUTINES = (
+    limit_tool,
     begin_task,
     follow_task,
     follow_points,
@@ -142,13 +141,17 @@ class ToolReference:
     def limit(
         self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> None:
-        """Keep the joints within these bounds, (n,) each; of the velocity,
-        :data:`TASK_SPEED_SHARE`.
+        """Keep the joints within these bounds, (n,) each; of the velocity, 0.9 of it."""
+        n = self.model.nv
+        bounds = [np.array(x, dtype=np.float64) for x in (lower, upper, velocity, acceleration)]
+        bounds.insert(2, np.zeros(n))
+        self.limit_within(*bounds, np.ones(n, dtype=np.int64))
+
+    def limit_within(self, *bounds: np.ndarray) -> None:
+        """The same from arrays that a cycle has: lower and upper bounds, margins inside them,
+        velocities, accelerations, and which joints are commanded.
         """
-        self.memory["lower"][:] = lower
-        self.memory["upper"][:] = upper
-        self.memory["fastest"][:] = np.multiply(velocity, TASK_SPEED_SHARE)
-        self.memory["sharpest"][:] = acceleration
+        self._routines["limit_tool"](self.memory, *bounds)
 
     def _hand_segments(self) -> None:
         """Bind the routine to the path that it follows, for calls that take microseconds."""

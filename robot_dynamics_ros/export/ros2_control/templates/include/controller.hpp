@@ -178,6 +178,9 @@ public:
     return core_->fault() != Reason::none ? Outcome::ERROR : Outcome::OK;  // ERROR: the controller manager deactivates us
   }
 
+  /// For tests: what the cycle works on.
+  const Core & core() const { return *core_; }
+
 protected:
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override
   {
@@ -335,8 +338,7 @@ private:
     }
   }
 
-  template <typename Quality>
-  void listen_to_targets(const Quality & reliable, const Quality & newest)
+  void listen_to_targets(const rclcpp::QoS & reliable, const rclcpp::QoS & newest)
   {
     const auto node = get_node();
     const std::array<std::shared_ptr<void>, 4> targets = {

@@ -148,6 +148,9 @@ inline void place_tool(Task & task, const std::vector<double> & offset)
   task.turn[1] = cr * sp * cy + sr * cp * sy;
   task.turn[2] = cr * cp * sy - sr * sp * cy;
   task.turn[3] = cr * cp * cy + sr * sp * sy;
+  if (task.turn[3] < 0.0) {
+    std::for_each(std::begin(task.turn), std::end(task.turn), [](double & x) { x = -x; });
+  }
 }
 
 /// The settings that parameters mean; `get(name)` is a parameter, whose bounds are checked where it is declared.

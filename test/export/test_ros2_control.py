@@ -673,8 +673,10 @@ def test_parameters_are_those_of_the_controller_node(tmp_path):
         if param.lower is not None and param.upper is not None:
             assert rules["bounds<>"] == [param.lower, param.upper], name
         elif param.lower is not None:
-            assert rules["gt_eq<>"] == [param.lower], name
-        if param.length is not None:
+            rule = "lower_element_bounds<>" if param.is_array else "gt_eq<>"
+            assert rules[rule] == [param.lower], name
+        # a list that may be empty is checked in the code
+        if param.length is not None and param.default:
             assert rules["fixed_size<>"] == param.length, name
     # declared in the code
     assert {f"collision.{joint}" for joint in model.joint_names} <= set(ours) - set(emitted)

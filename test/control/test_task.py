@@ -267,6 +267,29 @@ def test_streams_of_poses_without_velocities_are_followed_smoothly():
     assert rough[1] < 2.0 * rough[0] + 0.2
 
 
+@pytest.mark.parametrize(
+    ("name", "q", "seed"),
+    [("seven_axis", SEVEN, 12), ("seven_axis", SEVEN, 30), ("six_axis", START, 25)],
+)
+def test_home_is_reached_where_the_straight_way_is_blocked(name, q, seed):
+    """Before a joint limit or a singular pose; a target out of reach makes nobody go back."""
+    arm, tool = tool_of(name, q)
+    home = tool.memory["pose"].copy()
+    rng = np.random.default_rng(seed)
+    far = home[:3] + 0.4 * rng.normal(size=3)
+    turn = home[3:] + (1.0 if seed % 2 else 0.3) * rng.normal(size=4)
+    tool.to_pose(far, turn / np.linalg.norm(turn), 0)
+    t, _, _ = run(tool, 0, 3 * NANOSECONDS, 2 * MS)
+    assert tool.p.retreat[0] == 0.0
+    tool.to_pose(home[:3], home[3:], t)
+    t, rows, poses = run(tool, t, 4 * NANOSECONDS, 2 * MS)
+    assert np.abs(pose_difference(home, poses[-1])).max() < 1e-3
+    assert (rows[:, 0] <= arm.upper).all()
+    assert (rows[:, 0] >= arm.lower).all()
+    assert (np.abs(rows[:, 1]) <= 0.9 * arm.velocity_limit + 1e-9).all()
+    assert (np.abs(rows[:, 2]) <= arm.velocity_limit / 0.25 * (1 + 1e-9)).all()
+
+
 @pytest.mark.parametrize("lead", [0.0, 0.3])
 def test_a_path_is_the_complete_spline_through_its_points(lead):
     """SciPy's spline is the oracle."""

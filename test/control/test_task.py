@@ -309,3 +309,20 @@ def test_a_path_is_the_complete_spline_through_its_points(lead):
     for k in range(1, int(NANOSECONDS * times[-1] / MS)):
         tool.follow(k * MS)
         np.testing.assert_allclose(tool.memory["goal"][:3], curve(1e-3 * k), atol=1e-9)
+
+
+@pytest.mark.parametrize("period", [MS, 4 * MS])
+def test_on_a_path_the_tool_is_where_it_should_be_at_that_time(period):
+    """Not a step ahead of it: at 0.2 m/s that would be 0.2 or 0.8 mm."""
+    _, tool = tool_of()
+    home = tool.memory["pose"].copy()
+    times = np.arange(1, 11) * 0.1
+    way = np.array([-0.2, 0.0, 0.0])
+    points = home[:3] + np.maximum(times - 0.3, 0.0)[:, None] * way
+    twists = np.zeros((10, 6))
+    twists[3:, 3:] = way
+    turns = [home[3:]] * 10
+    tool.on_path(rd.ToolPath.of(times, points, turns, twists), 0)
+    _, _, poses = run(tool, 0, 900 * MS, period)
+    desired = home[:3] + 0.6 * way
+    np.testing.assert_allclose(poses[-1, :3], desired, atol=5e-5)

@@ -147,7 +147,9 @@ class ReferenceGenerator:
         self._compiled = compiled
         self.memory = self._new_memory()
         self.memory["deceleration"][:] = deceleration
-        self._routines = routines = make_routines(self.memory, REFERENCE_ROUTINES, compiled=compiled)
+        self._routines = routines = make_routines(
+            self.memory, REFERENCE_ROUTINES, compiled=compiled
+        )
         self._read_joint: Callable[..., int] = (
             routines.held("read_joint") if isinstance(routines, Routines) else tracks.read_joint
         )

@@ -40,8 +40,7 @@ from robot_dynamics_ros.export.ros2_control.task_in_c import ExportedTask, task_
 from robot_dynamics_ros.friction.compensation import Friction
 
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
-    law: (name, *(gain_fields(law).get(x, "") for x in "pid"))
-    for name, law in LAWS.items()
+    law: (name, *(gain_fields(law).get(x, "") for x in "pid")) for name, law in LAWS.items()
 }
 """Law → its name, and its fields for the gains p, i, d."""
 # numbers of the tool's memory that the controller compares with
@@ -225,10 +224,8 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
                 )
                 functions += [f"static void {row[-1]}({parameters})", "{", _indented(body), "}", ""]
         row.append("{" + ", ".join(str(law.gain_names.index(x) if x else -1) for x in gains) + "}")
-        row += ["0", *(str(int(x in traced.used)) for x in asked)] + [
-            str(int(kind.tracks)),
-            str(int(kind.inverts_dynamics)),
-        ]
+        flags = [False, *(x in traced.used for x in asked), kind.tracks, kind.inverts_dynamics]
+        row += [str(int(flag)) for flag in flags]
         rows.append("{" + ", ".join(row) + "}")
     k = len(FRICTION_COMPENSATIONS)
     return {

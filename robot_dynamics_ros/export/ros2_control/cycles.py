@@ -1,17 +1,22 @@
 """Control cycles of the Python controller written down, so that the C++ one can be held to them.
 
-The file is plain text, a line a call: a word, then numbers, those of joints in model order::
+The file is plain text, a line a call: a word, then numbers, those of joints in model order:
 
-    settings                                      parameters and their values, a line each, and
-    "end"; then the controller is made change                                        the same, for a
-    controller that runs activate t q v trajectory now id stamp joints points …       numbers of the
-    joints, then a row a point: time, 4 × (given, values) point now …
-    a streamed set-point, the same hold now wrench now link six numbers state t q v [effort]
-    followed by its expectations: expect mode command effort wrenches external q_d v_d a_d and of a
-    tool its pose, twist and error watch t likewise target_pose, target_twist, target_wrench now
-    accepted stamp in_link numbers target_path now accepted in_link with_twists points, then a row a
-    point: time, pose, twist refused code                                  what the trajectory or point before must
-    be refused with goal id status code                           at the end
+- ``settings``: parameters and their values, a line each, and "end"; the controller is made then
+- ``change``: the same, for a controller that runs
+- ``activate`` t q v
+- ``trajectory`` now id stamp joints points …: numbers of the joints, then a row a point: time,
+  4 × (given, values)
+- ``point`` now …: a streamed set-point, the same
+- ``hold`` now
+- ``wrench`` now link six numbers
+- ``target_pose``, ``target_twist``, ``target_wrench`` now accepted stamp in_link numbers
+- ``target_path`` now accepted in_link with_twists points, then a row a point: time, pose, twist
+- ``state`` t q v [effort]: followed by its expectations
+- ``expect`` mode command effort wrenches external q_d v_d a_d, and of a tool its pose, twist, error
+- ``watch`` t: likewise
+- ``refused`` code: what the trajectory or point before must be refused with
+- ``goal`` id status code: at the end
 """
 
 from __future__ import annotations
@@ -258,9 +263,7 @@ class CycleLog:
         count = len(path.times)
         self._target("target_path", accept, now, path.frame != "", given, count, rows)
 
-    def _target(
-        self, word: str, accept: Callable[[], None], now: int, *values: ArrayLike
-    ) -> None:
+    def _target(self, word: str, accept: Callable[[], None], now: int, *values: ArrayLike) -> None:
         accepted = True
         try:
             accept()

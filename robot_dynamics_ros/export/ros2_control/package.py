@@ -234,11 +234,17 @@ TARGET_WORDS = {
     "target_repeated": "there was one with its stamp, or a newer one: stamps must increase",
     "path_turns_too_far": "the tool would turn too far between two poses: give poses in between",
     "target_not_followed": "nothing is followed now: no state, or a law without reference",
-    "wrench_resisted": "the law takes it for a disturbance: use cartesian_impedance, or another law "
-    "without integral and robustness",
+    "wrench_resisted": "the law takes it for a disturbance: use cartesian_impedance, or another "
+    "law without integral and robustness",
 }
 """Why a target of the tool is refused, for people."""
-CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_FURTHER_EVENTS.split(), *TARGET_REFUSALS, *TOOL_CAUSES)
+CAUSES = (
+    *LIMITS,
+    *dict.fromkeys(COUNTED.values()),
+    *_FURTHER_EVENTS.split(),
+    *TARGET_REFUSALS,
+    *TOOL_CAUSES,
+)
 """What is counted, under the names that ``JointController.counts`` has; the last ones are of
 interfaces and of the tool.
 """
@@ -319,8 +325,8 @@ def root_frame(model: RobotModel) -> str:
 
 
 def robot_header(plan: Plan, package: str, bodies: Sequence[int], tool_link: str) -> str:
-    """The header of a ``package``, whose tool belongs to ``tool_link``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies``
-    that can carry a payload, and at least one external link.
+    """The header of a ``package``, whose tool belongs to ``tool_link``; ``plan``: with symbols by
+    :func:`body_symbols` of the ``bodies`` that can carry a payload, and at least one external link.
     """
     model = plan.model
     prefix = plan.prefix

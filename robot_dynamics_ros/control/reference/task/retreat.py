@@ -1,9 +1,9 @@
 """The way back, where the straight way to a target is blocked.
 
-Straight lines end where joints are at their limits, and at singular poses.  If the pose in which the
-task began is nearer to the target than the tool is, the joints go back towards that posture, and
-the tool sets out again from there.  A target out of reach is no reason to: on its straight line the
-tool comes nearer to it than it was.
+Straight lines end where joints are at their limits, and at singular poses.  If the pose in which
+the task began is nearer to the target than the tool is, the joints go back towards that posture,
+and the tool sets out again from there.  A target out of reach is no reason to: on its straight line
+the tool comes nearer to it than it was.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the path leads to its first point.
 
 from __future__ import annotations
 
-from math import sin, sqrt, tan
+from math import sqrt, tan
 
 from robot_dynamics_ros.control.reference.task.approach import norm
 from robot_dynamics_ros.control.reference.task.memory import ON_PATH, SEGMENT, TaskMemory

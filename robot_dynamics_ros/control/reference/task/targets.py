@@ -40,9 +40,9 @@ def judge_stamp(p: TaskMemory, t: int, stamp: int, streams: int) -> int:
         return TARGET_LATE
     if stamp - t > p.largest_age[0]:
         return TARGET_EARLY
-    if streams == 1 and p.kind[0] >= TO_POSE and p.kind[0] <= BY_TWIST:
-        if stamp <= p.target_time[0]:
-            return TARGET_REPEATED
+    goes_on = streams == 1 and p.kind[0] >= TO_POSE and p.kind[0] <= BY_TWIST
+    if goes_on and stamp <= p.target_time[0]:
+        return TARGET_REPEATED
     return 0
 
 

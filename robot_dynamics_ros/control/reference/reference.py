@@ -31,7 +31,7 @@ from robot_dynamics_ros.control.reference.trajectory import (
     TrajectoryPoint,
     nanoseconds,
 )
-from robot_dynamics_ros.control.reference.upsampling import REFERENCE_ROUTINES, STRAIGHT
+from robot_dynamics_ros.control.reference.upsampling import REFERENCE_ROUTINES, POSITION_ALONE
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -250,7 +250,7 @@ class ReferenceGenerator:
             trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end
         )
         motion.segments = np.zeros(2 * len(motion.fields))
-        alone = len(trajectory) > 1 and bool((motion.degree == STRAIGHT).all())
+        alone = len(trajectory) > 1 and bool((motion.degree == POSITION_ALONE).all())
         motion.flows = alone and self.options.positions_upsampling == "spline"
         if not motion.flows:
             self._routines["make_segments"](memory, SET_POINT, *motion.arrays)

@@ -30,7 +30,7 @@ LEAST_POINTS = 3
 # times the mean gap in which a set-point is due: the next one may be a little late
 PATIENCE = 1.1
 # the polynomials of positions, velocities, and accelerations
-STRAIGHT = 1
+POSITION_ALONE = 1
 CUBIC = 3
 QUINTIC = 5
 
@@ -112,7 +112,7 @@ def complete_point(p: TracksMemory, t: int, after: int, degree: Integers, fields
     stream says them; returns in how many ns it is due: ``after``, or if that is 0, what the stream
     says.
     """
-    if degree[0] != STRAIGHT:
+    if degree[0] != POSITION_ALONE:
         p.stream_points[0] = 0
         return after
     count = p.stream_points[0]

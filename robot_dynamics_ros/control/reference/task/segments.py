@@ -21,9 +21,9 @@ ONE_POSE_S = 1e-3
 POSE = 7
 TWIST = 6
 # numbers of a segment before its coefficients
-HEAD = 9
+SEGMENT_HEAD = 9
 # coefficients of one component
-ORDER = 6
+COEFFICIENTS = 6
 
 
 def follow_points(
@@ -140,7 +140,7 @@ def make_segment(
         p.wanted[m] = twists[TWIST * (k + 1) + m]
     turn_speed(p)
     for m in range(TWIST):
-        c = place + HEAD + ORDER * m
+        c = place + SEGMENT_HEAD + COEFFICIENTS * m
         start = twists[TWIST * k + m]
         end = p.wanted[m]
         segments[c] = 0.0
@@ -179,5 +179,5 @@ def hold_pose(first: int, time: float, poses: Vector, segments: Vector) -> None:
     segments[1] = ONE_POSE_S
     for m in range(POSE):
         segments[2 + m] = poses[first + m]
-    for m in range(HEAD, SEGMENT):
+    for m in range(SEGMENT_HEAD, SEGMENT):
         segments[m] = 0.0

@@ -31,7 +31,7 @@ from robot_dynamics_ros.control.reference.trajectory import (
     TrajectoryPoint,
     nanoseconds,
 )
-from robot_dynamics_ros.control.reference.upsampling import REFERENCE_ROUTINES, POSITION_ALONE
+from robot_dynamics_ros.control.reference.upsampling import POSITION_ALONE, REFERENCE_ROUTINES
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel

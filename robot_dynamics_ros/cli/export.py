@@ -18,6 +18,7 @@ from robot_dynamics_ros.cli.arguments import (
 from robot_dynamics_ros.cli.equations import given_symbols, parse_motors
 from robot_dynamics_ros.cli.output import result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
+from robot_dynamics_ros.control.reference.task.settings import TaskSettings
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.package import LANGUAGES, ExportedCode, export_code, report_text
 from robot_dynamics_ros.export.plan import (
@@ -93,6 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         None,
         "with ros2_control: add a plugin of the package inverse_dynamics_solver",
     )
+    text = (
+        "with ros2_control: the link of the tool that the controller moves (default: none; the "
+        "parameter task.link can name the last link of the longest chain)"
+    )
+    add("--tool", "LINK", text)
     add("--report", None, "print operation counts of each function")
 
 
@@ -104,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
             where="--output",
             remedy="Give --output DIRECTORY, or --report.",
         )
-    for name in ("payload_link", "friction_file", "inverse_dynamics_solver"):
+    for name in ("payload_link", "friction_file", "inverse_dynamics_solver", "tool"):
         if options.lang != "ros2_control" and getattr(options, name):
             which = f"--{name.replace('_', '-')}"
             raise ArgumentError(
@@ -145,8 +151,12 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
         friction = FrictionFile.read(options.friction_file, model).friction(model)
     else:
         friction = None
+    task = None
+    if options.tool:
+        task = TaskSettings(link=options.tool)
     return export_controller(
         model,
+        task=task,
         prefix=options.prefix,
         external=options.external or None,
         payload=options.payload_link or None,

@@ -37,7 +37,6 @@ from robot_dynamics_ros.control.reference.task.settings import TaskSettings
 from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.tracks import CANCELED
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
-from robot_dynamics_ros.control.reference.upsampling import SetPointStream, flowing
 from robot_dynamics_ros.control.rest_efforts import check_feed_forward, check_gravity_at_rest
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
@@ -127,7 +126,6 @@ class JointController(CycleRunner):
         self.collision = collision
         self.contact = contact
         self.flange = flange
-        self._set_points = SetPointStream()
         if task is not None:
             self.use_tool(ToolReference(model, task, compiled=self.compiled))
         if contact is not None and observer is None:
@@ -240,21 +238,12 @@ class JointController(CycleRunner):
         TrajectoryRejected, with ``code`` and text: the arm goes on as before.
         """
         self._require_tracking()
-        start = self.desired(trajectory.stamp or t)
-        return self._follow(self._prepared(trajectory, t, start), t, tolerances or self.tolerances)
+        return self._follow(self._prepared(trajectory, t), t, tolerances or self.tolerances)
 
-    def _prepared(self, trajectory: Trajectory, t: int, start: Array) -> PreparedMotion | None:
-        """Ready to be followed from the reference ``start``, (3, n), on."""
+    def _prepared(self, trajectory: Trajectory, t: int) -> PreparedMotion | None:
+        """Checked, and ready to be followed."""
         if not len(trajectory):
             return None
-        places = {name: i for i, name in enumerate(self.model.joint_names)}
-        columns = [places.get(name, -1) for name in trajectory.joint_names]
-        if self.options.positions_upsampling == "spline" and min(columns) >= 0:
-            q = start[0, columns]
-            away = trajectory.positions[0] - q
-            turns = 2.0 * np.pi * np.round(away / (2.0 * np.pi))
-            q = q + np.where(self.memory["continuous"][columns], turns, 0.0)
-            trajectory = flowing(trajectory, q, start[1, columns])
         motion = self.motion.prepare(trajectory, t)
         if trajectory.effort is not None and self.options.trajectory_effort == "add":
             self._check_efforts(trajectory.joint_names, trajectory.effort, "trajectory, effort")
@@ -300,11 +289,10 @@ class JointController(CycleRunner):
         chosen = tolerances or self.tolerances
         stopped = self.motion.memory["stops"]
         stops = int(stopped[0])
-        start = self.desired(self.p.last[0])
 
         def job() -> Callable[[], None]:
             trajectory = make()
-            motion = self._prepared(trajectory, self.p.last[0], start)
+            motion = self._prepared(trajectory, self.p.last[0])
             return lambda: take_over(trajectory, motion)
 
         def take_over(trajectory: Trajectory, motion: PreparedMotion | None) -> None:
@@ -325,8 +313,6 @@ class JointController(CycleRunner):
         to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
         self._require_tracking()
-        if self.options.positions_upsampling == "spline":
-            point = self._set_points.completed(joint_names, point, t)
         adds = self.options.trajectory_effort == "add"
         # a wrong length, and unknown names, are refused with the rest of the point
         known = len(point.effort) == len(joint_names) and set(joint_names) <= set(
@@ -400,6 +386,9 @@ class JointController(CycleRunner):
             problem = "the controller was made without a task"
             remedy = "Give it one: JointController(model, task=TaskSettings(link=...))."
             raise TrajectoryRejected(problem, where="controller", remedy=remedy)
+        if not self.follows_tool:
+            # frames of links are where the joints' reference has them
+            self.tool.memory["position"][:] = self.reference[0]
         return self.tool
 
     def hold(self, t: int) -> None:

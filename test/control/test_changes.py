@@ -328,3 +328,20 @@ def test_the_thread_that_prepares_changes_ends_with_its_controller(arm, waits):
     gc.collect()
     thread.join(60.0)
     assert not thread.is_alive()
+
+
+def test_led_by_hand_then_held_the_effort_has_no_step(arm):
+    """The arm moves when the law changes: it is brought to rest without a step, at the end too."""
+    control = rd.JointController(arm, rd.GravityCompensation())
+    q = np.array([-0.87, -0.47, -0.39, -1.57, -0.24, 2.06, 0.58])
+    v = np.array([0.3, -1.0, 0.4, 0.8, 0.5, -0.5, 1.0])
+    control.activate(0, q, v)
+    efforts = []
+    for k in range(800):
+        if k == 20:
+            control.set_law(rd.ComputedTorque(kp=400.0, kd=40.0))
+        efforts.append(control.update((k + 1) * 1_000_000, q, v).copy())
+        v = v + 1e-3 * rd.forward_dynamics(arm, q, v, efforts[-1])
+        q = q + 1e-3 * v
+    assert np.abs(v).max() < 1e-3
+    assert np.abs(np.diff(efforts, axis=0)).max() < 1.0

@@ -73,7 +73,7 @@ def test_started_while_moving_it_brakes_within_limits_without_a_jump(arm):
     assert (np.abs(accelerations) <= control.memory["deceleration"] * (1 + 1e-9)).all()
     np.testing.assert_allclose(v, 0.0, atol=1e-6)
     np.testing.assert_allclose(
-        q, mid(arm) + 0.5 * v0 * np.abs(v0) / control.memory["deceleration"], atol=1e-4
+        q, mid(arm) + 0.75 * v0 * np.abs(v0) / control.memory["deceleration"], atol=1e-4
     )
 
 

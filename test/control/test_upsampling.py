@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.library import robot_path
@@ -95,3 +96,33 @@ def test_a_jump_of_a_set_point_is_still_refused():
         control.accept_point(
             ARM.joint_names, rd.TrajectoryPoint(0, tuple(MIDDLE + 3.0)), SECOND + 120 * MS
         )
+
+
+@pytest.mark.parametrize("late", [0, 25 * MS], ids=["from the start", "late"])
+def test_velocities_are_those_of_the_complete_spline(late):
+    """SciPy's spline is the oracle: from the reference's velocity on, at rest in the end."""
+    control = rd.JointController(ARM)
+    moving = 0.1 * RATE
+    control.activate(SECOND, MIDDLE, moving)
+    control.update(SECOND + MS, MIDDLE, moving)
+    start = SECOND + 2 * MS
+    # stamped in the past, its first points are over
+    stamp = start - late
+    times = np.array([0.01, 0.02, 0.07, 0.1, 0.2])
+    positions = MIDDLE + 0.02 * np.sin(np.arange(30.0).reshape(5, 6))
+    trajectory = rd.Trajectory.from_waypoints(ARM.joint_names, times, positions, stamp=stamp)
+    before = control.desired(start)
+    control.accept_trajectory(trajectory, start)
+    left = times > 1e-9 * late
+    knots = np.concatenate([[1e-9 * late], times[left]])
+    curve = CubicSpline(
+        knots,
+        np.vstack([before[0], positions[left]]),
+        bc_type=((1, before[1]), (1, np.zeros(6))),
+    )
+    for t in np.linspace(knots[0], knots[-1], 50, endpoint=False):
+        q, v, _ = control.desired(stamp + round(1e9 * t))
+        # the first piece has the acceleration of the reference, too
+        if t > knots[1]:
+            np.testing.assert_allclose(q, curve(t), atol=1e-9)
+            np.testing.assert_allclose(v, curve(t, 1), atol=1e-7)

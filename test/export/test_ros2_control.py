@@ -19,9 +19,10 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import main
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController, Mode
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
-from robot_dynamics_ros.control.laws import FeedforwardPD, GravityCompensation
+from robot_dynamics_ros.control.laws import CartesianImpedance, FeedforwardPD, GravityCompensation
 from robot_dynamics_ros.control.observer import CollisionMonitor, MomentumObserver
 from robot_dynamics_ros.control.reference.goal import Tolerances
+from robot_dynamics_ros.control.reference.task.settings import farthest_link
 from robot_dynamics_ros.control.reference.trajectory import TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
@@ -91,12 +92,14 @@ class Scenario:
     """A controller with settings drawn at random, driven with calls drawn at random.
 
     The arm is near its reference most of the time, and now and then somewhere else: near a limit,
-    too fast, or nowhere.
+    too fast, or nowhere.  Most controllers have a tool, which gets targets, too.
     """
 
     def __init__(self, model, friction, kind, rng, *, changes_law=False):
         self.model = model
         self.rng = rng
+        # of the link for which a package is exported if nobody names one
+        self.link = farthest_link(model)
         n = model.nv
         # instead of the payload
         self.changes_law = changes_law
@@ -117,8 +120,7 @@ class Scenario:
             wrench_timeout=0.02,
             blend_time=self.blend_time,
             max_step=0.3,
-            # the core has straight lines only
-            positions_upsampling="none",
+            positions_upsampling=rng.choice(["spline", "spline", "none"]),
             trajectory_effort=rng.choice(["ignore", "add"]),
             wrench_acceleration=rng.choice(
                 ["commanded", "reference", "measured_effort", "differentiated"]
@@ -136,6 +138,7 @@ class Scenario:
         controller = JointController(
             model,
             self.draw_law(kind),
+            task=self.draw_tool() if rng.random() < 0.8 else None,
             options=options,
             guards=GuardSettings(
                 effort_limit=rng.uniform(5.0, 200.0, n),
@@ -170,12 +173,45 @@ class Scenario:
         self.high = high
         self.accepted = Counter()
 
+    def draw_tool(self):
+        rng = self.rng
+        offset = rd.Pose.from_rpy(rng.normal(size=3) * 0.1, rng.normal(size=3))
+        return rd.TaskSettings(
+            link=self.link if rng.random() < 0.5 else "",
+            offset=offset if rng.random() < 0.7 else None,
+            posture_rate=float(rng.choice([0.0, 1.0])),
+            speed=tuple(rng.uniform(0.5, 2.0, 2)),
+            acceleration=tuple(rng.uniform(5.0, 20.0, 2)),
+            jerk=tuple(rng.uniform(100.0, 1000.0, 2)),
+            # as the options have them
+            twist_timeout=0.03,
+            wrench_timeout=0.02,
+        )
+
     def draw_law(self, kind):
         extra = {} if self.friction_at == "none" else {"friction": self.friction}
         if self.friction_at == "measured" and kind not in (FeedforwardPD, GravityCompensation):
             extra["friction_at"] = "measured"
         self.gains = dict(zip("pid", LAW_NAMES[kind][1:], strict=True))
+        if kind is CartesianImpedance:
+            extra |= self.draw_springs()
         return kind(**self.draw_gains(), **extra)
+
+    def draw_springs(self):
+        """Diagonal, or a matrix whose springs and dampers are coupled; in tool axes, or not."""
+        rng = self.rng
+        matrix = rng.normal(size=(6, 6)) * 10.0
+        springs = {
+            "link": self.link,
+            "axes": rng.choice(["world", "tool"]),
+            "damping_ratio": float(rng.uniform(0.3, 1.0)),
+            "stiffness": rng.uniform(0.0, 500.0, 6),
+        }
+        if rng.random() < 0.5:
+            springs["stiffness"] = matrix @ matrix.T
+        if rng.random() < 0.5:
+            springs["damping"] = rng.uniform(0.0, 20.0, 6)
+        return springs
 
     def draw_gains(self):
         n = self.model.nv
@@ -195,11 +231,15 @@ class Scenario:
             event = self.rng.random()
             if event < 0.3 and self.t > self.newest:
                 self.call()
+            elif event < 0.4 and self.t > self.newest and self.controller.tool is not None:
+                self.aim()
             if self.controller.fault and self.rng.random() < 0.5:
                 self.q = 0.5 * (self.low + self.high)
                 self.v = np.zeros(self.model.nv)
                 self.log.activate(self.t, self.q, self.v)
             self.cycle()
+        words = [line.split() for line in self.log.lines if line.startswith("target_")]
+        self.accepted.update(word for word, _, accepted, *_ in words if accepted == "1")
         return self.log.text
 
     def cycle(self):
@@ -277,6 +317,39 @@ class Scenario:
         names = [self.model.joint_names[c] for c in columns]
         return np.array([self.model.joint(name).type is JointType.CONTINUOUS for name in names])
 
+    def aim(self):
+        """A target of the tool: streams, jumps, old ones; in the world, or in its link."""
+        rng = self.rng
+        c = self.controller
+        t = self.t
+        frame = str(rng.choice(["", self.link]))
+        stamp = 0 if rng.random() < 0.5 else t + int(rng.integers(-20, 5)) * MS
+        if rng.random() < 0.05:
+            stamp = t - 10**9
+        pose = c.tool.tool_at(c.reference[0])
+        if frame:
+            pose = np.array([*(rng.normal(size=3) * 0.05), 0.0, 0.0, 0.0, 1.0])
+        away = rng.normal(size=3) * float(rng.choice([0.003, 0.1]))
+        turned = pose[3:] + 0.1 * rng.normal(size=4)
+        turned /= np.linalg.norm(turned)
+        what = rng.random()
+        if what < 0.4:
+            self.log.target_pose(pose[:3] + away, turned, t, frame, stamp)
+        elif what < 0.6:
+            twist = rng.normal(size=(2, 3)) * 0.2
+            self.log.target_twist(twist[0], twist[1], t, frame, stamp)
+        elif what < 0.8:
+            wrench = rng.uniform(-5.0, 5.0, (2, 3))
+            self.log.target_wrench(wrench[0], wrench[1], t, frame, stamp)
+        else:
+            count = int(rng.integers(1, 4))
+            times = np.cumsum(rng.integers(0, 20, count) + np.arange(count)) * 1e-3
+            points = pose[:3] + rng.normal(size=(count, 3)) * 0.01
+            turns = [pose[3:] if rng.random() < 0.9 else -turned for _ in range(count)]
+            twists = rng.normal(size=(count, 6)) * 0.1 if rng.random() < 0.3 else None
+            path = rd.ToolPath.of(times, points, turns, twists, frame=frame)
+            self.log.target_path(path, t)
+
     def call(self):
         rng = self.rng
         c = self.controller
@@ -303,6 +376,7 @@ class Scenario:
             "PDGravity",
             "FeedforwardPD",
             "JointImpedance",
+            "CartesianImpedance",
         ):
             c.set_gains(**self.draw_gains())
             self.log.changed()
@@ -365,7 +439,8 @@ def test_the_core_does_what_the_python_controller_does(name, request, tmp_path):
     assert (
         met | {"stale_state", "tolerance_violated", "external_wrench_expired", "collision"} <= seen
     )
-    assert min(accepted["payload"], accepted["wrench"]) >= 10, accepted
+    aims = [f"target_{word}" for word in ("pose", "twist", "wrench", "path")]
+    assert min(accepted[x] for x in ("payload", "wrench", *aims)) >= 5, accepted
     if np.isfinite(model.upper).any():
         assert "position_zone" in seen
 
@@ -581,7 +656,6 @@ def test_parameters_are_those_of_the_controller_node(tmp_path):
     ours = {param.name: param for param in table}
     assert set(emitted) - set(ours) == {"use_effort_state"}
     types = {bool: "bool", int: "int", float: "double", str: "string"}
-    choices_left_out = {"law": {"cartesian_impedance"}}
     for name, row in emitted.items():
         if name == "use_effort_state":
             continue
@@ -595,14 +669,14 @@ def test_parameters_are_those_of_the_controller_node(tmp_path):
             ), name
         rules = row.get("validation", {})
         if param.choices:
-            assert set(rules["one_of<>"][0]) == set(param.choices) - choices_left_out.get(
-                name, set()
-            ), name
+            assert set(rules["one_of<>"][0]) == set(param.choices), name
         if param.lower is not None and param.upper is not None:
             assert rules["bounds<>"] == [param.lower, param.upper], name
         elif param.lower is not None:
-            assert rules["gt_eq<>"] == [param.lower], name
-        if param.length is not None:
+            rule = "lower_element_bounds<>" if param.is_array else "gt_eq<>"
+            assert rules[rule] == [param.lower], name
+        # a list that may be empty is checked in the code
+        if param.length is not None and param.default:
             assert rules["fixed_size<>"] == param.length, name
     # declared in the code
     assert {f"collision.{joint}" for joint in model.joint_names} <= set(ours) - set(emitted)

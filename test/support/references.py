@@ -19,7 +19,7 @@ class Reference:
     def __init__(self, table, deceleration, **options):
         chosen = ControllerOptions(
             allow_nonzero_velocity_at_trajectory_end=True,
-            **{"max_step": 1e9, "stream_timeout": 0.1} | options,
+            **{"max_step": 1e9, "stream_timeout": 0.1, "positions_upsampling": "none"} | options,
         )
         self.table = table
         self.generator = ReferenceGenerator(table, chosen, deceleration)

@@ -303,14 +303,8 @@ class CycleRunner:
         """Keep the tool's reference within the limits that are in force."""
         if self.tool is None:
             return
-        memory = self.memory
-        still = memory["commanded"] == 0
-        self.tool.limit(
-            memory["lower"] + memory["margin"],
-            memory["upper"] - memory["margin"],
-            np.where(still, 0.0, memory["velocity_limit"]),
-            memory["deceleration"],
-        )
+        names = ("lower", "upper", "margin", "velocity_limit", "deceleration", "commanded")
+        self.tool.limit_within(*(self.memory[name] for name in names))
 
     def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None``
@@ -360,6 +354,12 @@ class CycleRunner:
         """Resist the known wrenches as they are now."""
         self.memory["external"][:] = self.work.kernels.gather(self.external_wrenches)
 
+    @property
+    def follows_tool(self) -> bool:
+        """Whether the joints follow the tool's reference, and nothing has stopped them since."""
+        active = self.tool is not None and self.tool.active
+        return active and self.motion.memory.python.stops[0] == self._stops_before_task
+
     def begin_task(self, t: int) -> None:
         """The joints follow the tool's reference from ``t``, ns, on, if they do not yet; open goals
         are preempted.
@@ -367,7 +367,7 @@ class CycleRunner:
         tool = self.tool
         assert tool is not None
         stops = self.motion.memory.python.stops
-        if not tool.active or stops[0] != self._stops_before_task:
+        if not self.follows_tool:
             self.motion.begin(t)
             q, v, _ = self.motion.sample(t)
             # the joints' own reference waits
@@ -383,7 +383,7 @@ class CycleRunner:
         """
         tool = self.tool
         stops = self.motion.memory.python.stops
-        if tool is None or not tool.active or stops[0] != self._stops_before_task:
+        if tool is None or not self.follows_tool:
             yield
             return
         tool.follow(t)
@@ -481,7 +481,7 @@ class CycleRunner:
         reference = self.motion
         if self.tool is not None and self.tool.active:
             # a stop ends the task, whoever asked for it
-            if reference.memory.python.stops[0] == self._stops_before_task:
+            if self.follows_tool:
                 exerts = self.tool.p.exerts[0]
                 mode = self.tool.follow(t, self.work.q)
                 self._take_tool_piece(t + 1, mode, exerts, 0, 0, 0)

@@ -42,6 +42,8 @@ SINGULAR_SHARE = 1e-3
 MOST_SWEEPS = 12
 # share of the diagonal that is rounding
 NEGLIGIBLE = 1e-30
+# share of the largest stiffness below which one along another axis is rounding
+NO_STIFFNESS = 1e-12
 
 
 class TaskLawMemory(ComplementarityMemory, FrictionMemory):
@@ -50,6 +52,7 @@ class TaskLawMemory(ComplementarityMemory, FrictionMemory):
     nv: int
     stiffness: Vector = numbers(36, unit="N m/rad, N/m", meaning="matrix, row after row")
     damped: Vector = numbers(36, unit="N m s/rad, N s/m", meaning="damping where it is given")
+    ratio: Vector = numbers(6, meaning="damping ratio about and along the six axes")
     damping_given: Integers = integers(1, meaning="1 if damping is given, else the ratio counts")
     principal: Matrix = numbers(6, 6, meaning="principal axes of the stiffness, a row each")
     principal_stiffness: Vector = numbers(6, unit="N m/rad, N/m", meaning="along these axes")
@@ -382,6 +385,30 @@ def rotate_pair(p: TaskLawMemory, k: int, m: int) -> None:
         p.V[6 * j + m] = s * a + c * b
 
 
+def take_stiffness(p: TaskLawMemory) -> None:
+    """Principal axes of ``stiffness``, and the damping ratio along them: the mean of ``ratio``,
+    weighted with the squares of the axis.
+    """
+    for k in range(36):
+        p.S[k] = p.stiffness[k]
+    find_eigenvectors(p)
+    largest = 0.0
+    for k in range(6):
+        largest = max(largest, p.S[6 * k + k])
+    for k in range(6):
+        p.principal_stiffness[k] = 0.0
+        if p.S[6 * k + k] > NO_STIFFNESS * largest:
+            p.principal_stiffness[k] = p.S[6 * k + k]
+        p.principal_ratio[k] = 0.0
+        for m in range(6):
+            along = p.V[6 * m + k]
+            p.principal[k, m] = along
+            p.principal_ratio[k] = p.principal_ratio[k] + p.ratio[m] * along * along
+
+
+TASK_LAW_ROUTINES = (evaluate_task_law, take_stiffness)
+
+
 def as_matrix(gains: Array) -> Array:
     """(6, 6) from the diagonal (6,) or the matrix itself."""
     return gains if gains.ndim == 2 else np.diag(gains)
@@ -392,7 +419,7 @@ def principal_axes(stiffness: Array) -> tuple[Array, Array]:
     if stiffness.ndim == 1:
         return stiffness, np.eye(6)
     k, axes = np.linalg.eigh(stiffness)
-    return np.maximum(k, 0.0), axes
+    return np.where(k > NO_STIFFNESS * k.max(), k, 0.0), axes
 
 
 # -- the routine of one link -----------------------------------------------------------------------
@@ -400,10 +427,10 @@ def principal_axes(stiffness: Array) -> tuple[Array, Array]:
 
 class TaskLawRoutine:
     """Evaluates the impedance of one link of a robot, payload included; ``compiled``: whether in
-    machine code.
+    machine code, as far as the robot's functions are.
     """
 
-    def __init__(self, model: RobotModel, link: str) -> None:
+    def __init__(self, model: RobotModel, link: str, *, compiled: bool = True) -> None:
         number = model.link_index(link)
         functions = {
             "link_pose": evaluator(model, "link_pose", (("link", number),)),
@@ -411,11 +438,12 @@ class TaskLawRoutine:
             "mass_matrix": evaluator(model, "mass_matrix"),
             "inverse_dynamics": evaluator(model, "inverse_dynamics"),
         }
-        self.compiled = all(hasattr(x.engine, "callee") for x in functions.values())
+        able = all(hasattr(x.engine, "callee") for x in functions.values())
+        self.compiled = compiled and able
         sizes = {"nv": model.nv, "rows": 0, "couples": 0, "by_impulse": False}
         self.memory = Memory(TaskLawMemory, sizes, functions, compiled=self.compiled)
         self.memory["weight"][:] = [1.0] * 3 + [1.0 / SINGULAR_LENGTH] * 3
-        self.routines = make_routines(self.memory, (evaluate_task_law,), compiled=self.compiled)
+        self.routines = make_routines(self.memory, TASK_LAW_ROUTINES, compiled=self.compiled)
         self._law: object = None
         self._arrays: tuple[Array, ...] = ()
         self._run: Any = None
@@ -429,10 +457,8 @@ class TaskLawRoutine:
         memory["stiffness"][:] = as_matrix(law.stiffness).ravel()
         memory["damping_given"][0] = law.damping is not None
         memory["damped"][:] = 0.0 if law.damping is None else as_matrix(law.damping).ravel()
-        along, axes = principal_axes(law.stiffness)
-        memory["principal"][:] = axes.T
-        memory["principal_stiffness"][:] = along
-        memory["principal_ratio"][:] = law.damping_ratio @ (axes * axes)
+        memory["ratio"][:] = law.damping_ratio
+        self.routines["take_stiffness"](memory)
         memory["posture_stiffness"][:] = law.posture_stiffness
         memory["posture_damping"][:] = law.posture_damping
         memory["holds"][0] = law.target is not None

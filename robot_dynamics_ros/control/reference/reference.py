@@ -24,13 +24,14 @@ from robot_dynamics_ros.control.reference.goal import (
     Tolerances,
     TrajectoryRejected,
 )
-from robot_dynamics_ros.control.reference.tracks import NEVER, ROUTINES, SET_POINT, TracksMemory
+from robot_dynamics_ros.control.reference.tracks import NEVER, SET_POINT, TracksMemory
 from robot_dynamics_ros.control.reference.trajectory import (
     NANOSECONDS,
     Trajectory,
     TrajectoryPoint,
     nanoseconds,
 )
+from robot_dynamics_ros.control.reference.upsampling import POSITION_ALONE, REFERENCE_ROUTINES
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Routines, make_routines
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -92,8 +93,9 @@ class JointTable:
 @dataclass(slots=True, eq=False)
 class PreparedMotion:
     """A trajectory as routines take it: ``fields``, (4 × m × k,) positions, velocities,
-    accelerations, efforts, row after row; ``segments``, ((m − 1) × k × 8,); ``handed``, ``times``
-    and ``segments`` as routines take them, once it is followed.
+    accelerations, efforts, row after row; ``flows``: its positions come alone, and get velocities
+    when it is followed; ``segments``, ((m − 1) × k × 8,); ``handed``, ``times`` and ``segments`` as
+    routines take them, once it is followed.
     """
 
     stamp: int
@@ -102,8 +104,14 @@ class PreparedMotion:
     degree: np.ndarray
     fields: Array
     with_effort: bool
+    flows: bool = False
     segments: Array = field(default_factory=lambda: np.zeros(8))
     handed: tuple[Any, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """Times, degrees, fields and segments."""
+        return self.times, self.degree, self.fields, self.segments
 
     def describe(self, memory: Memory[TracksMemory], slot: int) -> None:
         """Tell the routines about it, under this slot."""
@@ -139,7 +147,9 @@ class ReferenceGenerator:
         self._compiled = compiled
         self.memory = self._new_memory()
         self.memory["deceleration"][:] = deceleration
-        self._routines = routines = make_routines(self.memory, ROUTINES, compiled=compiled)
+        self._routines = routines = make_routines(
+            self.memory, REFERENCE_ROUTINES, compiled=compiled
+        )
         self._read_joint: Callable[..., int] = (
             routines.held("read_joint") if isinstance(routines, Routines) else tracks.read_joint
         )
@@ -240,8 +250,10 @@ class ReferenceGenerator:
             trajectory, memory, t, at_rest=not self.options.allow_nonzero_velocity_at_trajectory_end
         )
         motion.segments = np.zeros(2 * len(motion.fields))
-        arrays = motion.times, motion.degree, motion.fields, motion.segments
-        self._routines["make_segments"](memory, SET_POINT, *arrays)
+        alone = len(trajectory) > 1 and bool((motion.degree == POSITION_ALONE).all())
+        motion.flows = alone and self.options.positions_upsampling == "spline"
+        if not motion.flows:
+            self._routines["make_segments"](memory, SET_POINT, *motion.arrays)
         return motion
 
     def _checked(
@@ -335,7 +347,10 @@ class ReferenceGenerator:
         start = p.start[slot]
         within = begin + int(motion.times[p.first[slot]]) - start
         # of what may have begun by then
-        self.memory["now"][0] = self.sample(start)[0]
+        self.memory["now"][:2] = self.sample(start)[:2]
+        if motion.flows:
+            self._run("flow", slot, *motion.arrays)
+            self._run("make_segments", slot, *motion.arrays)
         self._number += 1
         p.goal[slot] = self._number
         if self._run("accept", slot, motion.times, motion.fields):
@@ -359,6 +374,8 @@ class ReferenceGenerator:
         self.begin(t)
         self._read(self.memory, t)
         within = int(motion.times[0])
+        if self.options.positions_upsampling == "spline":
+            within = self._run("complete_point", t, within, motion.degree, motion.fields)
         if self._run("stream", t, within, int(motion.degree[0]), motion.fields):
             raise self._refusal(self.memory.python, 5 if within else 0, within / NANOSECONDS)
         self._take_events()

@@ -35,6 +35,10 @@ WAITING = 16
 EVENTS = 64
 # The slot of streamed set-points
 SET_POINT = 0
+# Set-points of a stream that are remembered
+STREAM_POINTS = 4
+# Largest acceleration of a stop, to its mean
+STOP_TIME_SHARE = 1.5
 HARDEST = (
     # How much harder than asked a joint may brake in order to stop before its position limit
     10.0
@@ -72,6 +76,11 @@ class TracksMemory(Declared):
     stream_timeout: Integers = integers(
         1, unit="ns", meaning="how long a set-point is gone on from"
     )
+    # the last set-points of a stream, the newest one first
+    stream_points: Integers = integers(1, meaning="number of them")
+    stream_time: Integers = integers(STREAM_POINTS, unit="ns", meaning="when each of them came")
+    stream_joint: Integers = integers("nv", meaning="1 for the joints that they are for")
+    stream_position: Matrix = numbers(STREAM_POINTS, "nv", unit="rad or m", meaning="positions")
     # what each of them follows
     count: Integers = integers("nv", meaning="number of its own pieces")
     begin: Integers = integers("4 * nv", unit="ns", meaning="when each of them begins")
@@ -186,23 +195,28 @@ def begin_piece(
 
 
 def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) -> None:
-    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends, after |v| / a and
-    v²/2a.
+    """Decelerate joint ``i`` from (q, v) at ``t`` and hold where that ends, after 1.5 |v| / a and
+    0.75 v²/a.  The acceleration begins and ends with zero: its largest, a, is reached in between.
 
     One that would run over a position limit brakes harder, just enough to stop there, but not more
     than ten times as hard.
     """
     a = p.deceleration[i]
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
-    if 0.5 * v * v > a * room:
+    way = 0.5 * STOP_TIME_SHARE * v * v
+    if way > a * room:
         if room > 0.0:
-            a = min(0.5 * v * v / room, HARDEST * a)
+            a = min(way / room, HARDEST * a)
         else:
             a = HARDEST * a
-    duration = min(abs(v) / a, LONGEST_MOTION)
+    duration = min(STOP_TIME_SHARE * abs(v) / a, LONGEST_MOTION)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:
-        begin_piece(p, i, t, q, v, -a if v > 0.0 else a, effort)
+        # v (1 - 3 s² + 2 s³), s = τ / duration
+        k = 4 * i + p.count[i]
+        begin_piece(p, i, t, q, v, 0.0, effort)
+        p.piece[k, 3] = -v / (duration * duration)
+        p.piece[k, 4] = 0.5 * v / (duration * duration * duration)
     begin_piece(p, i, rest, q + 0.5 * v * duration, 0.0, 0.0, effort)
 
 

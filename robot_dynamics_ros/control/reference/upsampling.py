@@ -1,109 +1,182 @@
 """Velocities for positions that come without: chunks of a policy, and single set-points.
 
 A trajectory of positions alone becomes the cubic spline through them that begins with the velocity
-that the reference has, so that no seam brakes.  A stream of single positions gets the velocity
-and acceleration of the cubic through the last four of them, and the time until the next one to get
-there.
+that the reference has, and ends at rest, so that no seam brakes.  A stream of single positions gets
+the velocity and acceleration of the cubic through the last four of them, and the time until the
+next one to get there.
+
+Source: de Boor, A Practical Guide to Splines (2001), chapter 4 (complete cubic spline).
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import replace
-
-import numpy as np
-
-from robot_dynamics_ros.control.reference.trajectory import (
-    NANOSECONDS,
-    Trajectory,
-    TrajectoryPoint,
+from robot_dynamics_ros.control.cycle.memory import NANOSECONDS
+from robot_dynamics_ros.control.reference.tracks import (
+    ROUTINES,
+    SET_POINT,
+    STREAM_POINTS,
+    TracksMemory,
+    fastest_meant,
+    turns_to_first_point,
 )
-from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.dynamics.engine.routines import Integers, Vector
 
 # s: set-points further apart are single ones
 LONGEST_GAP = 0.15
 # s: set-points closer than this need no velocity: each is due at once
 SHORTEST_GAP = 0.004
-# of a stream, that a velocity and an acceleration are taken from
-POINTS = 4
+# of a stream, that a velocity is taken from
+LEAST_POINTS = 3
 # times the mean gap in which a set-point is due: the next one may be a little late
 PATIENCE = 1.1
+# the polynomials of positions, velocities, and accelerations
+POSITION_ALONE = 1
+CUBIC = 3
+QUINTIC = 5
 
 
-def flowing(trajectory: Trajectory, start: Array, velocity: Array) -> Trajectory:
-    """The trajectory with the velocities of the spline through its positions.
+# -- complete splines ------------------------------------------------------------------------------
 
-    Args:
-        trajectory: k joints, positions alone; one with velocities, or without points, stays as it
-            is, so does one that has a single point.
-        start: (k,) where the joints' reference is when it begins.
-        velocity: (k,) how fast it is then.
+
+def spline_divisor(left: float, right: float, share_after: float) -> float:
+    """What the equation of a spline's velocity m between two pieces is divided by.
+
+    The pieces are ``left`` and ``right`` s long, the velocity after them is α − ``share_after`` m:
+    m_before / left + (this) m = 3 (way / left² + way / right²) − α / right.
     """
-    if len(trajectory) < 2 or (trajectory.degree != 1).any():
-        return trajectory
-    from scipy.interpolate import CubicSpline
-
-    times = trajectory.times / NANOSECONDS
-    positions = trajectory.positions
-    leads = bool(times[0] > 0.0)
-    if leads:
-        times = np.concatenate([[0.0], times])
-        positions = np.vstack([start, positions])
-    rest = np.zeros_like(velocity)
-    spline = CubicSpline(times, positions, bc_type=((1, velocity), (1, rest)))
-    velocities = spline(times, 1)[1 if leads else 0 :]
-    velocities[-1] = 0.0
-    degree = np.full(len(trajectory), 3, dtype=np.int8)
-    for array in (velocities, degree):
-        array.setflags(write=False)
-    return replace(trajectory, velocities=velocities, degree=degree)
+    return 2.0 / left + 2.0 / right - share_after / right
 
 
-class SetPointStream:
-    """Remembers the last set-points of a stream, to give the next one a velocity and a time."""
+def flow(
+    p: TracksMemory, slot: int, times: Integers, degree: Integers, fields: Vector, segments: Vector
+) -> None:
+    """Velocities of the spline from ``now``, where the trajectory begins, through its positions.
 
-    def __init__(self) -> None:
-        self._names: tuple[str, ...] = ()
-        self._last: deque[tuple[int, Array]] = deque(maxlen=POINTS)
-
-    def completed(self, names: Sequence[str], point: TrajectoryPoint, t: int) -> TrajectoryPoint:
-        """The point with velocity and acceleration, and a time if it has none, where a stream says
-        them; ``t``: ns, when it came.
-        """
-        if len(point.velocities) or not len(point.positions):
-            self._last.clear()
-            return point
-        positions = np.array(point.positions, dtype=np.float64)
-        last = self._last
-        late = bool(last) and t - last[-1][0] > LONGEST_GAP * NANOSECONDS
-        if late or tuple(names) != self._names or (last and len(last[-1][1]) != len(positions)):
-            last.clear()
-        if last and t <= last[-1][0]:
-            return point
-        self._names = tuple(names)
-        last.append((t, positions))
-        if len(last) < 3:
-            return point
-        times = [(moment - t) / NANOSECONDS for moment, _ in last]
-        gap = -times[0] / (len(last) - 1)
-        if gap < SHORTEST_GAP:
-            return point
-        velocities, accelerations = end_rates(times, [x for _, x in last])
-        due = point.time_from_start or round(PATIENCE * gap * NANOSECONDS)
-        return replace(
-            point,
-            time_from_start=due,
-            velocities=velocities.tolist(),
-            accelerations=accelerations.tolist(),
-        )
-
-
-def end_rates(times: Sequence[float], positions: Sequence[Array]) -> tuple[Array, Array]:
-    """(k,) velocity and acceleration at time 0, the last of the times, of the polynomial through
-    the positions (k,).
+    The points from ``first`` on get velocities and degree 3, unless a velocity is one that nobody
+    means.  ``segments`` is working memory, whose contents are lost.
     """
-    scale = -times[0]
-    powers = np.vander(np.array(times) / scale, increasing=True)
-    coefficients = np.linalg.solve(powers, np.array(positions))
-    return coefficients[1] / scale, 2.0 * coefficients[2] / scale**2
+    k = p.width[slot]
+    first = p.first[slot]
+    last = p.points[slot] - 1
+    size = k * (last + 1)
+    lead = (p.origin[slot] + times[first] - p.start[slot]) / NANOSECONDS
+    # the first point that has a velocity of its own
+    begin = first
+    if lead <= 0.0:
+        begin = first + 1
+    for x in range(size + last * k, size + last * k + k):
+        fields[x] = 0.0
+    # each velocity by the one before it, from the end at rest backwards
+    share = 0.0
+    for m in range(last - 1, begin - 1, -1):
+        left = lead
+        if m > first:
+            left = (times[m] - times[m - 1]) / NANOSECONDS
+        right = (times[m + 1] - times[m]) / NANOSECONDS
+        divisor = spline_divisor(left, right, share)
+        share = 1.0 / (left * divisor)
+        segments[8 * m * k] = share
+        for i in range(p.nv):
+            column = p.column[slot * p.nv + i]
+            if column < 0:
+                continue
+            x = m * k + column
+            before = p.now[0, i] - turns_to_first_point(p, i, fields[column])
+            if m > first:
+                before = fields[x - k]
+            slope = (fields[x] - before) / (left * left)
+            slope = slope + (fields[x + k] - fields[x]) / (right * right)
+            fields[size + x] = (3.0 * slope - fields[size + x + k] / right) / divisor
+    for i in range(p.nv):
+        column = p.column[slot * p.nv + i]
+        if column < 0:
+            continue
+        speed = p.now[1, i]
+        if lead <= 0.0 and first < last:
+            fields[size + first * k + column] = speed
+        for m in range(begin, last):
+            x = size + m * k + column
+            speed = fields[x] - segments[8 * m * k] * speed
+            fields[x] = speed
+            if abs(speed) > fastest_meant(p, i):
+                return
+    for m in range(first, last + 1):
+        degree[m] = CUBIC
+
+
+# -- streams of set-points -------------------------------------------------------------------------
+
+
+def complete_point(p: TracksMemory, t: int, after: int, degree: Integers, fields: Vector) -> int:
+    """Velocity and acceleration for the set-point in slot 0, which came at ``t``, ns, where a
+    stream says them; returns in how many ns it is due: ``after``, or if that is 0, what the stream
+    says.
+    """
+    if degree[0] != POSITION_ALONE:
+        p.stream_points[0] = 0
+        return after
+    count = p.stream_points[0]
+    if count > 0 and t <= p.stream_time[0]:
+        return after
+    for i in range(p.nv):
+        if (p.column[i] >= 0) != (p.stream_joint[i] == 1):
+            count = 0
+    if count > 0 and t - p.stream_time[0] > LONGEST_GAP * NANOSECONDS:
+        count = 0
+    count = min(count + 1, STREAM_POINTS)
+    p.stream_points[0] = count
+    # the newest one is the first
+    for m in range(count - 1, 0, -1):
+        p.stream_time[m] = p.stream_time[m - 1]
+        for i in range(p.nv):
+            p.stream_position[m, i] = p.stream_position[m - 1, i]
+    p.stream_time[0] = t
+    for i in range(p.nv):
+        p.stream_joint[i] = 0
+        if p.column[i] >= 0:
+            p.stream_joint[i] = 1
+            p.stream_position[0, i] = fields[p.column[i]]
+    if count < LEAST_POINTS:
+        return after
+    gap = (t - p.stream_time[count - 1]) / NANOSECONDS / float(count - 1)
+    if gap < SHORTEST_GAP or not rate_stream(p, count, fields):
+        return after
+    degree[0] = QUINTIC
+    if after > 0:
+        return after
+    return int(PATIENCE * gap * NANOSECONDS)
+
+
+def rate_stream(p: TracksMemory, count: int, fields: Vector) -> bool:
+    """Velocity and acceleration, at the newest of ``count`` set-points, of the polynomial through
+    them; whether they are what somebody can mean.
+
+    The polynomial is Newton's, from the newest point on: its coefficients are divided differences.
+    """
+    size = p.width[SET_POINT]
+    first = (p.stream_time[1] - p.stream_time[0]) / NANOSECONDS
+    second = (p.stream_time[2] - p.stream_time[0]) / NANOSECONDS
+    third = second
+    if count > LEAST_POINTS:
+        third = (p.stream_time[3] - p.stream_time[0]) / NANOSECONDS
+    for i in range(p.nv):
+        column = p.column[i]
+        if column < 0:
+            continue
+        slope = (p.stream_position[1, i] - p.stream_position[0, i]) / first
+        slope_between = (p.stream_position[2, i] - p.stream_position[1, i]) / (second - first)
+        bend = (slope_between - slope) / second
+        twist = 0.0
+        if count > LEAST_POINTS:
+            oldest = (p.stream_position[3, i] - p.stream_position[2, i]) / (third - second)
+            twist = ((oldest - slope_between) / (third - first) - bend) / third
+        speed = slope - bend * first + twist * first * second
+        if abs(speed) > fastest_meant(p, i):
+            return False
+        fields[size + column] = speed
+        fields[2 * size + column] = 2.0 * bend - 2.0 * twist * (first + second)
+    return True
+
+
+REFERENCE_ROUTINES = (*ROUTINES, flow, complete_point)
+"""All routines of the reference that are called from outside."""

@@ -23,7 +23,9 @@ from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import LAWS, ComputedTorque, Law, gain_fields
 from robot_dynamics_ros.control.options import ControllerOptions
-from robot_dynamics_ros.control.reference.tracks import ROUTINES, TracksMemory
+from robot_dynamics_ros.control.reference.task import memory as task_memory
+from robot_dynamics_ros.control.reference.tracks import TracksMemory
+from robot_dynamics_ros.control.reference.upsampling import REFERENCE_ROUTINES
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_function_body, c_number
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared, fields
@@ -38,11 +40,11 @@ from robot_dynamics_ros.export.ros2_control.task_in_c import ExportedTask, task_
 from robot_dynamics_ros.friction.compensation import Friction
 
 LAW_NAMES: dict[type[Law], tuple[str, ...]] = {
-    law: (name, *(gain_fields(law).get(x, "") for x in "pid"))
-    for name, law in LAWS.items()
-    if law.straight_line
+    law: (name, *(gain_fields(law).get(x, "") for x in "pid")) for name, law in LAWS.items()
 }
 """Law → its name, and its fields for the gains p, i, d."""
+# numbers of the tool's memory that the controller compares with
+TASK_NUMBERS = ("HOLD_POSE", "NOT_FOLLOWED", "WRENCH_RESISTED")
 # ways to compensate it
 FRICTION_COMPENSATIONS = ("none", "reference", "measured")
 
@@ -71,7 +73,7 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
             (observer.observe, without_friction, observer.forget),
         ),
         ("collision", observer.CollisionMemory, (observer.watch, observer.lower)),
-        ("tracks", TracksMemory, ROUTINES),
+        ("tracks", TracksMemory, REFERENCE_ROUTINES),
     )
     return (
         routines_in_c(
@@ -87,7 +89,7 @@ def _routines(nv: int, loaded: int, prefix: str) -> tuple[CText, ...]:
     )
 
 
-def _memories(plan: Plan, friction: Friction, task: ExportedTask | None) -> list[str]:
+def _memories(plan: Plan, friction: Friction, task: ExportedTask) -> list[str]:
     """The memories of a controller with default settings, before its first state: limits as
     described, shares of a robustness 1.
     """
@@ -95,7 +97,7 @@ def _memories(plan: Plan, friction: Friction, task: ExportedTask | None) -> list
     runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None)
     runner.guards.describe(runner.memory)
     runner.memory["want_wrenches"][0] = 1
-    of_task = {} if task is None else task.memories(plan.model)
+    of_task = task.memories(plan.model)
     return [
         *_initial(f"{plan.prefix}_cycle", runner.memory),
         *_initial(
@@ -104,7 +106,7 @@ def _memories(plan: Plan, friction: Friction, task: ExportedTask | None) -> list
         ),
         *_initial(f"{plan.prefix}_tracks", runner.motion.memory),
         *itertools.chain.from_iterable(
-            _initial(f"{plan.prefix}_{name}", memory) for name, memory in of_task.items()
+            _initial(f"{plan.prefix}_{name}", tool) for name, tool in of_task.items()
         ),
     ]
 
@@ -152,31 +154,22 @@ def _indented(lines: Iterable[str]) -> str:
     return "\n".join(f"    {line}" for line in lines)
 
 
-def words_of_cycle(
-    plan: Plan, friction: Friction, task: ExportedTask | None = None
-) -> dict[str, str]:
+def words_of_cycle(plan: Plan, friction: Friction, task: ExportedTask) -> dict[str, str]:
     """The words that the templates of the cycle leave open; ``friction``: what the laws
-    compensate; ``task``: the tool that has a reference of its own, or none.
+    compensate; ``task``: the tool that has a reference of its own.
     """
     upper = plan.prefix.upper()
     n = plan.model.nv
     loaded = len(plan.external)
     texts = _routines(n, loaded, plan.prefix)
-    kernels = ""
-    initial = ""
-    if task is not None:
-        texts += task_texts(plan, task)
-        kernels = f"{task_kernels(plan)}\n"
-        names = ("task", "task_law")
-        initial = "".join(
-            f"extern const {plan.prefix}_{x}_memory {plan.prefix}_{x}_initial;\n" for x in names
-        )
+    texts += task_texts(plan)
     includes = sorted(set(itertools.chain.from_iterable(text.includes for text in texts)))
     numbers = [
         f"{upper}_{name} = {number},"
         for name, number in vars(verdicts).items()
         if isinstance(number, int)
     ]
+    numbers += [f"{upper}_{name} = {vars(task_memory)[name]}," for name in TASK_NUMBERS]
     return {
         "n": str(n),
         "size_of_nothing": str(max(n, 6 * loaded)),
@@ -185,8 +178,8 @@ def words_of_cycle(
         "declarations": "".join(f"{text.declarations}\n\n" for text in texts).removesuffix("\n"),
         "definitions": "".join(f"{text.definitions}\n\n" for text in texts).removesuffix("\n"),
         "memories": "\n".join(_memories(plan, friction, task)),
-        "task_kernels": kernels,
-        "task_initial": initial,
+        "task_kernels": f"{task_kernels(plan)}\n",
+        **task.words,
         "attach": _indented(_attach()),
         "laws": ", ".join(row[0] for row in LAW_NAMES.values()),
         "frictions": ", ".join(FRICTION_COMPENSATIONS),
@@ -215,7 +208,11 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
             options |= {"friction": friction, **dict.fromkeys(places, way)}
         law = kind(**options)
         traced = trace_law(law, n)
-        assert traced is not None, word
+        if traced is None:
+            # evaluated by whoever runs the cycle
+            tracks = f"{int(kind.tracks)}, {int(kind.inverts_dynamics)}"
+            rows.append(f"{{0, 0, {{-1, -1, -1}}, 1, 0, 0, 0, 0, {tracks}}}")
+            continue
         row = []
         for half, flat in (("before", traced.asked), ("after", traced.efforts)):
             row.append("0" if flat is None else f"{prefix}_{word}_{way}_{half}")
@@ -227,10 +224,8 @@ def _laws(plan: Plan, friction: Friction) -> dict[str, str]:
                 )
                 functions += [f"static void {row[-1]}({parameters})", "{", _indented(body), "}", ""]
         row.append("{" + ", ".join(str(law.gain_names.index(x) if x else -1) for x in gains) + "}")
-        row += [str(int(x in traced.used)) for x in asked] + [
-            str(int(kind.tracks)),
-            str(int(kind.inverts_dynamics)),
-        ]
+        flags = [False, *(x in traced.used for x in asked), kind.tracks, kind.inverts_dynamics]
+        row += [str(int(flag)) for flag in flags]
         rows.append("{" + ", ".join(row) + "}")
     k = len(FRICTION_COMPENSATIONS)
     return {

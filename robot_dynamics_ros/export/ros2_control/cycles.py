@@ -1,21 +1,28 @@
 """Control cycles of the Python controller written down, so that the C++ one can be held to them.
 
-The file is plain text, a line a call: a word, then numbers, those of joints in model order::
+The file is plain text, a line a call: a word, then numbers, those of joints in model order:
 
-    settings                                      parameters and their values, a line each, and
-    "end"; then the controller is made change                                        the same, for a
-    controller that runs activate t q v trajectory now id stamp joints points …       numbers of the
-    joints, then a row a point: time, 4 × (given, values) point now …
-    a streamed set-point, the same hold now wrench now link six numbers state t q v [effort]
-    followed by its expectations: expect mode command effort wrenches external q_d v_d a_d watch t
-    likewise refused code                                  what the trajectory or point before must
-    be refused with goal id status code                           at the end
+- ``settings``: parameters and their values, a line each, and "end"; the controller is made then
+- ``change``: the same, for a controller that runs
+- ``activate`` t q v
+- ``trajectory`` now id stamp joints points …: numbers of the joints, then a row a point: time,
+  4 × (given, values)
+- ``point`` now …: a streamed set-point, the same
+- ``hold`` now
+- ``wrench`` now link six numbers
+- ``target_pose``, ``target_twist``, ``target_wrench`` now accepted stamp in_link numbers
+- ``target_path`` now accepted in_link with_twists points, then a row a point: time, pose, twist
+- ``state`` t q v [effort]: followed by its expectations
+- ``expect`` mode command effort wrenches external q_d v_d a_d, and of a tool its pose, twist, error
+- ``watch`` t: likewise
+- ``refused`` code: what the trajectory or point before must be refused with
+- ``goal`` id status code: at the end
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +31,14 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.control.controller import ControllerOptions, JointController
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.memory import Mode
-from robot_dynamics_ros.control.laws import ComputedTorque, PDGravity
+from robot_dynamics_ros.control.laws import CartesianImpedance, ComputedTorque, PDGravity
 from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.reference.goal import STATUSES, Goal, Tolerances, TrajectoryRejected
+from robot_dynamics_ros.control.reference.task.path import ToolPath
+from robot_dynamics_ros.control.reference.task.settings import TaskSettings
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.ros2_control.cycle_in_c import LAW_NAMES
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
@@ -61,20 +69,9 @@ class CycleLog:
 
     The ``controller`` is not active yet, its friction the one that the exported package
     compensates; ``external``: links that may carry known wrenches, in the order of the package.
-
-    Raises:
-        ArgumentError: the controller smooths positions that come alone, the package does not.
     """
 
     def __init__(self, controller: JointController, external: Sequence[str]) -> None:
-        upsampling = controller.options.positions_upsampling
-        if upsampling != "none":
-            raise ArgumentError(
-                "the exported package moves straight from position to position",
-                where="positions_upsampling",
-                got=upsampling,
-                remedy='Make the controller with ControllerOptions(positions_upsampling="none").',
-            )
         self.controller = controller
         self.lines: list[str] = []
         self._external = list(external)
@@ -103,11 +100,8 @@ class CycleLog:
         load = c.payload
         same = {x.name: getattr(y, x.name) for y in (g, o) for x in dataclasses.fields(y)}
         values: dict[str, Any] = {
-            # the package has no parameter for upsampling: it does none
             **{
-                name: value
-                for name, value in same.items()
-                if isinstance(value, (bool, float, str)) and name != "positions_upsampling"
+                name: value for name, value in same.items() if isinstance(value, (bool, float, str))
             },
             "law": name,
             "robustness.enabled": o.robustness is not None,
@@ -131,6 +125,7 @@ class CycleLog:
             "collision_delay": 0.0 if c.collision is None else c.collision.delay,
             "constraints.goal_time": t.goal_time,
             "constraints.stopped_velocity_tolerance": float(np.max(t.goal_velocity)),
+            **self._tool_settings(),
             "payload.mass": 0.0 if load is None else load.mass,
             "payload.link": "" if load is None else load.link,
             "payload.com": _numbers([] if load is None else load.com),
@@ -164,6 +159,28 @@ class CycleLog:
             *(f"{name} {_word(value)}".rstrip() for name, value in values.items()),
             "end",
         ]
+
+    def _tool_settings(self) -> dict[str, Any]:
+        """Parameters of the tool, and of Cartesian impedance."""
+        tool = self.controller.tool
+        settings = TaskSettings() if tool is None else tool.settings
+        law = self.controller.law
+        spring = law if isinstance(law, CartesianImpedance) else CartesianImpedance()
+        offset = (*settings.pose.position, *settings.pose.rpy())
+        return {
+            "task.link": "" if tool is None else tool.link,
+            "task.offset": "" if settings.offset is None else _numbers(offset),
+            "task.speed": _numbers(settings.speed),
+            "task.acceleration": _numbers(settings.acceleration),
+            "task.jerk": _numbers(settings.jerk),
+            "task.wrench": _numbers(settings.wrench),
+            "task.posture_rate": settings.posture_rate,
+            "cartesian.link": spring.link,
+            "cartesian.stiffness": _numbers(spring.stiffness),
+            "cartesian.damping": "" if spring.damping is None else _numbers(spring.damping),
+            "cartesian.axes": spring.axes,
+            "cartesian.damping_ratio": float(spring.damping_ratio[0]),
+        }
 
     def changed(self) -> None:
         """Write down law, gains, payload and tolerances after they were changed."""
@@ -201,7 +218,60 @@ class CycleLog:
             c.wrenches,
             external,
             *c.reference,
+            *(() if c.tool is None else c.tool.see(*c.state, c.reference[0])),
         )
+
+    def target_pose(
+        self, position: ArrayLike, quaternion: ArrayLike, now: int, frame: str = "", stamp: int = 0
+    ) -> None:
+        """A target of the tool, in the world, or in the frame of its link."""
+
+        def accept() -> None:
+            self.controller.accept_pose(position, quaternion, now, frame=frame, stamp=stamp)
+
+        self._target("target_pose", accept, now, stamp, frame != "", position, quaternion)
+
+    def target_twist(
+        self, angular: ArrayLike, linear: ArrayLike, now: int, frame: str = "", stamp: int = 0
+    ) -> None:
+        """Likewise."""
+
+        def accept() -> None:
+            self.controller.accept_twist(angular, linear, now, frame=frame, stamp=stamp)
+
+        self._target("target_twist", accept, now, stamp, frame != "", angular, linear)
+
+    def target_wrench(
+        self, moment: ArrayLike, force: ArrayLike, now: int, frame: str = "", stamp: int = 0
+    ) -> None:
+        """Likewise; one that the joints cannot exert, which Python alone refuses, is left out."""
+
+        def accept() -> None:
+            self.controller.accept_wrench(moment, force, now, frame=frame, stamp=stamp)
+
+        self._target("target_wrench", accept, now, stamp, frame != "", moment, force)
+
+    def target_path(self, path: ToolPath, now: int) -> None:
+        """A path of the tool; in the world, or in the frame of its link."""
+        given = path.twists is not None
+        twists = np.zeros((len(path.times), 6)) if path.twists is None else path.twists
+        rows = np.column_stack([path.times, path.poses, twists])
+
+        def accept() -> None:
+            self.controller.accept_path(path, now)
+
+        count = len(path.times)
+        self._target("target_path", accept, now, path.frame != "", given, count, rows)
+
+    def _target(self, word: str, accept: Callable[[], None], now: int, *values: ArrayLike) -> None:
+        accepted = True
+        try:
+            accept()
+        except TrajectoryRejected as error:
+            if "cannot be exerted" in str(error):
+                return
+            accepted = False
+        self._note(word, now, accepted, *values)
 
     def hold(self, now: int) -> None:
         self.controller.hold(now)
@@ -280,11 +350,14 @@ def example_cycles(
     controller = JointController(
         model,
         ComputedTorque(kp=100.0, kd=20.0, ki=50.0, friction=friction),
-        options=ControllerOptions(blend_time=0.02, max_step=0.5, positions_upsampling="none"),
+        options=ControllerOptions(blend_time=0.02, max_step=0.5),
         guards=GuardSettings(effort_scale=0.9),
         tolerances=Tolerances.uniform(n, goal=0.5),
         observer=MomentumObserver(model, 50.0, friction),
+        task=TaskSettings(twist_timeout=0.2),
     )
+    tool = controller.tool
+    assert tool is not None
     log = CycleLog(controller, external)
     q = _home(model)
     v = np.zeros(n)
@@ -321,6 +394,14 @@ def example_cycles(
     cycles(4)
     log.point(names, TrajectoryPoint(4 * ms, (q + 0.01 * way).tolist(), (0.5 * way).tolist()), t)
     cycles(6)
+    home = tool.tool_at(controller.reference[0])
+    log.target_pose(home[:3] + 0.01, home[3:], t)
+    cycles(6)
+    log.target_twist([0.1, 0.0, 0.0], [0.0, 0.02, 0.01], t, tool.link)
+    cycles(4)
+    turns = [home[3:]] * 2
+    log.target_path(ToolPath.of([0.01, 0.03], [home[:3], home[:3] - 0.005], turns), t)
+    cycles(8)
     log.hold(t)
     cycles(3)
     # the state goes missing
@@ -330,4 +411,8 @@ def example_cycles(
     controller.set_law(PDGravity(kp=50.0, kd=5.0, friction=friction))
     log.changed()
     cycles(3)
+    controller.set_law(CartesianImpedance(link=tool.link, friction=friction))
+    log.changed()
+    log.target_wrench([0.1, 0.0, 0.0], [0.0, 1.0, 2.0], t, tool.link)
+    cycles(6)
     return log.text

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+import numpy as np
+
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
@@ -19,7 +21,14 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.laws import CartesianImpedance
 from robot_dynamics_ros.control.options import CHOICES
 from robot_dynamics_ros.control.reference.goal import STATUSES, Reason, ResultCode
-from robot_dynamics_ros.control.reference.task.settings import TaskSettings
+from robot_dynamics_ros.control.reference.task.memory import SEGMENT, TARGET_REFUSALS, TASK_CAUSES
+from robot_dynamics_ros.control.reference.task.settings import (
+    FARTHEST_TARGET_M,
+    FASTEST_TWIST,
+    MOST_PATH_POINTS,
+    QUATERNION_SLACK,
+    TaskSettings,
+)
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import c_number
 from robot_dynamics_ros.equations.parameters import AXIS_NAMES, INERTIA_ENTRIES
 from robot_dynamics_ros.errors import ArgumentError, check_name
@@ -83,13 +92,13 @@ def export_controller(
         max_operations: refuse functions that take more.
         inverse_dynamics_solver: add a plugin of the package of that name, with the robot's
             dynamics.
-        task: a tool; its reference and Cartesian impedance are then part of the C, for programs of
-            your own, see the page on the plugin.
-        cartesian: that impedance; the defaults at the tool's link if not given.
+        task: the tool that the controller moves; not given, it moves none until the parameter
+            ``task.link`` names the last link of the longest chain, which is then the only one.
+        cartesian: the impedance of that link with the law ``cartesian_impedance``.
 
     Raises:
         ArgumentError: a joint of several degrees of freedom, a payload on the root body, names that
-            clash.
+            clash, an impedance of another link than the tool's.
         UnknownNameError: a link that does not exist.
         ModelError: a function that is too large.
 
@@ -113,27 +122,19 @@ def export_controller(
         )
     for link in loaded:
         model.link_index(link)
-    tool = None
-    about: tuple[str, ...] = ()
-    functions: tuple[str, ...] = CONTROLLER_FUNCTIONS
-    if task is not None:
-        tool = ExportedTask.of(model, task, cartesian)
-        about = (tool.law.link,)
-        functions += TASK_FUNCTIONS
+    if friction is None:
+        friction = Friction.of(model)
+    tool = ExportedTask.of(model, task, cartesian, friction)
     kernels = export_code(
         model,
-        functions,
+        (*CONTROLLER_FUNCTIONS, *TASK_FUNCTIONS),
         prefix=prefix,
-        links=about,
+        links=(tool.law.link,),
         symbols=body_symbols(model, bodies),
         external=loaded,
         rename=rename,
         max_operations=max_operations,
     )
-    if friction is not None:
-        friction = friction
-    else:
-        friction = Friction.of(model)
     return ExportedCode(
         _files(kernels, friction, bodies, tool, solver=inverse_dynamics_solver), kernels.plan
     )
@@ -143,7 +144,7 @@ def _files(
     kernels: ExportedCode,
     friction: Friction,
     bodies: Sequence[int],
-    task: ExportedTask | None,
+    task: ExportedTask,
     *,
     solver: bool,
 ) -> dict[str, str]:
@@ -173,7 +174,7 @@ def _files(
         f"include/{package}/{prefix}.h": own[f"{prefix}.h"],
         f"src/{prefix}.c": own[f"{prefix}.c"],
         f"test/{prefix}_test.c": own[f"{prefix}_test.c"],
-        f"include/{package}/robot.hpp": robot_header(plan, package, bodies),
+        f"include/{package}/robot.hpp": robot_header(plan, package, bodies, task.law.link),
         "test/recorded_cycles.txt": example_cycles(
             model, friction, plan.external, links_on(model, bodies)[-1]
         ),
@@ -222,12 +223,30 @@ _FURTHER_EVENTS = (
     "stale_state fault external_wrench_expired collision reference_refused state_not_read "
     "command_not_written"
 )
+# a tool is slowed down by what counts for joints, too
+TOOL_CAUSES = [f"tool_{cause}" for cause in TASK_CAUSES]
 WRENCH_SOURCES = [
     word.replace("measured_effort", "model") for word in CHOICES["wrench_acceleration"]
 ]
-CAUSES = (*LIMITS, *dict.fromkeys(COUNTED.values()), *_FURTHER_EVENTS.split())
-"""What is counted, under the names that ``JointController.counts`` has; the last two are of
-interfaces.
+TARGET_WORDS = {
+    "target_late": "its stamp is too old: check that the clocks agree, or set it to zero",
+    "target_early": "its stamp is in the future: check that the clocks agree, or set it to zero",
+    "target_repeated": "there was one with its stamp, or a newer one: stamps must increase",
+    "path_turns_too_far": "the tool would turn too far between two poses: give poses in between",
+    "target_not_followed": "nothing is followed now: no state, or a law without reference",
+    "wrench_resisted": "the law takes it for a disturbance: use cartesian_impedance, or another "
+    "law without integral and robustness",
+}
+"""Why a target of the tool is refused, for people."""
+CAUSES = (
+    *LIMITS,
+    *dict.fromkeys(COUNTED.values()),
+    *_FURTHER_EVENTS.split(),
+    *TARGET_REFUSALS,
+    *TOOL_CAUSES,
+)
+"""What is counted, under the names that ``JointController.counts`` has; the last ones are of
+interfaces and of the tool.
 """
 _ENUMERATIONS = {
     "Mode": ("What the controller does.", [mode.value for mode in Mode]),
@@ -299,9 +318,15 @@ def _names(name: str, words: Iterable[str], about: str) -> list[str]:
     )
 
 
-def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
-    """The header of a ``package``; ``plan``: with symbols by :func:`body_symbols` of the ``bodies``
-    that can carry a payload, and at least one external link.
+def root_frame(model: RobotModel) -> str:
+    """The name of a frame that is that of the world: the root link, if it stands there."""
+    moved = bool(np.any(model.base.matrix() != np.eye(4)))
+    return "world" if moved else model.link_names[0]
+
+
+def robot_header(plan: Plan, package: str, bodies: Sequence[int], tool_link: str) -> str:
+    """The header of a ``package``, whose tool belongs to ``tool_link``; ``plan``: with symbols by
+    :func:`body_symbols` of the ``bodies`` that can carry a payload, and at least one external link.
     """
     model = plan.model
     prefix = plan.prefix
@@ -334,6 +359,15 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
         "{",
         "",
         f"constexpr std::size_t N = {model.nv};  ///< joints",
+        f"constexpr std::size_t SEGMENT = {SEGMENT};  ///< numbers of a segment of a tool's path",
+        f"constexpr std::size_t TOOL_CAUSES = {len(TOOL_CAUSES)};  ///< what slows the tool down",
+        f"constexpr std::size_t MOST_PATH_POINTS = {MOST_PATH_POINTS};",
+        f"constexpr double QUATERNION_SLACK = {QUATERNION_SLACK};  ///< of a quaternion's length",
+        f"constexpr double FARTHEST_TARGET = {FARTHEST_TARGET_M};  ///< m",
+        f"constexpr double FASTEST_TWIST = {FASTEST_TWIST};  ///< rad/s or m/s",
+        f"constexpr const char * ROOT_LINK = {json.dumps(root_frame(model), ensure_ascii=False)};"
+        "  ///< its axes are those of the world",
+        f"constexpr const char * TOOL_LINK = {json.dumps(tool_link, ensure_ascii=False)};",
         f"constexpr std::size_t LOADED = {len(plan.external)};  ///< links that may carry a "
         "known external wrench",
         "constexpr double INFINITE = std::numeric_limits<double>::infinity();",
@@ -347,6 +381,11 @@ def robot_header(plan: Plan, package: str, bodies: Sequence[int]) -> str:
             "TOPIC_NAMES",
             map(topic_token, model.joint_names),
             "Each joint's name as a part of a topic name.",
+        ),
+        *_names(
+            "TARGET_WORDS",
+            (TARGET_WORDS[x] for x in TARGET_REFUSALS),
+            "Why a target is refused, from Cause::target_late on.",
         ),
         *_names("external_links", plan.external, "Links on which an external wrench may act."),
         *itertools.chain.from_iterable(

@@ -4,13 +4,18 @@ controller runs, with memories to start from.
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from robot_dynamics_ros.control.cycle.limits import default_deceleration
 from robot_dynamics_ros.control.cycle.task_law import (
+    TASK_LAW_ROUTINES,
     TaskLawMemory,
     TaskLawRoutine,
-    evaluate_task_law,
 )
 from robot_dynamics_ros.control.laws import CartesianImpedance
 from robot_dynamics_ros.control.reference.task.memory import TaskMemory
@@ -20,6 +25,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.declared import Declared
 from robot_dynamics_ros.dynamics.engine.codegen.routine_c import CText, routines_in_c
 from robot_dynamics_ros.dynamics.engine.codegen.routine_source import read_routines
 from robot_dynamics_ros.dynamics.engine.routines import Memory
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.export.plan import Plan
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -33,35 +39,83 @@ class ExportedTask:
     """A tool to be moved, and the impedance that holds its link.
 
     Attributes:
-        settings: of the tool.
-        law: Cartesian impedance of the link; its gains can be changed in its memory.
+        settings: of the tool; of ``link`` and ``offset`` too.
+        law: Cartesian impedance of the link.
+        named: whether somebody asked for a tool: the controller then listens to its targets.
     """
 
     settings: TaskSettings
     law: CartesianImpedance
+    named: bool
 
     @classmethod
     def of(
-        cls, model: RobotModel, settings: TaskSettings, law: CartesianImpedance | None
+        cls,
+        model: RobotModel,
+        settings: TaskSettings | None,
+        law: CartesianImpedance | None,
+        friction: Friction,
     ) -> ExportedTask:
-        """With the defaults where no law is given; UnknownNameError: a link that does not exist."""
+        """With the defaults where nothing is given.
+
+        UnknownNameError: a link that does not exist; ArgumentError: two links.
+        """
+        named = settings is not None or law is not None
+        if settings is None and law is not None:
+            settings = TaskSettings(link=law.link)
+        settings = settings or TaskSettings()
         link = settings.link_of(model)
-        law = law or CartesianImpedance(link=link, friction=Friction.of(model))
-        checked = law.check(model)
+        law = law or CartesianImpedance(link=link)
+        if law.link != link:
+            raise ArgumentError(
+                f"the impedance holds {law.link!r}, the tool belongs to {link!r}",
+                where="cartesian",
+                got=law.link,
+                remedy="Name the same link in both.",
+            )
+        checked = dataclasses.replace(law, friction=friction).check(model)
         assert isinstance(checked, CartesianImpedance)
-        return cls(settings, checked)
+        return cls(settings, checked, named)
 
     def memories(self, model: RobotModel) -> dict[str, Memory[Declared]]:
         """Name → memory as it is before the first target: limits of the description."""
-        tool = ToolReference(model, self.settings)
+        tool = ToolReference(model, self.settings, compiled=False)
         sharpest = default_deceleration(model.velocity_limit)
         tool.limit(model.lower, model.upper, model.velocity_limit, sharpest)
-        routine = TaskLawRoutine(model, self.law.link)
+        routine = TaskLawRoutine(model, self.law.link, compiled=False)
         routine.load(self.law)
         return {"task": tool.memory, "task_law": routine.memory}
 
+    @property
+    def words(self) -> dict[str, str]:
+        """What the parameters begin with."""
+        s = self.settings
+        offset: list[float] = []
+        if s.offset is not None:
+            offset = [*s.pose.position.tolist(), *s.pose.rpy()]
+        damping: list[float] = []
+        if self.law.damping is not None:
+            damping = np.ravel(self.law.damping).tolist()
+        lists: dict[str, Sequence[float]] = {
+            "task_offset": offset,
+            "task_speed": s.speed,
+            "task_acceleration": s.acceleration,
+            "task_jerk": s.jerk,
+            "task_wrench": s.wrench,
+            "stiffness": np.ravel(self.law.stiffness).tolist(),
+            "damping": damping,
+        }
+        return {
+            "tool_link": self.law.link,
+            "task_link": self.law.link if self.named else "",
+            "posture_rate": repr(float(s.posture_rate)),
+            "cartesian_axes": self.law.axes,
+            "damping_ratio": repr(float(self.law.damping_ratio[0])),
+            **{name: json.dumps([float(x) for x in values]) for name, values in lists.items()},
+        }
 
-def task_texts(plan: Plan, task: ExportedTask) -> tuple[CText, ...]:
+
+def task_texts(plan: Plan) -> tuple[CText, ...]:
     """C of the routines; their kernels are in :func:`task_kernels`."""
     n = plan.model.nv
     prefix = plan.prefix
@@ -79,7 +133,7 @@ def task_texts(plan: Plan, task: ExportedTask) -> tuple[CText, ...]:
             context=context,
         ),
         routines_in_c(
-            read_routines(TaskLawMemory, {"nv": n, **common}, (evaluate_task_law,)),
+            read_routines(TaskLawMemory, {"nv": n, **common}, TASK_LAW_ROUTINES),
             f"{prefix}_task_law",
             of_law,
             context=context,

@@ -12,14 +12,12 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.task.path import ToolPath
+from robot_dynamics_ros.control.reference.task.settings import MOST_PATH_POINTS
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
-
-# points of a path: more are refused, because it is read between two cycles
-MOST_PATH_POINTS = 500
 
 
 class TaskInputs:

@@ -7,7 +7,6 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.node import Node
 
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.reference.task.poses import pose_difference
 from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport import topics
@@ -63,12 +62,13 @@ class ToolTopics(topics.Output):
         super().__init__([self._pose, self._twist, self._error])
 
     def publish(self, stamp: int) -> None:
+        if not any(x.has_listeners for x in (self._pose, self._twist, self._error)):
+            return
         q, v = self._controller.state
-        pose = self._tool.tool_at(q)
+        pose, twist, error = self._tool.see(q, v, self._controller.reference[0])
         if self._pose.has_listeners:
             self._pose.send(stamp, pose)
         if self._twist.has_listeners:
-            self._twist.publish(self._tool.twist_at(q, v), stamp)
+            self._twist.publish(twist, stamp)
         if self._error.has_listeners:
-            desired = self._tool.tool_at(self._controller.reference[0])
-            self._error.publish(pose_difference(desired, pose), stamp)
+            self._error.publish(error, stamp)

@@ -51,6 +51,12 @@ int main()
   other.payload.link = 0;
   other.payload.body[0] = 1.0;
   const Parameters loaded = carrying(other.payload);
+  Settings soft = settings;
+  soft.law = Law::cartesian_impedance;
+  ToolPath path;
+  for (int k = 1; k < 5; ++k) {
+    path.add(0.01 * k, {0.3, 0.0, 0.3 + 0.001 * k, 0.0, 0.0, 0.0, 1.0}, {});
+  }
   const long before = allocations;
   Time t = 1000000000;
   Vector q{}, v{};
@@ -68,6 +74,19 @@ int main()
     if (k % 150 == 75) {
       core.change(k % 300 == 75 ? other : settings, k % 300 == 75 ? loaded : arm_default_parameters);
       core.hold(t);
+    }
+    if (k % 50 == 35) {
+      core.target_path(path, t);
+    } else if (k % 20 == 15) {
+      core.target_pose({0.3, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0}, k % 40 == 15, 0, t);
+    } else if (k % 20 == 18) {
+      core.target_twist({0.0, 0.1, 0.0, 0.01, 0.0, 0.01}, true, 0, t);
+    }
+    if (k == 400) {
+      core.change(soft, arm_default_parameters);
+    } else if (k > 400) {
+      core.target_wrench({0.0, 0.1, 0.0, 1.0, 0.0, 1.0}, true, 0, t);
+      core.see_tool();
     }
     core.set_external_wrench(0, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, t);
     core.update(t, q, v, nullptr, k % 100 == 11 ? &rows : nullptr);

@@ -384,6 +384,81 @@ void streams_holds_and_wrenches_come_through()
   bench.tick();
 }
 
+void the_tool_is_moved_by_topics()
+{
+  CHECK(Bench().controller.the_node->subscriptions.count("~/target_pose") == 0);  // nobody named a tool
+  CHECK(!Bench({{"task.link", std::string("no_such_link")}}).configured);
+  Bench bench({{"task.link", std::string(TOOL_LINK)}});
+  const auto follow = [&](int count) {  // the arm is where it should be
+    for (int k = 0; k < count; ++k) {
+      bench.cycle();
+      const auto & cycle = bench.controller.core().cycle;
+      Vector q{}, v{};
+      std::copy_n(cycle.reference, N, q.begin());
+      std::copy_n(cycle.reference + N, N, v.begin());
+      bench.put(q, v);
+    }
+  };
+  bench.put(filled(0.5), Vector{});
+  follow(30);
+  const auto & poses = bench.sent<geometry_msgs::msg::PoseStamped>("~/pose");
+  CHECK(poses.size() == 2 && poses.back().header.frame_id == ROOT_LINK);
+  const auto start = poses.back().pose;
+  geometry_msgs::msg::PoseStamped target;
+  target.pose = start;
+  target.pose.position.x -= 0.01;
+  bench.send("~/target_pose", target);
+  follow(1500);
+  CHECK(std::abs(poses.back().pose.position.x - target.pose.position.x) < 1e-4);
+  CHECK(std::abs(bench.sent<geometry_msgs::msg::TwistStamped>("~/task_error").back().twist.linear.x) < 1e-6);
+
+  geometry_msgs::msg::TwistStamped twist;
+  twist.twist.linear.x = 0.02;
+  bench.send("~/target_twist", twist);
+  follow(60);
+  CHECK(bench.sent<geometry_msgs::msg::TwistStamped>("~/twist").back().twist.linear.x > 0.01);
+  follow(600);
+
+  trajectory_msgs::msg::MultiDOFJointTrajectory path;
+  path.points.resize(1);
+  path.points[0].transforms.resize(1);
+  path.points[0].transforms[0].translation = {start.position.x, start.position.y, start.position.z};
+  path.points[0].transforms[0].rotation = start.orientation;
+  path.points[0].time_from_start.nanosec = 500000000;
+  bench.send("~/target_trajectory", path);
+  follow(1200);
+  CHECK(std::abs(poses.back().pose.position.x - start.position.x) < 1e-4);
+
+  target.header.frame_id = "nowhere";
+  bench.send("~/target_pose", target);
+  CHECK(logged("nowhere"));
+  target.header.frame_id = TOOL_LINK;
+  target.pose.orientation.w = 3.0;
+  bench.send("~/target_pose", target);
+  CHECK(logged("quaternion") || logged("orientation"));
+  geometry_msgs::msg::WrenchStamped wrench;
+  wrench.wrench.force.z = 5.0;
+  bench.tick();
+  bench.send("~/target_wrench", wrench);
+  follow(30);
+  bench.tick();
+  CHECK(logged("takes it for a disturbance"));  // the default law
+  wrench.wrench.force.z = 1e6;
+  bench.send("~/target_wrench", wrench);
+  CHECK(logged("task.wrench"));
+  CHECK(!bench.controller.the_node->set("cartesian.stiffness", std::vector<double>(5, 1.0)).successful);
+  CHECK(bench.controller.the_node->set("law", std::string("cartesian_impedance")).successful);
+  bench.tick();
+  follow(300);
+  wrench.wrench.force.z = 5.0;
+  const double before = bench.command(N - 1);
+  for (int k = 0; k < 4; ++k) {
+    bench.send("~/target_wrench", wrench);
+    follow(100);
+  }
+  CHECK(std::abs(bench.command(N - 1) - before) > 0.1);
+}
+
 void a_controller_before_it_gives_the_reference()
 {
   Bench bench({}, true);
@@ -460,6 +535,7 @@ int main()
   bad_states_bring_the_safe_command();
   parameters_are_checked_and_taken_over();
   streams_holds_and_wrenches_come_through();
+  the_tool_is_moved_by_topics();
   a_controller_before_it_gives_the_reference();
   a_fault_makes_the_manager_deactivate_it();
   a_jump_is_not_believed();

@@ -55,6 +55,38 @@ struct Wrench
 {
   Vector3 force, torque;
 };
+struct Point
+{
+  double x = 0.0, y = 0.0, z = 0.0;
+};
+struct Quaternion
+{
+  double x = 0.0, y = 0.0, z = 0.0, w = 1.0;
+};
+struct Pose
+{
+  Point position;
+  Quaternion orientation;
+};
+struct Transform
+{
+  Vector3 translation;
+  Quaternion rotation;
+};
+struct Twist
+{
+  Vector3 linear, angular;
+};
+struct PoseStamped
+{
+  std_msgs::msg::Header header;
+  Pose pose;
+};
+struct TwistStamped
+{
+  std_msgs::msg::Header header;
+  Twist twist;
+};
 struct WrenchStamped
 {
   std_msgs::msg::Header header;
@@ -84,6 +116,18 @@ struct JointTrajectory
   std_msgs::msg::Header header;
   std::vector<std::string> joint_names;
   std::vector<JointTrajectoryPoint> points;
+};
+struct MultiDOFJointTrajectoryPoint
+{
+  std::vector<geometry_msgs::msg::Transform> transforms;
+  std::vector<geometry_msgs::msg::Twist> velocities, accelerations;
+  builtin_interfaces::msg::Duration time_from_start;
+};
+struct MultiDOFJointTrajectory
+{
+  std_msgs::msg::Header header;
+  std::vector<std::string> joint_names;
+  std::vector<MultiDOFJointTrajectoryPoint> points;
 };
 }  // namespace trajectory_msgs::msg
 

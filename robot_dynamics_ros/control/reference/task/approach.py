@@ -125,6 +125,10 @@ def shorten(u: Vector, first: int, largest: float) -> None:
 def approach(p: TaskMemory, h: float) -> None:
     """``twist`` and ``rate`` of the tool's reference after a step of ``h`` s."""
     difference(p, p.goal, p.pose, p.gap)
+    # pose and twist are those before the step: so is what they are compared with, or the tool would
+    # run ahead of its target by a step
+    for k in range(6):
+        p.gap[k] = p.gap[k] - h * p.goal_twist[k]
     for part in range(2):
         first = 3 * part
         distance = norm(p.gap, first)
@@ -139,7 +143,8 @@ def approach(p: TaskMemory, h: float) -> None:
         if distance > 0.0 and p.kind[0] != BY_TWIST:
             speed_per_distance = speed / distance
         for k in range(first, first + 3):
-            p.wanted[k] = p.goal_twist[k] + speed_per_distance * p.gap[k]
+            before = p.goal_twist[k] - h * p.goal_rate[k]
+            p.wanted[k] = before + speed_per_distance * p.gap[k]
         shorten(p.wanted, first, p.largest_speed[part])
         for k in range(first, first + 3):
             p.wanted[k] = VELOCITY_RATE * (p.wanted[k] - p.twist[k]) + p.goal_rate[k]

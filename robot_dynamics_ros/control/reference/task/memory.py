@@ -32,6 +32,18 @@ TASK_CAUSES = ("position_limit", "velocity_limit", "acceleration_limit", "singul
 """What slowed the tool down, as it is counted."""
 
 
+TARGET_REFUSALS = (
+    "target_late",
+    "target_early",
+    "target_repeated",
+    "path_turns_too_far",
+    "target_not_followed",
+    "wrench_resisted",
+)
+"""Why a target is not taken over, counted from 1; 0: it is."""
+TARGET_LATE, TARGET_EARLY, TARGET_REPEATED, PATH_TURNS, NOT_FOLLOWED, WRENCH_RESISTED = range(1, 7)
+
+
 class TaskMemory(ComplementarityMemory):
     """Target, reference and joint motion of one tool.
 
@@ -54,6 +66,7 @@ class TaskMemory(ComplementarityMemory):
     largest_speed: Vector = numbers(2, unit="rad/s, m/s", meaning="of the tool")
     largest_acceleration: Vector = numbers(2, unit="rad/s², m/s²", meaning="of the tool")
     largest_jerk: Vector = numbers(2, unit="rad/s³, m/s³", meaning="of the tool")
+    largest_age: Integers = integers(1, unit="ns", meaning="an older target is refused")
     # what is given, checked and in world axes, before it is taken over
     given_pose: Vector = numbers(7, meaning="a pose")
     given_twist: Vector = numbers(6, unit="rad/s, m/s", meaning="a twist")
@@ -88,6 +101,11 @@ class TaskMemory(ComplementarityMemory):
     rate: Vector = numbers(6, meaning="rate of that twist")
     share: Vector = numbers(1, meaning="share of the twist that the joints follow, 0 to 1")
     hits: Integers = integers(4, meaning="cycles in which each of TASK_CAUSES slowed the tool down")
+    # the tool as it is
+    seen_pose: Vector = numbers(7, meaning="pose of the tool at the measured positions")
+    seen_twist: Vector = numbers(6, unit="rad/s, m/s", meaning="its twist")
+    seen_error: Vector = numbers(6, unit="rad, m", meaning="from there to the desired pose")
+    desired_pose: Vector = numbers(7, meaning="pose of the tool at the joints' reference")
     # the joints
     time: Integers = integers(1, unit="ns", meaning="that the reference is for")
     position: Vector = numbers("n", unit="rad or m", meaning="desired positions")
@@ -99,12 +117,17 @@ class TaskMemory(ComplementarityMemory):
     # work
     predicted: Vector = numbers("n", unit="rad or m", meaning="positions at the end of the step")
     link: Matrix = numbers(4, 4, meaning="pose of the link there")
+    link_turn: Vector = numbers(4, meaning="its quaternion")
+    placed: Vector = numbers(3, unit="m", meaning="a position in the world, from one in the link")
     tool: Vector = numbers(7, meaning="pose of the tool there")
     jacobian: Matrix = numbers(6, "n", meaning="Jacobian of the tool there")
     asked: Vector = numbers(6, meaning="twist that closes the gap to the tool's reference")
     gap: Vector = numbers(6, meaning="rotation and way from one pose to another")
     cause: Integers = integers("2 * n", meaning="which of TASK_CAUSES each bound is due to")
     gap_rate: Vector = numbers(1, unit="1/s", meaning="with which the gap is closed")
+    blocked: Vector = numbers(1, unit="s", meaning="how long the straight way has been blocked")
+    retreat: Vector = numbers(1, meaning="share of the motion that is the way back, 0 to 1")
+    posture_pose: Vector = numbers(7, meaning="pose of the tool in the preferred posture")
     calm: Vector = numbers(1, meaning="share of the velocity limits that holds in this pose")
     damping: Vector = numbers(1, unit="m²", meaning="weight of the joint velocities")
     weakest: Vector = numbers("nv", meaning="direction in which the tool moves least")

@@ -32,16 +32,3 @@ def quaternion_product(a: Array, b: Array) -> Array:
     vector_part = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
     product = np.append(vector_part, a[3] * b[3] - a[:3] @ b[:3])
     return product / np.linalg.norm(product)
-
-
-def pose_difference(to: Array, start: Array) -> Array:
-    """(6,) [rotation vector; way] that takes the pose ``start`` to ``to``, in world axes."""
-    inverse = np.array([-1.0, -1.0, -1.0, 1.0]) * start[3:]
-    turn = quaternion_product(to[3:], inverse)
-    if turn[3] < 0.0:
-        turn = -turn
-    sine = float(np.linalg.norm(turn[:3]))
-    factor = 2.0
-    if sine > 1e-9:
-        factor = 2.0 * float(np.arctan2(sine, turn[3])) / sine
-    return np.concatenate([factor * turn[:3], to[:3] - start[:3]])

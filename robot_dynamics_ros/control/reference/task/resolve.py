@@ -26,6 +26,13 @@ from robot_dynamics_ros.control.cycle.memory import NANOSECONDS
 from robot_dynamics_ros.control.reference.task.approach import approach, find_goal
 from robot_dynamics_ros.control.reference.task.exert import exert, forget_wrench
 from robot_dynamics_ros.control.reference.task.memory import HOLD_POSE, TaskMemory
+from robot_dynamics_ros.control.reference.task.retreat import (
+    RETREAT_RATE,
+    RETREAT_SPEED,
+    RETREAT_WEIGHT,
+    begin_retreat,
+    find_retreat,
+)
 from robot_dynamics_ros.control.reference.task.rotations import difference, move, read_tool
 from robot_dynamics_ros.dynamics.complementarity import (
     HELD,
@@ -35,8 +42,10 @@ from robot_dynamics_ros.dynamics.complementarity import (
     solve_complementarity,
     solve_mass,
 )
-from robot_dynamics_ros.dynamics.engine.routines import Vector, row
+from robot_dynamics_ros.dynamics.engine.routines import Integers, Vector, row
 
+# share of the velocity limits that the reference uses: the rest is for the feedback
+TASK_SPEED_SHARE = 0.9
 # s: the longest step; longer ones are divided
 LONGEST_CYCLE_S = 0.005
 # at most so many, of a gap in the joint states
@@ -84,6 +93,27 @@ ACCELERATION_LIMIT = 2
 SINGULAR_POSE = 3
 
 
+def limit_tool(
+    p: TaskMemory,
+    lower: Vector,
+    upper: Vector,
+    margin: Vector,
+    fastest: Vector,
+    sharpest: Vector,
+    commanded: Integers,
+) -> None:
+    """Keep the joints, (n,) each, within these bounds, a margin inside those of the positions, and
+    TASK_SPEED_SHARE of the velocities; those that are not ``commanded`` rest.
+    """
+    for i in range(p.n):
+        p.lower[i] = lower[i] + margin[i]
+        p.upper[i] = upper[i] - margin[i]
+        p.fastest[i] = TASK_SPEED_SHARE * fastest[i]
+        p.sharpest[i] = sharpest[i]
+        if commanded[i] == 0:
+            p.fastest[i] = 0.0
+
+
 def begin_task(p: TaskMemory, t: int) -> None:
     """Start from the joints' reference in ``position``, ``velocity``, at time ``t``, ns."""
     p.time[0] = t
@@ -108,6 +138,7 @@ def begin_task(p: TaskMemory, t: int) -> None:
             p.twist[k] = p.twist[k] + p.jacobian[k, i] * p.velocity[i]
         p.moving[k] = p.twist[k]
     p.kind[0] = HOLD_POSE
+    begin_retreat(p)
     forget_wrench(p)
     for i in range(p.nv):
         p.side[i] = HELD
@@ -145,6 +176,7 @@ def step_joints(p: TaskMemory, h: float) -> None:
     p.link_pose(p.position, p.link)
     p.link_jacobian(p.predicted, p.point, p.jacobian)
     read_tool(p)
+    find_retreat(p, h)
     difference(p, p.pose, p.tool, p.gap)
     for k in range(6):
         p.asked[k] = p.gap_rate[0] * p.gap[k]
@@ -154,6 +186,8 @@ def step_joints(p: TaskMemory, h: float) -> None:
         share_left = p.weakest_value[0] / NEAR_SINGULAR
         p.damping[0] = TASK_DAMPING + LARGEST_TASK_DAMPING * (1.0 - share_left) * (1.0 - share_left)
         p.calm[0] = max(share_left, CALMEST)
+    p.damping[0] = p.damping[0] + RETREAT_WEIGHT * p.retreat[0] * p.retreat[0]
+    p.calm[0] = max(p.calm[0], p.retreat[0])
     bound_velocities(p, h)
     state_problem(p, h)
     solved = invert_matrix(p)
@@ -290,6 +324,11 @@ def state_problem(p: TaskMemory, h: float) -> None:
         square = square + weight * p.twist[k] * p.twist[k]
         against = against + weight * p.twist[k] * p.asked[k]
     share_weight = SHARE_WEIGHT * square + LEAST_SHARE_WEIGHT
+    rate = p.posture_rate[0]
+    speed = FREE_SHARE
+    if p.retreat[0] > 0.0:
+        rate = max(rate, RETREAT_RATE)
+        speed = RETREAT_SPEED
     for i in range(n):
         for j in range(i, n):
             entry = 0.0
@@ -306,8 +345,8 @@ def state_problem(p: TaskMemory, h: float) -> None:
             gap = gap + weight * p.asked[k]
         p.M[i, n] = -along
         p.M[n, i] = -along
-        preferred = p.posture_rate[0] * (p.posture[i] - p.position[i])
-        preferred = min(max(preferred, -FREE_SHARE * p.fastest[i]), FREE_SHARE * p.fastest[i])
+        preferred = rate * (p.posture[i] - p.position[i])
+        preferred = min(max(preferred, -speed * p.fastest[i]), speed * p.fastest[i])
         free = p.velocity[i] + min(1.0, FREE_RATE * h) * (preferred - p.velocity[i])
         p.target[i] = gap + p.damping[0] * free
     p.M[n, n] = square + share_weight

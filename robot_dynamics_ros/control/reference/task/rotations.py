@@ -71,57 +71,61 @@ def turn_by(p: TaskMemory, pose: Vector, rx: float, ry: float, rz: float) -> Non
     pose[6] = r * scale
 
 
-def read_tool(p: TaskMemory) -> None:
-    """``tool``: pose of the tool, from that of its link in ``link``; Shepperd's method."""
+def read_link_turn(p: TaskMemory) -> None:
+    """``link_turn``: quaternion of the rotation in ``link``; Shepperd's method."""
     trace = p.link[0, 0] + p.link[1, 1] + p.link[2, 2]
     i = 0
     if p.link[1, 1] > p.link[0, 0]:
         i = 1
     if p.link[2, 2] > p.link[i, i]:
         i = 2
-    w = 1.0
-    x = 0.0
-    y = 0.0
-    z = 0.0
     if trace > p.link[i, i]:
         root = sqrt(1.0 + trace)
-        w = 0.5 * root
-        x = 0.5 * (p.link[2, 1] - p.link[1, 2]) / root
-        y = 0.5 * (p.link[0, 2] - p.link[2, 0]) / root
-        z = 0.5 * (p.link[1, 0] - p.link[0, 1]) / root
-    else:
-        j = (i + 1) % 3
-        k = (i + 2) % 3
-        root = sqrt(1.0 + p.link[i, i] - p.link[j, j] - p.link[k, k])
-        w = 0.5 * (p.link[k, j] - p.link[j, k]) / root
-        own = 0.5 * root
-        second = 0.5 * (p.link[j, i] + p.link[i, j]) / root
-        third = 0.5 * (p.link[k, i] + p.link[i, k]) / root
-        if i == 0:
-            x = own
-            y = second
-            z = third
-        elif i == 1:
-            x = third
-            y = own
-            z = second
-        else:
-            x = second
-            y = third
-            z = own
-    # the link's rotation, then the tool's in it
-    a = p.turn[0]
-    b = p.turn[1]
-    c = p.turn[2]
-    d = p.turn[3]
-    p.tool[3] = w * a + x * d + y * c - z * b
-    p.tool[4] = w * b - x * c + y * d + z * a
-    p.tool[5] = w * c + x * b - y * a + z * d
-    p.tool[6] = w * d - x * a - y * b - z * c
+        p.link_turn[3] = 0.5 * root
+        p.link_turn[0] = 0.5 * (p.link[2, 1] - p.link[1, 2]) / root
+        p.link_turn[1] = 0.5 * (p.link[0, 2] - p.link[2, 0]) / root
+        p.link_turn[2] = 0.5 * (p.link[1, 0] - p.link[0, 1]) / root
+        return
+    j = (i + 1) % 3
+    k = (i + 2) % 3
+    root = sqrt(1.0 + p.link[i, i] - p.link[j, j] - p.link[k, k])
+    p.link_turn[3] = 0.5 * (p.link[k, j] - p.link[j, k]) / root
+    p.link_turn[i] = 0.5 * root
+    p.link_turn[j] = 0.5 * (p.link[j, i] + p.link[i, j]) / root
+    p.link_turn[k] = 0.5 * (p.link[k, i] + p.link[i, k]) / root
+
+
+def place_in_link(
+    p: TaskMemory, position: Vector, turn: Vector, first_of_turn: int, out: Vector
+) -> None:
+    """``out``: (7,) the pose in the world of what has this position, and this quaternion from
+    ``first_of_turn`` on, in the frame ``link``.
+    """
     for k in range(3):
-        p.tool[k] = (
+        p.placed[k] = (
             p.link[k, 3]
-            + p.link[k, 0] * p.point[0]
-            + p.link[k, 1] * p.point[1]
-            + p.link[k, 2] * p.point[2]
+            + p.link[k, 0] * position[0]
+            + p.link[k, 1] * position[1]
+            + p.link[k, 2] * position[2]
         )
+    read_link_turn(p)
+    x = p.link_turn[0]
+    y = p.link_turn[1]
+    z = p.link_turn[2]
+    w = p.link_turn[3]
+    a = turn[first_of_turn]
+    b = turn[first_of_turn + 1]
+    c = turn[first_of_turn + 2]
+    d = turn[first_of_turn + 3]
+    # the link's rotation, then the other one in it
+    out[3] = w * a + x * d + y * c - z * b
+    out[4] = w * b - x * c + y * d + z * a
+    out[5] = w * c + x * b - y * a + z * d
+    out[6] = w * d - x * a - y * b - z * c
+    for k in range(3):
+        out[k] = p.placed[k]
+
+
+def read_tool(p: TaskMemory) -> None:
+    """``tool``: pose of the tool, from that of its link in ``link``."""
+    place_in_link(p, p.point, p.turn, 0, p.tool)

@@ -17,6 +17,8 @@ from robot_dynamics_ros.per_joint import expect
 TASK_LENGTH_M = 0.3
 # how far the length of a quaternion may be from 1: rounding in single precision is far below
 QUATERNION_SLACK = 0.01
+# points of a path: more are refused, because it is made between two cycles
+MOST_PATH_POINTS = 500
 # m: no tool is further from its robot
 FARTHEST_TARGET_M = 100.0
 # rad/s or m/s: nobody means a faster tool

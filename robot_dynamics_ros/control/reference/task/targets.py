@@ -8,7 +8,14 @@ from __future__ import annotations
 from robot_dynamics_ros.control.cycle.halves import halves_in_frame, halves_in_world
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS
 from robot_dynamics_ros.control.reference.task.approach import norm
-from robot_dynamics_ros.control.reference.task.memory import BY_TWIST, TO_POSE, TaskMemory
+from robot_dynamics_ros.control.reference.task.memory import (
+    BY_TWIST,
+    TARGET_EARLY,
+    TARGET_LATE,
+    TARGET_REPEATED,
+    TO_POSE,
+    TaskMemory,
+)
 from robot_dynamics_ros.control.reference.task.rotations import difference
 from robot_dynamics_ros.dynamics.engine.routines import Vector, row
 
@@ -20,6 +27,23 @@ LEAST_GAP = 0.0005
 GOES_ON = 1.5
 # share of a new difference in the estimated velocity of a stream
 NEWEST_SHARE = 0.5
+
+
+def judge_stamp(p: TaskMemory, t: int, stamp: int, streams: int) -> int:
+    """0, or why a target with this stamp, ns, 0: now, is refused at ``t``, ns.
+
+    ``streams``: poses and twists are followed, and stamps of targets must increase.
+    """
+    if stamp <= 0:
+        return 0
+    if t - stamp > p.largest_age[0]:
+        return TARGET_LATE
+    if stamp - t > p.largest_age[0]:
+        return TARGET_EARLY
+    goes_on = streams == 1 and p.kind[0] >= TO_POSE and p.kind[0] <= BY_TWIST
+    if goes_on and stamp <= p.target_time[0]:
+        return TARGET_REPEATED
+    return 0
 
 
 def take_pose(p: TaskMemory, stamp: int) -> None:

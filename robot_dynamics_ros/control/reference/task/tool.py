@@ -17,27 +17,32 @@ from robot_dynamics_ros.control.reference.goal import TrajectoryRejected
 from robot_dynamics_ros.control.reference.task.approach import rest_at_reference
 from robot_dynamics_ros.control.reference.task.exert import release_wrench
 from robot_dynamics_ros.control.reference.task.memory import (
-    BY_TWIST,
     HOLD_POSE,
-    ON_PATH,
     SEGMENT,
+    TARGET_REPEATED,
     TASK_CAUSES,
-    TO_POSE,
     TaskMemory,
 )
-from robot_dynamics_ros.control.reference.task.path import ToolPath, path_segments
+from robot_dynamics_ros.control.reference.task.path import ToolPath
 from robot_dynamics_ros.control.reference.task.poses import (
     quaternion_of,
     quaternion_product,
 )
-from robot_dynamics_ros.control.reference.task.resolve import begin_task, follow_task
+from robot_dynamics_ros.control.reference.task.resolve import begin_task, follow_task, limit_tool
+from robot_dynamics_ros.control.reference.task.seen import given_in_link, see_tool
+from robot_dynamics_ros.control.reference.task.segments import follow_points
 from robot_dynamics_ros.control.reference.task.settings import (
     TaskSettings,
     checked_pose,
     checked_twist,
     checked_wrench,
 )
-from robot_dynamics_ros.control.reference.task.targets import take_pose, take_twist, take_wrench
+from robot_dynamics_ros.control.reference.task.targets import (
+    judge_stamp,
+    take_pose,
+    take_twist,
+    take_wrench,
+)
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.dynamics.engine.backends import evaluator
@@ -47,20 +52,23 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import settings_or_default, vector
 
-# share of the velocity limits that the reference uses: the rest is for the feedback
-TASK_SPEED_SHARE = 0.9
 # rad/s or m/s: below this the tool rests
 REST_TWIST = 1e-6
 # frames that stand still
 WORLD_NAMES = ("", "world")
 TASK_ROUTINES = (
+    limit_tool,
     begin_task,
     follow_task,
+    follow_points,
     rest_at_reference,
+    judge_stamp,
     take_pose,
     take_twist,
     take_wrench,
     release_wrench,
+    given_in_link,
+    see_tool,
 )
 
 
@@ -125,6 +133,7 @@ class ToolReference:
         self.piece = memory["piece"]
         memory["twist_timeout"][0] = nanoseconds(s.twist_timeout)
         memory["wrench_timeout"][0] = nanoseconds(s.wrench_timeout)
+        memory["largest_age"][0] = nanoseconds(s.largest_age)
         self._segments = np.zeros(SEGMENT)
         self._follow: Callable[[int], object]
         self._hand_segments()
@@ -132,13 +141,17 @@ class ToolReference:
     def limit(
         self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
     ) -> None:
-        """Keep the joints within these bounds, (n,) each; of the velocity,
-        :data:`TASK_SPEED_SHARE`.
+        """Keep the joints within these bounds, (n,) each; of the velocity, 0.9 of it."""
+        n = self.model.nv
+        bounds = [np.array(x, dtype=np.float64) for x in (lower, upper, velocity, acceleration)]
+        bounds.insert(2, np.zeros(n))
+        self.limit_within(*bounds, np.ones(n, dtype=np.int64))
+
+    def limit_within(self, *bounds: np.ndarray) -> None:
+        """The same from arrays that a cycle has: lower and upper bounds, margins inside them,
+        velocities, accelerations, and which joints are commanded.
         """
-        self.memory["lower"][:] = lower
-        self.memory["upper"][:] = upper
-        self.memory["fastest"][:] = np.multiply(velocity, TASK_SPEED_SHARE)
-        self.memory["sharpest"][:] = acceleration
+        self._routines["limit_tool"](self.memory, *bounds)
 
     def _hand_segments(self) -> None:
         """Bind the routine to the path that it follows, for calls that take microseconds."""
@@ -270,7 +283,7 @@ class ToolReference:
         """
         asked = checked_wrench(moment, force, self.settings.wrench)
         self._check_frame(frame)
-        self._check_age(stamp, t)
+        self._check_stamp(stamp, t, streams=False)
         R = self._frame(frame)[:3, :3]
         in_world = np.concatenate([R @ asked[:3], R @ asked[3:]])
         begin(in_world)
@@ -291,19 +304,26 @@ class ToolReference:
         """
         self._check_frame(path.frame)
         begin()
-        poses = np.array([self._in_world(pose, path.frame) for pose in path.poses])
-        start = self.memory["pose"].copy(), self.memory["moving"].copy()
-        R = self._frame(path.frame)[:3, :3]
-        twists = None
+        count = len(path.times)
+        # the first row is for the tool's own reference
+        times = np.concatenate([[0.0], path.times])
+        given = [self._in_world(pose, path.frame) for pose in path.poses]
+        poses = np.vstack([np.zeros(7), *given]).ravel()
+        twists = np.zeros((1 + count, 2, 3))
         if path.twists is not None:
-            twists = np.concatenate([path.twists[:, :3] @ R.T, path.twists[:, 3:] @ R.T], axis=1)
-        self._segments = path_segments(path.times, poses, twists, *start)
-        p = self.p
-        p.segments[0] = len(self._segments) // SEGMENT
-        p.clock[0] = 0.0
-        p.kind[0] = ON_PATH
-        p.target_time[0] = t
-        self.memory["target_pose"][:] = poses[-1]
+            twists[1:] = path.twists.reshape(count, 2, 3) @ self._frame(path.frame)[:3, :3].T
+        segments = np.zeros(count * SEGMENT)
+        given_twists = int(path.twists is not None)
+        arrays = times, poses, twists.ravel(), segments
+        far = self._routines["follow_points"](self.memory, t, count, given_twists, *arrays)
+        if far:
+            raise TrajectoryRejected(
+                "the tool would turn too far before this point",
+                where=f"points[{far - 1}]",
+                got=path.poses[far - 1].tolist(),
+                remedy="Give poses in between.",
+            )
+        self._segments = segments
         self._hand_segments()
 
     def hold(self) -> None:
@@ -311,29 +331,29 @@ class ToolReference:
         self._routines["rest_at_reference"](self.memory)
 
     def _checked_stamp(self, stamp: int, t: int) -> int:
-        """When a target was meant, ns."""
-        if stamp <= 0:
-            return t
-        p = self.p
+        """When a target was meant, ns; TrajectoryRejected: too long ago, or there was a newer
+        one.
+        """
+        self._check_stamp(stamp, t, streams=self.active)
+        return stamp if stamp > 0 else t
+
+    def _check_stamp(self, stamp: int, t: int, *, streams: bool) -> None:
+        refusal = self._routines["judge_stamp"](self.memory, t, stamp, int(streams))
+        if refusal == 0:
+            return
         where = "header.stamp"
-        self._check_age(stamp, t)
-        if self.active and p.kind[0] in (TO_POSE, BY_TWIST) and stamp <= p.target_time[0]:
+        if refusal == TARGET_REPEATED:
             problem = "the target was there before, or a newer one"
             remedy = "Stamps must increase; nothing was changed."
             raise TrajectoryRejected(problem, where=where, got=stamp, remedy=remedy)
-        return stamp
-
-    def _check_age(self, stamp: int, t: int) -> None:
-        """TrajectoryRejected: a stamp that is far from ``t``, ns; 0 is now."""
         age = (t - stamp) / NANOSECONDS
-        if stamp > 0 and abs(age) > self.settings.largest_age:
-            when = "old" if age > 0.0 else "ahead"
-            raise TrajectoryRejected(
-                f"the target is {abs(age):.3f} s {when}",
-                where="header.stamp",
-                got=stamp,
-                remedy="Check that the clocks agree, or set the stamp to zero.",
-            )
+        when = "old" if age > 0.0 else "ahead"
+        raise TrajectoryRejected(
+            f"the target is {abs(age):.3f} s {when}",
+            where=where,
+            got=stamp,
+            remedy="Check that the clocks agree, or set the stamp to zero.",
+        )
 
     def _is_world(self, frame: str) -> bool:
         return frame in WORLD_NAMES and frame not in self.model.link_names
@@ -362,6 +382,15 @@ class ToolReference:
         X = self._frame(frame)
         turn = quaternion_product(quaternion_of(X[:3, :3]), pose[3:])
         return np.concatenate([X[:3, 3] + X[:3, :3] @ pose[:3], turn])
+
+    def see(self, q: Array, v: Array, desired: Array) -> tuple[Array, Array, Array]:
+        """Where the tool is, for measured positions and velocities, and the joints' reference,
+        (n,) each: pose (7,), twist (6,), and [rotation; way] (6,) from there to the desired pose;
+        arrays of its own, which the next call overwrites.
+        """
+        memory = self.memory
+        self._routines["see_tool"](memory, q, v, desired)
+        return memory["seen_pose"], memory["seen_twist"], memory["seen_error"]
 
     # -- what is known -----------------------------------------------------------------------------
 

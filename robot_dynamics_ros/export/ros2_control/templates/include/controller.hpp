@@ -16,6 +16,7 @@
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
+#include "trajectory_msgs/msg/multi_dof_joint_trajectory.hpp"
 
 namespace @package@
 {
@@ -177,6 +178,9 @@ public:
     return core_->fault() != Reason::none ? Outcome::ERROR : Outcome::OK;  // ERROR: the controller manager deactivates us
   }
 
+  /// For tests: what the cycle works on.
+  const Core & core() const { return *core_; }
+
 protected:
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list() override
   {
@@ -201,6 +205,9 @@ protected:
 private:
   using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
   using JointTrajectoryPoint = trajectory_msgs::msg::JointTrajectoryPoint;
+  using MultiDOFJointTrajectory = trajectory_msgs::msg::MultiDOFJointTrajectory;
+  using PoseStamped = geometry_msgs::msg::PoseStamped;
+  using TwistStamped = geometry_msgs::msg::TwistStamped;
   using WrenchStamped = geometry_msgs::msg::WrenchStamped;
   using Trigger = std_srvs::srv::Trigger;
 
@@ -326,6 +333,26 @@ private:
       node->add_post_set_parameters_callback(
         [this](const std::vector<rclcpp::Parameter> &) { parameters_changed_ = true; }),
     };
+    if (settings_.has_tool) {
+      listen_to_targets(reliable, newest);
+    }
+  }
+
+  void listen_to_targets(const rclcpp::QoS & reliable, const rclcpp::QoS & newest)
+  {
+    const auto node = get_node();
+    const std::array<std::shared_ptr<void>, 4> targets = {
+      node->create_subscription<PoseStamped>(
+        "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_target_pose(*message); }),
+      node->create_subscription<TwistStamped>(
+        "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) { on_target_twist(*message); }),
+      node->create_subscription<WrenchStamped>(
+        "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) { on_target_wrench(*message); }),
+      node->create_subscription<MultiDOFJointTrajectory>(
+        "~/target_trajectory", reliable,
+        [this](const std::shared_ptr<const MultiDOFJointTrajectory> message) { on_target_path(*message); }),
+    };
+    connections_.insert(connections_.end(), targets.begin(), targets.end());
   }
 
   bool push(Requests::Request request)
@@ -357,9 +384,11 @@ private:
     for (const auto & x : messages) {
       points.push_back({time_of(x.time_from_start), {x.positions, x.velocities, x.accelerations, x.effort}});
     }
-    stamp = stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_;
-    return make_motion(names, points, stamp, cycle_time_, settings_, single);
+    return make_motion(names, points, in_cycle(stamp), cycle_time_, settings_, single);
   }
+
+  /// A stamp by the clock of the node, in the time of the cycle; 0 stays.
+  Time in_cycle(Time stamp) const { return stamp == 0 || same_clock_ ? stamp : stamp - clock_offset_; }
 
   void on_trajectory(const JointTrajectory & message)
   {
@@ -416,6 +445,87 @@ private:
     } else if (running_) {
       push([link, wrench](Core & core, Time t) { core.set_external_wrench(link, wrench, t); });
     }
+  }
+
+  // -- targets of the tool
+
+  /// Check a target with `make`, and have the cycle do what that returns.
+  template <typename About, typename Make>
+  void accept_target(const char * topic, const Make & make)
+  {
+    try {
+      if (!running_ || chained_) {
+        throw Rejected(Code::invalid_goal, chained_ ? "the controller is chained" : "the controller is not active");
+      }
+      push(make());
+    } catch (const Rejected & error) {
+      warn<About>(std::string(topic) + " refused: " + error.what());
+    }
+  }
+
+  template <typename Vector3>
+  static std::array<double, 6> pair_of(const Vector3 & angular, const Vector3 & linear)
+  {
+    return {angular.x, angular.y, angular.z, linear.x, linear.y, linear.z};
+  }
+
+  template <typename Position, typename Turn>
+  static std::array<double, 7> pose_of(const Position & p, const Turn & q)
+  {
+    return {p.x, p.y, p.z, q.x, q.y, q.z, q.w};
+  }
+
+  void on_target_pose(const PoseStamped & message)
+  {
+    accept_target<PoseStamped>("target_pose", [&]() -> Requests::Request {
+      const bool turned = in_link(message.header.frame_id);
+      const auto pose = checked_pose(pose_of(message.pose.position, message.pose.orientation));
+      const Time stamp = in_cycle(time_of(message.header.stamp));
+      return [pose, turned, stamp](Core & core, Time t) { core.target_pose(pose, turned, stamp, t); };
+    });
+  }
+
+  void on_target_twist(const TwistStamped & message)
+  {
+    accept_target<TwistStamped>("target_twist", [&]() -> Requests::Request {
+      const bool turned = in_link(message.header.frame_id);
+      const auto twist = checked_twist(pair_of(message.twist.angular, message.twist.linear));
+      const Time stamp = in_cycle(time_of(message.header.stamp));
+      return [twist, turned, stamp](Core & core, Time t) { core.target_twist(twist, turned, stamp, t); };
+    });
+  }
+
+  void on_target_wrench(const WrenchStamped & message)
+  {
+    accept_target<Task>("target_wrench", [&]() -> Requests::Request {
+      const bool turned = in_link(message.header.frame_id);
+      const auto wrench = checked_wrench(pair_of(message.wrench.torque, message.wrench.force), settings_.largest_wrench);
+      const Time stamp = in_cycle(time_of(message.header.stamp));
+      return [wrench, turned, stamp](Core & core, Time t) { core.target_wrench(wrench, turned, stamp, t); };
+    });
+  }
+
+  void on_target_path(const MultiDOFJointTrajectory & message)
+  {
+    accept_target<MultiDOFJointTrajectory>("target_trajectory", [&]() -> Requests::Request {
+      if (message.points.empty()) {
+        return HOLD;
+      }
+      const auto path = std::make_shared<ToolPath>();
+      path->in_link = in_link(message.header.frame_id);
+      path->with_twists = !message.points[0].velocities.empty();
+      for (std::size_t k = 0; k < message.points.size(); ++k) {
+        const auto & point = message.points[k];
+        if (point.transforms.size() != 1 || point.velocities.size() != (path->with_twists ? 1 : 0)) {
+          refuse(k, "transforms", "give one transform a point, for the tool, and a velocity for each point or for none");
+        }
+        const auto & place = point.transforms[0];
+        const auto twist = path->with_twists ? pair_of(point.velocities[0].angular, point.velocities[0].linear)
+                                             : std::array<double, 6>{};
+        path->add(1e-9 * static_cast<double>(time_of(point.time_from_start)), pose_of(place.translation, place.rotation), twist);
+      }
+      return [path](Core & core, Time t) { core.target_path(*path, t); };
+    });
   }
 
   // -- from time to time

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "@package@/motion.hpp"
+#include "@package@/tool.hpp"
 
 namespace @package@
 {
@@ -31,7 +31,7 @@ class Core : public Shown
 {
 public:
   explicit Core(const Settings & settings)
-  : Shown{settings.cycle, settings.collision, {}}, observer(settings.observer), reference(settings.tracks),
+  : Shown{settings.cycle, settings.collision, {}}, observer(settings.observer), reference(settings.tracks, settings.upsample), task(settings.task),
     settings_(settings), robot_{carrying(settings.payload), @prefix@_default_parameters}
   {
     cycle.context = &robot_;
@@ -39,6 +39,9 @@ public:
       &cycle, settings.effort_limit.data(), settings.effort_scale, settings.velocity_scale, settings.position_margin);
     @prefix@_cycle_scale_rejection(&cycle, settings.rotor_share, settings.rejected_effort);
     std::copy_n(cycle.deceleration, N, reference.memory.deceleration);
+    task.context = task_law_.context = &robot_;
+    @prefix@_task_limit_tool(
+      &task, cycle.lower, cycle.upper, cycle.margin, cycle.velocity_limit, cycle.deceleration, cycle.commanded);
     point_.times = {0};
     point_.degree = {5};
     point_.fields.resize(4 * N);
@@ -110,6 +113,7 @@ public:
     for (std::size_t k = 0; k < 4; ++k) {  // the first causes are the limits
       counts[k] += static_cast<unsigned long>(cycle.hits[k]);
     }
+    std::copy_n(task.hits, TOOL_CAUSES, &counts[static_cast<std::size_t>(Cause::tool_position_limit)]);
     const double * const efforts = measured != nullptr && finite(*measured) ? measured->data() : nullptr;
     if (observer.gain[0] > 0.0 && (efforts != nullptr || cycle.fresh[0] == 0)) {
       observe(efforts != nullptr ? efforts : cycle.previous);
@@ -139,6 +143,9 @@ public:
     const auto tracked = cycle.tracks[0];
     static_cast<Changeable &>(settings_) = wanted;
     load_law();
+    if (resists_wrenches()) {
+      @prefix@_task_release_wrench(&task);
+    }
     if (wanted.law != before.law) {
       @prefix@_cycle_change_law(&cycle, tracked);
       end_goals();
@@ -150,27 +157,30 @@ public:
     }
     if (
       other_payload || before.law != wanted.law || before.friction != wanted.friction || before.p != wanted.p ||
-      before.i != wanted.i || before.d != wanted.d) {
+      before.i != wanted.i || before.d != wanted.d || !(before.cartesian == wanted.cartesian)) {
       @prefix@_cycle_start_blend(&cycle);
     }
   }
 
   /// Follow a trajectory, which must stay until an event says that it is refused or released. Whether it is followed.
-  bool adopt(const Motion * motion, Time t)
+  bool adopt(Motion * motion, Time t)
   {
-    return follow(*motion, Mode::trajectory, follows() ? reference.adopt(motion, t) : NOT_FOLLOWING);
+    return follow(*motion, Mode::trajectory, t, [&]() { return reference.adopt(motion, t); });
   }
 
   /// Follow one streamed set-point, which is needed no longer then.
   bool stream(const Motion & point, Time t)
   {
-    return follow(point, Mode::stream, follows() ? reference.stream(point, t) : NOT_FOLLOWING);
+    return follow(point, Mode::stream, t, [&]() { return reference.stream(point, t); });
   }
 
   /// Come to a stop and stay. Open goals are cancelled.
   void hold(Time t)
   {
     Tracks & r = reference.memory;
+    if (leave_tool(t)) {
+      end_task();
+    }
     if (cycle.tracks[0] != 0) {
       reference.begin_due(r, t);
       reference.load(r, t);
@@ -181,6 +191,72 @@ public:
     @prefix@_tracks_stop_all(&r, t, static_cast<Time>(Status::canceled), static_cast<Time>(Reason::held));
     reference_changed();
   }
+
+  /// Move the tool to a pose, position and quaternion x, y, z, w, straight from where its reference is.
+  /// @param in_link given in the frame of its link, where the reference has it now; else in that of the world.
+  /// @param stamp when it was meant, 0: now. @returns whether it is taken over; if not, the reason is counted.
+  bool target_pose(const std::array<double, 7> & pose, bool in_link, Time stamp, Time t)
+  {
+    if (!take_target(stamp, t)) {
+      return false;
+    }
+    give(pose, {}, in_link);
+    @prefix@_task_take_pose(&task, stamp > 0 ? stamp : t);
+    return true;
+  }
+
+  /// Move the tool by a twist [angular; linear] of its own point, until the next, or a time is over; else as `target_pose`.
+  bool target_twist(const std::array<double, 6> & twist, bool in_link, Time stamp, Time t)
+  {
+    if (!take_target(stamp, t)) {
+      return false;
+    }
+    give({0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0}, twist, in_link);
+    @prefix@_task_take_twist(&task, t, stamp > 0 ? stamp : t);
+    return true;
+  }
+
+  /// Press with a wrench [moment; force] about the tool's own point, until the next, or a time is over; else as `target_pose`.
+  bool target_wrench(const std::array<double, 6> & wrench, bool in_link, Time stamp, Time t)
+  {
+    Time refusal = @PREFIX@_WRENCH_RESISTED;
+    if (!resists_wrenches()) {
+      refusal = @prefix@_task_judge_stamp(&task, t, stamp, 0);
+    }
+    if (refused(refusal)) {
+      return false;
+    }
+    begin_task(t);
+    std::copy(wrench.begin(), wrench.end(), task.given_wrench);
+    @prefix@_task_take_wrench(&task, t, in_link);
+    return true;
+  }
+
+  /// Move the tool on a path; its arrays are work space.
+  bool target_path(ToolPath & path, Time t)
+  {
+    if (refused(0)) {
+      return false;
+    }
+    begin_task(t);
+    for (std::size_t k = 1; path.in_link && k < path.times.size(); ++k) {
+      std::array<double, 7> pose;
+      std::array<double, 6> twist;
+      std::copy_n(&path.poses[7 * k], 7, pose.begin());
+      std::copy_n(&path.twists[6 * k], 6, twist.begin());
+      give(pose, twist, true);
+      std::copy_n(task.given_pose, 7, &path.poses[7 * k]);
+      std::copy_n(task.given_twist, 6, &path.twists[6 * k]);
+    }
+    const Time far = @prefix@_task_follow_points(
+      &task, t, static_cast<Time>(path.times.size()) - 1, path.with_twists, path.times.data(), path.poses.data(),
+      path.twists.data(), segments_.data());
+    count(Cause::path_turns_too_far, far != 0 ? 1 : 0);
+    return far == 0;
+  }
+
+  /// Where the tool is, and its error: `task.seen_pose`, `task.seen_twist`, `task.seen_error`.
+  void see_tool() { @prefix@_task_see_tool(&task, cycle.q, cycle.v, cycle.reference); }
 
   /// A known wrench [moment; force] on `external_links[link]`, about its origin, in its frame, finite; forgotten after a time.
   void set_external_wrench(std::size_t link, const std::array<double, 6> & wrench, Time t)
@@ -196,6 +272,7 @@ public:
 
   @prefix@_observer_memory observer;  ///< `effort`: estimated, that the model does not explain
   Reference reference;
+  Task task;  ///< the tool's reference
 
 private:
   static constexpr Time NOT_FOLLOWING = static_cast<Time>(Reason::not_following);
@@ -207,11 +284,30 @@ private:
     const Settings & s = settings_;
     const double * const gains[] = {s.p.data(), s.i.data(), s.d.data()};
     @prefix@_use_law(&cycle, static_cast<int>(s.law), static_cast<int>(s.friction), gains);
+    load_impedance(task_law_, s.cartesian);
+    std::copy(s.p.begin(), s.p.end(), task_law_.posture_stiffness);
+    std::copy(s.d.begin(), s.d.end(), task_law_.posture_damping);
+    task_law_.rubs[0] = s.friction != FrictionAt::none;
+    task_law_.friction_at_reference[0] = s.friction == FrictionAt::reference;
   }
 
   void load_reference(Time t)
   {
     Tracks & r = reference.memory;
+    if (chained_ != nullptr && leave_tool(t)) {
+      end_task();
+    }
+    if (task_active_) {
+      if (follows_tool()) {
+        const Time exerts = task.exerts[0];
+        follow_tool(t, cycle.q);
+        const bool rests = task.kind[0] == @PREFIX@_HOLD_POSE;
+        @prefix@_cycle_take_piece(
+          &cycle, task.piece, t + 1, static_cast<Time>(rests ? Mode::hold : Mode::stream), exerts, 0, 0, 0);
+        return;
+      }
+      end_task();  // a stop ends it, whoever asked for it
+    }
     reference.begin_due(r, t);
     if (cycle.tracks[0] != 0 && chained_ != nullptr) {
       load_chained(t);
@@ -248,8 +344,19 @@ private:
   void reference_changed() { cycle.due[0] = std::numeric_limits<Time>::min(); }
 
   /// What is followed is another motion, unless there is a reason not to, which an event tells.
-  bool follow(const Motion & motion, Mode wanted, Time reason)
+  template <typename Begin>
+  bool follow(const Motion & motion, Mode wanted, Time t, const Begin & begin)
   {
+    Time reason = NOT_FOLLOWING;
+    if (follows()) {
+      const bool left = leave_tool(t);
+      reason = begin();
+      if (left && reason == 0) {
+        end_task();
+      } else if (left) {
+        stops_before_task_ = reference.memory.stops[0];
+      }
+    }
     if (reason != 0) {
       @prefix@_tracks_tell(&reference.memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
     } else {
@@ -257,6 +364,90 @@ private:
       reference_changed();
     }
     return reason == 0;
+  }
+
+  // -- the tool -----------------------------------------------------------------------------------------------------
+
+  /// Whether the law makes up for what it does not know of: it would take a wrench that the tool is to exert for a disturbance.
+  bool resists_wrenches() const { return cycle.robust[0] != 0 || cycle.integrates[0] != 0 || cycle.tracks[0] == 0; }
+
+  /// Whether the joints follow the tool's reference, and nothing has stopped them since.
+  bool follows_tool() const { return task_active_ && reference.memory.stops[0] == stops_before_task_; }
+
+  /// Count why a target is refused, if it is.
+  bool refused(Time refusal)
+  {
+    if (!follows()) {
+      refusal = @PREFIX@_NOT_FOLLOWED;
+    }
+    if (refusal != 0) {
+      ++counts[static_cast<std::size_t>(Cause::target_late) + static_cast<std::size_t>(refusal - 1)];
+    }
+    return refusal != 0;
+  }
+
+  bool take_target(Time stamp, Time t)
+  {
+    const bool taken = !refused(@prefix@_task_judge_stamp(&task, t, stamp, task_active_));
+    if (taken) {
+      begin_task(t);
+    }
+    return taken;
+  }
+
+  void give(const std::array<double, 7> & pose, const std::array<double, 6> & twist, bool in_link)
+  {
+    std::copy(pose.begin(), pose.end(), task.given_pose);
+    std::copy(twist.begin(), twist.end(), task.given_twist);
+    if (in_link) {
+      @prefix@_task_given_in_link(&task);
+    }
+  }
+
+  /// The joints follow the tool's reference from now on, if they do not yet; open goals are preempted.
+  void begin_task(Time t)
+  {
+    Tracks & r = reference.memory;
+    if (!follows_tool()) {
+      reference.begin_due(r, t);
+      reference.load(r, t);
+      std::copy_n(r.now, N, task.position);
+      std::copy_n(r.now + N, N, task.velocity);
+      std::copy_n(r.now, N, task.posture);
+      @prefix@_tracks_stop_all(&r, t, static_cast<Time>(Status::preempted), 0);
+      @prefix@_task_begin_task(&task, t);
+      task_active_ = true;
+      stops_before_task_ = r.stops[0];
+    }
+    reference_changed();
+  }
+
+  void follow_tool(Time t, const double * q)
+  {
+    std::copy_n(q, N, task.measured);
+    @prefix@_task_follow_task(&task, t, segments_.data());
+  }
+
+  /// The joints follow their own reference again, from where the tool's has led them. Whether they followed that.
+  bool leave_tool(Time t)
+  {
+    if (!follows_tool()) {
+      return false;
+    }
+    follow_tool(t, task.position);
+    std::copy_n(task.piece, 2 * N, reference.memory.now);
+    @prefix@_tracks_stop_all(&reference.memory, t, static_cast<Time>(Status::preempted), 0);
+    reference_changed();
+    return true;
+  }
+
+  /// A wrench that the tool exerts fades out.
+  void end_task()
+  {
+    task_active_ = false;
+    if (task.exerts[0] != 0) {
+      @prefix@_cycle_start_blend(&cycle);
+    }
   }
 
   // -- reactions ----------------------------------------------------------------------------------------------------
@@ -272,6 +463,8 @@ private:
     }
     if (verdict == @PREFIX@_REFERENCE_DUE) {
       load_reference(cycle.time[0]);
+    } else if (verdict == @PREFIX@_OWN_LAW) {
+      @prefix@_task_law_evaluate_task_law(&task_law_, cycle.q, cycle.v, cycle.reference, cycle.error, cycle.effort);
     } else if (verdict == @PREFIX@_WRENCH_DUE) {
       const auto expired = @prefix@_cycle_expire_wrenches(&cycle, cycle.time[0]);
       count(Cause::external_wrench_expired, static_cast<unsigned long>(expired));
@@ -316,6 +509,10 @@ private:
   Settings settings_;
   @prefix@_robot robot_;
   Motion point_;  // of another controller
+  TaskLaw task_law_ = @prefix@_task_law_initial;
+  std::array<double, MOST_PATH_POINTS * SEGMENT> segments_{};  // of the tool's path
+  bool task_active_ = false;
+  Time stops_before_task_ = -1;
   const Rows * chained_ = nullptr;
 };
 

@@ -25,7 +25,9 @@ typedef struct {
 extern const @prefix@_cycle_memory @prefix@_cycle_initial;
 extern const @prefix@_observer_memory @prefix@_observer_initial;
 extern const @prefix@_tracks_memory @prefix@_tracks_initial;
-@task_initial@
+extern const @prefix@_task_memory @prefix@_task_initial;
+extern const @prefix@_task_law_memory @prefix@_task_law_initial;
+
 /* Attach a payload to a body; both are mass, centre of mass, and xx xy xz yy yz zz of the inertia about it.
  * placement: rotation by rows and position of the payload's frame in the body's. */
 void @prefix@_attach(double body[10], const double placement[12], const double payload[10]);

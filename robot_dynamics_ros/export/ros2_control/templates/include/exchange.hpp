@@ -13,6 +13,8 @@
 #include "control_msgs/action/follow_joint_trajectory.hpp"
 #include "control_msgs/msg/joint_trajectory_controller_state.hpp"
 #include "diagnostic_updater/diagnostic_updater.hpp"
+#include "geometry_msgs/msg/pose_stamped.hpp"
+#include "geometry_msgs/msg/twist_stamped.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "rclcpp_action/rclcpp_action.hpp"
@@ -77,6 +79,46 @@ struct Topic
   Message message;  ///< filled in the cycle; its strings and arrays have their size from the start
 };
 
+/// Of the tool: where it is, how it moves, and how far it is from where the reference has it.
+class ToolTopics
+{
+public:
+  explicit ToolTopics(rclcpp_lifecycle::LifecycleNode & node)
+  : pose_(node, "~/pose"), twist_(node, "~/twist"), error_(node, "~/task_error")
+  {
+    pose_.message.header.frame_id = twist_.message.header.frame_id = error_.message.header.frame_id = ROOT_LINK;
+  }
+
+  /// After `core.see_tool()`.
+  void publish(const Core & core, const builtin_interfaces::msg::Time & stamp)
+  {
+    auto & position = pose_.message.pose.position;
+    auto & turn = pose_.message.pose.orientation;
+    const double * from = core.task.seen_pose;
+    for (double * const to : {&position.x, &position.y, &position.z, &turn.x, &turn.y, &turn.z, &turn.w}) {
+      *to = *from++;
+    }
+    fill(twist_.message.twist, core.task.seen_twist);
+    fill(error_.message.twist, core.task.seen_error);
+    pose_.publish(stamp);
+    twist_.publish(stamp);
+    error_.publish(stamp);
+  }
+
+private:
+  static void fill(geometry_msgs::msg::Twist & twist, const double * from)
+  {
+    for (auto * const part : {&twist.angular, &twist.linear}) {
+      part->x = *from++;
+      part->y = *from++;
+      part->z = *from++;
+    }
+  }
+
+  Topic<geometry_msgs::msg::PoseStamped> pose_;
+  Topic<geometry_msgs::msg::TwistStamped> twist_, error_;
+};
+
 /// All of them. Nothing here but the constructor allocates.
 class Topics
 {
@@ -94,11 +136,18 @@ public:
     }
     state_.message.joint_names = all_joint_names();
     state_.message.speed_scaling_factor = 1.0;
+    if (core.settings().has_tool) {
+      tool_ = std::make_unique<ToolTopics>(node);
+    }
     fill(core);
   }
 
-  void publish(const Core & core, const builtin_interfaces::msg::Time & stamp)
+  void publish(Core & core, const builtin_interfaces::msg::Time & stamp)
   {
+    if (tool_) {
+      core.see_tool();
+      tool_->publish(core, stamp);
+    }
     fill(core);
     reference_.publish(stamp);
     error_.publish(stamp);
@@ -136,6 +185,7 @@ private:
     assign(state.output.effort, cycle.command);
   }
 
+  std::unique_ptr<ToolTopics> tool_;
   std::deque<Topic<geometry_msgs::msg::WrenchStamped>> wrenches_;
   Topic<sensor_msgs::msg::JointState> reference_, error_, external_efforts_;
   Topic<control_msgs::msg::JointTrajectoryControllerState> state_;
@@ -157,6 +207,14 @@ public:
     auto & clock = *node_.get_clock();
     const bool safe = s.mode() == Mode::safe, changed = safe != (newest_.mode() == Mode::safe);
     const auto refused = static_cast<std::size_t>(Cause::reference_refused);
+    const auto of_targets = static_cast<std::size_t>(Cause::target_late);
+    for (std::size_t k = 0; k < TARGET_WORDS.size(); ++k) {
+      if (s.counts[of_targets + k] > newest_.counts[of_targets + k]) {
+        RCLCPP_WARN_THROTTLE(
+          logger, clock, LOG_PERIOD, "target of the tool refused: %s [%s, %lu so far]", TARGET_WORDS[k],
+          CAUSE_NAMES[of_targets + k], s.counts[of_targets + k]);
+      }
+    }
     refusing_ = s.counts[refused] > newest_.counts[refused];
     newest_ = s;
     if (changed && safe) {
@@ -285,7 +343,7 @@ public:
   void follow(std::unique_ptr<Motion> motion, const std::shared_ptr<GoalHandle> & handle = nullptr)
   {
     motion->id = next_++;
-    const Motion * const followed = motion.get();
+    Motion * const followed = motion.get();
     entries_[followed->id] = {std::move(motion), handle};
     if (!requests_.push([followed](Core & core, Time t) { core.adopt(followed, t); })) {
       finish({followed->id, Status::rejected, Reason::busy});

@@ -50,6 +50,7 @@ struct Motion
   std::vector<double> fields;     ///< (4, m, k) by rows: positions, velocities, accelerations, efforts
   std::vector<double> segments;   ///< (m - 1, k, 8) by rows, from each point to the next
   bool with_effort = false;
+  bool flows = false;             ///< its positions come alone, and get velocities when it is followed
   Tolerances tolerances;
 
   /// Tell the routines about it, under this slot.
@@ -59,6 +60,11 @@ struct Motion
     tracks.width[slot] = static_cast<Time>(fields.size() / (4 * times.size()));
     tracks.efforts_given[slot] = with_effort;
     std::copy(column.begin(), column.end(), tracks.column + slot * static_cast<Time>(N));
+  }
+
+  void make_segments(Tracks & tracks, Time slot)
+  {
+    @prefix@_tracks_make_segments(&tracks, slot, times.data(), degree.data(), fields.data(), segments.data());
   }
 
   /// @throws Rejected for points that do not fit the names, and what is not finite.
@@ -158,8 +164,11 @@ inline std::unique_ptr<Motion> make_motion(
   motion->describe(tracks, 0);
   motion->check(tracks, now);
   motion->segments.resize(2 * motion->fields.size());
-  @prefix@_tracks_make_segments(
-    &tracks, 0, motion->times.data(), motion->degree.data(), motion->fields.data(), motion->segments.data());
+  const auto alone = [](Time degree) { return degree == 1; };
+  motion->flows = settings.upsample && points.size() > 1 && std::all_of(motion->degree.begin(), motion->degree.end(), alone);
+  if (!motion->flows) {
+    motion->make_segments(tracks, 0);
+  }
   return motion;
 }
 
@@ -195,10 +204,10 @@ inline std::string text_of(const Event & event)
 class Reference
 {
 public:
-  explicit Reference(const Tracks & start) : memory(start) {}
+  Reference(const Tracks & start, bool upsample) : memory(start), upsample_(upsample) {}
 
   /// Follow a motion from its stamp on. @returns the reason not to, 0: it is followed.
-  Time adopt(const Motion * motion, Time now)
+  Time adopt(Motion * motion, Time now)
   {
     begin_due(memory, now);
     auto reason = static_cast<Time>(Reason::busy);
@@ -213,7 +222,12 @@ public:
       ahead_ = memory;
       begin_due(ahead_, start);
       load(ahead_, start);
-      std::copy_n(ahead_.now, N, memory.now);
+      std::copy_n(ahead_.now, 2 * N, memory.now);
+      if (motion->flows) {
+        @prefix@_tracks_flow(
+          &memory, slot, motion->times.data(), motion->degree.data(), motion->fields.data(), motion->segments.data());
+        motion->make_segments(memory, slot);
+      }
       reason = @prefix@_tracks_accept(&memory, slot, motion->times.data(), motion->fields.data());
     }
     if (reason == 0) {
@@ -230,7 +244,12 @@ public:
     begin_due(memory, now);
     motion.describe(memory, 0);
     load(memory, now);
-    return @prefix@_tracks_stream(&memory, now, motion.times[0], motion.degree[0], motion.fields.data());
+    Time due = motion.times[0], degree = motion.degree[0];
+    std::copy(motion.fields.begin(), motion.fields.end(), point_.begin());
+    if (upsample_) {
+      due = @prefix@_tracks_complete_point(&memory, now, due, &degree, point_.data());
+    }
+    return @prefix@_tracks_stream(&memory, now, due, degree, point_.data());
   }
 
   /// Fill `tracks.now` with the polynomials of the joints at t. @returns when one of them is over, or a motion begins.
@@ -287,6 +306,8 @@ public:
   Tracks memory;
 
 private:
+  bool upsample_;
+  std::array<double, 4 * N> point_{};  // a set-point, with what a stream adds
   Tracks ahead_{};
   std::array<const Motion *, sizeof(Tracks::state) / sizeof(Time)> motions_{};
   std::size_t told_ = 0;

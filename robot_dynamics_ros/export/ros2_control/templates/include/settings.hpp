@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "@package@/@prefix@_cycle.h"
 #include "@package@/robot.hpp"
@@ -15,6 +17,8 @@
 namespace @package@
 {
 
+using Task = @prefix@_task_memory;
+using TaskLaw = @prefix@_task_law_memory;
 using Time = std::int64_t;  ///< ns of the clock that the controller's update is called with
 
 /// Seconds as nanoseconds.
@@ -57,6 +61,20 @@ struct Tolerances
   double goal_time = 0.0;  ///< s by which a goal may be late, 0: however long it takes
 };
 
+/// Cartesian impedance of the tool's link.
+struct Cartesian
+{
+  std::array<double, 36> stiffness{}, damping{};  ///< matrices by rows, [rotation; translation]
+  bool damping_given = false, in_tool_axes = false;
+  double damping_ratio = 0.7;
+
+  bool operator==(const Cartesian & o) const
+  {
+    return stiffness == o.stiffness && damping == o.damping && damping_given == o.damping_given &&
+           in_tool_axes == o.in_tool_axes && damping_ratio == o.damping_ratio;
+  }
+};
+
 /// What may change while the controller runs. SI units; arrays in the order of joint_names.
 struct Changeable
 {
@@ -67,23 +85,73 @@ struct Changeable
   Time wrench_divisor = 1;
   Payload payload;
   Tolerances tolerances;
+  Cartesian cartesian;
 };
 
 /// Everything that parameters decide. What routines read stands in their memories, as these are before the first state.
 struct Settings : Changeable
 {
-  Settings() { std::fill_n(collision.threshold, N, INFINITE); }
+  Settings()
+  {
+    std::fill_n(collision.threshold, N, INFINITE);
+    std::copy(std::begin(@prefix@_task_law_initial.stiffness), std::end(@prefix@_task_law_initial.stiffness), cartesian.stiffness.begin());
+  }
 
   @prefix@_cycle_memory cycle = @prefix@_cycle_initial;
   @prefix@_observer_memory observer = @prefix@_observer_initial;
   @prefix@_collision_memory collision{};
   @prefix@_tracks_memory tracks = @prefix@_tracks_initial;
+  Task task = @prefix@_task_initial;
+  std::array<double, 2> largest_wrench{};  ///< moment and force that the tool exerts, N m and N
+  bool has_tool = false;  ///< whether targets of the tool are listened to
   Vector effort_limit = filled(INFINITE);
   double effort_scale = 1.0, velocity_scale = 1.0, position_margin = 0.05, rotor_share = 0.4, rejected_effort = 0.4;
   double wrench_timeout = 0.2;  ///< s
-  bool allow_partial = false, allow_nonzero_end_velocity = false;
+  bool allow_partial = false, allow_nonzero_end_velocity = false, upsample = true;
   Reaction collision_reaction = Reaction::none;
 };
+
+/// A (6, 6) matrix from its diagonal or its rows. @throws std::invalid_argument for another number of values.
+inline std::array<double, 36> matrix_of(const std::vector<double> & values, const std::string & name)
+{
+  std::array<double, 36> matrix{};
+  if (!std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); })) {
+    throw std::invalid_argument(name + " must be finite");
+  }
+  if (values.size() == matrix.size()) {
+    std::copy(values.begin(), values.end(), matrix.begin());
+  } else if (values.size() == 6) {
+    for (std::size_t k = 0; k < 6; ++k) {
+      matrix[7 * k] = values[k];
+    }
+  } else if (!values.empty()) {
+    throw std::invalid_argument(name + " has " + std::to_string(values.size()) + " values: give 6, or a matrix as 36");
+  }
+  return matrix;
+}
+
+/// The tool's frame in that of its link. @throws std::invalid_argument for what is not six finite numbers, or none.
+inline void place_tool(Task & task, const std::vector<double> & offset)
+{
+  const bool finite = std::all_of(offset.begin(), offset.end(), [](double x) { return std::isfinite(x); });
+  if ((offset.size() != 6 && !offset.empty()) || !finite) {
+    throw std::invalid_argument("task.offset must be six finite numbers: x, y, z, roll, pitch, yaw");
+  }
+  if (offset.empty()) {
+    return;
+  }
+  std::copy_n(offset.begin(), 3, task.point);
+  const double cr = std::cos(0.5 * offset[3]), sr = std::sin(0.5 * offset[3]);
+  const double cp = std::cos(0.5 * offset[4]), sp = std::sin(0.5 * offset[4]);
+  const double cy = std::cos(0.5 * offset[5]), sy = std::sin(0.5 * offset[5]);
+  task.turn[0] = sr * cp * cy - cr * sp * sy;
+  task.turn[1] = cr * sp * cy + sr * cp * sy;
+  task.turn[2] = cr * cp * sy - sr * sp * cy;
+  task.turn[3] = cr * cp * cy + sr * sp * sy;
+  if (task.turn[3] < 0.0) {
+    std::for_each(std::begin(task.turn), std::end(task.turn), [](double & x) { x = -x; });
+  }
+}
 
 /// The settings that parameters mean; `get(name)` is a parameter, whose bounds are checked where it is declared.
 /// @throws std::invalid_argument for a number that is not finite.
@@ -116,6 +184,7 @@ Settings settings_of(const Get & get)
   set(s.wrench_timeout, number("wrench_timeout"));
   set(s.allow_partial, get("allow_partial_joints_goal").as_bool());
   set(s.allow_nonzero_end_velocity, get("allow_nonzero_velocity_at_trajectory_end").as_bool());
+  set(s.upsample, get("positions_upsampling").as_string() == "spline");
   set(s.cycle.rejects[0], get("robustness.enabled").as_bool());
   set(s.cycle.bandwidth[0], number("robustness.bandwidth"));
   set(s.cycle.actuator_delay[0], number("robot_delay"));
@@ -127,6 +196,35 @@ Settings settings_of(const Get & get)
   set(s.cycle.largest_jump[0], or_infinite(number("max_state_jump")));
   set(s.cycle.wrench_source[0], choice("joint_wrenches.acceleration_source", WRENCH_SOURCES));
   set(s.cycle.wrench_cutoff[0], number("joint_wrenches.differentiation_cutoff"));
+  const auto pair = [&](double * to, const std::string & name) {
+    const auto values = get(name).as_double_array();
+    if (values.size() != 2 || !(values[0] > 0.0) || !(values[1] > 0.0) || !std::isfinite(values[0] + values[1])) {
+      throw std::invalid_argument(name + " must be two finite positive numbers");
+    }
+    std::copy_n(values.begin(), 2, to);
+  };
+  const auto linked = [&](const std::string & name) {
+    const std::string link = get(name).as_string();
+    if (!link.empty() && link != TOOL_LINK) {
+      throw std::invalid_argument(name + " must be '" + TOOL_LINK + "', for which this package was exported");
+    }
+    return !link.empty();
+  };
+  const bool held = linked("cartesian.link"), moved = linked("task.link");
+  s.has_tool = held || moved;
+  place_tool(s.task, get("task.offset").as_double_array());
+  pair(s.task.largest_speed, "task.speed");
+  pair(s.task.largest_acceleration, "task.acceleration");
+  pair(s.task.largest_jerk, "task.jerk");
+  pair(s.largest_wrench.data(), "task.wrench");
+  set(s.task.posture_rate[0], number("task.posture_rate"));
+  set(s.task.twist_timeout[0], nanoseconds(number("cmd_timeout")));
+  set(s.task.wrench_timeout[0], nanoseconds(number("wrench_timeout")));
+  s.cartesian.stiffness = matrix_of(get("cartesian.stiffness").as_double_array(), "cartesian.stiffness");
+  s.cartesian.damping = matrix_of(get("cartesian.damping").as_double_array(), "cartesian.damping");
+  s.cartesian.damping_given = !get("cartesian.damping").as_double_array().empty();
+  s.cartesian.in_tool_axes = get("cartesian.axes").as_string() == "tool";
+  s.cartesian.damping_ratio = number("cartesian.damping_ratio");
   set(s.tracks.stream_timeout[0], nanoseconds(number("cmd_timeout")));
   set(s.tracks.max_step[0], number("max_step"));
   set(s.collision.delay[0], number("collision_delay"));
@@ -155,6 +253,39 @@ Settings settings_of(const Get & get)
   return s;
 }
 
+/// Put the impedance into the memory of the law.
+inline void load_impedance(TaskLaw & law, const Cartesian & c)
+{
+  std::copy(c.stiffness.begin(), c.stiffness.end(), law.stiffness);
+  std::copy(c.damping.begin(), c.damping.end(), law.damped);
+  law.damping_given[0] = c.damping_given;
+  law.in_tool_axes[0] = c.in_tool_axes;
+  std::fill_n(law.ratio, 6, c.damping_ratio);
+  @prefix@_task_law_take_stiffness(&law);
+}
+
+/// Whether a (6, 6) matrix by rows is symmetric, and has no negative eigenvalue.
+inline bool semidefinite(const std::array<double, 36> & matrix)
+{
+  constexpr double ROUNDING = 1e-9;  // as a share of the largest entry
+  TaskLaw law = @prefix@_task_law_initial;
+  Cartesian springs;
+  springs.stiffness = matrix;
+  load_impedance(law, springs);
+  double largest = 0.0;
+  for (const double x : matrix) {
+    largest = std::max(largest, std::abs(x));
+  }
+  bool good = true;
+  for (std::size_t k = 0; k < 6; ++k) {
+    good = good && law.S[7 * k] >= -6.0 * ROUNDING * largest;  // its eigenvalues are left there
+    for (std::size_t m = 0; m < k; ++m) {
+      good = good && std::abs(matrix[6 * k + m] - matrix[6 * m + k]) <= ROUNDING * largest;
+    }
+  }
+  return good;
+}
+
 /// What is wrong with settings, as a sentence; empty if nothing is.
 inline std::string problem_with(const Settings & s)
 {
@@ -164,6 +295,11 @@ inline std::string problem_with(const Settings & s)
     }
     if (s.observer.gain[i] == 0.0 && std::isfinite(s.collision.threshold[i])) {
       return "observer_gain is 0 although collisions are watched for";
+    }
+  }
+  for (const auto & [name, matrix] : {std::pair("stiffness", &s.cartesian.stiffness), {"damping", &s.cartesian.damping}}) {
+    if (!semidefinite(*matrix)) {
+      return std::string("cartesian.") + name + " must be symmetric, without negative eigenvalues";
     }
   }
   const auto & body = s.payload.body;

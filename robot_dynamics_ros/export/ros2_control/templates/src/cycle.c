@@ -67,6 +67,7 @@ static const struct { /* a law: its halves, the rows of its gains p, i, d, -1: i
     void (*before)(@law_inputs@);
     void (*after)(@law_inputs@);
     int rows[3];
+    int is_own; /* evaluated by whoever runs the cycle */
     int uses_gravity, uses_inertia, uses_motion, uses_motion_of_reference, tracks, inverts;
 } laws[@law_count@][@friction_count@] = {
 @table_of_laws@
@@ -77,6 +78,7 @@ void @prefix@_use_law(@prefix@_cycle_memory *p, int law, int friction, const dou
     const int *const rows = laws[law][friction].rows;
     p->law_before = laws[law][friction].before;
     p->law_after = laws[law][friction].after;
+    p->own_law[0] = laws[law][friction].is_own;
     p->uses_gravity[0] = laws[law][friction].uses_gravity;
     p->uses_inertia[0] = laws[law][friction].uses_inertia;
     p->uses_motion[0] = laws[law][friction].uses_motion;

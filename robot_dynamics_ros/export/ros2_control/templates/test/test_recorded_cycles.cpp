@@ -124,6 +124,8 @@ private:
     } else if (word == "wrench") {
       const auto link = x.next<std::size_t>();
       core_->set_external_wrench(link, x.next(std::array<double, 6>{}), first);
+    } else if (word.rfind("target_", 0) == 0) {
+      aim(word, first, x);
     } else if (word == "trajectory" || word == "point") {
       follow(word == "point", first, x);
     } else if (word == "refused") {
@@ -137,6 +139,34 @@ private:
     } else {
       expect(static_cast<Mode>(first), x);
     }
+  }
+
+  void aim(const std::string & word, Time now, Words & x)
+  {
+    const bool accepted = x.next<int>() != 0;
+    bool done = false;
+    if (word == "target_path") {
+      ToolPath path;
+      path.in_link = x.next<int>() != 0;
+      path.with_twists = x.next<int>() != 0;
+      for (auto count = x.next<std::size_t>(); count > 0; --count) {
+        const auto time = x.next<double>();
+        const auto pose = x.next(std::array<double, 7>{});
+        path.add(time, pose, x.next(std::array<double, 6>{}));
+      }
+      done = core_->target_path(path, now);
+    } else {
+      const Time stamp = x.next();
+      const bool in_link = x.next<int>() != 0;
+      if (word == "target_pose") {
+        done = core_->target_pose(checked_pose(x.next(std::array<double, 7>{})), in_link, stamp, now);
+      } else if (word == "target_twist") {
+        done = core_->target_twist(x.next(std::array<double, 6>{}), in_link, stamp, now);
+      } else {
+        done = core_->target_wrench(x.next(std::array<double, 6>{}), in_link, stamp, now);
+      }
+    }
+    check(done == accepted, word + (accepted ? " is refused" : " should be refused"));
   }
 
   void follow(bool single, Time now, Words & x)
@@ -173,6 +203,12 @@ private:
     compare(x, c.reference, N, "position");
     compare(x, c.reference + N, N, "velocity");
     compare(x, c.reference + 2 * N, N, "acceleration");
+    if (x.more()) {
+      core_->see_tool();
+      compare(x, core_->task.seen_pose, 7, "tool_pose");
+      compare(x, core_->task.seen_twist, 6, "tool_twist");
+      compare(x, core_->task.seen_error, 6, "tool_error");
+    }
   }
 
   void compare(Words & x, const double * got, std::size_t size, const char * what)

@@ -24,7 +24,7 @@ from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
 from robot_dynamics_ros.equations.parameters import Definition
-from robot_dynamics_ros.equations.simplify import Writer
+from robot_dynamics_ros.equations.simplify import FormulaWriter
 from robot_dynamics_ros.equations.symbol_tree import Lift, SymbolTree, exact_leaves, float_leaves
 from robot_dynamics_ros.equations.trig_ring import TrigRing
 from robot_dynamics_ros.equations.unexpanded import write_steps
@@ -104,7 +104,7 @@ class Derivation:
         steps: list[Step] = []
         if self.expand:
             ring = TrigRing(geometry, self.max_terms)
-            write = Writer(ring, names, letters, self.simplify)
+            write = FormulaWriter(ring, names, letters, self.simplify)
             done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
         else:
             steps, values = write_steps(list(itertools.chain.from_iterable(lifted)), letters, names)

@@ -28,7 +28,7 @@ finds nothing.
 """
 
 
-class Writer:
+class FormulaWriter:
     """Writes elements of a ring in SymPy's symbols of parameters (by name), and of coordinates and
     their rates.
 

@@ -109,7 +109,7 @@ DEFAULT_FUNCTIONS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class ExportRequest:
     """One function to be exported: ``name`` without prefix; ``kind``: key of
     :data:`EXPORTED_FUNCTIONS`;
     ``run``: what it computes, unless it is made of others; ``link``: that it is about, or "".
@@ -145,7 +145,7 @@ class Traced:
     Leaves are keyed (input name, flat index) and ("parameter", name).
     """
 
-    request: Request
+    request: ExportRequest
     outputs: tuple[tuple[Expr, ...], ...]
 
     def flat(self) -> list[Expr]:
@@ -158,11 +158,11 @@ def requests_for(
     links: Iterable[str],
     external: Sequence[str],
     words: Mapping[str, str],
-) -> list[Request]:
+) -> list[ExportRequest]:
     """Requests for functions by name, those about links once for every link; ``words``: link →
     identifier.
     """
-    requests: list[Request] = []
+    requests: list[ExportRequest] = []
     for name in names:
         if name not in EXPORTED_FUNCTIONS:
             raise UnknownNameError(
@@ -194,7 +194,7 @@ def requests_for(
             else:
                 said = export.said
             run = partial(_run_entry, entry, export, options)
-            requests.append(Request(own, name, said, inputs, outputs, run, link))
+            requests.append(ExportRequest(own, name, said, inputs, outputs, run, link))
     return requests
 
 
@@ -231,7 +231,7 @@ def _run_entry(
     ]
 
 
-def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
+def trace_request(request: ExportRequest, tree: NumericTree, graph: Graph) -> Traced:
     """Record the operations of a request on a robot."""
     inputs = {a.name: [graph.leaf((a.name, k)) for k in range(a.size)] for a in request.inputs}
     try:
@@ -249,7 +249,7 @@ Numbers: TypeAlias = Sequence[Scalar]
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """``outputs`` = function(``inputs``), arrays by name."""
 
     function: str
@@ -272,9 +272,9 @@ class Composed:
     order.
     """
 
-    request: Request
+    request: ExportRequest
     own: tuple[Argument, ...]
-    statements: tuple[Call | Advance, ...]
+    statements: tuple[FunctionCall | Advance, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +349,7 @@ def _clamped(x: Scalar, limit: float) -> Scalar:
     return minimum(maximum(x, -limit), limit)
 
 
-def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
+def parts_of_step(model: RobotModel, joints: Joints) -> list[ExportRequest]:
     """Functions for the step alone: ``normalized`` (where joints float), ``position_rates``,
     ``applied_efforts``.
     """
@@ -358,12 +358,12 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
     nm = len(joints.motors)
     sizes = {"q": nq, "unit": nq, "dq": nq, "v": nv, "command": nv, "tau": nv, "i": nm, "di": nm}
 
-    def request(name: str, said: str, inputs: str, outputs: str, run: Run) -> Request:
+    def request(name: str, said: str, inputs: str, outputs: str, run: Run) -> ExportRequest:
         given, found = (
             tuple(Argument(x, (sizes[x],), "") for x in y.split() if sizes[x])
             for y in (inputs, outputs)
         )
-        return Request(name, name, said, given, found, run)
+        return ExportRequest(name, name, said, given, found, run)
 
     def efforts(_: NumericTree, x: Inputs) -> Sequence[Numbers]:
         return joints.efforts(x["v"], x.get("i", ()), x["command"])[: 1 + bool(nm)]
@@ -421,7 +421,7 @@ def composed_step(
 
     unit = Argument("unit", q.shape, "")
     tau = Argument("tau", v.shape, "")
-    position_rates = Call("position_rates", ("q", "v"), ("dq",))
+    position_rates = FunctionCall("position_rates", ("q", "v"), ("dq",))
     said = f"Rates of the state, with {joints.words} at the joints."
     if motors:
         said += (
@@ -429,13 +429,15 @@ def composed_step(
             "follows at once."
         )
     state_rates = Composed(
-        Request("state_rates", "state_rates", said, (*state, *held), rates()),
+        ExportRequest("state_rates", "state_rates", said, (*state, *held), rates()),
         (*([unit] if floating else []), tau),
         (
-            *([Call("normalized", ("q",), ("unit",))] if floating else []),
+            *([FunctionCall("normalized", ("q",), ("unit",))] if floating else []),
             position_rates,
-            Call("applied_efforts", (*names(state[1:]), "command"), ("tau", *names(rates()[2:]))),
-            Call(
+            FunctionCall(
+                "applied_efforts", (*names(state[1:]), "command"), ("tau", *names(rates()[2:]))
+            ),
+            FunctionCall(
                 "forward_dynamics",
                 ("unit" if floating else "q", "v", "tau", *names(held[1:])),
                 ("dv",),
@@ -443,10 +445,10 @@ def composed_step(
         ),
     )
     own: list[Argument] = []
-    statements: list[Call | Advance] = []
+    statements: list[FunctionCall | Advance] = []
     if integrator == "semi_implicit_euler":
         own += rates()
-        statements.append(Call("state_rates", names((*state, *held)), names(rates())))
+        statements.append(FunctionCall("state_rates", names((*state, *held)), names(rates())))
         statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in names(state[1:])]
         statements += [position_rates, Advance("q", "q", ((1.0, "dq"),))]
     else:
@@ -456,15 +458,17 @@ def composed_step(
         for k, row in enumerate(tableau.A.tolist()):
             own += rates(str(k))
             statements += advanced("_moved", row)
-            statements.append(Call("state_rates", names((*moved, *held)), names(rates(str(k)))))
+            statements.append(
+                FunctionCall("state_rates", names((*moved, *held)), names(rates(str(k))))
+            )
         statements += advanced("", tableau.b.tolist())
     if floating:
-        statements.append(Call("normalized", ("q",), ("q",)))
+        statements.append(FunctionCall("normalized", ("q",), ("q",)))
     said = (
         f"The state h seconds later under a constant command: {integrator}.  No joint limits, no "
         "contacts."
     )
-    step = Request("step", "step", said, (*state, *held, Argument("h", (), "s")), state)
+    step = ExportRequest("step", "step", said, (*state, *held, Argument("h", (), "s")), state)
     return state_rates, Composed(step, tuple(own), tuple(statements))
 
 
@@ -517,7 +521,7 @@ class Plan:
         return self.geometry.definitions
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ExportRequest]:
         """All functions that are emitted for users."""
         return [x.request for x in self.emitted if x not in self.stepping]
 
@@ -688,7 +692,7 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
 
 
 def _check_names(
-    prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool
+    prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[ExportRequest], step: bool
 ) -> None:
     """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
@@ -743,7 +747,7 @@ def loss_of_digits(model: RobotModel, q: list[float]) -> float:
     return 10.0 ** max(0, math.ceil(math.log10(condition) - 2.0))
 
 
-def cases_of(plan: Plan, request: Request) -> list[Case]:
+def cases_of(plan: Plan, request: ExportRequest) -> list[Case]:
     """A few calls of one function: what the algorithms give, run as written, on plain floats."""
     draw = random.Random(request.name)
     tree = NumericTree(plan.model)
@@ -777,7 +781,7 @@ def _run(
         return function.request.run(tree, inputs)
     arrays = dict(inputs)
     for s in function.statements:
-        if isinstance(s, Call):
+        if isinstance(s, FunctionCall):
             taken = functions[s.function].request.inputs
             given = {a.name: arrays[x] for a, x in zip(taken, s.inputs, strict=True)}
             arrays.update(zip(s.outputs, _run(functions, s.function, tree, given), strict=True))

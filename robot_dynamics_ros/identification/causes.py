@@ -200,7 +200,7 @@ class _Hypothesis(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
+class _CauseFit:
     score: float
     bodies: Array
     extra: Array
@@ -223,14 +223,14 @@ def _friction(v: Array) -> list[Array]:
     return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
 
 
-class _Problem:
+class _CauseProblem:
     """Fits of one recording; ``worth``: how many independent rows there are for one that is used.
 
     Attributes:
         rows, Y, plain: the recording as it is, its regressor (k, nv, p), and its fit.
     """
 
-    plain: _Fit
+    plain: _CauseFit
 
     def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
         self.model = model
@@ -254,7 +254,7 @@ class _Problem:
         text: str,
         remedy: str,
         joints: tuple[str, ...],
-        fit: _Fit,
+        fit: _CauseFit,
         cost: float = 0.0,
         remedied: tuple[RobotModel, _Rows] | None = None,
     ) -> Cause:
@@ -268,7 +268,7 @@ class _Problem:
         extra: Array | None = None,
         extra_far: Array | None = None,
         driving: bool = False,
-    ) -> _Fit:
+    ) -> _CauseFit:
         """Bodies with regressor Y (k, nv, p) near the prior, friction, which may be ``driving``,
         and rotors of each joint, and extra columns (k, nv, m), of parameters that are usually as
         large as ``extra_far`` (m,).
@@ -303,7 +303,7 @@ class _Problem:
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
         error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))
-        return _Fit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows), drives)
+        return _CauseFit(score, start[:p] + x[:p], x[p:], error[p:], sigma / _usual(rows), drives)
 
     def _products(
         self, j: int, W: Array, start: Array, rows: _Rows, brakes: bool
@@ -342,7 +342,7 @@ class _Problem:
             sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
-    def residual(self, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
+    def residual(self, rows: _Rows, fit: _CauseFit, known: NDArray[np.bool_]) -> Array:
         """(k, nv) efforts that bodies, and friction, rotors and offsets by the ``known`` ones,
         leave; NaN where they do not count.
         """
@@ -390,7 +390,7 @@ def diagnose(
     effort = motion.smoothed(motion.effort, _CAUSE_WINDOW_S)[0]
     q, v, a = motion.smoothed(motion.q, _CAUSE_WINDOW_S, 2)
     rows = _Rows(q[indices], v[indices], a[indices], effort[indices], use)
-    problem = _Problem(model, rows, min(1.0, motion.duration / _NEWS_APART_S / len(indices)))
+    problem = _CauseProblem(model, rows, min(1.0, motion.duration / _NEWS_APART_S / len(indices)))
     late, rows = _delay(problem, motion.t, effort, indices, delay)
     notes = list(delay_notes(late) if delay is None else ())
     unusable = motion.unusable.copy()
@@ -433,7 +433,7 @@ def diagnose(
     return Diagnosis(late, None, kept, tuple(notes))
 
 
-def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
+def _causes(problem: _CauseProblem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
     """The causes that explain the recording clearly better than none, and some joint's efforts
     much better.
     """
@@ -452,7 +452,9 @@ def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) ->
     return [cause for cause in (*explaining, *spread) if cause.gain > enough]
 
 
-def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: bool) -> list[Cause]:
+def _rivals(
+    problem: _CauseProblem, best: Cause, causes: Sequence[Cause], currents: bool
+) -> list[Cause]:
     """Causes that the recording does not tell from the best one: those of other joints that are as
     likely, and those that it has once the best one is put right.
     """
@@ -464,7 +466,7 @@ def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: b
     if rivals or best.remedied is None:
         return rivals
     model, rows = best.remedied
-    after = _Problem(model, rows, problem.worth)
+    after = _CauseProblem(model, rows, problem.worth)
     after.plain = after.fit(after.Y, rows)
     return _causes(after, list(_hypotheses(model, rows, currents)), silent)
 
@@ -545,7 +547,7 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
-def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
+def _stretches(problem: _CauseProblem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
     """Joint, first row and the one after the last of stretches that differ from all others;
     ``step``: s between two rows.
     """
@@ -578,7 +580,11 @@ def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, i
 
 
 def _delay(
-    problem: _Problem, t: Array, effort: Array, indices: NDArray[np.int64], stated: float | None
+    problem: _CauseProblem,
+    t: Array,
+    effort: Array,
+    indices: NDArray[np.int64],
+    stated: float | None,
 ) -> tuple[float, _Rows]:
     """How late efforts are, s, and rows with efforts as early as they should be."""
 
@@ -596,8 +602,8 @@ def _delay(
 
 
 def _search(
-    fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float], fine: float
-) -> tuple[float, _Fit]:
+    fit: Callable[[float], _CauseFit], at_zero: _CauseFit, grid: Sequence[float], fine: float
+) -> tuple[float, _CauseFit]:
     """Where the score is lowest, and the fit there: zero and the grid are tried, then half the
     distance beside the best, to ``fine``.
     """
@@ -663,7 +669,7 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
         yield _Hypothesis(turned, joints, text, "Multiply them by 2π.")
 
 
-def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
+def _of_rows(problem: _CauseProblem, hypothesis: _Hypothesis) -> Cause:
     rows, joints, text, remedy, _ = hypothesis
     fit = problem.fit(problem.Y if rows.q is problem.rows.q else problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the
@@ -676,7 +682,7 @@ def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
     return problem.cause(text, remedy, joints, fit, cost, (problem.model, rows))
 
 
-def _of_compensation(problem: _Problem) -> Iterator[Cause]:
+def _of_compensation(problem: _CauseProblem) -> Iterator[Cause]:
     """Efforts from which more friction was subtracted than there is: friction drives."""
     fit = problem.fit(problem.Y, problem.rows, driving=True)
     joints = tuple(np.array(problem.model.joint_names)[fit.drives])
@@ -692,7 +698,7 @@ def _of_compensation(problem: _Problem) -> Iterator[Cause]:
         yield problem.cause(text, remedy, joints, fit, _UNUSUAL_SCORE)
 
 
-def _of_gravity(problem: _Problem) -> Iterator[Cause]:
+def _of_gravity(problem: _CauseProblem) -> Iterator[Cause]:
     """Gravity in any direction, or none."""
     model = problem.model
     rows = problem.rows
@@ -755,7 +761,7 @@ def _briefly(model: RobotModel) -> RobotModel:
     return model
 
 
-def _of_zeros(problem: _Problem) -> Iterator[Cause]:
+def _of_zeros(problem: _CauseProblem) -> Iterator[Cause]:
     """The position of one joint has another zero."""
     rows = problem.rows
     nv = problem.model.nv
@@ -784,7 +790,7 @@ def _of_zeros(problem: _Problem) -> Iterator[Cause]:
             yield problem.cause(text, remedy, (name,), fit, cost, (problem.model, right))
 
 
-def _of_lengths(problem: _Problem) -> Iterator[Cause]:
+def _of_lengths(problem: _CauseProblem) -> Iterator[Cause]:
     """Other lengths of the links: the URDF is of another robot."""
     d = problem.model.description
     rows = problem.rows
@@ -835,7 +841,7 @@ def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     yield problem.cause(text, remedy, joints, fit)
 
 
-def _of_load(problem: _Problem) -> Iterator[Cause]:
+def _of_load(problem: _CauseProblem) -> Iterator[Cause]:
     """A load that hangs on the robot in one part of the recording only, as a point mass."""
     usual = _LOAD_FAR * problem.model.total_mass
     rows = problem.rows
@@ -867,7 +873,7 @@ def _of_load(problem: _Problem) -> Iterator[Cause]:
         yield max(causes, key=lambda cause: cause.gain)
 
 
-def _of_pace(problem: _Problem) -> Iterator[Cause]:
+def _of_pace(problem: _CauseProblem) -> Iterator[Cause]:
     """Time passes faster or slower in the recording than for the robot."""
     rows = problem.rows
     grid = np.log(_PACES).tolist()
@@ -876,7 +882,7 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
         times = math.exp(pace)
         return dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
 
-    def at(pace: float) -> _Fit:
+    def at(pace: float) -> _CauseFit:
         return problem.fit(problem.regressor(slower(pace)), slower(pace))
 
     best, fit = _search(at, problem.plain, grid, _CLOCK_PACE_SHARE)
@@ -887,7 +893,7 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
         yield problem.cause(text, remedy, problem.model.joint_names, fit, 0.0, right)
 
 
-_FITTED: tuple[Callable[[_Problem], Iterator[Cause]], ...] = (
+_FITTED: tuple[Callable[[_CauseProblem], Iterator[Cause]], ...] = (
     _of_gravity,
     _of_zeros,
     _of_load,

@@ -164,7 +164,7 @@ class ConsistentEstimate:
         return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
 
 
-class _Problem:
+class _ConsistencyProblem:
     """Misfit and distance from the prior as one nonlinear least-squares problem in free
     parameters.
     """
@@ -277,7 +277,7 @@ def consistent_parameters(
             the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
-    problem = _Problem(identifiable, data, noise)
+    problem = _ConsistencyProblem(identifiable, data, noise)
     bodies = np.arange(len(problem.start)) < problem.split
     size = spread or _EVIDENCE_SEARCH_START
     usual = share or _PRIOR_SHARE
@@ -327,7 +327,7 @@ def with_left_out(
     recording after the other is left out, and of what the prior adds: its spread where the efforts
     do not show a parameter.
     """
-    problem = _Problem(identifiable, data, noise)
+    problem = _ConsistencyProblem(identifiable, data, noise)
     block, joint = np.nonzero(data.use)
     w = 1.0 / noise[joint]
     rows = data.Y[data.use] * w[:, None]

@@ -262,7 +262,7 @@ def position_bounds(
     return low, high
 
 
-class _Problem:
+class _ExcitationProblem:
     """The map from free numbers to motions, and the cost of these."""
 
     def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
@@ -361,7 +361,9 @@ def design_excitation(
             degrees of freedom.
     """
     s = settings_or_default(DesignSettings, settings, "settings")
-    problem = _Problem(model, s, identifiable_parameters(EffortParameters(model, s.terms)))
+    problem = _ExcitationProblem(
+        model, s, identifiable_parameters(EffortParameters(model, s.terms))
+    )
     rng = np.random.default_rng(s.seed)
     n = model.nv
     size = 2 * model.nv * s.harmonics

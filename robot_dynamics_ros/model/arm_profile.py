@@ -65,7 +65,7 @@ class VendorDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
+class VendorDriver:
     """The vendor's driver.
 
     Attributes:
@@ -198,7 +198,7 @@ class ArmProfile:
     title: str
     vendor: str
     description: VendorDescription
-    driver: Driver
+    driver: VendorDriver
     efforts: EffortHabits
     joints: tuple[JointFacts, ...]
     sources: Mapping[str, str]
@@ -250,7 +250,7 @@ _PROFILE_CHOICES = {
     "measured": EFFORT_MEANINGS,
 }
 _RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)
+    kind.__name__: kind for kind in (VendorDescription, VendorDriver, EffortHabits)
 }
 
 

@@ -105,13 +105,15 @@ def read_looks(
         text, where = read_source(urdf, max_bytes=MAX_BYTES)
     if not text:
         return Looks()
-    reader = _Reader(model, _folder_of(where) if directory is None else Path(directory), up_axis)
+    reader = _GeometryReader(
+        model, _folder_of(where) if directory is None else Path(directory), up_axis
+    )
     return reader.read(
         parse_xml(text, _GEOMETRY_SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES)
     )
 
 
-class _Reader:
+class _GeometryReader:
     def __init__(self, model: RobotModel, directory: Path | None, up_axis: bool) -> None:
         self.links = set(model.link_names)
         self.version = (1, 0)

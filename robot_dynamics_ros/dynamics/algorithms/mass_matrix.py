@@ -14,11 +14,11 @@ from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, funct
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame, with_rotors
-from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Square, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, TreeMatrix, Vector
 from robot_dynamics_ros.spatial import RigidInertia, Scalar
 
 
-def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
+def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> TreeMatrix:
     """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table
     6.2).
     """
@@ -60,7 +60,7 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
         ),
     ),
 )
-def mass_matrix(tree: Tree[S], q: Vector[S]) -> Matrix:
+def mass_matrix(tree: Tree[S], q: Vector[S]) -> TreeMatrix:
     """M(q) by whichever form takes fewer operations for this robot."""
     return tree.cheapest(
         [lambda: composite_rigid_body(tree, q), lambda: RootFrame(tree, q).mass_matrix()]

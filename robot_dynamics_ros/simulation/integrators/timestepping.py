@@ -59,7 +59,7 @@ from robot_dynamics_ros.simulation.effects.contact import (
     linearize_contacts,
     place_contacts,
 )
-from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
+from robot_dynamics_ros.simulation.effects.friction import JointFrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import (
     LimitMemory,
     limited_effort,
@@ -94,7 +94,7 @@ class PlantMemory(
     ContactMemory,
     LimitMemory,
     SpringMemory,
-    FrictionMemory,
+    JointFrictionMemory,
     MotorMemory,
 ):
     """State of time stepping, parameters of all that acts on the robot, and working space."""

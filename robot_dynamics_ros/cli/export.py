@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from robot_dynamics_ros.cli.arguments import (
@@ -81,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rename", "NAME=IDENTIFIER", "identifier of a joint or link whose name clashes", many=True
     )
     add("--max-operations", at_least_one, "refuse functions that take more", MAX_OPERATIONS)
+    add("--report", None, "print operation counts of each function")
+    _add_arguments_of_package(add)
+
+
+def _add_arguments_of_package(add: Callable[..., None]) -> None:
+    """Options of ``--lang ros2_control`` alone."""
     text = "with ros2_control: a link that may carry a payload; default: the last links"
     add("--payload-link", "NAME", text, many=True)
     add(
@@ -93,7 +99,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         None,
         "with ros2_control: add a plugin of the package inverse_dynamics_solver",
     )
-    add("--report", None, "print operation counts of each function")
 
 
 def run(options: argparse.Namespace) -> int:

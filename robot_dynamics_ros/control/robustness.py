@@ -15,6 +15,7 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
+# Beyond these, options are mistakes of unit: the delay is in s, the bandwidth in rad/s.
 _LARGEST_SHARES = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
 
 

@@ -19,7 +19,7 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
-from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step
+from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step, symbol_names
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
@@ -140,8 +140,7 @@ class Derivation:
         beside the robot's own.
         """
         n = self.geometry.model.nv
-        used = {str(s) for m in matrices.values() for s in m.free_symbols}
-        used |= {str(s) for _, x in steps for s in x.free_symbols}
+        used = symbol_names(matrices.values()) | symbol_names(x for _, x in steps)
         leaves = (
             x.a for x in reachable(list(itertools.chain.from_iterable(traced))) if x.op == "leaf"
         )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.model.motors import DCMotor
 
+# Terms of one matrix written out: more take minutes to simplify, and fill several pages.
 MAX_TERMS = 5000
 
 

@@ -154,11 +154,11 @@ def _composed(plan: Plan, composed: Composed) -> str:
 
 def _check(plan: Plan) -> list[str]:
     """A check against reference values, run with the file."""
-    rows = [
-        (r.name, [(case.inputs[a.name], a.shape) for a in _inputs(r)], case.outputs, case.loss)
-        for r in plan.requests
-        for case in cases_of(plan, r)
-    ]
+    rows = []
+    for r in plan.requests:
+        for case in cases_of(plan, r):
+            given = [(case.inputs[a.name], a.shape) for a in _inputs(r)]
+            rows.append((r.name, given, case.outputs, case.loss))
     return [
         "\n_CASES = " + pformat(rows, width=120, compact=True),
         "",

@@ -45,6 +45,7 @@ from robot_dynamics_ros.spatial import Force, S, Scalar, maximum, minimum, sqrt
 
 FRICTIONS = ("none", "viscous", "smooth")
 EXPORTED_INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
+# Operations of one function written out: compilers take about a minute for as many.
 MAX_OPERATIONS = 100_000
 CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
 _COORDINATES = {
@@ -383,6 +384,18 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[ExportRequest]:
     ]
 
 
+_POSITION_RATES = FunctionCall("position_rates", ("q", "v"), ("dq",))
+
+
+def _rates(state: tuple[Argument, ...], k: str = "") -> tuple[Argument, ...]:
+    """Rates of the state; ``k``: those of one stage of an integrator."""
+    return tuple(Argument(f"d{a.name}{k}", a.shape, f"rate of {a.name}") for a in state)
+
+
+def _names(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
+    return tuple(a.name for a in arguments)
+
+
 def composed_step(
     model: RobotModel, joints: Joints, external: tuple[str, ...], integrator: str
 ) -> tuple[Composed, Composed]:
@@ -406,60 +419,63 @@ def composed_step(
     state = (q, v, *([i] if motors else []))
     held = (Argument("command", v.shape, said), *([wrenches] if external else []))
 
-    def rates(k: str = "") -> tuple[Argument, ...]:
-        return tuple(Argument(f"d{a.name}{k}", a.shape, f"rate of {a.name}") for a in state)
-
-    def names(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
-        return tuple(a.name for a in arguments)
-
-    def advanced(target: str, weights: Sequence[float]) -> list[Advance]:
-        used = [(w, k) for k, w in enumerate(weights) if w]
-        return [
-            Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used))
-            for x in names(state)
-        ]
-
     unit = Argument("unit", q.shape, "")
     tau = Argument("tau", v.shape, "")
-    position_rates = FunctionCall("position_rates", ("q", "v"), ("dq",))
     said = f"Rates of the state, with {joints.words} at the joints."
     if motors:
         said += (
             "  The rate of a current is zero where the motor has no inductance: its current "
             "follows at once."
         )
+    # rates of currents come with the efforts
+    applied = ("tau", *_names(_rates(state)[2:]))
     state_rates = Composed(
-        ExportRequest("state_rates", "state_rates", said, (*state, *held), rates()),
+        ExportRequest("state_rates", "state_rates", said, (*state, *held), _rates(state)),
         (*([unit] if floating else []), tau),
         (
             *([FunctionCall("normalized", ("q",), ("unit",))] if floating else []),
-            position_rates,
-            FunctionCall(
-                "applied_efforts", (*names(state[1:]), "command"), ("tau", *names(rates()[2:]))
-            ),
+            _POSITION_RATES,
+            FunctionCall("applied_efforts", (*_names(state[1:]), "command"), applied),
             FunctionCall(
                 "forward_dynamics",
-                ("unit" if floating else "q", "v", "tau", *names(held[1:])),
+                ("unit" if floating else "q", "v", "tau", *_names(held[1:])),
                 ("dv",),
             ),
         ),
     )
+    return state_rates, _step(state, held, integrator, floating)
+
+
+def _step(
+    state: tuple[Argument, ...], held: tuple[Argument, ...], integrator: str, floating: bool
+) -> Composed:
+    """``step``: calls of ``state_rates``, and the state advanced by what they give."""
+
+    def advanced(target: str, weights: Sequence[float]) -> list[Advance]:
+        used = [(w, k) for k, w in enumerate(weights) if w]
+        return [
+            Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used))
+            for x in _names(state)
+        ]
+
     own: list[Argument] = []
     statements: list[FunctionCall | Advance] = []
     if integrator == "semi_implicit_euler":
-        own += rates()
-        statements.append(FunctionCall("state_rates", names((*state, *held)), names(rates())))
-        statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in names(state[1:])]
-        statements += [position_rates, Advance("q", "q", ((1.0, "dq"),))]
+        own += _rates(state)
+        statements.append(
+            FunctionCall("state_rates", _names((*state, *held)), _names(_rates(state)))
+        )
+        statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in _names(state[1:])]
+        statements += [_POSITION_RATES, Advance("q", "q", ((1.0, "dq"),))]
     else:
         tableau = ExplicitRungeKutta(integrator)
         moved = tuple(Argument(f"{a.name}_moved", a.shape, "") for a in state)
         own += moved
         for k, row in enumerate(tableau.A.tolist()):
-            own += rates(str(k))
+            own += _rates(state, str(k))
             statements += advanced("_moved", row)
             statements.append(
-                FunctionCall("state_rates", names((*moved, *held)), names(rates(str(k))))
+                FunctionCall("state_rates", _names((*moved, *held)), _names(_rates(state, str(k))))
             )
         statements += advanced("", tableau.b.tolist())
     if floating:
@@ -469,7 +485,7 @@ def composed_step(
         "contacts."
     )
     step = ExportRequest("step", "step", said, (*state, *held, Argument("h", (), "s")), state)
-    return state_rates, Composed(step, tuple(own), tuple(statements))
+    return Composed(step, tuple(own), tuple(statements))
 
 
 # -- the plan --------------------------------------------------------------------------------------
@@ -531,6 +547,41 @@ class Plan:
         return [*self.traced, *self.stepping, *self.composed]
 
 
+def _check_sizes(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
+    """Refuse functions that would take too many operations written out."""
+    for kind in kinds:
+        size = estimated_operations(model, EXPORTED_FUNCTIONS[kind][0].name)
+        if size > limit:
+            problem = f"{kind} would take about {size} operations written out, more than {limit}"
+            remedy = (
+                "Leave that function out, lock joints (model.lock), or raise max_operations "
+                "(--max-operations)."
+            )
+            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
+
+
+def _joints(
+    model: RobotModel,
+    friction: str,
+    smooth_velocity: float,
+    motors: Mapping[str, DCMotor] | None,
+) -> Joints:
+    """What acts at the joints in the step."""
+    zero = [0.0] * model.nv
+    damping = zero
+    if friction != "none":
+        damping = model.damping.tolist()
+    dry = zero
+    if friction == "smooth":
+        dry = model.friction.tolist()
+    driven = []
+    if motors:
+        driven = [(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)]
+    floating = [n for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
+    starts = tuple(model.q_slice(n).start for n in floating)
+    return Joints(damping, dry, smooth_velocity, tuple(driven), starts)
+
+
 def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOptions) -> Plan:
     """Check and trace; see :func:`~robot_dynamics_ros.export.package.export_code`, also for the
     errors.
@@ -578,31 +629,10 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     requests = requests_for(model, names, chosen, loaded, words)
     _check_names(prefix, joint_words, requests, step)
     limit = options.get("max_operations", MAX_OPERATIONS)
-    for kind in (r.kind for r in requests):
-        size = estimated_operations(model, EXPORTED_FUNCTIONS[kind][0].name)
-        if size > limit:
-            problem = f"{kind} would take about {size} operations written out, more than {limit}"
-            remedy = (
-                "Leave that function out, lock joints (model.lock), or raise max_operations "
-                "(--max-operations)."
-            )
-            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
+    _check_sizes(model, [r.kind for r in requests], limit)
     graph = Graph()
     tree = tree_of(geometry, graph)
-    zero = [0.0] * model.nv
-    joints = Joints(
-        zero if friction == "none" else model.damping.tolist(),
-        model.friction.tolist() if friction == "smooth" else zero,
-        smooth_velocity,
-        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors))
-        if motors
-        else (),
-        tuple(
-            model.q_slice(n).start
-            for n in model.joint_names
-            if model.joint(n).type is JointType.FLOATING
-        ),
-    )
+    joints = _joints(model, friction, smooth_velocity, motors)
     return Plan(
         model=model,
         prefix=prefix,

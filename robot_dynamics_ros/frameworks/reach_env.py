@@ -24,8 +24,10 @@ gymnasium: Any = optional_package(
 ACTIONS = ("effort", "twist")
 # rad or m from the start: how far the joints are drawn that the target belongs to
 TARGET_SPREAD = 0.5
-# times the limit: velocities that an observation may have, and the speed of joints without a limit
+# Times the velocity limit: the largest velocities of an observation; a simulated joint may be
+# faster than its limit.
 OBSERVED_SPEED = 10.0
+# rad/s or m/s, taken for the limit of joints without one.
 UNLIMITED_JOINT_SPEED = 10.0
 # rad or m: positions of joints without limits
 UNLIMITED_POSITION = 1e3

@@ -44,6 +44,9 @@ class ParameterVector(Protocol):
     def __getitem__(self, i: int, /) -> Scalar: ...
 
 
+# The compiler of routines knows an array by this word.
+Vector: TypeAlias = ParameterVector
+
 VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, FRICTION_OFFSET = range(6)
 """Parameters of :func:`joint_friction`, in order."""
 COUPLING = (
@@ -69,7 +72,7 @@ def dry_friction(v: S, coulomb: Scalar, rise: Scalar, speed: Scalar, exponent: S
     return coulomb + rise * stribeck(v, speed, exponent)
 
 
-def joint_friction(v: S, f: ParameterVector) -> S:
+def joint_friction(v: S, f: Vector) -> S:
     """F(v), N m or N, with the step at rest smoothed to tanh(v/w); ``f`` in the order of
     :data:`VISCOUS` … :data:`FRICTION_OFFSET`.
     """
@@ -84,7 +87,7 @@ def motor_speed(own: S, before: S, after: S, share_before: Scalar, share_after: 
     return own + share_before * before + share_after * after
 
 
-def coupled_friction(v: S, before: S, after: S, f: ParameterVector) -> S:
+def coupled_friction(v: S, before: S, after: S, f: Vector) -> S:
     """D u + C tanh(u/w), N m or N: what a joint of speed v feels of a motor of speed u that turns
     with the joints ``before`` and ``after``, too; the parameters :data:`COUPLING` follow those of
     :func:`joint_friction`.

@@ -29,6 +29,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes, runs
 from robot_dynamics_ros.workers import Tell, silent
 
+# Rows, far enough apart, that a hypothesis is judged by: more take longer and decide the same.
 _ROWS_JUDGED = 400
 # s, of the polynomials that motion and efforts are smoothed by at least
 _CAUSE_WINDOW_S = 0.12
@@ -59,24 +60,29 @@ _TIMES = (
     300.0,
     1e3,
 )
+# Of all joints, also N mm in place of N m, and what currents of small motors look like.
 _TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
 # logarithm of the factor by which all bodies may well be lighter
 _LIGHTER = 0.7
 # s: less delay is usual
 _NAMED = 0.012
-# s, over which misfits are averaged, and that they last at least,
+# s, over which misfits are averaged.
 _STRETCH = 0.6
+# s that a misfit lasts at least: shorter ones are knocks, which identification leaves out.
 _LASTS = 1.0
-# share of the usual efforts, and s, where they are large
+# Share of the usual efforts from which on a misfit is a large one, and
 _LARGE_EFFORT_SHARE = 0.7
+# s that such a one lasts at least.
 _LASTS_LARGE = 0.5
 # times the median misfit: a fit without the others shows which stretches differ
 _USUAL_ROWS = 2.0
-# times the usual misfit, share of the usual efforts
+# Times the usual misfit from which on a stretch differs, and
 _DIFFERS = 5.0
+# share of the usual efforts that its misfit has at least, to be called a push.
 _PUSH = 0.25
+# Steps of the search for a cause that has a size, each a linear fit.
 _CAUSE_STEPS = 4
-# rows
+# Rows: fewer do not tell one cause from another.
 _FEWEST = 50
 # of its fastest speed: a joint that is slower may stick
 _STICKS = 0.02
@@ -86,29 +92,38 @@ _FRICTION_STEPS = (
     0.05,
     0.2,
 )
-# s, tried and how fine
+# s by which efforts may be late: tried first, negative where positions are late.
 _DELAYS = np.arange(-0.2, 0.41, 0.04)
+# s, how finely the best of them is then found.
 _DELAY = 2e-3
-# rad or m: errors of zeros that are named, and usual ones
+# rad or m, the least error of a zero that is named.
 _NAMED_ZERO_ERROR = 0.02
+# rad or m, a usual size of such an error; larger ones have to explain more.
 _ZERO_FAR = 0.2
-# share: named and usual; healthy recordings of a UR10 show up to 9 %
+# Share by which a length has to be off to be named: healthy recordings of a UR10 show up to 9 %.
 _LENGTH_ERROR_SHARE = 0.1
+# Share, a usual size of such an error.
 _LENGTH_FAR = 0.3
-# share: believed
+# Share by which a length may look shorter and still be believed: a shorter link hardly weighs.
 _BELIEVED_SHORTENING = -0.65
+# s: efforts that are later belong to another recording.
 _LONGEST_DELAY_S = 1.0
+# rad, the least tilt of the base that is named.
 _TILT = math.radians(4.0)
 # shares of a recording after which a load may change
 _CHANGES = np.linspace(0.15, 0.85, 15)
-# share of the robot's mass: loads that are named, and usual ones; m, their lever
+# Share of the robot's mass that a load has at least to be named.
 _LOAD_MASS_SHARE = 0.01
+# The same share, a usual size.
 _LOAD_FAR = 0.1
+# m, usual distance of a load's centre of mass from its link.
 _CAUSE_REACH = 0.2
-# of a clock: tried and how fine; nearer to 1 it looks like other lengths, beyond the last like no
-# gravity
+# Paces of a clock that are tried, true seconds for each of its own; beyond the last it looks like
+# no gravity.
 _PACES = np.geomspace(0.09, 3.0, 10)
+# Share, how finely the best of them is then found.
 _CLOCK_PACE_SHARE = 0.01
+# The least pace, or its inverse, that is named: nearer to 1 it looks like other lengths.
 _PACE_NAMED = 1.35
 # times less must remain of some joint's efforts: columns that were exchanged on five arms leave at
 # least 2.6 times less where they are put right; causes that healthy recordings were accused of
@@ -653,10 +668,15 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
     for joints in (*((name,) for name in names), names):
         if joints is names:
             whose = "all joints"
+            scales: tuple[float, ...] = _TIMES_ALL
         else:
             whose = f"joint {joints[0]}"
+            scales = _TIMES
+        # the scale of currents is not in question: torque constants are found anyway
+        if currents:
+            scales = ()
         own = np.isin(names, joints)
-        for times in () if currents else _TIMES_ALL if joints is names else _TIMES:
+        for times in scales:
             text = (
                 f"the efforts of {whose} have another scale: they are about {times:g} times as "
                 "large as the robot's"

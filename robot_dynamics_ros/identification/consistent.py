@@ -36,6 +36,7 @@ from robot_dynamics_ros.identification.least_squares import (
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
+# Share of the robot's mass that a body has at least: lighter ones have no second moments to scale.
 _MASS_SHARE = 1e-4
 # where the search for the evidence begins
 _EVIDENCE_SEARCH_START = 0.5

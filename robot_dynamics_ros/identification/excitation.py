@@ -48,7 +48,9 @@ _FINE = 40
 # Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor
 # at most (Ehlich and Zeller, Math. Z. 86, 1964).
 _BETWEEN = math.cos(math.pi / _FINE)
+# rad/s or m/s, of joints without a velocity limit.
 _SPEED = 2.0
+# rad or m, range of joints without position limits: one turn.
 _SPAN = 2.0 * math.pi
 
 

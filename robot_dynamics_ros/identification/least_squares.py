@@ -191,6 +191,19 @@ def _directions(
     return T / strength[:, None], share, (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
 
 
+def _unseen(
+    names: tuple[str, ...], joints: Sequence[str], use: NDArray[np.bool_]
+) -> PoorExcitation:
+    """The error that names hidden parameters, and joints that hardly moved."""
+    moved = zip(joints, use.mean(axis=0), strict=True)
+    still = [repr(name) for name, share in moved if share < 0.01]
+    more = ""
+    if still:
+        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
+    text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
+    return PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
+
+
 def weighted_least_squares(
     identifiable: Identifiable,
     data: Blocks,
@@ -233,16 +246,7 @@ def weighted_least_squares(
     T, share, taking = _directions(identifiable, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        joints = identifiable.parameters.model.joint_names
-        still = [
-            repr(name) for name, share in zip(joints, use.mean(axis=0), strict=True) if share < 0.01
-        ]
-        if still:
-            more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
-        else:
-            more = ""
-        text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
-        raise PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
+        raise _unseen(names, identifiable.parameters.model.joint_names, use)
     seen = share >= tolerance
     Z = T[:, seen]
     A = rows @ Z

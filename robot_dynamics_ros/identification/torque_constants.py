@@ -29,29 +29,27 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.recording import Recording
 
-# share of a mass, and m of a centre, by which they may well differ from the prior
+# Share by which a mass may well differ from the URDF's, and
 _SPREAD = 0.25
+# m by which a centre of mass may.
 _OFFSET = 0.05
+# Steps of the search: constants and masses are found in turns, and that ends in a dozen of them.
 _CONSTANT_STEPS = 30
 # shares by which constants change in the last step
 _SETTLED = 1e-8
 _STEADY = 1e-2
 # relative standard error above which a constant is not known
 _MOST_CONSTANT_ERROR = 0.5
-_SURE = (
-    # relative standard error of the best known one, below which the masses are known as well
-    0.02
-)
+# Relative standard error of the best known constant, below which the masses are known as well.
+_SURE = 0.02
 # times the first value: nothing holds the constant
 _RUNAWAY_CONSTANT = 100.0
 # s between blocks that tell something new
 _BLOCKS_APART_S = 0.5
 # of a joint's currents: no model is better
 _CURRENT_FLOOR_SHARE = 0.02
-_REACH = (
-    # m, by which a load's centre of mass and radius of gyration may well be from its link
-    0.15
-)
+# m, by which a load's centre of mass and radius of gyration may well be from its link.
+_REACH = 0.15
 
 
 @dataclass(frozen=True, eq=False)

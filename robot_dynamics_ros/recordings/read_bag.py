@@ -178,7 +178,8 @@ def read_messages(
                 take(number, received, partial(reader.deserialize, raw, connection.msgtype))
     except RobotDynamicsError:
         raise
-    except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
+    # a damaged bag fails in as many ways as there are bytes
+    except Exception as error:  # noqa: BLE001
         for file in [path, *sorted(path.glob("*.mcap"))]:
             if _is_unfinished(file):
                 raise ArgumentError(

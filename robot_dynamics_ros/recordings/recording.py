@@ -47,10 +47,8 @@ _LATEST_STAMP = 1e20
 _SHORTEST_STEP_S = 1e-9
 # rows from which the step tells the unit of the times
 _FEWEST_ROWS_OF_A_UNIT = 20
-_UNIT_TOLERANCE = (
-    # s that are left out before and after a jump: longer polynomials do not reach across
-    0.15
-)
+# s that are left out before and after a jump: longer polynomials do not reach across.
+_BESIDE_A_JUMP_S = 0.15
 # rad by which a jump may differ from full turns
 _WRAPPED = 0.3
 # of the time so far, by which times go back where another recording begins
@@ -243,10 +241,10 @@ class Recording:
         for k in np.flatnonzero(jump.any(axis=1)):
             notes.append(
                 f"the positions of {self._names(jump[k])} jump at {recorded.t[rows[k]]:.3f} s: "
-                f"two recordings in one? Rows {_UNIT_TOLERANCE:g} s "
+                f"two recordings in one? Rows {_BESIDE_A_JUMP_S:g} s "
                 "before and after are left out"
             )
-            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _UNIT_TOLERANCE
+            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _BESIDE_A_JUMP_S
         return recorded._steady(keep, notes)
 
     def _names(self, some: ArrayLike) -> str:

@@ -247,26 +247,23 @@ class LiveRobot(Source):
             ),
             *(wrench("external", f"{name}/external_wrench") for name in (controller, simulator)),
         ]
+        reference = topic_of(f"{controller}/reference")
         # these are published only while somebody listens, and that takes the controller's or the
         # simulator's time
         self._layers_on = dict.fromkeys(WANTED, False)
         self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
-            "reference": lambda: [
-                subscribe(
-                    JointState, topic_of(f"{controller}/reference"), self._on_reference, NEWEST
-                )
-            ],
+            "reference": lambda: [subscribe(JointState, reference, self._on_reference, NEWEST)],
             "estimated": lambda: [wrench("estimated", f"{controller}/external_wrench_estimate")],
             "contacts": lambda: [
                 wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}")
                 for link in model.link_names
             ],
         }
-        for name in model.joint_names if self._wrenches == "published" else ():
-            self._subscriptions.append(
-                wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name)
-            )
+        if self._wrenches == "published":
+            for name in model.joint_names:
+                topic = f"{controller}/joint_wrenches/{topic_token(name)}"
+                self._subscriptions.append(wrench("published", topic, name))
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
@@ -438,7 +435,8 @@ class LiveControls(Controls):
         def done(future: Future) -> None:
             try:
                 self._robot.answer = sentence_of(future.result()) or self._robot.answer
-            except Exception as error:  # noqa: BLE001 - whatever the other side or the middleware raises goes to the person
+            # whatever the other side or the middleware raises is shown to the user
+            except Exception as error:  # noqa: BLE001
                 self._robot.answer = f"{service}: {error}"
 
         answer.add_done_callback(done)

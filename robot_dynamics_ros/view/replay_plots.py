@@ -18,8 +18,9 @@ from robot_dynamics_ros.view.source import ShownMotion
 
 # share of the page's height
 PLOTS_HEIGHT_PERCENT = 26
-# points of a curve, and joints in one plot: more cannot be told apart
+# Points of a curve: more than a page has columns of pixels cannot be seen.
 MOST_CURVE_POINTS = 600
+# Joints in one plot: more cannot be told apart.
 MOST_CURVES = 8
 # of the drawing, stretched to the page's width
 _WIDTH = 1000.0

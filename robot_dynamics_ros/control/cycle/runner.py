@@ -624,17 +624,21 @@ def _words(c: CycleRunner, verdict: int) -> str:
                 f"{c.options.state_timeout:g} s"
             )
         case verdict_of.FROZEN | verdict_of.UNMOVED:
-            # of a joint that was let go: what a new goal asks for
-            effort = p.previous[i] or p.asked[i]
-            at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
-            let_go = (
-                "; it gets no effort until it is seen to move"
-                if verdict == verdict_of.UNMOVED
-                else ""
-            )
-            cause = "is its encoder dead, its brake closed, or its way blocked?"
-            return f"{joint} stands still at {at}: {cause}{let_go}"
+            return _words_of_a_still_joint(p, i, joint, verdict)
     return ""
+
+
+def _words_of_a_still_joint(p: CycleMemory, i: int, joint: str, verdict: int) -> str:
+    position = p.arrived[0, i]
+    speed = p.arrived[1, i]
+    # of a joint that was let go: what a new goal asks for
+    effort = p.previous[i] or p.asked[i]
+    at = f"{position:.4g} with a velocity of {speed:.4g} and an effort of {effort:.4g}"
+    cause = "is its encoder dead, its brake closed, or its way blocked?"
+    text = f"{joint} stands still at {at}: {cause}"
+    if verdict == verdict_of.UNMOVED:
+        text += "; it gets no effort until it is seen to move"
+    return text
 
 
 def _light_joint(p: CycleMemory, i: int) -> str:

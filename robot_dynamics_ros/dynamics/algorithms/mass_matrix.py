@@ -73,7 +73,8 @@ def mass_matrix(tree: Tree[S], q: Vector[S]) -> TreeMatrix:
 def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> tuple[list[list[Scalar]], list[Scalar]]:
     L, inverse = factorize(mass_matrix(tree, q).rows)
     n = tree.nv
-    full = [[L[i][j] if j < i else (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    # L holds what is below the diagonal; the factor has ones on it and zeros above
+    full = [[*L[i][:i], 1.0, *[0.0] * (n - i - 1)] for i in range(n)]
     return full, [1.0 / d for d in inverse]
 
 

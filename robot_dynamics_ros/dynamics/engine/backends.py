@@ -59,7 +59,8 @@ def compiler_missing() -> str | None:
         return "llvmlite is not installed"
     try:
         importlib.import_module("llvmlite.binding")
-    except Exception as error:  # noqa: BLE001 (a damaged library, another processor, too little memory)
+    # a damaged library, another processor, too little memory: each raises something else
+    except Exception as error:  # noqa: BLE001
         return f"llvmlite cannot be loaded ({type(error).__name__}: {error})"
     version = importlib.import_module("llvmlite").__version__
     if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:

@@ -267,10 +267,9 @@ class Layout:
                     JointType.FLOATING: ElementaryKind.FREE,
                 }.get(b.type, ElementaryKind.REVOLUTE)
             c = N @ b.com
-            I = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass  # noqa: E741 - the book's name
-            own = ElementaryBody(
-                parent, kind, R, r, b.mass, c * b.mass, I, q, v, b.multiplier, b.offset, N
-            )
+            about_origin = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass
+            motion = (q, v, b.multiplier, b.offset)
+            own = ElementaryBody(parent, kind, R, r, b.mass, c * b.mass, about_origin, *motion, N)
             self.body.append(self._add(own))
         self.n = len(self.bodies)
         self.nv = len(armature)

@@ -80,11 +80,15 @@ from robot_dynamics_ros.simulation.integrators.momentum import (
     recall_momentum,
 )
 
-# what became of a step
+# What became of a step: it is done,
 STEP_DONE = 0
+# its state is not finite, or faster than any robot,
 DIVERGED = 1
+# its speed has grown so much in one step that the step is too long,
 LEAPT = 2
+# impulses of friction and stops were not found,
 UNRESOLVED = 3
+# or a command was not finite.
 UNUSUAL = 4
 
 

@@ -9,7 +9,7 @@ from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Mode
-from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.planning import plan_motion
 
@@ -293,5 +293,5 @@ def test_faults_are_numbered_like_their_reasons():
     )
     pairs += ("ELSEWHERE BEYOND_RANGE", "LOST LOST", "FROZEN FROZEN", "CLOCKS CLOCKS")
     for verdict, reason in map(str.split, pairs):
-        assert getattr(verdicts, verdict) - verdicts.FAULTS == Reason[reason] - Reason.FAULT
-    assert len(pairs) == len(Reason) - Reason.FAULT == max(verdicts.COUNTED) - verdicts.FAULTS + 1
+        assert Verdict[verdict] - Verdict.FAULTS == Reason[reason] - Reason.FAULT
+    assert len(pairs) == len(Reason) - Reason.FAULT == max(COUNTED) - Verdict.FAULTS + 1

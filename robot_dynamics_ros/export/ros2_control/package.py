@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
-from robot_dynamics_ros.control.cycle.verdicts import COUNTED
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import DIFFERENTIATED
 from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.laws import CartesianImpedance
@@ -373,7 +372,7 @@ def _header_lines(plan: Plan, package: str) -> list[str]:
 
 def _enumeration_lines() -> list[str]:
     """The words of the controller that have numbers, with their names for people."""
-    numbers = range(1 + max(x for x in vars(verdicts).values() if isinstance(x, int)))
+    numbers = range(1 + max(Verdict))
     out: list[str] = []
     for kind, (about, words) in _ENUMERATIONS.items():
         out += [

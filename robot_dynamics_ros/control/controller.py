@@ -480,7 +480,6 @@ class JointController(CycleRunner):
                 a = self.wrench_acceleration
             flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
         self._reads_flange = flange is not None
-        p.fresh[0] = 0
 
     def _motor_effort(self, dt: float) -> Array:
         """(n,) what the motors gave until this state, from the efforts that came with it.

@@ -48,6 +48,10 @@ FAST = 0.3
 # Share of it by which a joint that was as fast already may get faster
 FASTER = 0.1
 
+# ``fresh`` after the command of a first cycle: estimates that follow it begin anew as well, and the
+# next state is judged by the motion since.
+PASSED = 2
+
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
     """From the state that was read to the command in ``answer``, beginning at ``step``; returns a
@@ -65,6 +69,8 @@ def cycle(p: CycleMemory, step: int) -> int:
     """
     verdict = Verdict.DONE
     if step <= Step.ARRIVE:
+        if p.fresh[0] == PASSED:
+            p.fresh[0] = 0
         verdict = arrive(p)
     if verdict == Verdict.DONE and step <= Step.TAKE:
         take_state(p)
@@ -112,6 +118,8 @@ def finish(p: CycleMemory) -> None:
         if p.robust[0] == 1 and p.let_go[i] > 0.0:
             p.command[i] = 0.0
             p.effort[i] = p.held[i]
+    if p.fresh[0] == 1:
+        p.fresh[0] = PASSED
 
 
 # -- reactions -------------------------------------------------------------------------------------

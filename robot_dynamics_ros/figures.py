@@ -119,7 +119,7 @@ def without_noise(table: Array, largest: float | None = None) -> Array:
     return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)
 
 
-def thinned(n: int) -> slice:
+def every_nth(n: int) -> slice:
     """Rows of n that are drawn."""
     return slice(None, None, max(1, n // _MOST_POINTS))
 

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rows(motion: Excitation, model: RobotModel) -> list[list[str | Figure]]:
-    """What each joint does in one period, and where it starts."""
+    """Range, speeds and efforts of each joint in one period, and where it starts."""
     t = np.linspace(0.0, motion.period, 2000)
     q, v, a = (motion.at(t, k) for k in range(3))
     if motion.effort is not None:

@@ -181,7 +181,7 @@ def _check_block(block: float, recordings: Sequence[Recording]) -> None:
 
 
 def _print_remarks(recordings: Sequence[Recording], findings: list[tuple[str, str]]) -> None:
-    """What was done to the recordings, and what speaks against the result."""
+    """Print repairs of the recordings, and findings against the result."""
     for recording in recordings:
         remarks = [*recording.notes, *recorded.bad_row_lines(recording.bad)]
         if remarks:

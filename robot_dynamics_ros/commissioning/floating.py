@@ -368,7 +368,7 @@ class _Probe:
             effort[i] += sign * push
             state = yield Command(effort, self.bounds)
             moved = state.q - q
-            # behind play, positions do not show it
+            # within its play, positions do not show it
             if abs(state.v[i]) > PUSHED_SPEED_SHARES[1] * self.limit[i]:
                 moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
             rows.append((state.t - t, abs(moved[i])))

@@ -295,7 +295,7 @@ class _Tuning:
     def numbers(
         self, reached: float, learned: Mapping[str, Array | float]
     ) -> dict[str, Array | float]:
-        """What the report shows; a row of NaN for joints without a response."""
+        """Numbers of the report; NaN for joints without a response."""
         numbers: dict[str, Array | float] = {
             "bandwidth": reached,
             "whole delay": self.whole_delay,

@@ -566,7 +566,7 @@ def _joints(
     smooth_velocity: float,
     motors: Mapping[str, DCMotor] | None,
 ) -> Joints:
-    """What acts at the joints in the step."""
+    """Damping, dry friction and motors at the joints in the step."""
     zero = [0.0] * model.nv
     damping = zero
     if friction != "none":

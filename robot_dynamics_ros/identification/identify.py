@@ -507,7 +507,7 @@ class _Fits:
 
 
 def _remarks(diagnosis: Diagnosis, s: IdentificationSettings) -> tuple[str, ...]:
-    """What the diagnosis says about the recording.
+    """Remarks of the diagnosis on the recording.
 
     Raises:
         Implausible: it has a mistake, and that is to be refused.

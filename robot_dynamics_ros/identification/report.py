@@ -22,6 +22,7 @@ from robot_dynamics_ros.figures import (
     FIGURE_STYLE,
     SERIES,
     as_html,
+    every_nth,
     html_finding,
     html_page,
     html_table,
@@ -29,7 +30,6 @@ from robot_dynamics_ros.figures import (
     legend,
     pyplot,
     save,
-    thinned,
     unit_of,
 )
 from robot_dynamics_ros.friction.bounded import COMPENSATION_NUMBERS
@@ -719,7 +719,7 @@ def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, s
 
 
 def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
-    k = thinned(len(c.t))
+    k = every_nth(len(c.t))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)
     for limit in (result.prior.lower[j], result.prior.upper[j]):
@@ -733,7 +733,7 @@ def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind:
 
 
 def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
-    k = thinned(len(c.t))
+    k = every_nth(len(c.t))
     rate, factor = unit_of("velocity", kind)
     axis.plot(
         factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6

@@ -25,8 +25,8 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 
 #: what to do with rows that cannot be used
 UNUSABLE_ROWS = ("skip", "refuse")
-#: of the times of a table; "auto": told by the step of whole numbers
-# s between rows: with more between them, the motion of an arm cannot be told from its positions
+#: of the times of a table; "auto": known by the step of whole numbers
+# s between rows: with more between them, the motion of an arm is not known from its positions
 SLOWEST_STEP_S = 0.5
 # a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
 _DOUBTFUL_STEP = 0.1

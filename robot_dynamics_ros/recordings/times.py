@@ -20,7 +20,7 @@ from robot_dynamics_ros.model.description import Array
 
 #: what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
-# rows from which a rate can be told
+# rows from which on a rate is known
 _FEWEST_ROWS_OF_A_RATE = 50
 # s: what is recorded after a longer pause may have another phase
 _PHASE_PAUSE_S = 0.25

@@ -52,6 +52,9 @@ def _log_once(said: set[str], text: Warning | str, *_: object, **__: object) -> 
 def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | None = None) -> int:
     """Make the node and spin it until it is asked to stop; returns the exit code.
 
+    This is the one place in which processes end: the flag of a signal, ``finish()`` with the safe
+    command, delivery, results of goals, and the end of the middleware, in this order.
+
     The node must have ``parameters``, with ``executor`` if it has a choice, and ``finish()``, which
     is called while the middleware still works, so that a last message can go out; it must also wake
     the executor now and then with a timer, since a signal is seen only between two callbacks.  With

@@ -20,7 +20,7 @@ from robot_dynamics_ros.view.source import ShownMotion
 PLOTS_HEIGHT_PERCENT = 26
 # Points of a curve: more than a page has columns of pixels cannot be seen.
 MOST_CURVE_POINTS = 600
-# Joints in one plot: more cannot be told apart.
+# Joints in one plot: more cannot be distinguished.
 MOST_CURVES = 8
 # of the drawing, stretched to the page's width
 _WIDTH = 1000.0

@@ -18,7 +18,7 @@ class Step(IntEnum):
 
 
 class Verdict(IntEnum):
-    """What a step has found; most verdicts are of the arriving state."""
+    """Findings of a step; most are of the arriving state."""
 
     DONE = 0
     # the message is laid out otherwise than the table says

@@ -408,8 +408,10 @@ class ReferenceGenerator:
         goal if a cycle ends that alone.
         """
         active = bool(cycle["ended"][0])
-        told = (cycle[name] for name in ("ended", "stopped", "bad_joint", "bad_field", "bad_value"))
-        self._run("end_goals", *told, cycle.python.last[0], cycle["q"], cycle["v"])
+        outcome = (
+            cycle[name] for name in ("ended", "stopped", "bad_joint", "bad_field", "bad_value")
+        )
+        self._run("end_goals", *outcome, cycle.python.last[0], cycle["q"], cycle["v"])
         self._take_events(text, first=active)
 
     def remark(self, e: Array) -> str:

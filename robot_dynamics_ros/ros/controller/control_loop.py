@@ -90,7 +90,7 @@ class ControlLoop:
             wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"]
         )
         self._others = Outputs(other_outputs(node, controller, self._reader, values))
-        # after all that parameters may be wrong for: a publisher that stays behind would count as a
+        # after all that parameters may be wrong for: a publisher that is left over would count as a
         # second controller
         self.commands = CommandPublisher(
             node,

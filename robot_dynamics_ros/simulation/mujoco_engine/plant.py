@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # s, of a step of MuJoCo: contacts with its usual stiffness jump with twice as much.
 LONGEST_MUJOCO_STEP = 1e-3
-# Steps of MuJoCo in one of ours, for stiff friction: beyond them simulation stands still.
+# Steps of MuJoCo in one of the plant, for stiff friction: beyond them simulation stands still.
 MOST_SUBSTEPS = 100
 # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 SOFT = (

@@ -520,6 +520,17 @@ def _remarks(diagnosis: Diagnosis, s: IdentificationSettings) -> tuple[str, ...]
     return f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes
 
 
+def _in_efforts(
+    model: RobotModel, motion: MotionSamples, s: IdentificationSettings
+) -> tuple[TorqueConstants | None, MotionSamples]:
+    """Torque constants where currents were recorded, and the motion with efforts in N m or N."""
+    if s.currents is None:
+        return None, motion
+    load = s.known_load
+    constants = find_torque_constants(model, motion, s.currents, block=s.block, load=load)
+    return constants, constants.applied(motion)
+
+
 def _check_plausible(
     model: RobotModel, fit: _Fit, unexplained: Array, before: Array, error: Array
 ) -> None:
@@ -550,11 +561,7 @@ def _standing_speed(parameters: EffortParameters, s: IdentificationSettings, dry
 def _identify(
     model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
 ) -> Identification:
-    constants = None
-    if s.currents is not None:
-        load = s.known_load
-        constants = find_torque_constants(model, motion, s.currents, block=s.block, load=load)
-        motion = constants.applied(motion)
+    constants, motion = _in_efforts(model, motion, s)
     parameters = EffortParameters(model, s.terms)
     dry = "coulomb" in parameters.kinds
     slow = _standing_speed(parameters, s, dry)
@@ -586,8 +593,7 @@ def _identify(
     if "offset" in parameters.kinds:
         offset = full.values[parameters.of("offset")].copy()
     notes = remarks + motion.notes + _notes(parameters, data, dry)
-    if constants is not None:
-        notes += constants.notes
+    notes += getattr(constants, "notes", ())
     friction = _joint_friction(parameters, data, full, s.confidence)
     compensated = friction.compensated(model)
     by_controllers = efforts_as_controllers_read(parameters, full.values, compensated, offset, data)

@@ -204,6 +204,14 @@ def _unseen(
     return PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
 
 
+def _condition(A: Array) -> float:
+    """Largest over smallest singular value; infinite where that is zero."""
+    singular = np.linalg.svd(A, compute_uv=False)
+    if singular[-1] > 0.0:
+        return float(singular[0] / singular[-1])
+    return float("inf")
+
+
 def weighted_least_squares(
     identifiable: Identifiable,
     data: Blocks,
@@ -278,11 +286,7 @@ def weighted_least_squares(
     error[taking] = np.inf
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     # columns by what fast motion shows
-    singular = np.linalg.svd(scaled / identifiable.sensitivity, compute_uv=False)
-    if singular[-1] > 0.0:
-        condition = float(singular[0] / singular[-1])
-    else:
-        condition = float("inf")
+    condition = _condition(scaled / identifiable.sensitivity)
     values = prior + Z @ x
     width = quantile * error
     return BaseEstimate(

@@ -158,12 +158,7 @@ def find_torque_constants(
     names = model.joint_names
     fixed = _fixed(names, constants or {})
     prior = inertial_parameters(model)
-    shape = np.zeros((len(prior), len(prior)))
-    for b in range(model.nb):
-        part = slice(10 * b, 10 * b + 10)
-        mass = prior[part.start]
-        shape[part, part] = np.diag(mass * np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)])
-        shape[part, part.start] = _SPREAD * prior[part]
+    shape = _deviations(prior)
     extra = 0 if load is None else 9
     rows, first, braking = _rows_of(model, motion, block, prior, shape, extra)
     if load is not None:
@@ -215,6 +210,17 @@ def find_torque_constants(
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
     c = np.where(shown, c, np.where(braking < 0.0, -usual, usual))
     return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)
+
+
+def _deviations(prior: Array) -> Array:
+    """(10 nb, 10 nb) usual deviations of the bodies' parameters from the prior, a column each."""
+    shape = np.zeros((len(prior), len(prior)))
+    for start in range(0, len(prior), 10):
+        part = slice(start, start + 10)
+        lever = np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)]
+        shape[part, part] = np.diag(prior[start] * lever)
+        shape[part, start] = _SPREAD * prior[part]
+    return shape
 
 
 def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:

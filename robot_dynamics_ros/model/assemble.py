@@ -48,7 +48,8 @@ def assemble(
     Arguments and errors as :meth:`RobotModel.from_description`.
     """
     g = _checked_gravity(gravity)
-    check_numbers(Pose.of(base).position, "base", "position", ArgumentError)
+    placed = Pose.of(base)
+    check_numbers(placed.position, "base", "position", ArgumentError)
     description = _checked_description(description)
     order, fixed, placement = walk(description)
     nb = len(order)
@@ -63,15 +64,12 @@ def assemble(
     q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
     v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
 
-    description, bodies = _with_regular_inertia(
-        description,
-        body_of,
-        pose_of,
-        order,
-        lambda merged: singular_motion(
-            order, parent, placements, merged, (master, multiplier, offset), v_index
-        ),
-    )
+    mimics = (master, multiplier, offset)
+
+    def singular(merged: list[Inertia]) -> str:
+        return singular_motion(order, parent, placements, merged, mimics, v_index)
+
+    description, bodies = _with_regular_inertia(description, body_of, pose_of, order, singular)
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
     bounds = _bounds_with_mimics(order, master, multiplier, offset)

@@ -67,9 +67,8 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
             remedy='Give a unit vector, such as xyz="0 0 1".',
         )
     if abs(length - 1.0) > AXIS_TOLERANCE:
-        remedy = (
-            f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
-        )
+        unit = f"{x / length:.12g} {y / length:.12g} {z / length:.12g}"
+        remedy = f'Divide it by its length: xyz="{unit}".'
         raise error(f"the axis {shown} has length {length:.6g}, not 1", where=where, remedy=remedy)
     if length != 1.0:
         return np.array([x / length, y / length, z / length])

@@ -179,6 +179,15 @@ def _efforts_and_wrenches(
     return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
 
 
+def _observer(model: RobotModel, s: Settings, every: Sequence[str]) -> str:
+    """Name of the frame that a balance is seen from; by default that of the joint's parent."""
+    if s.balance:
+        check_name("joint", s.balance, every, where="balance")
+    if s.balance and not s.observer:
+        return model.joint(s.balance).parent
+    return s.observer
+
+
 def _split(nv: int, joints: int, x: Array) -> tuple[Array, Array]:
     """(n, nv) efforts and (n, joints, 6) wrenches that stood side by side."""
     return x[:, :nv].copy(), x[:, nv:].reshape(len(x), joints, 6)
@@ -203,11 +212,7 @@ def compute(
     s = settings_or_default(Settings, settings, "settings")
     every = all_joint_names(model)
     joints = _joints(model, s.joints, every)
-    if s.balance:
-        check_name("joint", s.balance, every, where="balance")
-    observer = s.observer
-    if s.balance and not observer:
-        observer = model.joint(s.balance).parent
+    observer = _observer(model, s, every)
     turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     unwrapped = np.where(turns, np.unwrap(recording.q, axis=0), recording.q)
     require_fast_enough(recording.t)

@@ -260,10 +260,10 @@ class LiveRobot(Source):
                 for link in model.link_names
             ],
         }
-        if self._wrenches == "published":
-            for name in model.joint_names:
-                topic = f"{controller}/joint_wrenches/{topic_token(name)}"
-                self._subscriptions.append(wrench("published", topic, name))
+        joints = model.joint_names if self._wrenches == "published" else ()
+        for name in joints:
+            topic = f"{controller}/joint_wrenches/{topic_token(name)}"
+            self._subscriptions.append(wrench("published", topic, name))
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():

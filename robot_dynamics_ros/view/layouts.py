@@ -47,6 +47,18 @@ def _best_effort(topic: str) -> dict[str, str]:
     return {"Value": topic, "Durability Policy": "Volatile", "Reliability Policy": "Best Effort"}
 
 
+def _rviz_view(size: float) -> dict[str, Any]:
+    """A camera that sees the whole robot."""
+    return {
+        "Class": "rviz_default_plugins/Orbit",
+        "Name": "Current View",
+        "Distance": _short(2.5 * size),
+        "Focal Point": {"X": 0.0, "Y": 0.0, "Z": _short(0.3 * size)},
+        "Pitch": 0.4,
+        "Yaw": 0.8,
+    }
+
+
 def _rviz_colour(rgb: tuple[float, float, float]) -> str:
     return "; ".join(map(str, rgb255(rgb)))
 
@@ -92,14 +104,6 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
                 number == 0,
             )
         )
-    view = {
-        "Class": "rviz_default_plugins/Orbit",
-        "Name": "Current View",
-        "Distance": _short(2.5 * size),
-        "Focal Point": {"X": 0.0, "Y": 0.0, "Z": _short(0.3 * size)},
-        "Pitch": 0.4,
-        "Yaw": 0.8,
-    }
     return {
         "Panels": [{"Class": "rviz_common/Displays", "Name": "Displays"}],
         "Visualization Manager": {
@@ -111,7 +115,7 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
             },
             "Displays": displays,
             "Tools": [{"Class": "rviz_default_plugins/MoveCamera"}],
-            "Views": {"Current": view},
+            "Views": {"Current": _rviz_view(size)},
         },
     }
 

@@ -67,7 +67,7 @@ def cycle(p: CycleMemory, step: int) -> int:
     """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a
     verdict.
     """
-    verdict = Verdict.DONE
+    verdict: int = Verdict.DONE
     if step <= Step.ARRIVE:
         if p.fresh[0] == PASSED:
             p.fresh[0] = 0

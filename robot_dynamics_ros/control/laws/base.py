@@ -311,7 +311,7 @@ def _contract(law: type[Law]) -> Iterator[tuple[bool, str, str]]:
     """Whether a rule is broken, the problem, and the remedy; the first broken one counts."""
     own = {f.name: f for f in dataclasses.fields(law)} if dataclasses.is_dataclass(law) else {}
     yield (
-        "__dataclass_params__" not in vars(law) or not law.__dataclass_params__.frozen,
+        not getattr(vars(law).get("__dataclass_params__"), "frozen", False),
         "is no frozen dataclass",
         "Decorate it with @dataclass(frozen=True, eq=False).",
     )

@@ -239,7 +239,7 @@ class JointStateReader:
         """Take over one serialized ``sensor_msgs/JointState``; after a :class:`StateRejected` the
         last good one stays.
         """
-        verdict = Verdict.LAYOUT
+        verdict: int = Verdict.LAYOUT
         size = len(raw)
         for table in self._tables:
             verdict = self._read(raw, size, table)

@@ -146,9 +146,8 @@ class _Wrapper(Writer):
 
     @staticmethod
     def dimensions(a: ArrayArgument) -> str:
-        return (
-            f"[{max(len(a.shape), 1)} x i64] [{', '.join(f'i64 {x}' for x in a.shape) or 'i64 0'}]"
-        )
+        sizes = ", ".join(f"i64 {x}" for x in a.shape) or "i64 0"
+        return f"[{max(len(a.shape), 1)} x i64] [{sizes}]"
 
     def arrays(self, objects: list[str], expected: Sequence[ArrayArgument], word: str) -> list[str]:
         """Check arrays and return where their data is."""

@@ -79,8 +79,8 @@ def with_typed_pointers(source: str) -> str:
             if kind == "i8" or match[5].startswith("<"):
                 out.append(f"  {name} = {address}")
             else:
-                out.append(f"  {name}.t = {address}")
-                out.append(f"  {name} = bitcast {kind}* {name}.t to i8*")
+                cast = f"  {name} = bitcast {kind}* {name}.t to i8*"
+                out += [f"  {name}.t = {address}", cast]
         elif match := _ALLOCA.match(line):
             out.append(f"  {match[1]}.t = alloca {match[2]}{match[3] or ''}")
             out.append(f"  {match[1]} = bitcast {match[2]}* {match[1]}.t to i8*")

@@ -111,9 +111,7 @@ def run(options: argparse.Namespace) -> int:
     if options.all:
         return _all(options)
     need_ros("demo")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
-    options.output.mkdir(parents=True, exist_ok=True)
+    _prepare_output(options.output)
     robot, model, arm_files = _robot(options)
     named = robot.file_for_nodes(options.output)
     # both nodes load the same robot; their gravity is in the root link's frame
@@ -169,6 +167,13 @@ def run(options: argparse.Namespace) -> int:
         codes = {node.name: node.stop() for node in nodes}
     clean = _ended_cleanly(codes, options.output)
     return 0 if followed.arrived and clean else 1
+
+
+def _prepare_output(directory: Path) -> None:
+    """Lines are seen as they are printed; the directory for files is there."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _keep_to_this_machine() -> None:

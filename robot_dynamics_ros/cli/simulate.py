@@ -46,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     text = "configuration at the start: all coordinates, or its name (default: initial)"
     add("--start", coordinate_or_name, text, nargs="+", metavar="Q")
-    add(
-        "--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V"
-    )
+    text = "velocities at the start (default: rest)"
+    add("--velocity", take.finite, text, nargs="+", metavar="V")
     goal = parser.add_mutually_exclusive_group()
     go = partial(option, goal)
     go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")

@@ -231,9 +231,8 @@ class _Probe:
         if not calm:
             return True
         for name in frozen:
-            sentence = (
-                f"the state of {name} does not change at all, those of others do: it is not pushed"
-            )
+            others = "those of others do: it is not pushed"
+            sentence = f"the state of {name} does not change at all, {others}"
             self.findings.append(mistake("frozen_joint", name, sentence, 0.0, certainty=0.7))
         awake = [i for i in range(model.nv) if names[i] not in frozen]
         rises = self.rises(state.q)
@@ -242,9 +241,8 @@ class _Probe:
             if rise < rises[i] and self.largest(i) > LONGEST_PUSH_S * rise:
                 continue
             if (seconds := (model.friction[i] or self.largest(i)) / rise) > ANNOUNCED_PUSH_S:
-                why = (
-                    "the joint is light for its friction, less so with its rotor in the description"
-                )
+                rotor = "less so with its rotor in the description"
+                why = f"the joint is light for its friction, {rotor}"
                 self.announce(f"each push of {names[i]} may take {seconds:.0f} s: {why}")
             finding, self.pushes[i], state = yield from self.signs(i, state, rise)
             self.findings += [finding] if finding is not None else []
@@ -603,9 +601,8 @@ def late_commands(delay: float, period: float) -> list[Finding]:
     """The finding of a robot's delay, s, if it is more than 1.5 periods."""
     if not (delay > 1.5 * period and delay > 2e-3):
         return []
-    sentence = (
-        f"commands act {delay * 1e3:.1f} ms late, {delay / period:.1f} periods of the joint states"
-    )
+    periods = delay / period
+    sentence = f"commands act {delay * 1e3:.1f} ms late, {periods:.1f} periods of the joint states"
     return [mistake("delay", (), sentence, delay, round(delay, 4))]
 
 

@@ -597,9 +597,8 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         factors = np.abs(x.e_factor[list(joints or range(model.nv))])
         number, value, text, line = _of_unit(factors, names)
     elif kind == "gravity_compensated_by_driver":
-        text = (
-            "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
-        )
+        why = "the driver compensates it, or brakes hold the arm"
+        text = f"efforts do not change with gravity: {why}"
         value = "robot"
     elif kind == "held_joint":
         text = (

@@ -269,7 +269,7 @@ class JointController(CycleRunner):
         try:
             check_feed_forward(self.model, every, where)
         except ArgumentError as error:
-            raise TrajectoryRejected(error.problem, where=where, remedy=error.remedy) from None
+            raise TrajectoryRejected.because_of(error) from None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
@@ -387,9 +387,7 @@ class JointController(CycleRunner):
             try:
                 self.check_exerted_wrench(wrench)
             except ArgumentError as error:
-                raise TrajectoryRejected(
-                    error.problem, where=error.where, got=error.got, remedy=error.remedy
-                ) from None
+                raise TrajectoryRejected.because_of(error) from None
             self.begin_task(t)
 
         tool.exert(moment, force, t, frame=frame, stamp=stamp, begin=begin)

@@ -82,8 +82,7 @@ def description_gaps(
     softest = int(np.argmin(left))
     if left[softest] < 0.9:
         held = f"it rang by itself and is held with {left[softest]:.0%} of its stiffness"
-        cause = (
-            "its gear is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
-        )
+        late = "the delay is longer than robot_delay"
+        cause = f"its gear is elastic (robustness.bandwidth 15), or {late}"
         sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}; see {GAPS_PAGE}")
     return tuple(sentences)

@@ -204,6 +204,13 @@ def _unseen(
     return PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
 
 
+def _check_count(usable: int, parameters: int, least: int | None) -> None:
+    """Refuse fewer usable rows than ``least``, by default two for each parameter."""
+    if usable < (2 * parameters if least is None else least):
+        problem = f"{usable} usable rows are too few for {parameters} parameters"
+        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_MOVE_REMEDY}")
+
+
 def _condition(A: Array) -> float:
     """Largest over smallest singular value; infinite where that is zero."""
     singular = np.linalg.svd(A, compute_uv=False)
@@ -244,9 +251,7 @@ def weighted_least_squares(
     Yb = identifiable.base.regressor(data.Y)
     prior = identifiable.prior
     use, m, nv = data.use, *data.effort.shape
-    if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
-        problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"
-        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_MOVE_REMEDY}")
+    _check_count(int(use.sum()), len(identifiable), 2 * nv if unseen == "keep" else None)
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows = Yb[use]
     target = data.effort[use]

@@ -230,9 +230,8 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
         check_name("joint", name, names, where="currents")
         constant = float(as_input(value, (), f"currents, joint {name!r}"))
         if constant == 0.0:
-            remedy = (
-                "Give a finite number other than 0, N m or N at the joint for one unit of current."
-            )
+            unit = "N m or N at the joint for one unit of current"
+            remedy = f"Give a finite number other than 0, {unit}."
             raise ArgumentError(
                 f"{value!r} is no torque constant", where=f"currents, joint {name!r}", remedy=remedy
             )

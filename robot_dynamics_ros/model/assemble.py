@@ -65,11 +65,13 @@ def assemble(
     v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
 
     mimics = (master, multiplier, offset)
-
-    def singular(merged: list[Inertia]) -> str:
-        return singular_motion(order, parent, placements, merged, mimics, v_index)
-
-    description, bodies = _with_regular_inertia(description, body_of, pose_of, order, singular)
+    description, bodies = _with_regular_inertia(
+        description,
+        body_of,
+        pose_of,
+        order,
+        lambda merged: singular_motion(order, parent, placements, merged, mimics, v_index),
+    )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
     bounds = _bounds_with_mimics(order, master, multiplier, offset)
@@ -97,7 +99,7 @@ def assemble(
     return dict(
         description=description,
         gravity=frozen_array(g, (3,)),
-        base=Pose.of(base),
+        base=placed,
         parent=_ints(parent),
         root_inertia=root_inertia,
         coupling=coupling,

@@ -504,9 +504,8 @@ def require_fast_enough(t: Array) -> None:
     """Refuse times (n,), s, that are too far apart for velocities and accelerations."""
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     if step > SLOWEST_STEP_S:
-        remedy = (
-            "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
-        )
+        other_unit = "If these are no seconds: --time-unit ms, us or ns."
+        remedy = f"Record ten times a second or more. {other_unit}"
         raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
 
 

@@ -224,8 +224,7 @@ class LiveRobot(Source):
         self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
         # of the controller and of commissioning
         self._reports: dict[str, tuple[float, str]] = {}
-        controller = values["controller"]
-        simulator = values["simulator"]
+        controller, simulator = (values[node] for node in ("controller", "simulator"))
         space = namespace.strip("/")
         self.topic_of = topic_of = (lambda name: f"/{space}/{name}") if space else str
         # for plots that know a joint by its place in the message only
@@ -260,10 +259,10 @@ class LiveRobot(Source):
                 for link in model.link_names
             ],
         }
-        joints = model.joint_names if self._wrenches == "published" else ()
-        for name in joints:
-            topic = f"{controller}/joint_wrenches/{topic_token(name)}"
-            self._subscriptions.append(wrench("published", topic, name))
+        if self._wrenches == "published":
+            prefix = f"{controller}/joint_wrenches"
+            joints = {name: f"{prefix}/{topic_token(name)}" for name in model.joint_names}
+            self._subscriptions += [wrench("published", joints[name], name) for name in joints]
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():

@@ -150,9 +150,8 @@ def _plot(title: str, unit: str, names: Sequence[str], t: Array, table: Array) -
         )
         texts.append(f"{level + 0.0:g}")
     scale = f"lines at {', '.join(texts)} {unit}; {t[-1] - t[0]:.3g} s"
-    now = (
-        f'<path class="now" d="M0 0V{_HEIGHT:g}" stroke="#444" vector-effect="non-scaling-stroke"/>'
-    )
+    fixed_width = 'stroke="#444" vector-effect="non-scaling-stroke"'
+    now = f'<path class="now" d="M0 0V{_HEIGHT:g}" {fixed_width}/>'
     drawing = (
         f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" preserveAspectRatio="none">'
         f"{''.join(lines)}{''.join(curves)}{now}</svg>"

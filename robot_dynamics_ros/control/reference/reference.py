@@ -284,9 +284,8 @@ class ReferenceGenerator:
         joint = f"joint {self.table.names[i]!r}"
         if problem == 0:
             text = f"{joint} would have to jump by {value:.4g}"
-            remedy = (
-                f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
-            )
+            largest = p.bad_value[1]
+            remedy = f"Give the point a time_from_start; at once, up to {largest:g} is accepted."
         elif problem == 1:
             text = (
                 f"{joint} is sent to {value:.6g}, its limits are {p.lower[i]:.6g} to "

@@ -335,11 +335,11 @@ def _engine(of: _Made, name: str, options: Options) -> Engine:
     return (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
 
 
+# Operations up to which a robot is unrolled where loops cannot do it: the compiler's time grows
+# faster than the number of operations.
 UNROLL_NATIVE = 40_000
+# The same for source in Python, which is compiled to byte code alone.
 UNROLL_SOURCE = 400_000
-"""Operations up to which a robot is unrolled where loops cannot do it (the compiler's time grows
-faster than the number of operations), and in Python.
-"""
 
 
 def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str:

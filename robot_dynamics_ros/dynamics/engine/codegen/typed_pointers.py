@@ -85,8 +85,8 @@ def with_typed_pointers(source: str) -> str:
             out.append(f"  {match[1]}.t = alloca {match[2]}{match[3] or ''}")
             out.append(f"  {match[1]} = bitcast {match[2]}* {match[1]}.t to i8*")
         elif match := _INDIRECT.match(line):
-            arguments = [x.strip().rsplit(" ", 1)[0] for x in match[4].split(",")]
-            kind = plain(f"{match[2]} ({', '.join(arguments)})")
+            kinds = ", ".join(x.strip().rsplit(" ", 1)[0] for x in match[4].split(","))
+            kind = plain(f"{match[2]} ({kinds})")
             function = pointer(kind, match[3]).rsplit(" ", 1)[1]
             out.append(f"{match[1]}{plain(match[2])} {function}({plain(match[4])})")
         else:

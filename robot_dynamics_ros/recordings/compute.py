@@ -179,13 +179,13 @@ def _efforts_and_wrenches(
     return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
 
 
-def _observer(model: RobotModel, s: Settings, every: Sequence[str]) -> str:
-    """Name of the frame that a balance is seen from; by default that of the joint's parent."""
+def _observer(model: RobotModel, s: Settings, every: Sequence[str]) -> FrameLike:
+    """The frame that a balance is seen from; by default that of the joint's parent."""
     if s.balance:
         check_name("joint", s.balance, every, where="balance")
     if s.balance and not s.observer:
         return model.joint(s.balance).parent
-    return s.observer
+    return s.observer or ""
 
 
 def _split(nv: int, joints: int, x: Array) -> tuple[Array, Array]:

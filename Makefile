@@ -63,10 +63,10 @@ demo test test-quick: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
 # the workers share the processors already; threads of BLAS beside them wait for each other
 demo test test-quick: export OPENBLAS_NUM_THREADS := 1
 
-$(VENV)/.test: $(DEFINITION) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[ros,test]'
+$(VENV)/.test: $(DEFINITION)
+	@$(PYTHON) environment.py $(VENV) --expect 2600 -- --editable '.[ros,test]'
 # the compiler of older systems, for the test that runs robot and controller with it
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --target $(VENV)/older 'llvmlite<0.45; python_version < "3.14"'
+	@$(PYTHON) environment.py $(VENV) --expect 2700 -- --no-deps --target $(VENV)/older 'llvmlite<0.45; python_version < "3.14"'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: $(DEFINITION) | $(BIN)/python

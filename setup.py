@@ -143,6 +143,7 @@ setup(
             "exudyn>=1.9",
             "hypothesis>=6",
             "pin>=3.0",
+            "pip>=22",
             *CONSTRAINTS,
             *CLUSTER,
             *JAX,

@@ -43,18 +43,6 @@ ROS = {
 }
 
 
-def imports(path: Path) -> set[str]:
-    """Everything a file imports, at any depth of nesting."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            found |= {f"{node.module}.{name.name}" for name in node.names}
-    return found
-
-
 def part(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0]
 
@@ -69,7 +57,7 @@ def test_only_the_ros_folder_imports_ros():
     assert not offenders(
         lambda path: (
             part(path) != "ros"
-            and {name for name in imports(path) if name.partition(".")[0] in ROS}
+            and {name for name in layers.names_imported(path) if name.partition(".")[0] in ROS}
         )
     )
 

@@ -260,6 +260,16 @@ class _CauseProblem:
         )
         # what no effort shows stays as it is
         self.hold = np.maximum(self.hold, 1e-6 * float(self.hold.max()))
+        # by joint and whether its friction brakes
+        self._explained: dict[tuple[int, bool], tuple[Array, Array]] = {}
+        self._recorded: dict[tuple[int, bool], tuple[Array, Array, float]] = {}
+
+    def explain(self, rows: _Rows) -> None:
+        """Take these rows, of the same states, for the recording as it is."""
+        self.rows = rows
+        self._explained.clear()
+        self._recorded.clear()
+        self.plain = self.fit(self.Y, rows)
 
     def regressor(self, rows: _Rows) -> Array:
         return np.asarray(joint_torque_regressor(self.model, rows.q, rows.v, rows.a))
@@ -326,6 +336,39 @@ class _CauseProblem:
         """Products of a joint's columns [W, effort less that of ``start``] without what friction,
         rotor and offset explain of them; the power of friction as a function of the same columns;
         and its standard error for one unit of noise.
+
+        Most hypotheses change one joint: the others' products are those of the recording as it is.
+        """
+        key = (j, brakes)
+        moves_as_recorded = (
+            rows.v is self.rows.v and rows.a is self.rows.a and rows.use is self.rows.use
+        )
+        if moves_as_recorded:
+            if key not in self._explained:
+                self._explained[key] = self._explaining(j, rows, brakes)
+            Q, speed = self._explained[key]
+        else:
+            Q, speed = self._explaining(j, rows, brakes)
+        as_recorded = (
+            moves_as_recorded
+            and W is self.Y
+            and np.array_equal(rows.effort[:, j], self.rows.effort[:, j])
+        )
+        if as_recorded and key in self._recorded:
+            return self._recorded[key]
+        use = rows.use[:, j]
+        of_bodies = W[use, j]
+        columns = np.column_stack([of_bodies, rows.effort[use, j] - of_bodies @ start])
+        parts = Q.T @ columns
+        error = 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
+        products = columns.T @ columns - parts.T @ parts, speed @ parts, error
+        if as_recorded:
+            self._recorded[key] = products
+        return products
+
+    def _explaining(self, j: int, rows: _Rows, brakes: bool) -> tuple[Array, Array]:
+        """Orthonormal columns (k, m) of what a joint's rotor, offset and friction explain, and the
+        power of its friction (m,) for one unit of each.
         """
         use = rows.use[:, j]
         v = rows.v[:, j]
@@ -338,10 +381,7 @@ class _CauseProblem:
             speed = np.linalg.solve(
                 R.T, np.r_[0.0, 0.0, np.mean(own[:, 2:] * v[use, None], axis=0)]
             )
-        columns = np.column_stack([W[use, j], rows.effort[use, j] - W[use, j] @ start])
-        parts = Q.T @ columns
-        error = 2.0 * float(np.linalg.norm(speed)) / math.sqrt(self.worth)
-        return columns.T @ columns - parts.T @ parts, speed @ parts, error
+        return Q, speed
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Estimates, their information, and the noise of each joint."""
@@ -418,8 +458,7 @@ def diagnose(
             "what explains the rest of the recording: contact, a load, or a fault? This stretch "
             "is not used for this joint"
         )
-    problem.rows = rows
-    problem.plain = problem.fit(problem.Y, rows)
+    problem.explain(rows)
     causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
     kept = dataclasses.replace(motion, unusable=unusable)
     if causes:
@@ -482,7 +521,7 @@ def _rivals(
         return rivals
     model, rows = best.remedied
     after = _CauseProblem(model, rows, problem.worth)
-    after.plain = after.fit(after.Y, rows)
+    after.explain(rows)
     return _causes(after, list(_hypotheses(model, rows, currents)), silent)
 
 

@@ -281,6 +281,11 @@ def inertia_shapes(model: RobotModel, kind: str) -> tuple[Shape, ...]:
     )
 
 
+# m: shorter ones are rounding; and the length that is drawn where a description has none
+_NO_LENGTH_M = 1e-6
+_DRAWN_LENGTH_M = 0.3
+
+
 def skeleton(model: RobotModel) -> tuple[Shape, ...]:
     """For a robot without geometry: capsules from joint to joint (or to the centre of mass, where
     no joint follows) and a cylinder about the axis of each moving joint.
@@ -288,15 +293,15 @@ def skeleton(model: RobotModel) -> tuple[Shape, ...]:
     links = link_tree(model)
     lengths = [float(np.linalg.norm(joint.origin.position)) for joint in model.description.joints]
     lengths += [float(np.linalg.norm(link.inertia.com)) for link in model.description.links]
-    size = max(
-        sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1), 1e-3
-    )
+    size = sum(sorted(lengths)[len(lengths) // 2 :]) / max(len(lengths) - len(lengths) // 2, 1)
+    if size < _NO_LENGTH_M:
+        size = _DRAWN_LENGTH_M
     thick = 0.06 * size
     shapes = []
     for number, (name, ends) in enumerate(zip(model.link_names, link_ends(model), strict=True)):
         for end in ends:
             length = float(np.linalg.norm(end))
-            if length > 1e-6:
+            if length > _NO_LENGTH_M:
                 shapes.append(
                     Shape(
                         name, "capsule", (thick, length), Pose(_rotation_to(end), 0.5 * end), _BAR

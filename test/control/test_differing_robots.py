@@ -349,7 +349,6 @@ def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_bey
     ("name", "number", "gears"),
     [
         ("panda", 2, gears.Elastic),
-        ("ur5", 2, gears.Elastic),
         ("ur5", 2, gears.AtMotor),
         ("tiago", 0, gears.Elastic),
     ],

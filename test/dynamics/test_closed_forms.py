@@ -47,6 +47,9 @@ def two_link(m1=1.3, m2=0.8, l1=0.7, lc1=0.3, lc2=0.25, i1=0.05, i2=0.02, g=9.81
     )
 
 
+TWO_LINK = two_link().with_backend("numpy")
+
+
 @given(t1=angle, t2=angle, w1=rate, w2=rate, a1=rate, a2=rate)
 def test_planar_two_link_arm(t1, t2, w1, w2, a1, a2):
     m1 = 1.3
@@ -57,7 +60,7 @@ def test_planar_two_link_arm(t1, t2, w1, w2, a1, a2):
     i1 = 0.05
     i2 = 0.02
     g = 9.81
-    model = two_link().with_backend("numpy")
+    model = TWO_LINK
     c2 = np.cos(t2)
     s2 = np.sin(t2)
     h11 = m1 * lc1**2 + i1 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + i2
@@ -82,15 +85,17 @@ def test_planar_two_link_arm(t1, t2, w1, w2, a1, a2):
     assert_allclose(C, [[0.0, -h], [h, 0.0]], atol=1e-13)
 
 
+THREE_SEGMENTS = rd.limb(
+    3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0, 0, 0)
+).with_backend("numpy")
+
+
 @given(t=st.floats(0.0, 10.0))
 def test_printed_wrenches_of_the_three_segment_limb(t):
     """Point masses at mid-segment, no gravity, θᵢ = ωᵢ t: the figures of the limb document, checked
     elsewhere too.
     """
-    model = rd.limb(
-        3, lengths=[0.8, 0.6, 0.4], masses=[0.7, 0.5, 0.3], inertia="point", gravity=(0, 0, 0)
-    )
-    model = model.with_backend("numpy")
+    model = THREE_SEGMENTS
     w = np.array([1.0, 2.0, 4.0])
     wrenches = rd.joint_wrenches(model, w * t, w, np.zeros(3))
 

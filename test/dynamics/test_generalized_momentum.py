@@ -12,9 +12,9 @@ import robot_dynamics_ros as rd
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("backend", rd.available_backends())
 def test_it_is_the_mass_matrix_and_the_transposed_coriolis_matrix(seed, backend):
-    model = random_model(seed, 6, types=ALL_TYPES).with_backend(backend)
+    model = random_model(seed, 6, types=ALL_TYPES).with_backend("interpreted")
     q, v, _ = random_state(model, seed)
-    p, rate = rd.kernel(model, "generalized_momentum")(q, v)
+    p, rate = rd.kernel(model.with_backend(backend), "generalized_momentum")(q, v)
     assert_allclose(p, rd.mass_matrix(model, q) @ v, atol=1e-9)
     assert_allclose(
         rate, rd.coriolis_matrix(model, q, v).T @ v - rd.gravity_forces(model, q), atol=1e-8

@@ -25,7 +25,7 @@ KINDS = {
     "mimic": dict(types=ONE_DOF, fixed=0.5, mimic=0.4),
     "chain with armature": dict(types=ONE_DOF, fixed=0.5, branching=0.0, armature=True),
 }
-CASES = [(kind, seed) for kind in KINDS for seed in range(3)]
+CASES = [(kind, seed) for kind in KINDS for seed in range(2)]
 
 
 def case(kind, seed):
@@ -44,6 +44,9 @@ def scale(x):
 @pytest.mark.parametrize("kind, seed", CASES)
 def test_every_joint_carries_what_is_behind_it(kind, seed):
     model, q, v, a, external, _ = case(kind, seed)
+    if seed:
+        # each choice of joints is a function of its own: not worth compiling again
+        model = model.with_backend("interpreted")
     oracle = LinkOracle(model, q, v, a)
     names = rd.all_joint_names(model)
     assert set(names) == {joint.name for joint in model.description.joints}

@@ -35,7 +35,7 @@ def frictionless(model: RobotModel) -> RobotModel:
 def test_dynamics(name):
     from support.mujoco_bridge import to_mjcf
 
-    model = frictionless(ROBOTS[name]()).with_backend("numpy")
+    model = frictionless(ROBOTS[name]()).with_backend("interpreted")
     m = mujoco.MjModel.from_xml_string(to_mjcf(model, dt=1e-3))
     d = mujoco.MjData(m)
     at = [int(mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_JOINT, j)) for j in model.joint_names]

@@ -21,11 +21,14 @@ from robot_dynamics_ros.model.description import Pose
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_in_the_world_it_is_pinocchios(seed):
     model = rd.RobotModel.from_description(
         with_normals_along_z(random_description(seed, 6, types=ALL_TYPES))
     )
+    if seed:
+        # each link is a function of its own: not worth compiling again
+        model = model.with_backend("interpreted")
     q, v, a = random_state(model, seed)
     oracle = LinkOracle(model, q, v, a)
     pin = oracle.pin

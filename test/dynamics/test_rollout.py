@@ -27,7 +27,7 @@ def test_exudyn_pendulum(backend):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "order", "steps"), [("rk4", 4, 512), ("semi_implicit", 1, 4096)]
+    ("method", "order", "steps"), [("rk4", 4, 512), ("semi_implicit", 1, 1024)]
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_order_of_convergence(method, order, steps, backend):

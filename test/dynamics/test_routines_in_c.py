@@ -116,6 +116,8 @@ def three_ways(functions, python, machine, in_c, fill, rng, times):
                 ), function
                 for name, x, y in zip([*start, *"abcdef"], values, expected, strict=False):
                     where = f"{function.__name__}: {name}"
+                    if np.array_equal(x, y):
+                        continue
                     if k == len(others):
                         np.testing.assert_array_equal(x, y, err_msg=where)
                     # an iteration that diverges magnifies rounding
@@ -224,8 +226,7 @@ def law_half(*arrays):
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_control_cycle(seed, tmp_path):
+def test_control_cycle(tmp_path):
     """From every step on, in states that are near limits, late, or leap; as written and as C."""
     model = rd.load_robot("three_link")
     memory, _ = cycle_memory(model.with_backend("numpy"))
@@ -287,7 +288,7 @@ def test_control_cycle(seed, tmp_path):
         memory["largest_jump"][0] = rng.choice([0.1, np.inf])
 
     in_c = RoutinesInC(memory, (cycle,), tmp_path, robot, shapes)
-    three_ways((cycle,), memory, None, in_c, fill, np.random.default_rng(seed), 60)
+    three_ways((cycle,), memory, None, in_c, fill, np.random.default_rng(0), 180)
 
 
 @pytest.mark.parametrize("rubs", [0, 1])
@@ -388,8 +389,7 @@ def odd(p: Odd, command: Vector, steps: int, stride: int, limit: float) -> int:
     return 1 if math.isfinite(limit) else 0
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_ways_to_write_things(seed, tmp_path):
+def test_ways_to_write_things(tmp_path):
     constants = {"nv": 4, "quick": False}
     python, machine = (
         Memory(Odd, constants, compiled=c) if not c or COMPILED else None for c in (False, True)
@@ -406,8 +406,8 @@ def test_ways_to_write_things(seed, tmp_path):
         machine,
         RoutinesInC(python, (odd,), tmp_path),
         fill,
-        np.random.default_rng(seed),
-        5,
+        np.random.default_rng(0),
+        25,
     )
 
 

@@ -192,7 +192,7 @@ def test_output_is_the_same_on_every_run(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 28, 40, 53])
+@pytest.mark.parametrize("seed", [28, 40, 53])
 def test_every_printed_form_pasted_back_gives_the_numbers(seed):
     """Prismatic joints between rotated frames, whose exact constants are fractions of hundreds of
     digits.

@@ -109,9 +109,7 @@ def built(tmp_path, model, functions=EVERYTHING, **options):
 
 
 ROBOTS = {
-    "two_link": lambda: rd.load_robot("two_link"),
     "three_link": lambda: rd.load_robot("three_link"),
-    "sliding chain": lambda: rd.chain(4, prismatic_every=2),
     "random tree": lambda: random_model(4, 4, types=ONE_DOF, armature=True),
     "floating and planar": lambda: random_model(
         2, 3, types=ALL_TYPES, floating_base=True, armature=True
@@ -157,7 +155,7 @@ IRREGULAR = ("romeo.urdf", "romeo_laas_small.urdf")
 REAL_ROBOTS = [
     path
     for k, path in enumerate(sound_example_urdfs())
-    if k % 3 == 0 or path.name in (*IRREGULAR, "icub.urdf")
+    if k % 6 == 0 or path.name in (*IRREGULAR, "icub.urdf")
 ]
 
 
@@ -237,7 +235,7 @@ def test_optimized_and_as_cpp_header(tmp_path):
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind here")
 def test_valgrind_finds_nothing(tmp_path):
     code = rd.export_code(
-        random_model(2, 2, types=ALL_TYPES, floating_base=True), EVERYTHING, prefix="bot"
+        random_model(2, 1, types=ALL_TYPES, floating_base=True), EVERYTHING, prefix="bot"
     )
     code.write(tmp_path)
     program = compile_c(tmp_path, ["bot.c", "bot_test.c"], "t", "-O0", "-g")
@@ -285,7 +283,7 @@ def test_nothing_but_math_is_needed(tmp_path):
     )
     code.write(tmp_path)
     subprocess.run(
-        [COMPILERS[0], "-std=c99", "-O2", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200
+        [COMPILERS[0], "-std=c99", "-O0", "-c", "bot.c"], cwd=tmp_path, check=True, timeout=200
     )
     listed = subprocess.run(
         ["nm", "-u", "bot.o"], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -38,7 +38,7 @@ def test_regressor_times_parameters_is_inverse_dynamics_with_friction(name, term
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_base_parameters_predict_the_same_efforts_as_all(seed):
     model = rd.random_model_error(
         rd.load_robot(NAMES[seed % 4]), seed, mass=0.5, com=0.5, inertia=0.3

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 # of the effort limits
 NOISE = 0.01
-CASES = {"two_link": 3, "six_axis": 1, "seven_axis": 2}
+CASES = {"two_link": 3, "seven_axis": 2}
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))

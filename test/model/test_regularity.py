@@ -228,7 +228,7 @@ def test_a_mutated_robot_is_refused_by_name_or_can_be_computed_with(seed):
         warnings.simplefilter("ignore")
         try:
             model = rd.load_urdf(text, floating_base=floating, inertia_check=policy).with_backend(
-                "numpy"
+                "interpreted"
             )
         except RobotDynamicsError as error:
             assert error.where and error.remedy and len(str(error).splitlines()) <= 11

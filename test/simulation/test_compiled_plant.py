@@ -74,7 +74,7 @@ def middle(model):
 
 @pytest.mark.slow
 @BOTH
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [2, 3, 4])
 def test_machine_code_does_what_python_does(integrator, seed):
     """From one state to the next, so that differences cannot add up."""
     model = robot(seed, floating=seed == 4)

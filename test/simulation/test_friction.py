@@ -18,7 +18,7 @@ LOCATING = [name for name in INTEGRATORS if name not in ("semi_implicit_euler", 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_no_creep_below_breakaway(integrator):
-    """A tenth of a per mille below breakaway for 20 s, after a shove: the position does not move by
+    """A tenth of a per mille below breakaway for 5 s, after a shove: the position does not move by
     one bit.
     """
     plant = Plant(slider(friction=3.0), 1e-2, integrator=integrator, v0=[0.2])
@@ -26,7 +26,7 @@ def test_no_creep_below_breakaway(integrator):
         plant.step([2.0])
         assert plant.t < 5.0, "never came to rest"
     resting = plant.q[0]
-    for _ in range(2000):
+    for _ in range(500):
         plant.step([2.9997])
         assert plant.q[0] == resting
         assert plant.v[0] == 0.0
@@ -179,7 +179,7 @@ def test_stribeck_curve_and_stick_slip():
     top = 0.0
     stops = 0
     moving = True
-    for _ in range(5000):
+    for _ in range(3000):
         plant.step([0.0])
         top = max(top, plant.v[0])
         if moving and plant.v[0] == 0.0:

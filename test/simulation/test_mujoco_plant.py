@@ -34,7 +34,7 @@ def both(model, dt=1e-3, **options):
     return ours, theirs
 
 
-@pytest.mark.parametrize("seed", [1, 4, 5, 7])
+@pytest.mark.parametrize("seed", [1, 7])
 def test_trees_with_every_type_of_joint_move_and_carry_alike(seed):
     rough = random_model(
         seed, 6, types=TYPES, limits=False, armature=True, friction=True, mimic=0.0

@@ -340,7 +340,7 @@ def test_the_order_is_kept_through_dozens_of_events():
     """
     model = rd.load_robot("six_axis")
     ends = []
-    for substeps in (80, 20, 10):
+    for substeps in (40, 20, 10):
         plant = Plant(model, 1e-3, integrator="rk4", substeps=substeps)
         effort = rd.gravity_forces(model, plant.q) + 5.0
         for _ in range(100):

@@ -16,7 +16,7 @@ few = settings(max_examples=25)
 
 def draw(seed: int, **options):
     options.setdefault("types", ALL_TYPES)
-    model = random_model(seed, 1 + seed % 7, **options).with_backend("numpy")
+    model = random_model(seed, 1 + seed % 7, **options).with_backend("interpreted")
     return model, *random_state(model, seed + 1)
 
 

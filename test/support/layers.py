@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,22 +62,29 @@ def layer_of(module: str) -> int | None:
     return max(fits)[1] if fits else None
 
 
+@cache
+def names_imported(path: Path) -> frozenset[str]:
+    """Everything a file imports, at any depth of nesting."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+    return frozenset(found)
+
+
 def imported(module: str) -> set[str]:
     """Modules of the package that a module imports: when it is imported, in functions, or for type
     checkers.
     """
     modules = set()
-    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            while name and name not in FILES:
-                name = name.rpartition(".")[0]
-            if name:
-                modules.add(name)
+    for name in names_imported(FILES[module]):
+        while name and name not in FILES:
+            name = name.rpartition(".")[0]
+        if name:
+            modules.add(name)
     return modules - {module}
 
 

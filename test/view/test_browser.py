@@ -415,7 +415,7 @@ def test_names_of_links_and_joints_can_be_anything(browser, every_robot):
         assert not browser.errors
 
 
-SOME = [path for path in example_urdfs() if path.name in ("ur5_robot.urdf", "talos_reduced.urdf")]
+SOME = [path for path in example_urdfs() if path.name in ("ur5_robot.urdf", "finger_edu.urdf")]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from support.page import Page, robot_on
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.view.bodies import equivalent, inertia_shapes, skeleton
+from robot_dynamics_ros.view.rounded import rounded
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -287,6 +288,19 @@ def test_shapes_have_the_extents_and_places_they_should():
             "box": shape.size[-1],
         }
         assert high[2] - low[2] == pytest.approx(length[shape.kind], rel=1e-6)
+
+
+def test_the_skeleton_of_a_robot_whose_joints_are_in_one_place_can_be_seen():
+    """No length of the description says how large it is."""
+    body = """<inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0"
+        izz="0.1"/></inertial>"""
+    model = rd.load_urdf(
+        f"""<robot name="r"><link name="a"/><link name="b">{body}</link>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/>
+        <axis xyz="0 0 1"/></joint></robot>"""
+    )
+    (barrel,) = skeleton(model)
+    assert np.ptp(rounded(barrel).bounds, axis=0).min() > 0.01
 
 
 def test_a_capsule_of_the_skeleton_ends_where_the_next_joint_is():

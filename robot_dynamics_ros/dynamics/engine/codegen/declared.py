@@ -18,7 +18,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol, TypeAlias, TypeVar, cast, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -139,8 +141,19 @@ def row(matrix: Matrix, i: int) -> Vector:
     return cast(Vector, np.asarray(matrix)[i].data)
 
 
-def fields(declared: type[Declared]) -> dict[str, DeclaredField]:
-    """Name → declaration, those of base classes first."""
+_FIELDS: WeakKeyDictionary[type[Declared], Mapping[str, DeclaredField]] = WeakKeyDictionary()
+
+
+def fields(declared: type[Declared]) -> Mapping[str, DeclaredField]:
+    """Name → declaration, those of base classes first; a class is read once."""
+    found = _FIELDS.get(declared)
+    if found is None:
+        found = MappingProxyType(_read_fields(declared))
+        _FIELDS[declared] = found
+    return found
+
+
+def _read_fields(declared: type[Declared]) -> dict[str, DeclaredField]:
     declarations: dict[str, DeclaredField] = {}
     for part in reversed(declared.__mro__):
         for name, annotation in inspect.get_annotations(part).items():

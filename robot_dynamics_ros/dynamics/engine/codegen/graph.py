@@ -25,12 +25,14 @@ V = TypeVar("V")
 class Expr:
     """One node.
 
-    ``op`` is "const" (a: value), "leaf" (a: key), a unary or a binary operation on nodes.
+    ``op`` is "const" (a: value), "leaf" (a: key), a unary or a binary operation on nodes;
+    ``operands`` are the nodes that it is computed from: none, one or two.
     """
 
-    __slots__ = ("a", "b", "graph", "id", "op")
+    __slots__ = ("a", "b", "graph", "id", "op", "operands")
     a: Any
     b: Any
+    operands: tuple[Expr, ...]
 
     def __init__(
         self, graph: Graph, op: str, a: Operand | Key, b: Expr | None, number: int
@@ -40,18 +42,15 @@ class Expr:
         self.a = a
         self.b = b
         self.id = number
+        if b is not None:
+            self.operands = (cast("Expr", a), b)
+        elif op in ("const", "leaf"):
+            self.operands = ()
+        else:
+            self.operands = (cast("Expr", a),)
 
     def __repr__(self) -> str:
         return f"Expr({self.op}, #{self.id})"
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        """The nodes that it is computed from: none, one or two."""
-        if self.op in ("const", "leaf"):
-            return ()
-        if self.b is None:
-            return (self.a,)
-        return (self.a, self.b)
 
     def __bool__(self) -> bool:
         raise TypeError("a traced value has no truth: an algorithm may not branch on numbers")

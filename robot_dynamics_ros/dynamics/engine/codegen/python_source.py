@@ -27,7 +27,11 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
     # of what has no name
     depth: dict[int, int] = {}
     for node in order:
-        own = 1 + max((depth.get(operand.id, -1) for operand in node.operands), default=-1)
+        own = 0
+        for operand in node.operands:
+            below = depth.get(operand.id, -1)
+            if below >= own:
+                own = below + 1
         if node.op != "const" and uses[node.id] == 1 and own < _DEEPEST:
             depth[node.id] = own
     # the named node in whose statement a node is computed

@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from robot_dynamics_ros.dynamics.engine.codegen import routine_source as source
 from robot_dynamics_ros.dynamics.engine.codegen.c_source import (
@@ -254,16 +255,27 @@ def _handed(call: source.Call | source.KernelCall) -> Iterator[str]:
     else:
         routine = None
     if isinstance(routine, source.Routine):
-        written = _usage(routine.body).arrays
-    else:
-        written = None
-    if isinstance(routine, source.Routine):
+        written = _arrays_written(routine)
         names = list(routine.parameters)
     else:
+        written = None
         names = [""] * len(call.arguments)
     for x, name in zip(call.arguments, names, strict=True):
         if isinstance(x, (source.Array, source.Row)) and (written is None or name in written):
             yield x.name if isinstance(x, source.Array) else x.array.name
+
+
+_ARRAYS_WRITTEN: WeakKeyDictionary[source.Routine, set[str]] = WeakKeyDictionary()
+"""Looked for once: the same routine is called from many places."""
+
+
+def _arrays_written(routine: source.Routine) -> set[str]:
+    """Arrays that a routine, or one that it calls, may write to."""
+    written = _ARRAYS_WRITTEN.get(routine)
+    if written is None:
+        written = _usage(routine.body).arrays
+        _ARRAYS_WRITTEN[routine] = written
+    return written
 
 
 def _blocks(s: source.Statement) -> list[list[source.Statement]]:

@@ -41,9 +41,9 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import linecache
 import math
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
@@ -279,6 +279,33 @@ def read_routines(
     return Program(memory, dict(constants), reader.routines)
 
 
+def _definition(function: Function) -> ast.FunctionDef:
+    code = function.__code__
+    found = _definitions(code.co_filename).get(code.co_firstlineno)
+    if found is None:
+        raise TypeError(f"routine {function.__name__}: its source is not in {code.co_filename}")
+    return found
+
+
+@functools.cache
+def _definitions(file: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a file by their first lines.  Each file is parsed once: to look for the end
+    of one function after the other, as :mod:`inspect` does, takes ten times as long.
+    """
+
+    def functions(statements: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef]:
+        for statement in statements:
+            if isinstance(statement, ast.FunctionDef):
+                yield statement
+            yield from functions(getattr(statement, "body", []))
+
+    module = ast.parse("".join(linecache.getlines(file)))
+    return {
+        min([node.lineno, *(x.lineno for x in node.decorator_list)]): node
+        for node in functions(module.body)
+    }
+
+
 class _Reader:
     def __init__(
         self,
@@ -301,8 +328,7 @@ class _Reader:
         """The statements of a function, read once."""
         routine = self._known.get(function)
         if routine is None:
-            node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-            assert isinstance(node, ast.FunctionDef)
+            node = _definition(function)
             exported = function in self._exported
             kinds = {
                 a.arg: _LETTERS_OF_KINDS.get(_annotation(a.annotation), "memory")

@@ -67,7 +67,9 @@ class RobotDynamicsError(Exception):
     def __reduce__(
         self,
     ) -> tuple[Any, ...]:
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        # typeshed does not know this function of the standard library
+        make = copyreg.__newobj__  # type: ignore[attr-defined]
+        return make, (type(self), *self.args), self.__dict__
 
 
 class ModelError(RobotDynamicsError, ValueError):

@@ -58,7 +58,8 @@ td:first-child,th:first-child{text-align:left}img{max-width:100%}h2{margin-top:2
 .good{border-left:6px solid #009e73}.fair{border-left:6px solid #e69f00}
 .poor{border-left:6px solid #d55e00}
 .finding{padding:.25em .8em;margin:.25em 0;background:#f7f7f7}@media(prefers-color-scheme:dark){
-body{background:#181818;color:#ddd}.finding{background:#262626}td,th{border-color:#444}img{background:#fff}}
+body{background:#181818;color:#ddd}.finding{background:#262626}
+td,th{border-color:#444}img{background:#fff}}
 """
 
 
@@ -118,7 +119,7 @@ def without_noise(table: Array, largest: float | None = None) -> Array:
     return np.where(np.abs(table) <= 1e-9 * top, 0.0, table)
 
 
-def thinned(n: int) -> slice:
+def every_nth(n: int) -> slice:
     """Rows of n that are drawn."""
     return slice(None, None, max(1, n // _MOST_POINTS))
 

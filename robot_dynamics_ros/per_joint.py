@@ -59,9 +59,14 @@ def non_negative(
         good = array.ndim <= 1
     good = good and not np.isnan(array).any() and bool(signed or (array >= 0.0).all())
     good = good and (array.all() or not positive) and (infinite or not np.isinf(array).any())
-    kind = ("" if infinite else "finite ") + (
-        "positive " if positive else "" if signed else "non-negative "
-    )
+    if positive:
+        kind = "positive "
+    elif signed:
+        kind = ""
+    else:
+        kind = "non-negative "
+    if not infinite:
+        kind = f"finite {kind}"
     if size is not None:
         several = f"{size} of them"
     else:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="not 
 
 ELSEWHERE = {
     "architecture.md": "a process of its own, see below",
+    "extend.md": "a copy of the package, see test_recipes.py",
     "from_joint_trajectory_controller.md": "MoveIt",
 }
 """Pages whose Python needs something that is not here, and what."""

@@ -104,6 +104,16 @@ def test_pages_kept_in_the_repository_are_what_the_code_says(monkeypatch):
         assert kept == text, f"python -m docs.generate.kept writes {path} anew"
 
 
+def test_tables_kept_in_pages_are_what_the_code_says(monkeypatch):
+    pytest.importorskip("rclpy", reason="pages about nodes are made by the same module")
+    monkeypatch.syspath_prepend(str(ROOT))
+    from docs.generate.kept import TABLES, with_tables
+
+    for path, _ in TABLES.values():
+        kept = (ROOT / "docs" / path).read_text(encoding="utf-8")
+        assert kept == with_tables(path, kept), f"python -m docs.generate.kept writes {path} anew"
+
+
 def test_every_cause_in_the_diagnostics_is_explained(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     from docs.generate.causes import causes

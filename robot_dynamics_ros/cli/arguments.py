@@ -15,7 +15,8 @@ from robot_dynamics_ros.errors import ArgumentError, check_name
 
 _N = TypeVar("_N", float, int)
 _S = TypeVar("_S")
-# sizes of numbers that can be meant
+# Sizes of numbers that can be meant: beyond them products of two leave the range of doubles or lose
+# all digits, and a digit was typed twice.
 SMALLEST = 1e-15
 LARGEST_ARGUMENT = 1e12
 # steps, or waypoints

@@ -11,12 +11,14 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,6 +50,9 @@ from robot_dynamics_ros.ros.installation import need_ros
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.plots import plot_run
 from robot_dynamics_ros.simulation.simulate import SimulationResult
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.ros.demo_client import DemoRecording
 
 _DEFAULT = "six_axis"
 # s from sending the trajectory to its start
@@ -106,25 +111,14 @@ def run(options: argparse.Namespace) -> int:
     if options.all:
         return _all(options)
     need_ros("demo")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
-    options.output.mkdir(parents=True, exist_ok=True)
+    _prepare_output(options.output)
     robot, model, arm_files = _robot(options)
     named = robot.file_for_nodes(options.output)
     # both nodes load the same robot; their gravity is in the root link's frame
     gravity = (model.base.rotation.T @ model.gravity + 0.0).tolist()
     loading = ["-p", f"gravity:={gravity}", "-p", f"inertia_check:={options.inertia_check}"]
-    standing_at: list[str] = []
-    start, elsewhere = bearable_start(model, model.initial_configuration())
-    if elsewhere:
-        path = options.output / "start.yaml"
-        places = dict(zip(model.joint_names, start.tolist(), strict=True))
-        arm_parameters.write_parameters(path, {"initial_positions": places})
-        standing_at = ["--params-file", str(path)]
-    # a domain of its own, on this machine only: the demonstration must not move a robot that
-    # happens to be in reach
-    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    standing_at, elsewhere = _start_file(model, options.output)
+    _keep_to_this_machine()
     from robot_dynamics_ros.ros.demo_client import DemoClient
 
     print(f"robot       {model.name}: {model.nv} degrees of freedom, {model.total_mass:.4g} kg")
@@ -134,12 +128,8 @@ def run(options: argparse.Namespace) -> int:
         started: list[NodeProcess] = []
 
         def launch(node: str, *words: str) -> NodeProcess:
-            files = (
-                ("--params-file", str(file))
-                for file in arm_parameters.parameter_files(node, robot.path, arm_files)
-            )
-            arguments = ["--ros-args", *chain.from_iterable(files), *words, *loading]
-            process = NodeProcess(node, arguments, options.output / f"{node}.log")
+            files = arm_parameters.parameter_files(node, robot.path, arm_files)
+            process = _node_process(node, files, [*words, *loading], options.output)
             started.append(process)
             stack.enter_context(process)
             stack.push(partial(_end_if_interrupted, started))
@@ -153,11 +143,8 @@ def run(options: argparse.Namespace) -> int:
         )
         nodes = (simulator, controller)
         client = stack.enter_context(DemoClient(model))
-        view = None
-        if not options.no_view and find_spec("viser") is None:
-            print(f"view        none: {_INSTALL}")
-        elif not options.no_view:
-            view = LiveView(named, options.output / "viewer.log", options.view, robot.named)
+        view = _view(options, named, robot.named)
+        if view is not None:
             started.append(view.process)
             stack.enter_context(view)
         stack.push(partial(_end_if_interrupted, started))
@@ -172,26 +159,86 @@ def run(options: argparse.Namespace) -> int:
         # the controller's next report; the picture shows the arm at its goal
         client.spin_until(lambda: not _alive(nodes), 1.1)
         recording = client.recording(followed.stamp)
-        _report(options, model, followed, recording)
-        for gap in client.gaps:
-            print(gap)
-        if not options.no_picture:
-            print(
-                "drawing     the picture and the page to replay; this takes some seconds",
-                flush=True,
-            )
-            _draw(_as_run(model, recording), followed.motion, options.output)
-        if view is not None and view.address and _person_is_there() and not options.no_wait:
-            _stay_open(view, nodes)
+        _show(options, model, followed, recording, client.gaps)
         if view is not None:
+            if view.address and _person_is_there() and not options.no_wait:
+                _stay_open(view, nodes)
             view.close()
         codes = {node.name: node.stop() for node in nodes}
+    clean = _ended_cleanly(codes, options.output)
+    return 0 if followed.arrived and clean else 1
+
+
+def _prepare_output(directory: Path) -> None:
+    """Lines are seen as they are printed; the directory for files is there."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+def _keep_to_this_machine() -> None:
+    """A domain of its own, on this machine only: the demonstration must not move a robot that
+    happens to be in reach.
+    """
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+
+def _node_process(
+    node: str, files: Sequence[Path], words: Sequence[str], directory: Path
+) -> NodeProcess:
+    """A node with these parameter files and words, its log in the directory."""
+    named_files = chain.from_iterable(("--params-file", str(file)) for file in files)
+    arguments = ["--ros-args", *named_files, *words]
+    return NodeProcess(node, arguments, directory / f"{node}.log")
+
+
+def _view(options: argparse.Namespace, file: str, name: str) -> LiveView | None:
+    """The page that shows the robot, unless it is not wanted or its library is missing."""
+    if options.no_view:
+        return None
+    if find_spec("viser") is None:
+        print(f"view        none: {_INSTALL}")
+        return None
+    return LiveView(file, options.output / "viewer.log", options.view, name)
+
+
+def _show(
+    options: argparse.Namespace,
+    model: RobotModel,
+    followed: Followed,
+    recording: DemoRecording,
+    gaps: Sequence[str],
+) -> None:
+    """Print what happened, and draw it unless no picture is wanted."""
+    _report(options, model, followed, recording)
+    for gap in gaps:
+        print(gap)
+    if options.no_picture:
+        return
+    print("drawing     the picture and the page to replay; this takes some seconds", flush=True)
+    _draw(_as_run(model, recording), followed.motion, options.output)
+
+
+def _start_file(model: RobotModel, directory: Path) -> tuple[list[str], str]:
+    """Words for a node that starts where the motors bear the arm, and why that is elsewhere than
+    described; both empty where it starts as described.
+    """
+    start, elsewhere = bearable_start(model, model.initial_configuration())
+    if not elsewhere:
+        return [], ""
+    path = directory / "start.yaml"
+    places = dict(zip(model.joint_names, start.tolist(), strict=True))
+    arm_parameters.write_parameters(path, {"initial_positions": places})
+    return ["--params-file", str(path)], elsewhere
+
+
+def _ended_cleanly(codes: Mapping[str, int], directory: Path) -> bool:
+    """Whether all nodes ended with code 0; else the others are printed."""
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
-        print(
-            f"the nodes did not end cleanly: {unclean}; see {options.output}/*.log", file=sys.stderr
-        )
-    return 0 if followed.arrived and not unclean else 1
+        print(f"the nodes did not end cleanly: {unclean}; see {directory}/*.log", file=sys.stderr)
+    return not unclean
 
 
 @dataclass(frozen=True)
@@ -234,6 +281,15 @@ def _stay_open(view: LiveView, nodes: tuple[NodeProcess, ...]) -> None:
         print("\nended")
 
 
+def _cell(value: object) -> str:
+    """A value as the table shows it."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.2g}"
+    return str(value)
+
+
 def _all(options: argparse.Namespace) -> int:
     """The table of all robots; 1 if one that was tried has not arrived."""
     robots = all_robots()
@@ -245,10 +301,7 @@ def _all(options: argparse.Namespace) -> int:
         }
         rows = try_robots(robots, progress=lambda name: bar.update(next(tried), name), **how)
     shown = [[row[key] for key in REHEARSAL_HEAD] for row in rows]
-    cells = [
-        ["-" if x is None else f"{x:.2g}" if isinstance(x, float) else str(x) for x in row]
-        for row in shown
-    ]
+    cells = [[_cell(x) for x in row] for row in shown]
     arrived = sum(row["arrived"] is True for row in rows)
     failed = [row["robot"] for row in rows if row["arrived"] is False]
     text = (
@@ -424,7 +477,9 @@ def error_unit(model: RobotModel, joint: str = "") -> str:
     return " or ".join(sorted(set(units), reverse=True))
 
 
-def _report(options: argparse.Namespace, model: RobotModel, followed: Followed, recording) -> None:
+def _report(
+    options: argparse.Namespace, model: RobotModel, followed: Followed, recording: DemoRecording
+) -> None:
     motion = followed.motion
     during = (recording.t >= 0.0) & (recording.t <= motion.duration)
     if not during.any():

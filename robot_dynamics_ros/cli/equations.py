@@ -21,6 +21,7 @@ from robot_dynamics_ros.cli.arguments import (
 from robot_dynamics_ros.cli.output import print_table, result
 from robot_dynamics_ros.cli.robots import add_robot, load_model
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.whole_files import write_whole_text
 
 if TYPE_CHECKING:
@@ -96,18 +97,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--report", None, "print operation counts too")
 
 
+def _print_parameters(options: argparse.Namespace, model: RobotModel) -> None:
+    from robot_dynamics_ros.equations.parameters import parameters_of
+
+    known = parameters_of(model).items()
+    rows = [
+        [parameter, f"{value:.6g}", unit, meaning] for parameter, (meaning, unit, value) in known
+    ]
+    print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
+
+
 def run(options: argparse.Namespace) -> int:
     """Derive, prove and print."""
     model = load_model(options)
     if options.list_parameters:
-        from robot_dynamics_ros.equations.parameters import parameters_of
-
-        known = parameters_of(model).items()
-        rows = [
-            [parameter, f"{value:.6g}", unit, meaning]
-            for parameter, (meaning, unit, value) in known
-        ]
-        print_table(options, ["parameter", "value", "unit", "meaning"], rows, name=model.name)
+        _print_parameters(options, model)
         return 0
     from robot_dynamics_ros.equations import symbolic
     from robot_dynamics_ros.equations.document import DOCUMENT_PARTS

@@ -14,7 +14,7 @@ from robot_dynamics_ros.cli.arguments import option
 from robot_dynamics_ros.cli.output import Figure, Progress, print_table
 from robot_dynamics_ros.cli.robots import add_robot, configuration_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.identification import DesignSettings, design_excitation
+from robot_dynamics_ros.identification import DesignSettings, Excitation, design_excitation
 from robot_dynamics_ros.identification.report import LARGEST_GOOD_CONDITION
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -47,6 +47,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", take.seed, "of the random numbers", 0)
 
 
+def _rows(motion: Excitation, model: RobotModel) -> list[list[str | Figure]]:
+    """Range, speeds and efforts of each joint in one period, and where it starts."""
+    t = np.linspace(0.0, motion.period, 2000)
+    q, v, a = (motion.at(t, k) for k in range(3))
+    if motion.effort is not None:
+        effort = motion.effort
+    else:
+        effort = np.zeros(model.nv)
+    columns = (
+        q.min(axis=0),
+        q.max(axis=0),
+        np.abs(v).max(axis=0),
+        np.abs(a).max(axis=0),
+        effort,
+        q[0],
+    )
+    forms = (".3f", ".3f", ".3f", ".3f", ".1f", ".4f")
+    rows: list[list[str | Figure]] = []
+    for name, *figures in zip(model.joint_names, *columns, strict=True):
+        position, speed, torque = model.joint(name).type.units
+        units = (position, position, speed, f"{position}/s^2", torque, position)
+        cells = zip(figures, forms, units, strict=True)
+        rows.append([name, *(Figure.of(x, form, unit=unit) for x, form, unit in cells)])
+    return rows
+
+
 def run(options: argparse.Namespace) -> int:
     """Design and write the motion, and print its figures; 1 if it does not show the parameters."""
     base = Path(options.output)
@@ -71,27 +97,7 @@ def run(options: argparse.Namespace) -> int:
     with whole_files(base.parent) as place:
         motion.write_csv(trajectory, place / paths[0].name)
         motion.write_message(trajectory, place / paths[1].name)
-    t = np.linspace(0.0, motion.period, 2000)
-    q, v, a = (motion.at(t, k) for k in range(3))
-    if motion.effort is not None:
-        effort = motion.effort
-    else:
-        effort = np.zeros(model.nv)
-    columns = (
-        q.min(axis=0),
-        q.max(axis=0),
-        np.abs(v).max(axis=0),
-        np.abs(a).max(axis=0),
-        effort,
-        q[0],
-    )
-    forms = (".3f", ".3f", ".3f", ".3f", ".1f", ".4f")
-    rows = []
-    for name, *figures in zip(model.joint_names, *columns, strict=True):
-        position, speed, torque = model.joint(name).type.units
-        units = (position, position, speed, f"{position}/s^2", torque, position)
-        cells = zip(figures, forms, units, strict=True)
-        rows.append([name, *(Figure.of(x, form, unit=unit) for x, form, unit in cells)])
+    rows = _rows(motion, model)
     head = ["joint", "lowest", "highest", "speed", "acceleration", "effort", "start"]
     shows = motion.condition <= LARGEST_GOOD_CONDITION
     print_table(

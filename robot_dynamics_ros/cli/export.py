@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from robot_dynamics_ros.cli.arguments import (
@@ -82,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rename", "NAME=IDENTIFIER", "identifier of a joint or link whose name clashes", many=True
     )
     add("--max-operations", at_least_one, "refuse functions that take more", MAX_OPERATIONS)
+    add("--report", None, "print operation counts of each function")
+    _add_arguments_of_package(add)
+
+
+def _add_arguments_of_package(add: Callable[..., None]) -> None:
+    """Options of ``--lang ros2_control`` alone."""
     text = "with ros2_control: a link that may carry a payload; default: the last links"
     add("--payload-link", "NAME", text, many=True)
     add(
@@ -99,7 +105,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "parameter task.link can name the last link of the longest chain)"
     )
     add("--tool", "LINK", text)
-    add("--report", None, "print operation counts of each function")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -67,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"presliding, {', '.join(EFFECTS)}; 'auto': all but sigmoid, 'simple': none"
     )
     add("--friction", str, text, "auto")
+    _add_arguments_of_data(add)
+
+
+def _add_arguments_of_data(add: Callable[..., None]) -> None:
+    """How the recordings are read, weighted and judged."""
     add("--window", take.positive, "s, smoothing of positions (default: chosen from the data)")
     add("--block", take.positive, "s, averaging", 0.05)
     add(
@@ -143,15 +149,7 @@ def run(options: argparse.Namespace) -> int:
     if options.known_load is not None:
         settings = dataclasses.replace(settings, known_load=_known_load(options, model))
     recordings = [recorded.read_recording(path, model, options, bag) for path, bag in sources]
-    for recording in recordings:
-        if 4.0 * options.block > recording.t[-1] - recording.t[0]:
-            text = (
-                f"{options.block:g} s is too long for a recording of "
-                f"{recording.t[-1] - recording.t[0]:.3g} s"
-            )
-            raise ArgumentError(
-                text, where="--block", remedy="Give a fraction of a second; 0.05 is the default."
-            )
+    _check_block(options.block, recordings)
     unseen = [recorded.read_recording(path, model, options) for path in options.validate]
     if options.each:
         return _each(options, (whole, model), recordings, unseen, settings, places)
@@ -171,7 +169,26 @@ def run(options: argparse.Namespace) -> int:
     findings = identification.findings(results, checks)
     poor = [text for level, text in findings if level == "poor"]
     print_table(options, head, rows, files=files, unseen=results.base.unseen, poor=poor)
-    for recording in (*recordings, *unseen):
+    _print_remarks([*recordings, *unseen], findings)
+    print(f"\nwritten: {', '.join(files)}")
+    return _outcome(options, bool(poor))
+
+
+def _check_block(block: float, recordings: Sequence[Recording]) -> None:
+    """Refuse averages over so long that a recording has fewer than four of them."""
+    for recording in recordings:
+        length = recording.t[-1] - recording.t[0]
+        if 4.0 * block > length:
+            raise ArgumentError(
+                f"{block:g} s is too long for a recording of {length:.3g} s",
+                where="--block",
+                remedy="Give a fraction of a second; 0.05 is the default.",
+            )
+
+
+def _print_remarks(recordings: Sequence[Recording], findings: list[tuple[str, str]]) -> None:
+    """Print repairs of the recordings, and findings against the result."""
+    for recording in recordings:
         remarks = [*recording.notes, *recorded.bad_row_lines(recording.bad)]
         if remarks:
             print("\n" + "\n".join([f"{recording.source}:", *remarks]))
@@ -180,8 +197,6 @@ def run(options: argparse.Namespace) -> int:
             print(f"\nPOOR: {text}")
         elif level == "fair":
             print(f"\n{text}")
-    print(f"\nwritten: {', '.join(files)}")
-    return _outcome(options, bool(poor))
 
 
 def _outcome(options: argparse.Namespace, poor: bool) -> int:
@@ -275,6 +290,27 @@ def _each(
     return 1 if failures else _outcome(options, bool(poor))
 
 
+def _estimates(
+    options: argparse.Namespace,
+    model: RobotModel,
+    result: identification.Identification,
+    recordings: list[Recording],
+) -> identification.Estimates:
+    """Other estimators beside the result, compared and printed."""
+    references = [recorded.read_recording(path, model, options) for path in options.estimators]
+    estimates = identification.compare_estimators(
+        result, recordings, references, block=options.block
+    )
+    names = [*model.joint_names, "all"]
+    rows = [
+        [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
+        for n, e, c in zip(estimates.names, estimates.error, estimates.change, strict=True)
+    ]
+    text = table(["estimator", *names, "change"], rows)
+    print(f"Errors of prediction (N m or N), change of the parameters:\n\n{text}\n")
+    return estimates
+
+
 def _write(
     options: argparse.Namespace,
     models: tuple[RobotModel, RobotModel],
@@ -291,17 +327,7 @@ def _write(
     checks = [identification.compare(result, other, block=options.block) for other in unseen]
     estimates = None
     if options.estimators is not None:
-        references = [recorded.read_recording(path, model, options) for path in options.estimators]
-        estimates = identification.compare_estimators(
-            result, recordings, references, block=options.block
-        )
-        names = [*model.joint_names, "all"]
-        rows = [
-            [n, *(f"{x:.4g}" for x in (*e, np.sqrt(np.mean(e**2)))), f"{c:.2f}"]
-            for n, e, c in zip(estimates.names, estimates.error, estimates.change, strict=True)
-        ]
-        text = table(["estimator", *names, "change"], rows)
-        print(f"Errors of prediction (N m or N), change of the parameters:\n\n{text}\n")
+        estimates = _estimates(options, model, result, recordings)
     text = identification.report_text(result, recordings, checks, estimates, options.typed)
     if unseen:
         text += "\n## Validation\n"

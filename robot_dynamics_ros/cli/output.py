@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options ``--json --quiet --verbose``, the same for every command."""
     group = parser.add_argument_group("output", "the same for every command")
     option(group, "--json", None, "print the result as one JSON document, all else on stderr")
-    loud = group.add_mutually_exclusive_group()
-    option(loud, "--quiet", None, "no progress, remarks and warnings; results and errors only")
-    option(loud, "--verbose", None, "say more, and show where an error came from")
+    amount = group.add_mutually_exclusive_group()
+    option(amount, "--quiet", None, "no progress, remarks and warnings; results and errors only")
+    option(amount, "--verbose", None, "say more, and show where an error came from")
 
 
 @contextmanager

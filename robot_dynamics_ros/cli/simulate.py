@@ -45,9 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     text = "configuration at the start: all coordinates, or its name (default: initial)"
     add("--start", coordinate_or_name, text, nargs="+", metavar="Q")
-    add(
-        "--velocity", take.finite, "velocities at the start (default: rest)", nargs="+", metavar="V"
-    )
+    text = "velocities at the start (default: rest)"
+    add("--velocity", take.finite, text, nargs="+", metavar="V")
     goal = parser.add_mutually_exclusive_group()
     go = partial(option, goal)
     go("--to", coordinate_or_name, "move there: all coordinates, or a name", nargs="+", metavar="Q")
@@ -94,6 +93,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _check_law(
+    options: argparse.Namespace, law: str, motion: planning.PlannedMotion | None, v0: Array
+) -> None:
+    """Refuse a law without a motion, and a motion that no law can follow."""
+    if (law == "none") != (motion is None):
+        remedy = "Give --to, --pose, --tour or --trajectory with a law, and none without."
+        raise ArgumentError(
+            "a law needs a motion to follow, and a motion a law",
+            where="--law",
+            got=law,
+            remedy=remedy,
+        )
+    if motion is None:
+        return
+    if v0.any():
+        raise ArgumentError(
+            "a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out."
+        )
+    if options.constraints is not None:
+        text = "laws that follow a motion do not support closed loops"
+        remedy = (
+            "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
+        )
+        raise ArgumentError(
+            text, where="--constraints", got=str(options.constraints), remedy=remedy
+        )
+
+
 def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 1 if the robot has not arrived where a motion should have led it."""
     model = load_model(options)
@@ -109,26 +136,7 @@ def run(options: argparse.Namespace) -> int:
         )
     motion = _motion(model, options, q0)
     law = options.law or ("none" if motion is None else "computed_torque")
-    if (law == "none") != (motion is None):
-        remedy = "Give --to, --pose, --tour or --trajectory with a law, and none without."
-        raise ArgumentError(
-            "a law needs a motion to follow, and a motion a law",
-            where="--law",
-            got=law,
-            remedy=remedy,
-        )
-    if motion is not None and v0.any():
-        raise ArgumentError(
-            "a motion starts at rest", where="--velocity", got=v0.tolist(), remedy="Leave it out."
-        )
-    if motion is not None and options.constraints is not None:
-        text = "laws that follow a motion do not support closed loops"
-        remedy = (
-            "Leave the motion out, or simulate with rd.simulate(model, your_law, constraints=…)."
-        )
-        raise ArgumentError(
-            text, where="--constraints", got=str(options.constraints), remedy=remedy
-        )
+    _check_law(options, law, motion, v0)
     length = options.duration or (2.0 if motion is None else motion.duration + SETTLING)
     take.check_count(length / options.dt, "steps", "--duration, --dt")
     arrived = True

@@ -32,6 +32,7 @@ from robot_dynamics_ros.recordings.recording import (
 from robot_dynamics_ros.recordings.times import REPAIRS
 from robot_dynamics_ros.workers import Workers, on_cluster, on_processes
 
+# Bad rows that are printed one by one; of the others, their number and the last one.
 _SHOWN = 10
 
 

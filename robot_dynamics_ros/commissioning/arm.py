@@ -57,13 +57,13 @@ at the start.
 """
 # rad, that a joint may move before anything is sent
 FALLEN = 3e-3
-# rad/s and s: bandwidth and delay of a controller that nothing is known of the arm for
+# rad/s, bandwidth of a controller for an arm that nothing is known of: it bears the delay below.
 GENTLE = 8.0
+# s, the delay that it assumes: slower drivers are found by listening, before it is used.
 PATIENT = 0.03
+# Largest inertia that is assumed of a joint without a known rotor, over that of its links: more
+# would ring if it has none.
 ASSUMED_ROTOR_RATIO = 2.0
-"""Largest inertia that is assumed of a joint without a known rotor, over that of its links: more
-would ring if it has none.
-"""
 
 
 @dataclass(frozen=True, eq=False)

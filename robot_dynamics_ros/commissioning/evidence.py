@@ -25,16 +25,23 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake
 
-# share; m; share of a centre's distance: usual errors of descriptions
+# Usual errors of descriptions: what lies within them is no mistake. With twice of them mistakes of
+# that size are taken for usual; with half of them, usual descriptions are accused.
+# Of a body's mass.
 MASS = 0.035
+# m, of a centre of mass, and
 CENTRE = 0.004
+# the part of it that grows with the distance of the centre from the joint.
 CENTRE_SHARE = 0.02
-# of a joint's efforts; of its limit: usual errors of efforts
+# Usual errors of measured efforts, judged in the same way: of the effort itself, and
 SCALE = 0.035
+# of the effort limit, the same in all poses.
 USUAL_OFFSET_SHARE = 0.01
-# of the limit, usual; of the limit, unnoticed; of usual efforts
+# Of the effort limit: what friction adds to the efforts of an arm that holds still.
 _USUAL_FRICTION_SHARE = 0.05
+# Of the effort limit: smaller efforts are lost in the sensor's resolution.
 _RESOLVED = 0.002
+# Of a joint's usual efforts: what no model of rigid bodies explains.
 _MODEL = 0.01
 # of the spread of friction
 _CALMEST = 0.1
@@ -44,8 +51,9 @@ _USELESS_BAND_PROBABILITY = 1e-7
 _BRAKE_LIMIT_SHARE = 0.3
 PARAMETERS_OF = {"link_mass": 1, "payload": 4}
 """Of a body with a mass of its own, by kind."""
-# share, m: bodies of another robot
+# What bodies of another robot may differ by: the mass as a share, since any is possible, and
 _WIDE_MASS = 1.0
+# m, the centre of mass, by a good part of a link's length.
 _WIDE_ARM = 0.2
 
 

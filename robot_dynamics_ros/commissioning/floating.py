@@ -39,33 +39,35 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+# 1/s, damping of each joint over its least inertia: calm with 20 ms of delay and a filter of 5 Hz.
+# With half of it an arm with an unknown load drifts twice as fast.
 HOLDING_DAMPING_PER_S = 12.0
+# Part of that damping that acts before commands are proven: a wrong sign would feed the motion.
 GENTLY = 0.15
-"""1/s, of each joint by its least inertia: calm with 20 ms of delay and a filter of 5 Hz; part of
-it before commands are proven.
-"""
+# s, of the last release; each is twice as long as the one before. Twice as long lets an arm without
+# compensation fall four times as far.
 LONGEST_RELEASE_S = 0.064
+# s after a release in which the arm is held: at least, and until it stands.
 REST = (0.09, 1.5)
-"""s, of a release; s after it in which the arm is held: at least, and until it stands."""
+# Times the speed that a release has shown: how fast the next one may become, twice as long, before
+# it is seen. With less of it, the announced speed is exceeded by an arm that falls.
 PUSH_AHEAD = 3.0
+# Times the speed that the described weight would give: faster is no error of the description.
 TWICE = 2.0
-"""Factor by which the speed of a release may grow in the next one, which is twice as long, and over
-that of the weight described.
-"""
+# Share of the velocity limit that is announced at most.
 RELEASE_SPEED_SHARE = 0.045
+# The same with what may be added until a stop acts: the guard of the driver has to lie above it.
 ANNOUNCED_SPEED_SHARE = 0.095
-"""Shares of the velocity limit: announced at most, and with what may be added until a stop acts."""
-UNIT_DOUBT_SHARE = (
-    # Inertia seen over the least that is described, below which commands are in another unit
-    0.4
-)
+# Inertia seen over the least that is described, below which commands are in another unit. Higher
+# accuses light wrists; lower misses units that differ by a factor of two.
+UNIT_DOUBT_SHARE = 0.4
 # 1/s, of the effort limit: how fast a push grows, or slower where a joint may be light
 PUSH_RISE_PER_S = 0.06
+# Shares of the velocity limit that a push may give to the least inertia: before, and after the
+# joint's unit is seen. Twice as much moves a joint in a wrong unit faster than is announced.
 PUSHED_SPEED_SHARES = (0.01, 0.02)
-UNPROVEN_PUSH_SPEED_SHARE = 0.02
-"""Shares of the velocity limit that a push may give to the least inertia, before and after the
-joint's unit is seen, and s, beside two periods, until its motion is seen.
-"""
+# s, beside two periods, until the motion that a push causes is seen.
+MOTION_SEEN_AFTER_S = 0.02
 # s, longest push while a lighter joint has not followed its commands
 LONGEST_PUSH_S = 20.0
 # s, of a push that is announced
@@ -80,12 +82,13 @@ GEARED = 0.1
 
 Without it, wrists are pushed for minutes.
 """
+# The largest push is this share of the effort limit, and
 PUSH_LIMIT_SHARE = 0.03
+# times the described friction: it is that of a warm gear, and a cold one has more. A joint that has
+# still more is reported as one that does not move.
 RUB = 4.0
+# Share of the effort limit that is taken for the friction where none is described.
 UNKNOWN_PUSH_SHARE = 0.03
-"""Largest push: a share of the effort limit and times the friction described, or that share where
-none is.
-"""
 # rad that count as motion; or times the standard deviation of positions, if that is more
 MOTION_OF_PUSH_RAD = 4e-4
 NOISES_OF_MOTION = 8.0
@@ -103,16 +106,15 @@ FLOAT_REACH = 0.05
 FLOAT_SPEED = 0.04
 # rad, from which on an arm drifts
 DRIFTED = 0.01
+# Hz, of the vibrations whose way through the loop shows its delay: several, since one alone does
+# not tell a delay from the same delay and a whole period.
 TONES = (4.0, 7.0, 12.0)
+# Share of the velocity limit that they reach.
 SHAKEN = 3e-3
-"""Hz, and share of the velocity limit, of the vibrations whose way through the loop shows its
-delay.
-"""
+# s, longest delay that is looked for: a third of a period of the slowest vibration.
 LONGEST_DELAY = 0.08
+# Amplitudes of measured efforts over their standard error that show a delay.
 HEARD = 12.0
-"""s, longest delay that is looked for; amplitudes of measured efforts over their standard error
-that show it.
-"""
 LIFTED = 0.35
 """Part of the weight by which the effort of a drift may differ from all of it where gravity is
 compensated twice.
@@ -141,7 +143,7 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     """
     model = runner.model
     distance = motion_seen(runner)[i]
-    late = UNPROVEN_PUSH_SPEED_SHARE + 2.0 * runner.period
+    late = MOTION_SEEN_AFTER_S + 2.0 * runner.period
     # how fast the others are then
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])
     fastest = share * float(
@@ -229,9 +231,8 @@ class _Probe:
         if not calm:
             return True
         for name in frozen:
-            sentence = (
-                f"the state of {name} does not change at all, those of others do: it is not pushed"
-            )
+            others = "those of others do: it is not pushed"
+            sentence = f"the state of {name} does not change at all, {others}"
             self.findings.append(mistake("frozen_joint", name, sentence, 0.0, certainty=0.7))
         awake = [i for i in range(model.nv) if names[i] not in frozen]
         rises = self.rises(state.q)
@@ -240,9 +241,8 @@ class _Probe:
             if rise < rises[i] and self.largest(i) > LONGEST_PUSH_S * rise:
                 continue
             if (seconds := (model.friction[i] or self.largest(i)) / rise) > ANNOUNCED_PUSH_S:
-                why = (
-                    "the joint is light for its friction, less so with its rotor in the description"
-                )
+                rotor = "less so with its rotor in the description"
+                why = f"the joint is light for its friction, {rotor}"
                 self.announce(f"each push of {names[i]} may take {seconds:.0f} s: {why}")
             finding, self.pushes[i], state = yield from self.signs(i, state, rise)
             self.findings += [finding] if finding is not None else []
@@ -366,7 +366,7 @@ class _Probe:
             effort[i] += sign * push
             state = yield Command(effort, self.bounds)
             moved = state.q - q
-            # behind play, positions do not show it
+            # within its play, positions do not show it
             if abs(state.v[i]) > PUSHED_SPEED_SHARES[1] * self.limit[i]:
                 moved[i] = math.copysign(max(abs(moved[i]), 2.0 * enough[i]), state.v[i])
             rows.append((state.t - t, abs(moved[i])))
@@ -378,6 +378,19 @@ class _Probe:
             moved,
             state,
         )
+
+    def _unmoved(self, i: int, both: Array, drifts: Array, largest: float) -> Finding | None:
+        """The mistake of a joint that no push moves, or of an arm that moves whatever is pushed."""
+        names = self.model.joint_names
+        if max(np.abs(both).max(), 1.0) < drifts.max():
+            loose = names[int(np.argmax(drifts))]
+            return mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0)
+        if np.abs(both).max() < 0.5:
+            unit = self.model.joint(names[i]).type.units[2]
+            described = f"described are {self.model.friction[i]:.3g} {unit} of friction"
+            sentence = f"{names[i]} does not move with {largest:.3g} {unit}, {described}"
+            return mistake("no_motion", names[i], sentence, largest)
+        return None
 
     def signs(
         self, i: int, state: ArmState, rise: float
@@ -414,18 +427,9 @@ class _Probe:
         smaller = np.minimum(*np.abs(moved))
         both = smaller * (ways[0] == ways[1]) * ways[0]
         drifts = smaller * (ways[0] == -ways[1])
-        if max(np.abs(both).max(), 1.0) < drifts.max():
-            loose = model.joint_names[int(np.argmax(drifts))]
-            return (
-                mistake("drift", loose, f"{loose} moves the same way whatever is commanded", 1.0),
-                shown,
-                state,
-            )
-        if np.abs(both).max() < 0.5:
-            unit = model.joint(name).type.units[2]
-            described = f"described are {model.friction[i]:.3g} {unit} of friction"
-            sentence = f"{name} does not move with {largest:.3g} {unit}, {described}"
-            return mistake("no_motion", name, sentence, largest), shown, state
+        unmoved = self._unmoved(i, both, drifts, largest)
+        if unmoved is not None:
+            return unmoved, shown, state
         # columns: ways of free joints
         together = mass_matrix_inverse(model, state.q) / noise[:, None]
         along = np.abs(both @ together) / np.linalg.norm(together, axis=0)
@@ -599,9 +603,8 @@ def late_commands(delay: float, period: float) -> list[Finding]:
     """The finding of a robot's delay, s, if it is more than 1.5 periods."""
     if not (delay > 1.5 * period and delay > 2e-3):
         return []
-    sentence = (
-        f"commands act {delay * 1e3:.1f} ms late, {delay / period:.1f} periods of the joint states"
-    )
+    periods = delay / period
+    sentence = f"commands act {delay * 1e3:.1f} ms late, {periods:.1f} periods of the joint states"
     return [mistake("delay", (), sentence, delay, round(delay, 4))]
 
 

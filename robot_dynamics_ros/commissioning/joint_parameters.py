@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics_ros.commissioning.evidence import Explanation, Readings, Weighing, regress
+from robot_dynamics_ros.commissioning.evidence import Explanation, Fit, Readings, Weighing, regress
 from robot_dynamics_ros.commissioning.release import effort_limit, speed_limit
 from robot_dynamics_ros.commissioning.twitch import LEAST_ROTOR
 from robot_dynamics_ros.control.cycle.disturbance import MOST_FRICTION
@@ -26,10 +26,8 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 
 # s, over which efforts are averaged
 AVERAGING_S = 0.02
-SLIDES = (
-    # Times the speed over which dry friction is smoothed: a joint that is slower may stick
-    2.0
-)
+# Times the speed over which dry friction is smoothed: a joint that is slower may stick.
+SLIDES = 2.0
 # Averages in which a joint slides, below which nothing is learned of it
 FEWEST_SLIDING_AVERAGES = 10
 # Share of the effort limit, first guess
@@ -60,6 +58,24 @@ class JointParameters:
     damping: Array
     friction: Array
     unexplained: tuple[float, float]
+
+
+def _rigid_efforts(model: RobotModel, motion: MotionSamples, gravity_compensated_by: str) -> Array:
+    """(k, n) what the bodies of the motion need, without what the robot compensates itself."""
+    rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
+    if gravity_compensated_by == "robot":
+        return rigid - gravity_forces(model, motion.q)
+    if gravity_compensated_by == "robot_with_coriolis":
+        return rigid - bias_forces(model, motion.q, motion.v)
+    return rigid
+
+
+def _fit(rest: Array, A: Array, tolerances: Array, noise: float) -> Fit:
+    """The parameters of one joint; the second time with the noise that the first one leaves."""
+    fit = regress(rest[:, None], A, tolerances, np.array([noise]), 3)
+    # a motion that fits exactly has some noise all the same
+    noise *= max(fit.noise, 1e-3)
+    return regress(rest[:, None], A, tolerances, np.array([noise]), 3)
 
 
 def joint_parameters(
@@ -95,18 +111,10 @@ def joint_parameters(
     motion = MotionSamples.of(model, since[new], q[new], command[new], window=window).earlier(
         -delay
     )
-    rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
-    if gravity_compensated_by == "robot":
-        rigid = rigid - gravity_forces(model, motion.q)
-    elif gravity_compensated_by == "robot_with_coriolis":
-        rigid = rigid - bias_forces(model, motion.q, motion.v)
+    rigid = _rigid_efforts(model, motion, gravity_compensated_by)
     columns = motion.mean(parameters.joint_columns(motion.q, motion.v, motion.a), AVERAGING_S)
-    slides = (
-        motion.mean(
-            (np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64), AVERAGING_S
-        )
-        == 0.0
-    )
+    slow = (np.abs(motion.v) < SLIDES * parameters.smoothing).astype(np.float64)
+    slides = motion.mean(slow, AVERAGING_S) == 0.0
     present = parameters.values()[parameters.bodies.stop :].reshape(3, n)
     residual = motion.mean(motion.effort - rigid, AVERAGING_S) - columns @ np.concatenate(
         [np.zeros(n), *present[1:]]
@@ -133,29 +141,16 @@ def joint_parameters(
             continue
         own = columns[rows, j, j::n]
         rest = residual[rows, j]
-        noise = EFFORT_NOISE_SHARE * limit[j]
         A = np.concatenate([own, rate[rows, j, None], unknown[rows, j]], axis=1)[:, None]
-        # the second time with the noise that the first one leaves
-        for _ in range(2):
-            fit = regress(
-                rest[:, None],
-                A,
-                np.concatenate([likely[:, j], [DELAY_ERROR_S], usual]),
-                np.array([noise]),
-                3,
-            )
-            noise *= max(fit.noise, 1e-3)
+        tolerances = np.concatenate([likely[:, j], [DELAY_ERROR_S], usual])
+        fit = _fit(rest, A, tolerances, EFFORT_NOISE_SHARE * limit[j])
         sure = (
             present[:, j]
             + fit.extra
             - FRICTION_STANDARD_ERRORS * fit.error * np.array([0.0, 1.0, 1.0])
         )
         # a rotor of 0 would be taken for one that is not described
-        least = [
-            LEAST_ROTOR * largest[j],
-            0.0,
-            0.0,
-        ]
+        least = [LEAST_ROTOR * largest[j], 0.0, 0.0]
         values[:, j] = np.where(fit.error < SEEN * likely[:, j], np.maximum(sure, least), np.nan)
         change = np.nan_to_num(values[:, j] - present[:, j])
         squares += np.sum((np.stack([rest, rest - own @ change]) / limit[j]) ** 2, axis=1)

@@ -27,16 +27,21 @@ from robot_dynamics_ros.recordings.damage import moves, unusable_efforts
 
 # messages
 _FEWEST_MESSAGES = 20
-# share; periods, and share of messages after such gaps
+# Share by which the rate may differ from the declared one.
 _RATE_DEVIATION_SHARE = 0.1
+# Periods between two messages that are a gap: one lost message leaves two.
 _GAP_PERIODS = 2.5
+# Share of messages after such a gap that is borne: a busy computer has some.
 _GAPS = 0.01
-# s before and after arrival, s/s: stamps of the computer's clock stay within
+# s that a stamp may lie after its arrival: what two readings of one clock differ by.
 _EARLY = 0.002
-_LATE_SHARE = 0.1
+# s that a stamp may lie before its arrival: a slow driver needs that long, another clock more.
+_LATE_S = 0.1
+# s/s: quartz clocks differ by 1e-4 at most, so a larger drift is another clock.
 _DRIFT = 5e-4
-# rad or m: moves, and does not
+# rad or m, of a joint that somebody moves by hand, and
 _MOVED_RAD = 0.05
+# of one that stands still: play and noise are less.
 _STILL_RAD = 0.02
 # no position is beyond, in rad
 _TURNS = 4.0 * math.pi
@@ -260,7 +265,7 @@ def _times(log: _Log) -> Iterator[Finding]:
         drift = 0.0
     if (np.diff(log.stamps) < 0.0).any() or not np.ptp(log.stamps) > 0.0:
         yield mistake("clock", (), "stamps do not increase", np.diff(log.stamps).min())
-    elif not -_EARLY < np.median(age) < _LATE_SHARE or abs(drift) > _DRIFT:
+    elif not -_EARLY < np.median(age) < _LATE_S or abs(drift) > _DRIFT:
         late = float(np.median(age))
         text = (
             f"stamps are {abs(late):.3g} s {'older' if late > 0.0 else 'newer'} than this "

@@ -61,13 +61,17 @@ UNSAFE = frozenset(KINDS) - {
     "unexplained_effort",
 }
 """Kinds of findings with which the arm is not commanded."""
-# s; number; s; s
+# s, of joint states without commands: 20 messages come in it at 5 Hz.
 LISTENING = 4.0
+# Poses through which an arm is led: more of them tire a person and tell little more.
 MOST_LED_POSES = 12
+# s at rest in a pose: the arm no longer swings.
 RESTING = 0.5
+# s through a pose, each way: slow enough that accelerations do not count.
 PASSING = 2.0
-# rad or m, between poses of a person; s, on the way to where the arm floats
+# rad or m between two poses of a person: nearer ones tell the same.
 POSES_APART_RAD = 0.2
+# s on the way to where the arm floats.
 LEADING = 3.0
 # s for a person to lead the arm to all poses
 LEADING_PATIENCE_S = 300.0

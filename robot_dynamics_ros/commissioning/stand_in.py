@@ -19,9 +19,11 @@ from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
 # Hz
 STAND_IN_RATE_HZ = 500.0
-# rad or m; rad/s or m/s; share of the effort limit
+# rad or m, standard deviation: about that of an encoder of 17 bits on the joint.
 POSITION_NOISE = 2e-5
+# rad/s or m/s, standard deviation: such positions, differentiated over a dozen periods.
 VELOCITY_NOISE = 1e-3
+# Share of the effort limit, standard deviation.
 EFFORT_NOISE = 2e-3
 # rad or m, least distance from stops at the start
 FROM_STOPS = 0.01

@@ -38,25 +38,30 @@ TUNING_SPEED = 0.4
 # rad/s, bandwidths that are tried
 SLOWEST_BANDWIDTH = 6.0
 FASTEST_BANDWIDTH = 80.0
-# factors after a good trial, a bad one, and a proof that failed
+# Factor of the bandwidth after a good trial: larger ones leap over the stable region.
 RAISED = 1.35
+# Factor after a bad one: it more than undoes a good one, so that no bandwidth is tried twice.
 LOWERED = 0.7
+# Factor after a proof that failed: near the margin already, so a small one.
 PROVEN = 0.85
+# Share of the step by which a good response may overshoot.
 OVERSHOOT = 0.25
+# Share of the step by which it may ring afterwards.
 RESPONSE_RINGING_SHARE = 0.12
+# Share of the effort limit that noise may take of its commands: more heats the motors.
 RESPONSE_NOISE_SHARE = 0.03
-"""Shares of the step, of the step, and of the effort limit that a good response keeps within."""
 # Delay put in for the proof, over that of the loop
 PROOF = 0.8
 # Share of measured friction that is believed at the start
 BELIEVED_FRICTION_SHARE = 0.9
 # rad/s or m/s, of the reference over which measured friction changes its side; a panda overshoots
 # with half of it
-STEP_SMOOTHING_S = 0.01
+STEP_SMOOTHING_SPEED = 0.01
 # s after a step
 STEP_SETTLING_S = 0.8
-# s, of the polynomials that smooth a step, which takes 0.1 s at least; and the slow tour
+# s, of the polynomials that smooth a step: half of the shortest step, which takes 0.1 s.
 STEP_WINDOW_S = 0.05
+# s, of those that smooth the slow tour, where accelerations are small and noise counts.
 WINDOW_SLOW = 0.2
 # Times as long as the tour itself takes
 SLOWLY = 4.0
@@ -133,7 +138,7 @@ class ArmSettings:
         entries = {"coulomb": self.friction, "viscous": self.damping}
         joints = {
             name: {key: values[name] for key, values in entries.items() if name in values}
-            | {"smoothing": STEP_SMOOTHING_S}
+            | {"smoothing": STEP_SMOOTHING_SPEED}
             for name in self.friction | self.damping
         }
         return FrictionFile(joints, BELIEVED_FRICTION_SHARE if self.friction else 0.0)
@@ -287,6 +292,22 @@ class _Tuning:
         self.tried = list[tuple[float, bool, str]]()
         self.margin = self.whole_delay = self.best = 0.0
 
+    def numbers(
+        self, reached: float, learned: Mapping[str, Array | float]
+    ) -> dict[str, Array | float]:
+        """Numbers of the report; NaN for joints without a response."""
+        numbers: dict[str, Array | float] = {
+            "bandwidth": reached,
+            "whole delay": self.whole_delay,
+            "margin": self.margin,
+            **learned,
+        }
+        for key in ("overshoot", "ringing", "noise"):
+            numbers[key] = np.array(
+                [getattr(self.responses.get(i), key, np.nan) for i in range(self.runner.model.nv)]
+            )
+        return numbers
+
     def controller(self, bandwidth: float, state: ArmState) -> JointController:
         """Active, with this bandwidth."""
         if bandwidth not in self.controllers:
@@ -302,7 +323,10 @@ class _Tuning:
         """These joints go forth and back together; their responses."""
         model = self.runner.model
         runner = self.runner
-        natural = controller.feedback_frequency[0] or controller.options.robustness.bandwidth  # type: ignore[union-attr]
+        natural = controller.feedback_frequency[0]
+        robustness = controller.options.robustness
+        if not natural and robustness is not None:
+            natural = robustness.bandwidth
         length = max(4.0 / natural, 0.1)
         step = np.zeros(model.nv)
         step[joints] = np.minimum(STEP_RAD * scale_of(model), 0.1 * speed_limit(model) * length)[
@@ -400,7 +424,6 @@ def tune(
         The report, and the settings to use.
     """
     tuning = _Tuning(runner, settings)
-    model = runner.model
     learned = dict[str, Array | float]()
     sentence = ""
     # rotors that seem too large make trials bad, and these show the true ones
@@ -435,16 +458,7 @@ def tune(
                 tuning.best, tuning.controllers[tuning.best].feedback_frequency[0]
             )
     reached = tuning.best or settings.bandwidth
-    numbers: dict[str, Array | float] = {
-        "bandwidth": reached,
-        "whole delay": tuning.whole_delay,
-        "margin": tuning.margin,
-        **learned,
-    }
-    for key in ("overshoot", "ringing", "noise"):
-        numbers[key] = np.array(
-            [getattr(tuning.responses.get(i), key, np.nan) for i in range(model.nv)]
-        )
+    numbers = tuning.numbers(reached, learned)
     if stopped and interrupted:
         return StepReport("tune", (), numbers, enough=False, notes=(stopped,)), settings
     if stopped or not tuning.margin:

@@ -24,7 +24,12 @@ from robot_dynamics_ros.commissioning.arm import (
     StepRunner,
     gentle_controller,
 )
-from robot_dynamics_ros.commissioning.findings import StepReport, mistake, sorted_by_certainty
+from robot_dynamics_ros.commissioning.findings import (
+    Finding,
+    StepReport,
+    mistake,
+    sorted_by_certainty,
+)
 from robot_dynamics_ros.commissioning.floating import (
     LONGEST_DELAY,
     TWITCH_REACH_RAD,
@@ -49,9 +54,11 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-# s: of motion at constant speed, of speeding up and slowing down, at rest
+# s at constant speed: four periods of the slowest vibration fit in.
 SWEEP = 1.0
+# s of speeding up, and of slowing down.
 TURN_OF_TWITCH_S = 0.2
+# s at rest between two sweeps: the arm no longer swings.
 PAUSE_OF_TWITCH_S = 0.4
 # Share of the velocity limit
 SWEEP_SPEED = 0.016
@@ -61,24 +68,26 @@ RIPPLE = 0.2
 VIBRATION_FREQUENCY_SHARES = (0.2, 0.45, 1.0)
 # Hz, or an eighth of the rate
 HIGHEST = 20.0
+# Sweeps of a joint until its vibrations have the right size; a joint that needs more has none.
 SWEEPS_A_JOINT = 5
+# Largest factor of that size from one sweep to the next: a joint that breaks free must not jump.
 LARGEST_SWEEP_GROWTH = 3.0
-"""Sweeps of a joint until its vibrations have the right size, and largest factor between two of
-them.
-"""
 # Relative error of the fit from which on it tells no inertia
 MISFIT = 0.3
 # Share of the effort of the fastest vibration below which an inertia is not seen
 UNSEEN = 0.4
-# Shares of the friction that pushes showed: the largest of a sweep, and the first
+# Largest effort against friction in a sweep, over the friction that pushes showed: it falls and
+# rises along the way.
 LARGEST_FRICTION_SHARE = 1.5
+# The first effort over that friction: a little less than it takes, so that the joint does not jump.
 BELIEVED = 0.9
+# 1/s, of the largest friction: how fast the effort is raised while the joint is too slow. Twice as
+# fast, a joint that breaks free overshoots; half as fast, a sweep ends before it moves.
 AMPLITUDE_ADAPTATION = 0.7
+# Share of the sweep's speed below which a joint counts as stuck, and
 STUCK = 0.3
+# beyond which it counts as too fast: its effort is then lowered four times as quickly.
 RUNS = 1.7
-"""1/s, of the largest friction: how fast it is raised; shares of the sweep's speed: a joint is
-slower, or faster.
-"""
 # rad
 LEAST_PLAY = 2e-3
 # Share of the largest rotors of such joints: an inertia that differs by less does not matter
@@ -195,6 +204,18 @@ def bodies_inertia(model: RobotModel, q: Array) -> Array:
     )
 
 
+def _unlike_inertia(name: str, inertia: float, described: float, rotor: float) -> Finding:
+    sentence = (
+        f"{name} has an inertia of {inertia:.3g}, described are {described:.3g} kg m² (sliding: kg)"
+    )
+    return mistake("inertia", name, sentence, inertia / described, float(f"{rotor:.3g}"))
+
+
+def _more_friction(name: str, friction: float, described: float, unit: str) -> Finding:
+    sentence = f"{name} has {friction:.3g} {unit} of friction, described are {described:.3g} {unit}"
+    return mistake("friction", name, sentence, friction, float(f"{friction:.3g}"))
+
+
 def twitch_report(
     model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float
 ) -> StepReport:
@@ -234,26 +255,10 @@ def twitch_report(
         inertia = columns["inertia"][i]
         unlike = inertia > 1.6 * locked[i] + not_described[i] or inertia < 0.4 * free[i]
         if unlike and abs(inertia - locked[i]) > LEAST_ROTOR * largest_rotor[i]:
-            sentence = (
-                f"{names[i]} has an inertia of {inertia:.3g}, described are {locked[i]:.3g} kg m² "
-                "(sliding: kg)"
-            )
-            findings.append(
-                mistake(
-                    "inertia", names[i], sentence, inertia / locked[i], float(f"{rotor[i]:.3g}")
-                )
-            )
+            findings.append(_unlike_inertia(names[i], inertia, locked[i], rotor[i]))
         if loop.friction > 1.8 * described[i] + 0.004 * effort_limit(model)[i]:
             unit = model.joint(names[i]).type.units[2]
-            sentence = (
-                f"{names[i]} has {loop.friction:.3g} {unit} of friction, described are "
-                f"{described[i]:.3g} {unit}"
-            )
-            findings.append(
-                mistake(
-                    "friction", names[i], sentence, loop.friction, float(f"{loop.friction:.3g}")
-                )
-            )
+            findings.append(_more_friction(names[i], loop.friction, described[i], unit))
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
             findings.append(play_of(names[i], loop.play))
     # the low-pass of the velocity and half a period of differentiating

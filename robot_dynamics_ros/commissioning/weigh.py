@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,12 +45,15 @@ _EXPLANATIONS_EXTENDED = 5
 _MOST_MISTAKES = 3
 # logarithm of how unlikely a mistake is, beside the number of its kind
 _COST = 3.0
-# rad: named, usual; rad, named
+# rad, the least error of a joint's zero that is named: what poses of an arm show reliably.
 _NAMED_ZERO_RAD = 0.012
+# rad, a usual error of a zero that is wrong; a search begins with steps of that size.
 _ZERO_USUAL = 0.15
+# rad, by which an arm may be mounted off its description without being named.
 _USUAL_TILT_RAD = 0.06
-# logarithm of the least factor that is another unit; cost of each factor
+# Logarithm of the least factor that is another unit: less is an error of masses.
 _LEAST_UNIT_LOG = math.log(1.2)
+# What each different factor costs an explanation: without it, one factor a joint explains all.
 _UNIT_WIDTH = 4.0
 # units that differ by less are rare: that cost counts twice
 _RARE_UNIT_LOG = math.log(1.8)
@@ -64,25 +68,32 @@ _ONCE = (
     "link_mass",
     "effort_unit",
 )
+# Gauss-Newton steps about a guess, which begins near the solution.
 _REFINING_STEPS = 4
-# poses: fewer tell nothing; as many tell most
+# Poses: fewer tell nothing, and
 _FEWEST_POSES = 3
+# as many tell most: each further one takes seconds and adds little.
 _USUAL = 12
-# certainty; squared standard errors between two explanations in one pose
+# Certainty from which on a finding is named alone.
 _NAMED_CERTAINTY = 0.95
+# Squared standard errors between what two explanations expect in a pose: three standard errors
+# decide between them, so the arm goes there.
 _DECIDES = 9.0
 # logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
 _HINT = 3.0
 # rad or m from limits
 _WEIGHING_MARGIN_RAD = 0.1
-# of the effort limit
+# Of the effort limit: gravity takes no more in a pose, so that an unknown load can be borne.
 _CARRIED_LIMIT_SHARE = 0.6
+# Poses that are drawn, and of which the few that tell most are taken.
 _CANDIDATES = 300
 # rad or m during a rest
 _SAGS = 0.02
-# times the description's friction, and least; where it has none: of the limit
+# Friction that is nothing to name: this many times what is described,
 _RUBS = 1.9
-_NAMED_TILT_RAD = 0.04
+# or this share of the effort limit if that is more; gears rub more in the cold.
+_LEAST_FRICTION_SHARE = 0.04
+# Of the effort limit, where none is described.
 _RUBS_UNKNOWN = 0.16
 # of the effort limit
 _UNKNOWN_FRICTION = 0.03
@@ -524,6 +535,46 @@ def _findings(weighing: Weighing, best: Scored, certainty: float) -> list[Findin
     return [mistake("unexplained", (), text, times, certainty=certainty)]
 
 
+_Value: TypeAlias = float | str | tuple[float | str, ...] | None
+
+_OTHER_ROBOT = (
+    "no error of one joint or link explains the efforts, other bodies do: the description is of "
+    "another robot"
+)
+
+
+def _of_reading(
+    reading: ReadingMistake, model: RobotModel, names: tuple[str, ...]
+) -> tuple[float, _Value, str]:
+    """Number, value and line of a finding: columns that are exchanged, or of the other sign."""
+    if reading.exchanged:
+        return math.nan, tuple(model.joint_names[j] for j in reading.order(model.nv)), ""
+    if reading.columns != "efforts":
+        return -1.0, "the opposite direction", ""
+    line = ""
+    if len(names) == 1:
+        line = f"measured_effort_factor.{names[0]}"
+    return -1.0, -1.0, line
+
+
+def _of_unit(factors: Array, names: tuple[str, ...]) -> tuple[float, _Value, str, str]:
+    """Number, value, sentence and line of a finding: efforts in another unit."""
+    number = 1.0 / float(np.exp(np.mean(np.log(factors))))
+    whose = "all joints"
+    line = ""
+    if len(factors) == 1:
+        whose = f"joint {names[0]}"
+        line = f"measured_effort_factor.{names[0]}"
+    value: _Value = tuple(factors.tolist())
+    if len(set(factors.tolist())) == 1:
+        value = 1.0 / number
+    text = (
+        f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, "
+        "or currents"
+    )
+    return number, value, text, line
+
+
 def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float = 1.0) -> Finding:
     """The finding of one guess of an explanation."""
     model = weighing.model
@@ -538,45 +589,16 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
     names = tuple(every[j] for j in joints)
     number = math.nan
     line = ""
-    value: float | str | tuple[float | str, ...] | None = None
+    value: _Value = None
     if guess.reading is not None:
         text = guess.reading.sentence(model.joint_names)
-        if guess.reading.exchanged:
-            value = tuple(model.joint_names[j] for j in guess.reading.order(model.nv))
-        else:
-            efforts = guess.reading.columns == "efforts"
-            number = -1.0
-            if efforts:
-                value = -1.0
-            else:
-                value = "the opposite direction"
-            if efforts and len(names) == 1:
-                line = f"measured_effort_factor.{names[0]}"
-            else:
-                line = ""
+        number, value, line = _of_reading(guess.reading, model, names)
     elif kind == "effort_unit":
         factors = np.abs(x.e_factor[list(joints or range(model.nv))])
-        number = 1.0 / float(np.exp(np.mean(np.log(factors))))
-        if len(factors) == 1:
-            whose = f"joint {names[0]}"
-        else:
-            whose = "all joints"
-        if len(factors) == 1:
-            line = f"measured_effort_factor.{names[0]}"
-        else:
-            line = ""
-        if len(set(factors.tolist())) == 1:
-            value = 1.0 / number
-        else:
-            value = tuple(factors.tolist())
-        text = (
-            f"the efforts of {whose} are {number:.3g} times as large as gravity: another unit, "
-            "or currents"
-        )
+        number, value, text, line = _of_unit(factors, names)
     elif kind == "gravity_compensated_by_driver":
-        text = (
-            "efforts do not change with gravity: the driver compensates it, or brakes hold the arm"
-        )
+        why = "the driver compensates it, or brakes hold the arm"
+        text = f"efforts do not change with gravity: {why}"
         value = "robot"
     elif kind == "held_joint":
         text = (
@@ -594,7 +616,8 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
             f"({direction}) m/s² in the base's axes"
         )
     elif kind == "zero_offset":
-        value = shift = float(x.q_shift[joints[0]])
+        shift = float(x.q_shift[joints[0]])
+        value = shift
         number = -shift
         text = (
             f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m "
@@ -604,14 +627,9 @@ def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float 
         text, number, value = _of_body(weighing, scored, guess)
         if kind == "link_mass":
             line = f"link[{model.joint(names[0]).child}]/inertial/mass"
-        else:
-            line = ""
     else:
         number = float(np.linalg.norm(x.gravity)) / weighing.g
-        text = (
-            "no error of one joint or link explains the efforts, other bodies do: the "
-            "description is of another robot"
-        )
+        text = _OTHER_ROBOT
         if number != 1.0:
             text = (
                 f"efforts are {number:.2f} times what the description weighs: it is of another "
@@ -651,7 +669,7 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     band = np.abs(x.e_factor * r.band[x.e_order])
     error = np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
     claimed = np.asarray(model.friction)
-    more = np.maximum(_RUBS * claimed, _NAMED_TILT_RAD * weighing.limit)
+    more = np.maximum(_RUBS * claimed, _LEAST_FRICTION_SHARE * weighing.limit)
     usual = np.where(claimed > 0.0, more, _RUBS_UNKNOWN * weighing.limit)
     out = []
     for j in np.flatnonzero(band - error > usual):

@@ -24,7 +24,9 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, vector
 
+# m, lever that weighs moments against forces: the size of a link of an arm.
 ASSUMED_LEVER_M = 0.3
+# Singular value over the largest, below which a direction counts as one that efforts do not show.
 THRESHOLD = 1e-2
 CONTACTS = ("estimated", "known")
 

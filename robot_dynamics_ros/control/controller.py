@@ -258,7 +258,7 @@ class JointController(CycleRunner):
         try:
             check_feed_forward(self.model, every, where)
         except ArgumentError as error:
-            raise TrajectoryRejected(error.problem, where=where, remedy=error.remedy) from None
+            raise TrajectoryRejected.because_of(error) from None
 
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
@@ -373,9 +373,7 @@ class JointController(CycleRunner):
             try:
                 self.check_exerted_wrench(wrench)
             except ArgumentError as error:
-                raise TrajectoryRejected(
-                    error.problem, where=error.where, got=error.got, remedy=error.remedy
-                ) from None
+                raise TrajectoryRejected.because_of(error) from None
             self.begin_task(t)
 
         tool.exert(moment, force, t, frame=frame, stamp=stamp, begin=begin)
@@ -469,7 +467,6 @@ class JointController(CycleRunner):
                 a = self.wrench_acceleration
             flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
         self._reads_flange = flange is not None
-        p.fresh[0] = 0
 
     def _motor_effort(self, dt: float) -> Array:
         """(n,) what the motors gave until this state, from the efforts that came with it.

@@ -15,6 +15,7 @@ from robot_dynamics_ros.per_joint import expect
 
 GAPS_PAGE = "docs/explanation/differing_robots.md"
 
+# Beyond these, options are mistakes of unit: the delay is in s, the bandwidth in rad/s.
 _LARGEST_SHARES = {"rotor_share": 1.0, "rejected_effort": 1.0, "bandwidth": 1000.0, "delay": 0.1}
 
 
@@ -81,8 +82,7 @@ def description_gaps(
     softest = int(np.argmin(left))
     if left[softest] < 0.9:
         held = f"it rang by itself and is held with {left[softest]:.0%} of its stiffness"
-        cause = (
-            "its gear is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
-        )
+        late = "the delay is longer than robot_delay"
+        cause = f"its gear is elastic (robustness.bandwidth 15), or {late}"
         sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}; see {GAPS_PAGE}")
     return tuple(sentences)

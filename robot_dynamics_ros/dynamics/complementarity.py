@@ -45,10 +45,13 @@ from robot_dynamics_ros.dynamics.engine.routines import (
 from robot_dynamics_ros.errors import SimulationError
 from robot_dynamics_ros.model.description import Array
 
-# sides of a row
+# Sides of a row: at its lower bound,
 LOW = -1
+# between the bounds: what it binds does not move,
 HELD = 0
+# at its upper bound,
 HIGH = 1
+# or without a bound that acts.
 FREE = 2
 # nothing where no row of loops or coupled motors is
 _UNLESS_PLAIN = "{} if rows + couples else 0"

@@ -22,12 +22,12 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reachable
 from robot_dynamics_ros.dynamics.engine.registry import TABLE, Function
-from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step
+from robot_dynamics_ros.equations.formulas import Formulas, Rows, Step, symbol_names
 from robot_dynamics_ros.equations.geometry import Geometry
 from robot_dynamics_ros.equations.names import check_identifiers
 from robot_dynamics_ros.equations.numbers import Entry, exact_rotation, fraction_of
 from robot_dynamics_ros.equations.parameters import Definition
-from robot_dynamics_ros.equations.simplify import Writer
+from robot_dynamics_ros.equations.simplify import FormulaWriter
 from robot_dynamics_ros.equations.symbol_tree import Lift, SymbolTree, exact_leaves, float_leaves
 from robot_dynamics_ros.equations.trig_ring import TrigRing
 from robot_dynamics_ros.equations.unexpanded import write_steps
@@ -107,7 +107,7 @@ class Derivation:
         steps: list[Step] = []
         if self.expand:
             ring = TrigRing(geometry, self.max_terms)
-            write = Writer(ring, names, letters, self.simplify)
+            write = FormulaWriter(ring, names, letters, self.simplify)
             done = [[write(x) for x in ring.evaluate(part)] for part in lifted]
         else:
             steps, values = write_steps(list(itertools.chain.from_iterable(lifted)), letters, names)
@@ -143,8 +143,7 @@ class Derivation:
         beside the robot's own.
         """
         n = self.geometry.model.nv
-        used = {str(s) for m in matrices.values() for s in m.free_symbols}
-        used |= {str(s) for _, x in steps for s in x.free_symbols}
+        used = symbol_names(matrices.values()) | symbol_names(x for _, x in steps)
         leaves = (
             x.a for x in reachable(list(itertools.chain.from_iterable(traced))) if x.op == "leaf"
         )

@@ -24,7 +24,7 @@ from robot_dynamics_ros.equations.quantities import SymbolicQuantities
 from robot_dynamics_ros.equations.render_html import render_html
 from robot_dynamics_ros.equations.render_latex import render_latex
 from robot_dynamics_ros.equations.render_text import render_text
-from robot_dynamics_ros.equations.simplify import Writer
+from robot_dynamics_ros.equations.simplify import FormulaWriter
 from robot_dynamics_ros.equations.symbol_tree import Recursions, trace_recursions
 from robot_dynamics_ros.equations.trig_ring import TooLargeToExpand, TrigRing
 from robot_dynamics_ros.equations.unexpanded import unexpanded_terms
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from robot_dynamics_ros.model.motors import DCMotor
 
+# Terms of one matrix written out: more take minutes to simplify, and fill several pages.
 MAX_TERMS = 5000
 
 
@@ -215,7 +216,10 @@ def symbolic(
     recursive = trace_recursions(geometry)
     if expand:
         terms = _expanded(
-            geometry, recursive, lambda ring: Writer(ring, names, symbols_of, simplify), max_terms
+            geometry,
+            recursive,
+            lambda ring: FormulaWriter(ring, names, symbols_of, simplify),
+            max_terms,
         )
     else:
         terms = unexpanded_terms(geometry, recursive, names, symbols_of)
@@ -239,7 +243,10 @@ def symbolic(
 
 
 def _expanded(
-    geometry: Geometry, recursive: Recursions, writer: Callable[[TrigRing], Writer], max_terms: int
+    geometry: Geometry,
+    recursive: Recursions,
+    writer: Callable[[TrigRing], FormulaWriter],
+    max_terms: int,
 ) -> dict[str, Any]:
     import sympy
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from robot_dynamics_ros.equations.document import DOCUMENT_PARTS, Document, Line, Section, rounded
-from robot_dynamics_ros.equations.formulas import Formulas, Step, section_of
+from robot_dynamics_ros.equations.formulas import Formulas, Step, section_of, symbol_names
 from robot_dynamics_ros.equations.motors import MotorEquations
 from robot_dynamics_ros.equations.parameters import Definition
 from robot_dynamics_ros.equations.proof import Proof
@@ -265,7 +265,7 @@ def _needed(equations: EquationTerms, formulas: Iterable[Formulas]) -> tuple[Def
         definitions |= {d.symbol: d for d in f.definitions}
     if equations.motors is not None:
         printed += [equations.motors.M, equations.motors.effort, equations.motors.current_rates]
-    symbols = {str(s) for x in printed for s in getattr(x, "free_symbols", ())}
+    symbols = symbol_names(printed)
     return tuple(d for d in definitions.values() if d.value is None or d.symbol in symbols)
 
 

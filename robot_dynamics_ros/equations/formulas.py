@@ -292,6 +292,12 @@ def _python_leaf(key: Key) -> str:
     return f"{kind}[{what}]"
 
 
+def symbol_names(expressions: Iterable[object]) -> set[str]:
+    """Names of the symbols in expressions or matrices; plain numbers have none."""
+    free = (getattr(x, "free_symbols", ()) for x in expressions)
+    return {str(symbol) for symbol in itertools.chain.from_iterable(free)}
+
+
 def _plain(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', "'")
 
@@ -395,9 +401,11 @@ def section_of(formulas: Formulas, digits: int | None = None) -> list[Section]:
 def document_of_formulas(formulas: Sequence[Formulas], digits: int | None = None) -> Document:
     """A document of formulas alone, with the symbols that they use."""
     sections = list(itertools.chain.from_iterable(section_of(f, digits) for f in formulas))
-    used = {str(s) for f in formulas for m in f.matrices.values() for s in m.free_symbols}
-    used |= {str(s) for f in formulas for _, x in f.steps for s in x.free_symbols}
-    definitions = {d.symbol: d for f in formulas for d in f.definitions if d.symbol in used}
+    used: set[str] = set()
+    for f in formulas:
+        used |= symbol_names(f.matrices.values()) | symbol_names(x for _, x in f.steps)
+    every = itertools.chain.from_iterable(f.definitions for f in formulas)
+    definitions = {d.symbol: d for d in every if d.symbol in used}
     if definitions:
         sections.append(
             Section("Symbols", "SI units throughout.", definitions=tuple(definitions.values()))

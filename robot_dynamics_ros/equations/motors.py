@@ -118,10 +118,8 @@ def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool
         of = f"of the motor of {joint}"
         V = S.Symbol(f"V{number}", real=True)
         i = S.Symbol(f"i{number}", real=True)
-        definitions += [
-            Definition(str(V), f"voltage {of}", "V"),
-            Definition(str(i), f"current {of}", "A"),
-        ]
+        definitions.append(Definition(str(V), f"voltage {of}", "V"))
+        definitions.append(Definition(str(i), f"current {of}", "A"))
         values = {
             letter: constant(
                 Definition(f"{letter}{number}", f"{word} {of}", unit, getattr(motor, attribute))

@@ -21,14 +21,13 @@ Symbols: TypeAlias = "Sequence[sympy.Symbol]"
 
 MANY = 300
 """Polynomials of more terms are left as they are: nobody reads them."""
+# Sums of up to so many terms,
 FACTOR_TERMS = 12
+# with numbers up to so large, are factored; beyond, it takes long and finds nothing.
 FACTOR_DIGITS = 1_000_000
-"""Sums of up to so many terms, with numbers up to so large, are factored; beyond, it takes long and
-finds nothing.
-"""
 
 
-class Writer:
+class FormulaWriter:
     """Writes elements of a ring in SymPy's symbols of parameters (by name), and of coordinates and
     their rates.
 

@@ -15,10 +15,10 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import reachable
 from robot_dynamics_ros.export.plan import (
     Advance,
     Argument,
-    Call,
     Composed,
+    ExportRequest,
+    FunctionCall,
     Plan,
-    Request,
     Traced,
     argument_lines,
     cases_of,
@@ -39,7 +39,7 @@ def _comment(lines: list[str]) -> list[str]:
     return ["/*", *(f" * {c_comment(line)}".rstrip() for line in lines), " */"]
 
 
-def prototype(plan: Plan, request: Request, real: str) -> str:
+def prototype(plan: Plan, request: ExportRequest, real: str) -> str:
     """The function's declaration, without the semicolon."""
 
     def declared(a: Argument) -> str:
@@ -163,7 +163,7 @@ def _calls(plan: Plan, composed: Composed, real: str) -> list[str]:
     if any(isinstance(s, Advance) for s in composed.statements):
         lines.append("int k;")
     for s in composed.statements:
-        if isinstance(s, Call):
+        if isinstance(s, FunctionCall):
             arguments = [*(["p"] if plan.parameters else []), *s.inputs, *s.outputs]
             lines.append(f"{plan.prefix}_{s.function}({', '.join(arguments)});")
             continue
@@ -193,7 +193,7 @@ def _matrix(argument: Argument) -> str:
     return f"Matrix<{rows}, {columns}>"
 
 
-def _result(request: Request) -> str:
+def _result(request: ExportRequest) -> str:
     # a struct
     if len(request.results) > 1:
         return "".join(word.capitalize() for word in request.name.split("_"))
@@ -246,7 +246,7 @@ def eigen_header(plan: Plan, real: str) -> str:
     return "\n".join([*out, f"}}  // namespace {prefix}", "", "#endif"]) + "\n"
 
 
-def _inline(plan: Plan, request: Request) -> list[str]:
+def _inline(plan: Plan, request: ExportRequest) -> list[str]:
     out = []
     result = _result(request)
     several = len(request.results) > 1
@@ -281,7 +281,9 @@ def _inline(plan: Plan, request: Request) -> list[str]:
     return [*out, "}", ""]
 
 
-def eigen_call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
+def eigen_call(
+    plan: Plan, request: ExportRequest, given: Sequence[str], got: Sequence[str]
+) -> list[str]:
     """A call of a function in C++; arguments as for C."""
 
     def mapped(a: Argument, array: str, constant: str = "") -> str:
@@ -322,7 +324,9 @@ def _array(kind: str, name: str, values: Iterable[float], real: str) -> list[str
     return [f"        {kind} {name}[{len(numbers)}] = {{", f"            {body}", "        };"]
 
 
-def _call(plan: Plan, request: Request, given: Sequence[str], got: Sequence[str]) -> list[str]:
+def _call(
+    plan: Plan, request: ExportRequest, given: Sequence[str], got: Sequence[str]
+) -> list[str]:
     """A call of a function in C; ``given``: what is handed over for each input, ``got``: the arrays
     for each result.
     """
@@ -361,7 +365,9 @@ def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str
     return filled(C_TEMPLATES / "test.c", words)
 
 
-def _function(plan: Plan, request: Request, real: str, call: Callable[..., list[str]]) -> list[str]:
+def _function(
+    plan: Plan, request: ExportRequest, real: str, call: Callable[..., list[str]]
+) -> list[str]:
     out = [f"static void test_{request.name}(void)", "{"]
     place = {a.name: f"{a.name}_got" if a in request.replaced else a.name for a in request.inputs}
     given = [place[a.name] + ("" if a.shape else "[0]") for a in request.inputs]

@@ -8,10 +8,10 @@ from robot_dynamics_ros.dynamics.engine.codegen.python_source import python_sour
 from robot_dynamics_ros.export.c99 import EXPORT_TOLERANCE
 from robot_dynamics_ros.export.plan import (
     Argument,
-    Call,
     Composed,
+    ExportRequest,
+    FunctionCall,
     Plan,
-    Request,
     Traced,
     argument_lines,
     cases_of,
@@ -91,12 +91,12 @@ def _raw(traced: Traced) -> str:
     return "\n" + python_source(f"_{traced.request.name}", arguments, traced.flat(), leaf)
 
 
-def _inputs(request: Request) -> list[Argument]:
+def _inputs(request: ExportRequest) -> list[Argument]:
     """The wrenches, which may be many, come last."""
     return sorted(request.inputs, key=lambda a: a.name == "external")
 
 
-def _head(plan: Plan, r: Request) -> list[str]:
+def _head(plan: Plan, r: ExportRequest) -> list[str]:
     """The first line, and what the function does."""
     parameters = [a.name for a in _inputs(r)] + (
         ["parameters=PARAMETERS"] if plan.parameters else []
@@ -142,7 +142,7 @@ def _composed(plan: Plan, composed: Composed) -> str:
     lines = [*_head(plan, r), f"    {names} = (np.asarray(x, float) for x in ({names}))"]
     parameters = ["parameters"] if plan.parameters else []
     for s in composed.statements:
-        if isinstance(s, Call):
+        if isinstance(s, FunctionCall):
             lines.append(
                 f"    {', '.join(s.outputs)} = {s.function}({', '.join([*s.inputs, *parameters])})"
             )
@@ -154,11 +154,11 @@ def _composed(plan: Plan, composed: Composed) -> str:
 
 def _check(plan: Plan) -> list[str]:
     """A check against reference values, run with the file."""
-    rows = [
-        (r.name, [(case.inputs[a.name], a.shape) for a in _inputs(r)], case.outputs, case.loss)
-        for r in plan.requests
-        for case in cases_of(plan, r)
-    ]
+    rows = []
+    for r in plan.requests:
+        for case in cases_of(plan, r):
+            given = [(case.inputs[a.name], a.shape) for a in _inputs(r)]
+            rows.append((r.name, given, case.outputs, case.loss))
     return [
         "\n_CASES = " + pformat(rows, width=120, compact=True),
         "",

@@ -45,6 +45,7 @@ from robot_dynamics_ros.spatial import Force, S, Scalar, maximum, minimum, sqrt
 
 FRICTIONS = ("none", "viscous", "smooth")
 EXPORTED_INTEGRATORS = ("semi_implicit_euler", *TABLEAUS)
+# Operations of one function written out: compilers take about a minute for as many.
 MAX_OPERATIONS = 100_000
 CMAKE_TARGETS = ("all", "clean", "help", "install", "package", "test")
 _COORDINATES = {
@@ -109,7 +110,7 @@ DEFAULT_FUNCTIONS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class ExportRequest:
     """One function to be exported: ``name`` without prefix; ``kind``: key of
     :data:`EXPORTED_FUNCTIONS`;
     ``run``: what it computes, unless it is made of others; ``link``: that it is about, or "".
@@ -145,7 +146,7 @@ class Traced:
     Leaves are keyed (input name, flat index) and ("parameter", name).
     """
 
-    request: Request
+    request: ExportRequest
     outputs: tuple[tuple[Expr, ...], ...]
 
     def flat(self) -> list[Expr]:
@@ -158,11 +159,11 @@ def requests_for(
     links: Iterable[str],
     external: Sequence[str],
     words: Mapping[str, str],
-) -> list[Request]:
+) -> list[ExportRequest]:
     """Requests for functions by name, those about links once for every link; ``words``: link →
     identifier.
     """
-    requests: list[Request] = []
+    requests: list[ExportRequest] = []
     for name in names:
         if name not in EXPORTED_FUNCTIONS:
             raise UnknownNameError(
@@ -194,7 +195,7 @@ def requests_for(
             else:
                 said = export.said
             run = partial(_run_entry, entry, export, options)
-            requests.append(Request(own, name, said, inputs, outputs, run, link))
+            requests.append(ExportRequest(own, name, said, inputs, outputs, run, link))
     return requests
 
 
@@ -231,7 +232,7 @@ def _run_entry(
     ]
 
 
-def trace_request(request: Request, tree: NumericTree, graph: Graph) -> Traced:
+def trace_request(request: ExportRequest, tree: NumericTree, graph: Graph) -> Traced:
     """Record the operations of a request on a robot."""
     inputs = {a.name: [graph.leaf((a.name, k)) for k in range(a.size)] for a in request.inputs}
     try:
@@ -249,7 +250,7 @@ Numbers: TypeAlias = Sequence[Scalar]
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """``outputs`` = function(``inputs``), arrays by name."""
 
     function: str
@@ -272,9 +273,9 @@ class Composed:
     order.
     """
 
-    request: Request
+    request: ExportRequest
     own: tuple[Argument, ...]
-    statements: tuple[Call | Advance, ...]
+    statements: tuple[FunctionCall | Advance, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +350,7 @@ def _clamped(x: Scalar, limit: float) -> Scalar:
     return minimum(maximum(x, -limit), limit)
 
 
-def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
+def parts_of_step(model: RobotModel, joints: Joints) -> list[ExportRequest]:
     """Functions for the step alone: ``normalized`` (where joints float), ``position_rates``,
     ``applied_efforts``.
     """
@@ -358,12 +359,12 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
     nm = len(joints.motors)
     sizes = {"q": nq, "unit": nq, "dq": nq, "v": nv, "command": nv, "tau": nv, "i": nm, "di": nm}
 
-    def request(name: str, said: str, inputs: str, outputs: str, run: Run) -> Request:
+    def request(name: str, said: str, inputs: str, outputs: str, run: Run) -> ExportRequest:
         given, found = (
             tuple(Argument(x, (sizes[x],), "") for x in y.split() if sizes[x])
             for y in (inputs, outputs)
         )
-        return Request(name, name, said, given, found, run)
+        return ExportRequest(name, name, said, given, found, run)
 
     def efforts(_: NumericTree, x: Inputs) -> Sequence[Numbers]:
         return joints.efforts(x["v"], x.get("i", ()), x["command"])[: 1 + bool(nm)]
@@ -381,6 +382,18 @@ def parts_of_step(model: RobotModel, joints: Joints) -> list[Request]:
         request(*rates, lambda tree, x: [configuration_rate(tree, x["q"], x["v"])]),
         request(*applied, efforts),
     ]
+
+
+_POSITION_RATES = FunctionCall("position_rates", ("q", "v"), ("dq",))
+
+
+def _rates(state: tuple[Argument, ...], k: str = "") -> tuple[Argument, ...]:
+    """Rates of the state; ``k``: those of one stage of an integrator."""
+    return tuple(Argument(f"d{a.name}{k}", a.shape, f"rate of {a.name}") for a in state)
+
+
+def _names(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
+    return tuple(a.name for a in arguments)
 
 
 def composed_step(
@@ -406,66 +419,73 @@ def composed_step(
     state = (q, v, *([i] if motors else []))
     held = (Argument("command", v.shape, said), *([wrenches] if external else []))
 
-    def rates(k: str = "") -> tuple[Argument, ...]:
-        return tuple(Argument(f"d{a.name}{k}", a.shape, f"rate of {a.name}") for a in state)
-
-    def names(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
-        return tuple(a.name for a in arguments)
-
-    def advanced(target: str, weights: Sequence[float]) -> list[Advance]:
-        used = [(w, k) for k, w in enumerate(weights) if w]
-        return [
-            Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used))
-            for x in names(state)
-        ]
-
     unit = Argument("unit", q.shape, "")
     tau = Argument("tau", v.shape, "")
-    position_rates = Call("position_rates", ("q", "v"), ("dq",))
     said = f"Rates of the state, with {joints.words} at the joints."
     if motors:
         said += (
             "  The rate of a current is zero where the motor has no inductance: its current "
             "follows at once."
         )
+    # rates of currents come with the efforts
+    applied = ("tau", *_names(_rates(state)[2:]))
     state_rates = Composed(
-        Request("state_rates", "state_rates", said, (*state, *held), rates()),
+        ExportRequest("state_rates", "state_rates", said, (*state, *held), _rates(state)),
         (*([unit] if floating else []), tau),
         (
-            *([Call("normalized", ("q",), ("unit",))] if floating else []),
-            position_rates,
-            Call("applied_efforts", (*names(state[1:]), "command"), ("tau", *names(rates()[2:]))),
-            Call(
+            *([FunctionCall("normalized", ("q",), ("unit",))] if floating else []),
+            _POSITION_RATES,
+            FunctionCall("applied_efforts", (*_names(state[1:]), "command"), applied),
+            FunctionCall(
                 "forward_dynamics",
-                ("unit" if floating else "q", "v", "tau", *names(held[1:])),
+                ("unit" if floating else "q", "v", "tau", *_names(held[1:])),
                 ("dv",),
             ),
         ),
     )
+    return state_rates, _step(state, held, integrator, floating)
+
+
+def _step(
+    state: tuple[Argument, ...], held: tuple[Argument, ...], integrator: str, floating: bool
+) -> Composed:
+    """``step``: calls of ``state_rates``, and the state advanced by what they give."""
+
+    def advanced(target: str, weights: Sequence[float]) -> list[Advance]:
+        used = [(w, k) for k, w in enumerate(weights) if w]
+        return [
+            Advance(f"{x}{target}", x, tuple((w, f"d{x}{k}") for w, k in used))
+            for x in _names(state)
+        ]
+
     own: list[Argument] = []
-    statements: list[Call | Advance] = []
+    statements: list[FunctionCall | Advance] = []
     if integrator == "semi_implicit_euler":
-        own += rates()
-        statements.append(Call("state_rates", names((*state, *held)), names(rates())))
-        statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in names(state[1:])]
-        statements += [position_rates, Advance("q", "q", ((1.0, "dq"),))]
+        own += _rates(state)
+        statements.append(
+            FunctionCall("state_rates", _names((*state, *held)), _names(_rates(state)))
+        )
+        statements += [Advance(x, x, ((1.0, f"d{x}"),)) for x in _names(state[1:])]
+        statements += [_POSITION_RATES, Advance("q", "q", ((1.0, "dq"),))]
     else:
         tableau = ExplicitRungeKutta(integrator)
         moved = tuple(Argument(f"{a.name}_moved", a.shape, "") for a in state)
         own += moved
         for k, row in enumerate(tableau.A.tolist()):
-            own += rates(str(k))
+            own += _rates(state, str(k))
             statements += advanced("_moved", row)
-            statements.append(Call("state_rates", names((*moved, *held)), names(rates(str(k)))))
+            statements.append(
+                FunctionCall("state_rates", _names((*moved, *held)), _names(_rates(state, str(k))))
+            )
         statements += advanced("", tableau.b.tolist())
     if floating:
-        statements.append(Call("normalized", ("q",), ("q",)))
+        statements.append(FunctionCall("normalized", ("q",), ("q",)))
     said = (
         f"The state h seconds later under a constant command: {integrator}.  No joint limits, no "
         "contacts."
     )
-    step = Request("step", "step", said, (*state, *held, Argument("h", (), "s")), state)
-    return state_rates, Composed(step, tuple(own), tuple(statements))
+    step = ExportRequest("step", "step", said, (*state, *held, Argument("h", (), "s")), state)
+    return Composed(step, tuple(own), tuple(statements))
 
 
 # -- the plan --------------------------------------------------------------------------------------
@@ -517,7 +537,7 @@ class Plan:
         return self.geometry.definitions
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ExportRequest]:
         """All functions that are emitted for users."""
         return [x.request for x in self.emitted if x not in self.stepping]
 
@@ -525,6 +545,41 @@ class Plan:
     def emitted(self) -> list[Traced | Composed]:
         """All functions, those before others that call them."""
         return [*self.traced, *self.stepping, *self.composed]
+
+
+def _check_sizes(model: RobotModel, kinds: Iterable[str], limit: int) -> None:
+    """Refuse functions that would take too many operations written out."""
+    for kind in kinds:
+        size = estimated_operations(model, EXPORTED_FUNCTIONS[kind][0].name)
+        if size > limit:
+            problem = f"{kind} would take about {size} operations written out, more than {limit}"
+            remedy = (
+                "Leave that function out, lock joints (model.lock), or raise max_operations "
+                "(--max-operations)."
+            )
+            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
+
+
+def _joints(
+    model: RobotModel,
+    friction: str,
+    smooth_velocity: float,
+    motors: Mapping[str, DCMotor] | None,
+) -> Joints:
+    """Damping, dry friction and motors at the joints in the step."""
+    zero = [0.0] * model.nv
+    damping = zero
+    if friction != "none":
+        damping = model.damping.tolist()
+    dry = zero
+    if friction == "smooth":
+        dry = model.friction.tolist()
+    driven = []
+    if motors:
+        driven = [(n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors)]
+    floating = [n for n in model.joint_names if model.joint(n).type is JointType.FLOATING]
+    starts = tuple(model.q_slice(n).start for n in floating)
+    return Joints(damping, dry, smooth_velocity, tuple(driven), starts)
 
 
 def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOptions) -> Plan:
@@ -574,31 +629,10 @@ def make_plan(model: RobotModel, functions: Iterable[str], options: ExportOption
     requests = requests_for(model, names, chosen, loaded, words)
     _check_names(prefix, joint_words, requests, step)
     limit = options.get("max_operations", MAX_OPERATIONS)
-    for kind in (r.kind for r in requests):
-        size = estimated_operations(model, EXPORTED_FUNCTIONS[kind][0].name)
-        if size > limit:
-            problem = f"{kind} would take about {size} operations written out, more than {limit}"
-            remedy = (
-                "Leave that function out, lock joints (model.lock), or raise max_operations "
-                "(--max-operations)."
-            )
-            raise ModelError(problem, where=f"robot {model.name!r}", got=size, remedy=remedy)
+    _check_sizes(model, [r.kind for r in requests], limit)
     graph = Graph()
     tree = tree_of(geometry, graph)
-    zero = [0.0] * model.nv
-    joints = Joints(
-        zero if friction == "none" else model.damping.tolist(),
-        model.friction.tolist() if friction == "smooth" else zero,
-        smooth_velocity,
-        tuple((n, model.v_slice(n).start, motors[n]) for n in check_motors(model, motors))
-        if motors
-        else (),
-        tuple(
-            model.q_slice(n).start
-            for n in model.joint_names
-            if model.joint(n).type is JointType.FLOATING
-        ),
-    )
+    joints = _joints(model, friction, smooth_velocity, motors)
     return Plan(
         model=model,
         prefix=prefix,
@@ -688,7 +722,7 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
 
 
 def _check_names(
-    prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[Request], step: bool
+    prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[ExportRequest], step: bool
 ) -> None:
     """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
@@ -743,7 +777,7 @@ def loss_of_digits(model: RobotModel, q: list[float]) -> float:
     return 10.0 ** max(0, math.ceil(math.log10(condition) - 2.0))
 
 
-def cases_of(plan: Plan, request: Request) -> list[Case]:
+def cases_of(plan: Plan, request: ExportRequest) -> list[Case]:
     """A few calls of one function: what the algorithms give, run as written, on plain floats."""
     draw = random.Random(request.name)
     tree = NumericTree(plan.model)
@@ -777,7 +811,7 @@ def _run(
         return function.request.run(tree, inputs)
     arrays = dict(inputs)
     for s in function.statements:
-        if isinstance(s, Call):
+        if isinstance(s, FunctionCall):
             taken = functions[s.function].request.inputs
             given = {a.name: arrays[x] for a, x in zip(taken, s.inputs, strict=True)}
             arrays.update(zip(s.outputs, _run(functions, s.function, tree, given), strict=True))

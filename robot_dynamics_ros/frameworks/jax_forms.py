@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind
+from robot_dynamics_ros.dynamics.algorithms.tree import ElementaryKind
 from robot_dynamics_ros.dynamics.engine.elementary_tree import layout_of
 from robot_dynamics_ros.dynamics.engine.function_options import SWITCHES
 from robot_dynamics_ros.dynamics.engine.loops import supported
@@ -185,8 +185,8 @@ def _per_state(function: Callable[..., Array]) -> Flat:
 def _tangent(model: RobotModel) -> Callable[[Array, Array], Array]:
     """q ⊕ δ to first order in δ, for one configuration: what derivatives by q are taken along."""
     bodies = layout_of(model).bodies
-    free = [(b.q_index, b.v_index) for b in bodies if b.kind is Kind.FREE]
-    single = {b.v_index: b.q_index for b in bodies if b.kind is not Kind.FREE}
+    free = [(b.q_index, b.v_index) for b in bodies if b.kind is ElementaryKind.FREE]
+    single = {b.v_index: b.q_index for b in bodies if b.kind is not ElementaryKind.FREE}
     v_of, q_of = (np.array(list(x), dtype=int) for x in (single.keys(), single.values()))
 
     def moved(q: Array, delta: Array) -> Array:

@@ -121,7 +121,7 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
     sizes = [int(np.prod(shape)) for _, shape in shapes.outputs]
 
     def function(*inputs: Array) -> list[Array]:
-        run = _Run(program, levels, inputs, sizes)
+        run = _LevelRun(program, levels, inputs, sizes)
         for section in program.sections:
             if isinstance(section, ir.BodyLoop):
                 run.bodies(section)
@@ -136,7 +136,7 @@ def levels_function(model: RobotModel, name: str, options: Options) -> Callable[
     return function
 
 
-class _Run:
+class _LevelRun:
     """One run of a program, on tracers or arrays.
 
     Attributes:
@@ -227,7 +227,7 @@ class _Loop:
         loaded: locations that a step reads, beside what is handed to it.
     """
 
-    def __init__(self, run: _Run, section: ir.BodyLoop) -> None:
+    def __init__(self, run: _LevelRun, section: ir.BodyLoop) -> None:
         self.run = run
         self.inward = section.inward
         if any(block.loops for block in section.blocks.values()):

@@ -24,8 +24,10 @@ gymnasium: Any = optional_package(
 ACTIONS = ("effort", "twist")
 # rad or m from the start: how far the joints are drawn that the target belongs to
 TARGET_SPREAD = 0.5
-# times the limit: velocities that an observation may have, and the speed of joints without a limit
+# Times the velocity limit: the largest velocities of an observation; a simulated joint may be
+# faster than its limit.
 OBSERVED_SPEED = 10.0
+# rad/s or m/s, taken for the limit of joints without one.
 UNLIMITED_JOINT_SPEED = 10.0
 # rad or m: positions of joints without limits
 UNLIMITED_POSITION = 1e3
@@ -158,7 +160,8 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         if self.controller is not None:
             self._make_controller()
             self.controller.activate(self._stamp(), self.plant.q, self.plant.v)
-        return self._observation(), self._info()
+        tool = self._tool()
+        return self._observation(tool), self._info(tool)
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """One period under an action; numbers beyond -1 to 1 are cut; ArgumentError: not finite."""
@@ -176,13 +179,14 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         except SimulationError as error:
             diverged = str(error)
         self._taken += 1
-        info = self._info()
+        tool = self._tool()
+        info = self._info(tool)
         reward = -self.period * (info["distance"] + EFFORT_COST * spent)
         arrived = info["distance"] < self.tolerance and info["speed"] < ARRIVED_SPEED
         if diverged:
             info["diverged"] = diverged
         late = self._taken >= self.steps
-        return self._observation(), reward, bool(arrived or diverged), late, info
+        return self._observation(tool), reward, bool(arrived or diverged), late, info
 
     # -- what it consists of -----------------------------------------------------------------------
 
@@ -205,21 +209,23 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         """Mean squared share of the effort limits that the last step took."""
         return float(np.mean((self.plant.tau / self._effort_unit) ** 2))
 
-    def _observation(self) -> Array:
-        q = self.plant.q
-        everything = np.concatenate([q, self.plant.v, self._pose(q)[:3, 3], self.target])
+    def _tool(self) -> Array:
+        """(3,) where the tool is, m, in the world."""
+        position: Array = self._pose(self.plant.q)[:3, 3]
+        return position
+
+    def _observation(self, tool: Array) -> Array:
+        everything = np.concatenate([self.plant.q, self.plant.v, tool, self.target])
         lower = self.observation_space.low
         clipped: Array = np.clip(np.nan_to_num(everything), lower, self.observation_space.high)
         return clipped
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, tool: Array) -> dict[str, Any]:
         """Distance of the tool from the target, m, its speed, m/s, a fault of the controller."""
-        q = self.plant.q
-        place = self._pose(q)[:3, 3]
-        speed = self._jacobian(q, np.zeros(3))[3:] @ self.plant.v
+        speed = self._jacobian(self.plant.q, np.zeros(3))[3:] @ self.plant.v
         fault = "" if self.controller is None else self.controller.fault
         return {
-            "distance": float(np.linalg.norm(self.target - place)),
+            "distance": float(np.linalg.norm(self.target - tool)),
             "speed": float(np.linalg.norm(speed)),
             "fault": fault,
         }

@@ -128,11 +128,9 @@ class IdentifiedFriction:
     def is_simple(self) -> bool:
         """Whether controllers have all of it."""
         more = set(OF_SPEED) - {"stribeck"}
+        columns = (EFFECTS[name].columns for name in self.form.effects if name in more)
         return not any(
-            self.values.get(parameter)
-            for name in self.form.effects
-            if name in more
-            for parameter in EFFECTS[name].columns
+            self.values.get(parameter) for parameter in itertools.chain.from_iterable(columns)
         )
 
     def columns(self, v: Array) -> dict[str, Array]:

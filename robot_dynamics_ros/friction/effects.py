@@ -16,6 +16,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -67,11 +68,9 @@ class JointEffects:
     @property
     def all_numbers(self) -> dict[str, float]:
         """The numbers of all its effects."""
-        defaults = {
-            name: value
-            for effect in self.effects
-            for name, value in EFFECTS[effect].numbers.items()
-        }
+        defaults: dict[str, float] = {}
+        for effect in self.effects:
+            defaults |= EFFECTS[effect].numbers
         return defaults | {
             name: float(self.numbers[name]) for name in defaults if name in self.numbers
         }
@@ -79,11 +78,9 @@ class JointEffects:
     def columns(self, motion: JointMotion) -> dict[str, Array]:
         """Parameter → regressor column (...)."""
         numbers = self.all_numbers
-        columns = {
-            name: column
-            for effect in self.effects
-            for name, column in EFFECTS[effect].columns.items()
-        }
+        columns: dict[str, Any] = {}
+        for effect in self.effects:
+            columns |= EFFECTS[effect].columns
         return {name: np.asarray(column(motion, numbers)) for name, column in columns.items()}
 
 

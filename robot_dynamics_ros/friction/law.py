@@ -38,11 +38,14 @@ from robot_dynamics_ros.spatial import S, Scalar, exp, sqrt, tanh
 Array: TypeAlias = np.ndarray
 
 
-class Vector(Protocol):
+class ParameterVector(Protocol):
     """Parameters in order: numbers, arrays or symbols."""
 
     def __getitem__(self, i: int, /) -> Scalar: ...
 
+
+# The compiler of routines knows an array by this word.
+Vector: TypeAlias = ParameterVector
 
 VISCOUS, COULOMB, RISE, STRIBECK_SPEED, SMOOTHING, FRICTION_OFFSET = range(6)
 """Parameters of :func:`joint_friction`, in order."""

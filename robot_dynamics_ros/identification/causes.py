@@ -29,6 +29,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes, runs
 from robot_dynamics_ros.workers import Tell, silent
 
+# Rows, far enough apart, that a hypothesis is judged by: more take longer and decide the same.
 _ROWS_JUDGED = 400
 # s, of the polynomials that motion and efforts are smoothed by at least
 _CAUSE_WINDOW_S = 0.12
@@ -58,24 +59,29 @@ _TIMES = (
     300.0,
     1e3,
 )
+# Of all joints, also N mm in place of N m, and what currents of small motors look like.
 _TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
 # logarithm of the factor by which all bodies may well be lighter
 _LIGHTER = 0.7
 # s: less delay is usual
 _NAMED = 0.012
-# s, over which misfits are averaged, and that they last at least,
+# s, over which misfits are averaged.
 _STRETCH = 0.6
+# s that a misfit lasts at least: shorter ones are knocks, which identification leaves out.
 _LASTS = 1.0
-# share of the usual efforts, and s, where they are large
+# Share of the usual efforts from which on a misfit is a large one, and
 _LARGE_EFFORT_SHARE = 0.7
+# s that such a one lasts at least.
 _LASTS_LARGE = 0.5
 # times the median misfit: a fit without the others shows which stretches differ
 _USUAL_ROWS = 2.0
-# times the usual misfit, share of the usual efforts
+# Times the usual misfit from which on a stretch differs, and
 _DIFFERS = 5.0
+# share of the usual efforts that its misfit has at least, to be called a push.
 _PUSH = 0.25
+# Steps of the search for a cause that has a size, each a linear fit.
 _CAUSE_STEPS = 4
-# rows
+# Rows: fewer do not tell one cause from another.
 _FEWEST = 50
 # of its fastest speed: a joint that is slower may stick
 _STICKS = 0.02
@@ -85,29 +91,36 @@ _FRICTION_STEPS = (
     0.05,
     0.2,
 )
-# s, tried
+# s by which efforts may be late: tried, negative where positions are late.
 _DELAYS = np.arange(-0.2, 0.41, 0.04)
-# times that the step of such a list is halved beside the best: to about a millisecond, and to a
-# hundredth of a clock's pace
+# Times that the step of such a list is halved beside the best: to about a millisecond, and to a
+# hundredth of a clock's pace.
 _HALVINGS = 5
-# rad or m: errors of zeros that are named, and usual ones
+# rad or m, the least error of a zero that is named.
 _NAMED_ZERO_ERROR = 0.02
+# rad or m, a usual size of such an error; larger ones have to explain more.
 _ZERO_FAR = 0.2
-# share: named and usual; healthy recordings of a UR10 show up to 9 %
+# Share by which a length has to be off to be named: healthy recordings of a UR10 show up to 9 %.
 _LENGTH_ERROR_SHARE = 0.1
+# Share, a usual size of such an error.
 _LENGTH_FAR = 0.3
-# shares between which other lengths are believed
+# Shares between which other lengths are believed.
 _BELIEVED_SHORTENING = -0.65
 _BELIEVED_LENGTHENING = 1.0
+# rad, the least tilt of the base that is named.
 _TILT = math.radians(4.0)
 # shares of a recording after which a load may change
 _CHANGES = np.linspace(0.15, 0.85, 15)
-# share of the robot's mass: loads that are named, and usual ones; m, their lever
+# Share of the robot's mass that a load has at least to be named.
 _LOAD_MASS_SHARE = 0.01
+# The same share, a usual size.
 _LOAD_FAR = 0.1
+# m, usual distance of a load's centre of mass from its link.
 _CAUSE_REACH = 0.2
-# of a clock, tried; nearer to 1 it looks like other lengths, beyond the last like no gravity
+# Paces of a clock that are tried, true seconds for each of its own; beyond the last it looks like
+# no gravity.
 _PACES = np.geomspace(0.09, 3.0, 10)
+# The least pace, or its inverse, that is named: nearer to 1 it looks like other lengths.
 _PACE_NAMED = 1.35
 # times less must remain of some joint's efforts: where healthy pieces pass the limit of likelihood,
 # at most 1.29 times less remain; with 1.3 to 2 the same kinds of damage are named
@@ -201,7 +214,7 @@ class _Hypothesis(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
+class _CauseFit:
     score: float
     bodies: Array
     extra: Array
@@ -224,14 +237,14 @@ def _friction(v: Array) -> list[Array]:
     return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
 
 
-class _Problem:
+class _CauseProblem:
     """Fits of one recording; ``worth``: how many independent rows there are for one that is used.
 
     Attributes:
         rows, Y, plain: the recording as it is, its regressor (k, nv, p), and its fit.
     """
 
-    plain: _Fit
+    plain: _CauseFit
 
     def __init__(self, model: RobotModel, rows: _Rows, worth: float) -> None:
         self.model = model
@@ -255,7 +268,7 @@ class _Problem:
         text: str,
         remedy: str,
         joints: tuple[str, ...],
-        fit: _Fit,
+        fit: _CauseFit,
         cost: float = 0.0,
         remedied: tuple[RobotModel, _Rows] | None = None,
     ) -> Cause:
@@ -269,7 +282,7 @@ class _Problem:
         extra: Array | None = None,
         extra_far: Array | None = None,
         driving: bool = False,
-    ) -> _Fit:
+    ) -> _CauseFit:
         """Bodies with regressor Y (k, nv, p) near the prior, friction, which may be ``driving``,
         and rotors of each joint, and extra columns (k, nv, m), of parameters that are usually as
         large as ``extra_far`` (m,).
@@ -301,7 +314,7 @@ class _Problem:
             error = np.zeros(0)
         else:
             error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))[p:]
-        return _Fit(score, start[:p] + x[:p], x[p:], error, sigma / _usual(rows), drives)
+        return _CauseFit(score, start[:p] + x[:p], x[p:], error, sigma / _usual(rows), drives)
 
     def _products(self, table: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, Array]:
         """Products (nv, c, c) of each joint's columns [W, effort less that of ``start``] (nv, k, c)
@@ -340,7 +353,7 @@ class _Problem:
             sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
-    def residual(self, rows: _Rows, fit: _Fit, known: NDArray[np.bool_]) -> Array:
+    def residual(self, rows: _Rows, fit: _CauseFit, known: NDArray[np.bool_]) -> Array:
         """(k, nv) efforts that bodies, and friction, rotors and offsets by the ``known`` ones,
         leave; NaN where they do not count.
         """
@@ -388,7 +401,7 @@ def diagnose(
     effort = motion.smoothed(motion.effort, _CAUSE_WINDOW_S)[0]
     q, v, a = motion.smoothed(motion.q, _CAUSE_WINDOW_S, 2)
     rows = _Rows(q[indices], v[indices], a[indices], effort[indices], use)
-    problem = _Problem(model, rows, min(1.0, motion.duration / _NEWS_APART_S / len(indices)))
+    problem = _CauseProblem(model, rows, min(1.0, motion.duration / _NEWS_APART_S / len(indices)))
     late, rows = _delay(problem, motion.t, effort, indices, delay)
     notes = list(delay_notes(late) if delay is None else ())
     unusable = motion.unusable.copy()
@@ -431,7 +444,7 @@ def diagnose(
     return Diagnosis(late, None, kept, tuple(notes))
 
 
-def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
+def _causes(problem: _CauseProblem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
     """The causes that explain the recording clearly better than none, and some joint's efforts
     much better.
     """
@@ -449,7 +462,9 @@ def _causes(problem: _Problem, hypotheses: Sequence[_Hypothesis], tell: Tell) ->
     return [cause for cause in (*explaining, *spread) if cause.gain > _CLEAR_LOG_LIKELIHOOD]
 
 
-def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: bool) -> list[Cause]:
+def _rivals(
+    problem: _CauseProblem, best: Cause, causes: Sequence[Cause], currents: bool
+) -> list[Cause]:
     """Causes that the recording does not tell from the best one: those of other joints that are as
     likely, and those that it has once the best one is put right.
     """
@@ -461,7 +476,7 @@ def _rivals(problem: _Problem, best: Cause, causes: Sequence[Cause], currents: b
     if rivals or best.remedied is None:
         return rivals
     model, rows = best.remedied
-    after = _Problem(model, rows, problem.worth)
+    after = _CauseProblem(model, rows, problem.worth)
     after.plain = after.fit(after.Y, rows)
     return _causes(after, list(_hypotheses(model, rows, currents)), silent)
 
@@ -542,7 +557,7 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
-def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
+def _stretches(problem: _CauseProblem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
     """Joint, first row and the one after the last of stretches that differ from all others;
     ``step``: s between two rows.
     """
@@ -575,7 +590,11 @@ def _stretches(problem: _Problem, rows: _Rows, step: float) -> list[tuple[int, i
 
 
 def _delay(
-    problem: _Problem, t: Array, effort: Array, indices: NDArray[np.int64], stated: float | None
+    problem: _CauseProblem,
+    t: Array,
+    effort: Array,
+    indices: NDArray[np.int64],
+    stated: float | None,
 ) -> tuple[float, _Rows]:
     """How late efforts are, s, and rows with efforts as early as they should be."""
 
@@ -591,8 +610,8 @@ def _delay(
 
 
 def _search(
-    fit: Callable[[float], _Fit], at_zero: _Fit, grid: Sequence[float]
-) -> tuple[float, _Fit]:
+    fit: Callable[[float], _CauseFit], at_zero: _CauseFit, grid: Sequence[float]
+) -> tuple[float, _CauseFit]:
     """Where the score is lowest, and the fit there: zero and the grid are tried, then half the
     distance beside the best, again and again.
     """
@@ -642,10 +661,15 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
     for joints in (*((name,) for name in names), names):
         if joints is names:
             whose = "all joints"
+            scales: tuple[float, ...] = _TIMES_ALL
         else:
             whose = f"joint {joints[0]}"
+            scales = _TIMES
+        # the scale of currents is not in question: torque constants are found anyway
+        if currents:
+            scales = ()
         own = np.isin(names, joints)
-        for times in () if currents else _TIMES_ALL if joints is names else _TIMES:
+        for times in scales:
             text = (
                 f"the efforts of {whose} have another scale: they are about {times:g} times as "
                 "large as the robot's"
@@ -658,7 +682,7 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
         yield _Hypothesis(turned, joints, text, "Multiply them by 2π.")
 
 
-def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
+def _of_rows(problem: _CauseProblem, hypothesis: _Hypothesis) -> Cause:
     rows, joints, text, remedy, _ = hypothesis
     fit = problem.fit(problem.Y if rows.q is problem.rows.q else problem.regressor(rows), rows)
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the
@@ -671,7 +695,7 @@ def _of_rows(problem: _Problem, hypothesis: _Hypothesis) -> Cause:
     return problem.cause(text, remedy, joints, fit, cost, (problem.model, rows))
 
 
-def _of_compensation(problem: _Problem) -> Iterator[Cause]:
+def _of_compensation(problem: _CauseProblem) -> Iterator[Cause]:
     """Efforts from which more friction was subtracted than there is: friction drives."""
     fit = problem.fit(problem.Y, problem.rows, driving=True)
     joints = tuple(np.array(problem.model.joint_names)[fit.drives])
@@ -687,7 +711,7 @@ def _of_compensation(problem: _Problem) -> Iterator[Cause]:
         yield problem.cause(text, remedy, joints, fit)
 
 
-def _of_gravity(problem: _Problem) -> Iterator[Cause]:
+def _of_gravity(problem: _CauseProblem) -> Iterator[Cause]:
     """Gravity in any direction, or none."""
     model = problem.model
     rows = problem.rows
@@ -750,7 +774,7 @@ def _briefly(model: RobotModel) -> RobotModel:
     return model
 
 
-def _of_zeros(problem: _Problem) -> Iterator[Cause]:
+def _of_zeros(problem: _CauseProblem) -> Iterator[Cause]:
     """The position of one joint has another zero."""
     rows = problem.rows
     nv = problem.model.nv
@@ -779,7 +803,7 @@ def _of_zeros(problem: _Problem) -> Iterator[Cause]:
             yield problem.cause(text, remedy, (name,), fit, cost, (problem.model, right))
 
 
-def _of_lengths(problem: _Problem) -> Iterator[Cause]:
+def _of_lengths(problem: _CauseProblem) -> Iterator[Cause]:
     """Other lengths of the links: the URDF is of another robot."""
     d = problem.model.description
     rows = problem.rows
@@ -830,7 +854,7 @@ def _of_lengths(problem: _Problem) -> Iterator[Cause]:
     yield problem.cause(text, remedy, joints, fit)
 
 
-def _of_load(problem: _Problem) -> Iterator[Cause]:
+def _of_load(problem: _CauseProblem) -> Iterator[Cause]:
     """A load that hangs on the robot in one part of the recording only, as a point mass."""
     usual = _LOAD_FAR * problem.model.total_mass
     rows = problem.rows
@@ -862,7 +886,7 @@ def _of_load(problem: _Problem) -> Iterator[Cause]:
         yield max(causes, key=lambda cause: cause.gain)
 
 
-def _of_pace(problem: _Problem) -> Iterator[Cause]:
+def _of_pace(problem: _CauseProblem) -> Iterator[Cause]:
     """Time passes faster or slower in the recording than for the robot."""
     rows = problem.rows
     grid = np.log(_PACES).tolist()
@@ -871,7 +895,7 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
         times = math.exp(pace)
         return dataclasses.replace(rows, v=rows.v * times, a=rows.a * times**2)
 
-    def at(pace: float) -> _Fit:
+    def at(pace: float) -> _CauseFit:
         return problem.fit(problem.regressor(slower(pace)), slower(pace))
 
     best, fit = _search(at, problem.plain, grid)
@@ -882,7 +906,7 @@ def _of_pace(problem: _Problem) -> Iterator[Cause]:
         yield problem.cause(text, remedy, problem.model.joint_names, fit, 0.0, right)
 
 
-_FITTED: tuple[Callable[[_Problem], Iterator[Cause]], ...] = (
+_FITTED: tuple[Callable[[_CauseProblem], Iterator[Cause]], ...] = (
     _of_zeros,
     _of_load,
     _of_pace,

@@ -36,6 +36,7 @@ from robot_dynamics_ros.identification.least_squares import (
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
+# Share of the robot's mass that a body has at least: lighter ones have no second moments to scale.
 _MASS_SHARE = 1e-4
 # where the search for the evidence begins
 _EVIDENCE_SEARCH_START = 0.5
@@ -164,7 +165,7 @@ class ConsistentEstimate:
         return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
 
 
-class _Problem:
+class _ConsistencyProblem:
     """Misfit and distance from the prior as one nonlinear least-squares problem in free
     parameters.
     """
@@ -277,7 +278,7 @@ def consistent_parameters(
             the evidence if not given.
         begin: (p,) ``free`` of an estimate from nearly the same data, where the search begins.
     """
-    problem = _Problem(identifiable, data, noise)
+    problem = _ConsistencyProblem(identifiable, data, noise)
     bodies = np.arange(len(problem.start)) < problem.split
     size = spread or _EVIDENCE_SEARCH_START
     usual = share or _PRIOR_SHARE
@@ -327,7 +328,7 @@ def with_left_out(
     recording after the other is left out, and of what the prior adds: its spread where the efforts
     do not show a parameter.
     """
-    problem = _Problem(identifiable, data, noise)
+    problem = _ConsistencyProblem(identifiable, data, noise)
     block, joint = np.nonzero(data.use)
     w = 1.0 / noise[joint]
     rows = data.Y[data.use] * w[:, None]

@@ -20,7 +20,9 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import per_joint
 
 EFFORT_PARAMETER_KINDS = ("armature", "viscous", "coulomb", "offset")
+# Share of the velocity limit over which dry friction changes its side.
 _SMOOTHING_SHARE = 0.005
+# rad/s or m/s, the same of a joint without a velocity limit.
 _ASSUMED_SMOOTHING = 0.02
 
 

@@ -48,7 +48,9 @@ _FINE = 40
 # Between evenly spaced points a trigonometric polynomial exceeds the largest of them by this factor
 # at most (Ehlich and Zeller, Math. Z. 86, 1964).
 _BETWEEN = math.cos(math.pi / _FINE)
+# rad/s or m/s, of joints without a velocity limit.
 _SPEED = 2.0
+# rad or m, range of joints without position limits: one turn.
 _SPAN = 2.0 * math.pi
 
 
@@ -262,7 +264,7 @@ def position_bounds(
     return low, high
 
 
-class _Problem:
+class _ExcitationProblem:
     """The map from free numbers to motions, and the cost of these."""
 
     def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
@@ -361,7 +363,9 @@ def design_excitation(
             degrees of freedom.
     """
     s = settings_or_default(DesignSettings, settings, "settings")
-    problem = _Problem(model, s, identifiable_parameters(EffortParameters(model, s.terms)))
+    problem = _ExcitationProblem(
+        model, s, identifiable_parameters(EffortParameters(model, s.terms))
+    )
     rng = np.random.default_rng(s.seed)
     n = model.nv
     size = 2 * model.nv * s.harmonics

@@ -23,7 +23,7 @@ from robot_dynamics_ros.friction.bounded import (
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
 from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
-from robot_dynamics_ros.identification.causes import delay_notes, diagnose
+from robot_dynamics_ros.identification.causes import Diagnosis, delay_notes, diagnose
 from robot_dynamics_ros.identification.consistent import (
     ConsistentEstimate,
     consistent_parameters,
@@ -518,42 +518,75 @@ class _Fits:
         return fit
 
 
-def _identify(
-    model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
-) -> Identification:
-    constants = None
-    if s.currents is not None:
-        constants = find_torque_constants(
-            model, motion, s.currents, block=s.block, load=s.known_load
-        )
-        motion = constants.applied(motion)
-    parameters = EffortParameters(model, s.terms)
+def _remarks(diagnosis: Diagnosis, s: IdentificationSettings) -> tuple[str, ...]:
+    """Remarks of the diagnosis on the recording.
+
+    Raises:
+        Implausible: it has a mistake, and that is to be refused.
+    """
+    cause = diagnosis.cause
+    if cause is None:
+        return diagnosis.notes
+    if s.plausibility == "refuse":
+        raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
+    return f"{cause.text}, as it seems. {cause.remedy}", *diagnosis.notes
+
+
+def _in_efforts(
+    model: RobotModel, motion: MotionSamples, s: IdentificationSettings
+) -> tuple[TorqueConstants | None, MotionSamples]:
+    """Torque constants where currents were recorded, and the motion with efforts in N m or N."""
+    if s.currents is None:
+        return None, motion
+    load = s.known_load
+    constants = find_torque_constants(model, motion, s.currents, block=s.block, load=load)
+    return constants, constants.applied(motion)
+
+
+def _check_plausible(
+    model: RobotModel, fit: _Fit, unexplained: Array, before: Array, error: Array
+) -> None:
+    """Refuse a result that no robot has, or that predicts worse than the model before."""
+    data = fit.data
+    effort = data.rms(data.effort)
+    power = np.zeros(model.nv)
+    if not fit.scarce:
+        power = _friction_power(fit)
+    speed = np.sqrt(np.mean(data.v**2, axis=0))
+    check_result(model.joint_names, effort, speed, fit.base.noise, unexplained, power)
+    if not fit.scarce:
+        check_prediction(model.joint_names, error, before, effort)
+
+
+def _standing_speed(parameters: EffortParameters, s: IdentificationSettings, dry: bool) -> Array:
+    """(nv,) rad/s or m/s, below which a joint stands: its dry friction is not known there."""
+    model = parameters.model
     if s.slow is None:
         slow = STILL_SMOOTHINGS * parameters.smoothing
     else:
         slow = per_joint(s.slow, model.nv, "slow")
-    dry = "coulomb" in parameters.kinds
     if dry:
-        slow = slow
-    else:
-        slow = np.where(model.friction > 0.0, slow, 0.0)
+        return slow
+    return np.where(model.friction > 0.0, slow, 0.0)
+
+
+def _identify(
+    model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
+) -> Identification:
+    constants, motion = _in_efforts(model, motion, s)
+    parameters = EffortParameters(model, s.terms)
+    dry = "coulomb" in parameters.kinds
+    slow = _standing_speed(parameters, s, dry)
     diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, part(tell, 0.0, 0.4))
     motion = diagnosis.motion
     first_delay = diagnosis.delay
-    remarks = diagnosis.notes
-    cause = diagnosis.cause
-    if cause is not None and s.plausibility == "refuse":
-        raise Implausible(cause.text, where="recording", got=cause.joints, remedy=cause.remedy)
-    if cause is not None:
-        remarks = (f"{cause.text}, as it seems. {cause.remedy}", *remarks)
+    remarks = _remarks(diagnosis, s)
     tell(0.4, "delay of the efforts")
     fits = _Fits(model, motion, slow, s)
-    fit, selection = _formed(
-        fits, identifiable_parameters(parameters), first_delay, part(tell, 0.45, 0.8)
-    )
+    identifiable = identifiable_parameters(parameters)
+    fit, selection = _formed(fits, identifiable, first_delay, part(tell, 0.45, 0.8))
     tell(0.8, "bodies that can exist")
     fit, full, residual = _bodies(fits, fit, selection)
-    base = fit.base
     data = fit.data
     parameters = fit.identifiable.parameters
     identified = with_parameters(parameters, full.values)
@@ -562,28 +595,17 @@ def _identify(
 
     # the first was a rough one
     if s.delay is None:
-        remarks = delay_notes(fit.delay) + tuple(
-            x for x in remarks if x not in delay_notes(first_delay)
-        )
-    left = data.effort - data.Y @ full.values
-    unexplained = data.rms(left)
+        rough = delay_notes(first_delay)
+        remarks = delay_notes(fit.delay) + tuple(x for x in remarks if x not in rough)
+    unexplained = data.rms(data.effort - data.Y @ full.values)
     before = data.rms(data.effort - data.Y @ parameters.values())
-    effort = data.rms(data.effort)
     if s.plausibility == "refuse":
-        if fit.scarce:
-            power = np.zeros(model.nv)
-        else:
-            power = _friction_power(fit)
-        speed = np.sqrt(np.mean(data.v**2, axis=0))
-        check_result(model.joint_names, effort, speed, base.noise, unexplained, power)
-        if not fit.scarce:
-            check_prediction(model.joint_names, error, before, effort)
+        _check_plausible(model, fit, unexplained, before, error)
+    offset = np.zeros(model.nv)
     if "offset" in parameters.kinds:
         offset = full.values[parameters.of("offset")].copy()
-    else:
-        offset = np.zeros(model.nv)
     notes = remarks + motion.notes + _notes(parameters, data, dry)
-    notes += () if constants is None else constants.notes
+    notes += getattr(constants, "notes", ())
     friction = _joint_friction(parameters, data, full, s.confidence)
     compensated = friction.compensated(model)
     by_controllers = efforts_as_controllers_read(parameters, full.values, compensated, offset, data)
@@ -592,16 +614,13 @@ def _identify(
         _with_safe_friction(parameters, full.values, friction),
         compensated,
         offset,
-        base,
+        fit.base,
         full,
         parameters,
         fit.identifiable,
         float(fit.delay),
         motion.window,
-        unexplained,
-        before,
-        effort,
-        error,
+        *(unexplained, before, data.rms(data.effort), error),
         selection.simple_error,
         data.use.mean(axis=0),
         motion.duration,

@@ -200,6 +200,37 @@ def _directions(
     return T / strength[:, None], share, (part > 0.3 * part.max(axis=0, initial=0.0)).any(axis=1)
 
 
+def _unseen(
+    names: tuple[str, ...], joints: Sequence[str], use: NDArray[np.bool_]
+) -> PoorExcitation:
+    """The error that names hidden parameters, and joints that hardly moved."""
+    moved = zip(joints, use.mean(axis=0), strict=True)
+    still = [repr(name) for name, share in moved if share < 0.01]
+    more = ""
+    if still:
+        more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
+    text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
+    return PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
+
+
+def _check_count(usable: int, parameters: int, least: int | None) -> None:
+    """Refuse fewer usable rows than ``least``, by default two for each parameter."""
+    if usable < (2 * parameters if least is None else least):
+        problem = f"{usable} usable rows are too few for {parameters} parameters"
+        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_MOVE_REMEDY}")
+
+
+def _condition(A: Array) -> tuple[float, Array]:
+    """Largest over smallest singular value, infinite where that is zero; and the direction that the
+    smallest belongs to.
+    """
+    triangle = np.linalg.qr(A, mode="r")
+    _, singular, shown = np.linalg.svd(triangle, full_matrices=False)
+    if singular[-1] > 0.0:
+        return float(singular[0] / singular[-1]), shown[-1]
+    return float("inf"), shown[-1]
+
+
 def weighted_least_squares(
     identifiable: Identifiable,
     data: Blocks,
@@ -232,9 +263,7 @@ def weighted_least_squares(
     Yb = identifiable.base.regressor(data.Y)
     prior = identifiable.prior
     use, m, nv = data.use, *data.effort.shape
-    if use.sum() < (2 * len(identifiable) if unseen != "keep" else 2 * nv):
-        problem = f"{int(use.sum())} usable rows are too few for {len(identifiable)} parameters"
-        raise ArgumentError(problem, where="recording", remedy=f"Record longer. {_MOVE_REMEDY}")
+    _check_count(int(use.sum()), len(identifiable), 2 * nv if unseen == "keep" else None)
     joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
     rows = Yb[use]
     target = data.effort[use]
@@ -242,16 +271,7 @@ def weighted_least_squares(
     T, share, taking = _directions(identifiable, scaled, m, tolerance)
     names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
     if names and unseen != "keep":
-        joints = identifiable.parameters.model.joint_names
-        still = [
-            repr(name) for name, share in zip(joints, use.mean(axis=0), strict=True) if share < 0.01
-        ]
-        if still:
-            more = f" (joint{'s' if len(still) > 1 else ''} {', '.join(still)} hardly moved)"
-        else:
-            more = ""
-        text = f"too little excitation: this motion does not show {', '.join(names)}{more}"
-        raise PoorExcitation(text, parameters=names, where="recording", remedy=_MOVE_REMEDY)
+        raise _unseen(names, identifiable.parameters.model.joint_names, use)
     seen = share >= tolerance
     Z = T[:, seen]
     A = rows @ Z
@@ -286,17 +306,12 @@ def weighted_least_squares(
     error = np.sqrt(covariance.diagonal().clip(0.0))
     quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
     # columns by what fast motion shows
-    triangle = np.linalg.qr(scaled / identifiable.sensitivity, mode="r")
-    _, singular, shown = np.linalg.svd(triangle, full_matrices=False)
-    weak = np.abs(shown[-1])
+    condition, direction = _condition(scaled / identifiable.sensitivity)
+    weak = np.abs(direction)
     most = np.argsort(-weak, kind="stable")[:_LIMITING]
     limited_by = tuple(
         identifiable.names[k] for k in most if weak[k] > _LIMITING_PART * weak[most[0]]
     )
-    if singular[-1] > 0.0:
-        condition = float(singular[0] / singular[-1])
-    else:
-        condition = float("inf")
     values = prior + Z @ x
     width = quantile * error
     return BaseEstimate(

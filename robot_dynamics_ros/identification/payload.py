@@ -36,6 +36,7 @@ _LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])
 _ARM_ERROR = 0.05
 # shares that are compared with the data
 _ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)
+# The same share where masses are exact: not zero, so that the equations stay regular.
 _EXACT = 1e-6
 # share by which friction may well be wrong
 _FRICTION = 0.3
@@ -139,9 +140,8 @@ def payload_motion(
     high = np.minimum(high, q0 + reach)
     if (outside := (q0 < low) | (q0 > high)).any():
         i = int(np.argmax(outside))
-        text = (
-            f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {low[i]:g} to {high[i]:g}"
-        )
+        span = f"{low[i]:g} to {high[i]:g}"
+        text = f"joint {model.joint_names[i]!r} stands at {q0[i]:g}, outside {span}"
         raise ArgumentError(text, where="q0", remedy="Move the arm to where it may move.")
     body, _, _ = _carrier(model, link)
     period = 0.5 * duration

@@ -21,7 +21,9 @@ _OUTSIDE = 0.1
 _SHARE = 0.05
 # rows over which speed is taken
 _OVER = 10
+# Times the noise of the base parameters that a result may leave of a joint's efforts, and
 _WORSE = 4.0
+# the share of these efforts: what leaves more than both describes no robot.
 _UNEXPLAINED = 0.15
 # times the error of the URDF, or of no model
 _USELESS = 1.2

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from robot_dynamics_ros.figures import (
     FIGURE_STYLE,
     SERIES,
     as_html,
+    every_nth,
     html_finding,
     html_page,
     html_table,
@@ -30,7 +31,6 @@ from robot_dynamics_ros.figures import (
     legend,
     pyplot,
     save,
-    thinned,
     unit_of,
 )
 from robot_dynamics_ros.friction.bounded import COMPENSATION_NUMBERS
@@ -39,6 +39,7 @@ from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison, Estimates
 from robot_dynamics_ros.identification.consistent import pseudo_inertia
 from robot_dynamics_ros.identification.identify import Identification
+from robot_dynamics_ros.identification.least_squares import BaseEstimate
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
 
@@ -48,8 +49,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# of a joint's efforts that may stay unexplained
+# Share of a joint's efforts that a good result leaves unexplained, and
 _EXPLAINED = 0.1
+# the share beyond which a result is poor.
 _MOSTLY = 0.3
 # times as much may stay unexplained of a recording for validation
 _UNSEEN_WORSE = 1.5
@@ -59,10 +61,56 @@ _CLOSE_EFFORT_SHARE = 0.01
 _FAR_BODY_DISTANCE = 1.5
 LARGEST_GOOD_CONDITION = 200.0
 """Condition number of the regressor beyond which a motion shows the parameters poorly."""
+# Rows of a table, and
 _MOST_ROWS = 40
+# points of a curve: a page with more loads slowly and shows no more.
 _MOST_PLOT_POINTS = 4000
+# Colours of what the URDF predicts, and of what the result does.
 _BEFORE = SERIES[1]
 _AFTER = SERIES[0]
+
+
+_Finding: TypeAlias = tuple[str, str]
+
+
+def _validated(names: Sequence[str], expected: Array, check: Comparison) -> _Finding:
+    """How well a recording that the result is not made from is predicted."""
+    before = check.check.prior
+    after = check.check.identified
+    bad = [n for n, a, b in zip(names, after, expected, strict=True) if a > _UNSEEN_WORSE * b]
+    gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
+    where = f"{check.source}, for validation:"
+    if not bad:
+        return "good", f"{where} the error is {gain:.0%} of the URDF's."
+    level = "fair" if gain < 1.0 else "poor"
+    whose = ", ".join(bad)
+    return level, (
+        f"{where} the error of {whose} is larger than expected; {gain:.0%} of the URDF's error."
+    )
+
+
+def _uncertain(base: BaseEstimate) -> list[_Finding]:
+    """Base parameters whose interval holds zero."""
+    wide = np.isfinite(base.half_width) & (base.half_width > np.abs(base.values))
+    if not wide.any():
+        return []
+    level = "fair" if wide.mean() > 0.2 else "good"
+    count = f"{int(wide.sum())} of {len(wide)}"
+    return [(level, f"{count} base parameters cannot be distinguished from zero.")]
+
+
+def _not_converged(result: Identification) -> _Finding:
+    """A search for bodies that ended early: how good its last result is all the same."""
+    if (result.rms <= 1.05 * result.base.noise).all():
+        level = "fair"
+        more = ", but its last result explains as much as base parameters do"
+    elif (result.rms <= _CLOSE_EFFORT_SHARE * result.effort_rms).all():
+        level = "fair"
+        more = ", but its last result explains all but a hundredth of each joint's efforts"
+    else:
+        level = "poor"
+        more = ""
+    return level, f"The search for bodies did not converge{more}."
 
 
 def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[tuple[str, str]]:
@@ -89,27 +137,7 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
     worse = [n for n, a, b in zip(names, result.rms, result.prior_rms, strict=True) if a > b]
     if worse:
         out.append(("poor", f"The URDF as it was explains more: {', '.join(worse)}."))
-    for check in checks:
-        before = check.check.prior
-        after = check.check.identified
-        bad = [
-            n
-            for n, a, b in zip(names, after, result.prediction_rms, strict=True)
-            if a > _UNSEEN_WORSE * b
-        ]
-        gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
-        if bad:
-            text = (
-                f"the error of {', '.join(bad)} is larger than expected; {gain:.0%} of the "
-                "URDF's error."
-            )
-            out.append(
-                ("fair" if gain < 1.0 else "poor", f"{check.source}, for validation: {text}")
-            )
-        else:
-            out.append(
-                ("good", f"{check.source}, for validation: the error is {gain:.0%} of the URDF's.")
-            )
+    out += [_validated(names, result.prediction_rms, check) for check in checks]
     if not checks:
         out.append(("fair", "There is no recording for validation: --validate names one."))
     if result.base.unseen:
@@ -125,14 +153,7 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
             f"{', '.join(result.base.limited_by)}. See robot_dynamics excite."
         )
         out.append(("fair", text))
-    wide = np.isfinite(result.base.half_width) & (
-        result.base.half_width > np.abs(result.base.values)
-    )
-    if wide.any():
-        text = (
-            f"{int(wide.sum())} of {len(wide)} base parameters cannot be distinguished from zero."
-        )
-        out.append(("fair" if wide.mean() > 0.2 else "good", text))
+    out += _uncertain(result.base)
     moved = zip(result.prior.moving_joint_names, result.full.distance, strict=True)
     far = [
         result.prior.joint(joint).child
@@ -148,16 +169,7 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
         text = f"The efforts do not show the masses of: {', '.join(hidden)}."
         out.append(("good", f"{text} Their intervals contain zero; base parameters are shown."))
     if not result.full.converged:
-        if (result.rms <= 1.05 * result.base.noise).all():
-            level = "fair"
-            more = ", but its last result explains as much as base parameters do"
-        elif (result.rms <= _CLOSE_EFFORT_SHARE * result.effort_rms).all():
-            level = "fair"
-            more = ", but its last result explains all but a hundredth of each joint's efforts"
-        else:
-            level = "poor"
-            more = ""
-        out.append((level, f"The search for bodies did not converge{more}."))
+        out.append(_not_converged(result))
     out += [("fair", f"{note[0].upper()}{note[1:]}.") for note in result.notes]
     return sorted(out, key=lambda entry: ("poor", "fair", "good").index(entry[0]))
 
@@ -255,12 +267,17 @@ def _torque_constants(result: Identification) -> list[str]:
     c = result.torque_constants
     if c is None:
         return []
-    rows = [
-        [name, f"{value:.5g}", "given" if given else f"{error:.1%}" if known else "unknown"]
-        for name, value, error, given, known in zip(
-            c.joint_names, c.values, c.error, c.given, c.known, strict=True
-        )
-    ]
+    rows = []
+    for name, value, error, given, known in zip(
+        c.joint_names, c.values, c.error, c.given, c.known, strict=True
+    ):
+        if given:
+            certainty = "given"
+        elif known:
+            certainty = f"{error:.1%}"
+        else:
+            certainty = "unknown"
+        rows.append([name, f"{value:.5g}", certainty])
     text = "N m or N at the joint for one unit of the recorded currents."
     return _section("Torque constants", text, "joint,torque constant,± (standard error)", rows)
 
@@ -827,7 +844,7 @@ def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, s
 
 
 def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
-    k = thinned(len(c.t))
+    k = every_nth(len(c.t))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)
     for limit in (result.prior.lower[j], result.prior.upper[j]):
@@ -841,7 +858,7 @@ def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind:
 
 
 def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
-    k = thinned(len(c.t))
+    k = every_nth(len(c.t))
     rate, factor = unit_of("velocity", kind)
     axis.plot(
         factor * c.v[k, j], (c.measured - c.rigid)[k, j], ".", ms=1.5, color="#999999", alpha=0.6
@@ -854,7 +871,7 @@ def _friction(axis: Axes, c: Comparison, j: int, kind: str) -> None:
 
 
 def _residual_by_speed(axis: Axes, c: Comparison, j: int, kind: str) -> None:
-    k = thinned(len(c.t))
+    k = every_nth(len(c.t))
     rate, factor = unit_of("velocity", kind)
     left = c.measured - c.identified
     axis.plot(factor * c.v[k, j], left[k, j], ".", ms=1.5, color=_AFTER, alpha=0.6)

@@ -21,13 +21,8 @@ from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.model.xml_guard import decoded
 
 
-def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
-    """The robot of ``parameters`` with these values (p,), which are consistent.
-
-    A body of several links: those fixed to the first keep what is known of them if the first can
-        then exist; otherwise
-    they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
-    """
+def _inertias_of_links(parameters: EffortParameters, values: Array) -> dict[str, Inertia]:
+    """Link → its inertia, of those that the parameters change."""
     model = parameters.model
     inertias: dict[str, Inertia] = {}
     bodies = values[parameters.bodies].reshape(-1, 10)
@@ -54,6 +49,18 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
                     share * body.mass, body.com, share * body.rotational
                 )
         inertias[first] = _inertia(bodies[b] - share * fixed)
+    return inertias
+
+
+def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
+    """The robot of ``parameters`` with these values (p,), which are consistent.
+
+    A body of several links: those fixed to the first keep what is known of them if the first can
+        then exist; otherwise
+    they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
+    """
+    model = parameters.model
+    inertias = _inertias_of_links(parameters, values)
     words = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 
     def joint_with(joint: Joint) -> Joint:

@@ -125,11 +125,9 @@ class MotionSamples:
         if copied := copied_efforts(effort, others, model.joint_names):
             raise _not_efforts(copied)
         smooth = smooth_motion(model, t, q, velocity, effort, window=window)
-        kept = [
-            slice(part.start + a, part.start + b)
-            for part in smooth.parts
-            for a, b in runs(smooth.good[part])
-        ]
+        kept = []
+        for part in smooth.parts:
+            kept += [slice(part.start + a, part.start + b) for a, b in runs(smooth.good[part])]
         long = [p for p in kept if p.stop - p.start > 2 * (POLYNOMIAL_ORDER + 2)]
         if not long:
             raise ArgumentError(
@@ -181,12 +179,10 @@ class MotionSamples:
         motions = run_tasks(motion_of, recordings, workers if len(recordings) > 1 else None)
         if len(motions) == 1:
             return motions[0]
-        notes = tuple(
-            f"{r.source}: {note}"
-            for r, m in zip(recordings, motions, strict=True)
-            for note in m.notes
-        )
-        return dataclasses.replace(cls.joined(motions), notes=notes)
+        notes: list[str] = []
+        for r, m in zip(recordings, motions, strict=True):
+            notes += [f"{r.source}: {note}" for note in m.notes]
+        return dataclasses.replace(cls.joined(motions), notes=tuple(notes))
 
     @classmethod
     def joined(cls, motions: Sequence[MotionSamples]) -> MotionSamples:

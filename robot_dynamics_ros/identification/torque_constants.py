@@ -33,29 +33,27 @@ EFFORT_SCALE_ERROR_SHARE = 0.05
 """Share by which all measured efforts may well be too large or too small together: torque constants
 of data sheets, and torque sensors.  An arm whose bodies came from these efforts does not show it.
 """
-# share of a mass, and m of a centre, by which they may well differ from the prior
+# Share by which a mass may well differ from the prior, and
 _SPREAD = 0.25
+# m by which a centre of mass may.
 _OFFSET = 0.05
+# Steps of the search: constants and masses are found in turns, and that ends in a dozen of them.
 _CONSTANT_STEPS = 30
 # shares by which constants change in the last step
 _SETTLED = 1e-8
 _STEADY = 1e-2
 # relative standard error above which a constant is not known
 _MOST_CONSTANT_ERROR = 0.5
-_SURE = (
-    # relative standard error of the best known one, below which the masses are known as well
-    0.02
-)
+# Relative standard error of the best known constant, below which the masses are known as well.
+_SURE = 0.02
 # times the first value: nothing holds the constant
 _RUNAWAY_CONSTANT = 100.0
 # s between blocks that tell something new
 _BLOCKS_APART_S = 0.5
 # of a joint's currents: no model is better
 _CURRENT_FLOOR_SHARE = 0.02
-_REACH = (
-    # m, by which a load's centre of mass and radius of gyration may well be from its link
-    0.15
-)
+# m, by which a load's centre of mass and radius of gyration may well be from its link.
+_REACH = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +162,7 @@ def find_torque_constants(
     names = model.joint_names
     fixed = _fixed(names, constants or {})
     prior = inertial_parameters(model)
-    shape = np.zeros((len(prior), len(prior)))
-    for b in range(model.nb):
-        part = slice(10 * b, 10 * b + 10)
-        mass = prior[part.start]
-        shape[part, part] = np.diag(mass * np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)])
-        shape[part, part.start] = _SPREAD * prior[part]
+    shape = _deviations(prior)
     extra = 0 if load is None else 9
     rows, first, braking = _rows_of(model, motion, block, prior, shape, extra)
     if load is not None:
@@ -227,6 +220,17 @@ def find_torque_constants(
     return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)
 
 
+def _deviations(prior: Array) -> Array:
+    """(10 nb, 10 nb) usual deviations of the bodies' parameters from the prior, a column each."""
+    shape = np.zeros((len(prior), len(prior)))
+    for start in range(0, len(prior), 10):
+        part = slice(start, start + 10)
+        lever = np.r_[0.0, np.full(3, _OFFSET), np.full(6, _OFFSET**2)]
+        shape[part, part] = np.diag(prior[start] * lever)
+        shape[part, start] = _SPREAD * prior[part]
+    return shape
+
+
 def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
     """(nv,) inverse of the constants that are given, 0 for the others."""
     fixed = np.zeros(len(names))
@@ -234,9 +238,8 @@ def _fixed(names: tuple[str, ...], constants: Mapping[str, float]) -> Array:
         check_name("joint", name, names, where="currents")
         constant = float(as_input(value, (), f"currents, joint {name!r}"))
         if constant == 0.0:
-            remedy = (
-                "Give a finite number other than 0, N m or N at the joint for one unit of current."
-            )
+            unit = "N m or N at the joint for one unit of current"
+            remedy = f"Give a finite number other than 0, {unit}."
             raise ArgumentError(
                 f"{value!r} is no torque constant", where=f"currents, joint {name!r}", remedy=remedy
             )

@@ -7,11 +7,11 @@ A profile is a YAML file, ``config/arms/<vendor>_<arm>.yaml``.  Every fact in it
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class VendorDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
+class VendorDriver:
     """The vendor's driver.
 
     Attributes:
@@ -198,7 +198,7 @@ class ArmProfile:
     title: str
     vendor: str
     description: VendorDescription
-    driver: Driver
+    driver: VendorDriver
     efforts: EffortHabits
     joints: tuple[JointFacts, ...]
     sources: Mapping[str, str]
@@ -250,7 +250,7 @@ _PROFILE_CHOICES = {
     "measured": EFFORT_MEANINGS,
 }
 _RECORDS: dict[str, type] = {
-    kind.__name__: kind for kind in (VendorDescription, Driver, EffortHabits)
+    kind.__name__: kind for kind in (VendorDescription, VendorDriver, EffortHabits)
 }
 
 
@@ -307,71 +307,71 @@ def _read(path: Path) -> Mapping[str, object]:
     return document
 
 
+_Rule: TypeAlias = tuple[bool, str, str]
+"""Whether it is broken, the problem, the remedy."""
+
+
+def _rules_of_joints(profile: ArmProfile) -> Iterator[_Rule]:
+    """Rules on sources, joints and efforts."""
+    for fact in FACTS:
+        yield (
+            fact not in profile.sources,
+            f"sources has no entry {fact!r}",
+            "Say where it was read, or that it is not published.",
+        )
+    yield not profile.joints, "joints is empty", "Name the commanded joints in their order."
+    for name in profile.elsewhere:
+        yield (
+            name in profile.joint_names,
+            f"joint {name!r} is in joints and in elsewhere",
+            "Name it in one of them.",
+        )
+    constants = profile.known("measured_factor")
+    for name in profile.joint_names:
+        yield (
+            bool(constants) and name not in constants,
+            f"joint {name!r} has no measured_factor, and others have one",
+            "Give all of them or none.",
+        )
+    yield (
+        (profile.efforts.gravity, profile.efforts.coriolis) == ("controller", "robot"),
+        "efforts: the robot compensates Coriolis effects and not gravity",
+        "Set gravity to robot.",
+    )
+
+
+def _rules_of_driver(profile: ArmProfile) -> Iterator[_Rule]:
+    driver = profile.driver
+    by_ros2_control = driver.interface == "ros2_control"
+    yield (
+        by_ros2_control and not (driver.command_interface and driver.controller),
+        "interface is ros2_control without command_interface or controller",
+        "Name both.",
+    )
+    yield (
+        not by_ros2_control and not driver.nearest,
+        f"interface is {driver.interface} without nearest",
+        "Name the nearest way to command efforts.",
+    )
+    yield driver.rate <= 0.0, "driver.rate is zero", "Give a positive number."
+    yield (
+        driver.silence_timeout == 0.0,
+        "driver.silence_timeout is zero",
+        "Give a positive number.",
+    )
+    yield (
+        (driver.silence_timeout is None) != (driver.on_silence == "hold"),
+        f"on_silence is {driver.on_silence!r} with silence_timeout {driver.silence_timeout}: "
+        "'hold' is for ever, anything else comes after silence_timeout",
+        "Set silence_timeout, or on_silence to hold.",
+    )
+
+
 def _check(profile: ArmProfile, where: str) -> None:
     """Rules that concern more than one entry."""
-    driver = profile.driver
-    efforts = profile.efforts
-    constants = profile.known("measured_factor")
     for fact in profile.sources:
         check_name("fact", fact, FACTS, where=f"{where}, sources")
-    rules = [
-        *(
-            (
-                fact not in profile.sources,
-                f"sources has no entry {fact!r}",
-                "Say where it was read, or that it is not published.",
-            )
-            for fact in FACTS
-        ),
-        (not profile.joints, "joints is empty", "Name the commanded joints in their order."),
-        *(
-            (
-                name in profile.joint_names,
-                f"joint {name!r} is in joints and in elsewhere",
-                "Name it in one of them.",
-            )
-            for name in profile.elsewhere
-        ),
-        (
-            driver.interface == "ros2_control"
-            and not (driver.command_interface and driver.controller),
-            "interface is ros2_control without command_interface or controller",
-            "Name both.",
-        ),
-        (
-            driver.interface != "ros2_control" and not driver.nearest,
-            f"interface is {driver.interface} without nearest",
-            "Name the nearest way to command efforts.",
-        ),
-        *(
-            (
-                name not in constants,
-                f"joint {name!r} has no measured_factor, and others have one",
-                "Give all of them or none.",
-            )
-            for name in profile.joint_names
-            if constants
-        ),
-        (
-            (efforts.gravity, efforts.coriolis) == ("controller", "robot"),
-            "efforts: the robot compensates Coriolis effects and not gravity",
-            "Set gravity to robot.",
-        ),
-        (driver.rate <= 0.0, "driver.rate is zero", "Give a positive number."),
-        (
-            driver.silence_timeout == 0.0,
-            "driver.silence_timeout is zero",
-            "Give a positive number.",
-        ),
-        (
-            (driver.silence_timeout is None) != (driver.on_silence == "hold"),
-            f"on_silence is {driver.on_silence!r} with silence_timeout {driver.silence_timeout}: "
-            "'hold' is for ever, anything else "
-            "comes after silence_timeout",
-            "Set silence_timeout, or on_silence to hold.",
-        ),
-    ]
-    for broken, problem, remedy in rules:
+    for broken, problem, remedy in (*_rules_of_joints(profile), *_rules_of_driver(profile)):
         if broken:
             raise ArgumentError(problem, where=where, remedy=remedy)
 

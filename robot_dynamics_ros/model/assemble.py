@@ -47,16 +47,9 @@ def assemble(
 
     Arguments and errors as :meth:`RobotModel.from_description`.
     """
-    g = real_array_or_nan(gravity)
-    if g.shape != (3,) or not np.isfinite(g).all():
-        remedy = "Earth, with z up, is (0, 0, -9.81)."
-        raise ArgumentError(
-            f"expected three finite numbers in m/s², got {gravity!r}",
-            where="gravity",
-            remedy=remedy,
-        )
-    check_numbers(g, "gravity", "acceleration", ArgumentError)
-    check_numbers(Pose.of(base).position, "base", "position", ArgumentError)
+    g = _checked_gravity(gravity)
+    placed = Pose.of(base)
+    check_numbers(placed.position, "base", "position", ArgumentError)
     description = _checked_description(description)
     order, fixed, placement = walk(description)
     nb = len(order)
@@ -71,71 +64,133 @@ def assemble(
     q_index, nq = _first_coordinates([joint.type.nq for joint in order], master)
     v_index, nv = _first_coordinates([joint.type.nv for joint in order], master)
 
+    mimics = (master, multiplier, offset)
     description, bodies = _with_regular_inertia(
         description,
         body_of,
         pose_of,
         order,
-        lambda merged: singular_motion(
-            order, parent, placements, merged, (master, multiplier, offset), v_index
-        ),
+        lambda merged: singular_motion(order, parent, placements, merged, mimics, v_index),
     )
     *merged, root_inertia = bodies
     own = [joint for i, joint in enumerate(order) if master[i] < 0]
     bounds = _bounds_with_mimics(order, master, multiplier, offset)
-    # and the power of the multiplier of mimic joints
+    sums = _effects_of_joints(order, multiplier, v_index, nv)
+    own_index = {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0}
+    coupling = _coupled(description, own_index, sums)
+    names = {
+        "name": description.name,
+        "joint_names": tuple(j.name for j in own),
+        "moving_joint_names": tuple(j.name for j in order),
+        "fixed_joint_names": tuple(j.name for j in fixed),
+        "link_names": tuple(placement),
+        "_body_index": MappingProxyType(number),
+    }
+    coordinates = {
+        "nq": nq,
+        "nv": nv,
+        "q_index": _ints(q_index),
+        "v_index": _ints(v_index),
+        "mimic_master": _ints(master),
+        "mimic_multiplier": frozen_array(multiplier, (nb,)),
+        "mimic_offset": frozen_array(offset, (nb,)),
+        **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
+    }
+    return dict(
+        description=description,
+        gravity=frozen_array(g, (3,)),
+        base=placed,
+        parent=_ints(parent),
+        root_inertia=root_inertia,
+        coupling=coupling,
+        link_body=_ints(list(body_of.values())),
+        **names,
+        **_look_up(description, list(placement)),
+        **coordinates,
+        **_body_arrays(order, placements, merged),
+        **_limit_arrays(own, bounds),
+        **_link_arrays(list(pose_of.values())),
+    )
+
+
+def _effects_of_joints(
+    order: list[Joint], multiplier: list[float], v_index: list[int], nv: int
+) -> dict[str, Array]:
+    """(nv,) damping, friction and armature, felt at each coordinate."""
+    # power and torque of a mimic joint: its speed is the multiplier times the coordinate's, and so
+    # is what its effort does; one that grows with speed or acceleration has the factor twice
     effects = [
         ("damping", 2, [j.damping for j in order]),
         ("friction", 1, [j.friction for j in order]),
         ("armature", 2, [j.armature + j.rotor_inertia for j in order]),
     ]
-    sums = {w: _summed(np.abs(multiplier) ** n * x, order, v_index, nv) for w, n, x in effects}
-    coupling = _coupled(
-        description,
-        {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0},
-        sums,
-    )
-    return dict(
-        name=description.name,
-        description=description,
-        gravity=frozen_array(g, (3,)),
-        base=Pose.of(base),
-        joint_names=tuple(j.name for j in own),
-        moving_joint_names=tuple(j.name for j in order),
-        fixed_joint_names=tuple(j.name for j in fixed),
-        link_names=tuple(placement),
-        nq=nq,
-        nv=nv,
-        parent=_ints(parent),
-        joint_type=_ints([int(j.type) for j in order]),
-        joint_axis=frozen_array([j.axis for j in order], (nb, 3)),
-        joint_rotation=frozen_array([p.rotation for p in placements], (nb, 3, 3)),
-        joint_position=frozen_array([p.position for p in placements], (nb, 3)),
-        body_mass=frozen_array([b.mass for b in merged], (nb,)),
-        body_com=frozen_array([b.com for b in merged], (nb, 3)),
-        body_inertia=frozen_array([b.rotational for b in merged], (nb, 3, 3)),
-        root_inertia=root_inertia,
-        q_index=_ints(q_index),
-        v_index=_ints(v_index),
-        mimic_master=_ints(master),
-        mimic_multiplier=frozen_array(multiplier, (nb,)),
-        mimic_offset=frozen_array(offset, (nb,)),
-        lower=_floats([bounds[j.name][0] for j in own for _ in range(j.type.nq)]),
-        upper=_floats([bounds[j.name][1] for j in own for _ in range(j.type.nq)]),
-        velocity_limit=_floats([j.limits.velocity for j in own for _ in range(j.type.nv)]),
-        effort_limit=_floats([j.limits.effort for j in own for _ in range(j.type.nv)]),
-        **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
-        coupling=coupling,
-        link_body=_ints(list(body_of.values())),
-        link_rotation=frozen_array(
-            [pose.rotation for pose in pose_of.values()], (len(pose_of), 3, 3)
-        ),
-        link_position=frozen_array([pose.position for pose in pose_of.values()], (len(pose_of), 3)),
-        _joints=MappingProxyType({j.name: j for j in description.joints}),
-        _links=MappingProxyType({link.name: link for link in description.links}),
-        _link_index=MappingProxyType({n: i for i, n in enumerate(placement)}),
-        _body_index=MappingProxyType(number),
-    )
+    return {
+        word: _summed(np.abs(multiplier) ** power * values, order, v_index, nv)
+        for word, power, values in effects
+    }
+
+
+def _look_up(
+    description: RobotDescription, links: Sequence[str]
+) -> dict[str, Mapping[str, object]]:
+    """Name → joint, link, or number of a link."""
+    return {
+        "_joints": MappingProxyType({j.name: j for j in description.joints}),
+        "_links": MappingProxyType({link.name: link for link in description.links}),
+        "_link_index": MappingProxyType({n: i for i, n in enumerate(links)}),
+    }
+
+
+def _checked_gravity(gravity: Sequence[float]) -> Array:
+    g = real_array_or_nan(gravity)
+    if g.shape != (3,) or not np.isfinite(g).all():
+        remedy = "Earth, with z up, is (0, 0, -9.81)."
+        raise ArgumentError(
+            f"expected three finite numbers in m/s², got {gravity!r}",
+            where="gravity",
+            remedy=remedy,
+        )
+    check_numbers(g, "gravity", "acceleration", ArgumentError)
+    return g
+
+
+def _body_arrays(
+    order: Sequence[Joint], placements: Sequence[Pose], merged: Sequence[Inertia]
+) -> dict[str, Array]:
+    """Joints and bodies, in the order of the bodies."""
+    nb = len(order)
+    return {
+        "joint_type": _ints([int(j.type) for j in order]),
+        "joint_axis": frozen_array([j.axis for j in order], (nb, 3)),
+        "joint_rotation": frozen_array([p.rotation for p in placements], (nb, 3, 3)),
+        "joint_position": frozen_array([p.position for p in placements], (nb, 3)),
+        "body_mass": frozen_array([b.mass for b in merged], (nb,)),
+        "body_com": frozen_array([b.com for b in merged], (nb, 3)),
+        "body_inertia": frozen_array([b.rotational for b in merged], (nb, 3, 3)),
+    }
+
+
+def _limit_arrays(
+    own: Sequence[Joint], bounds: Mapping[str, tuple[float, float]]
+) -> dict[str, Array]:
+    """Limits, of every coordinate of the joints that are no mimics."""
+    nq = [j.type.nq for j in own]
+    nv = [j.type.nv for j in own]
+    return {
+        "lower": _repeated([bounds[j.name][0] for j in own], nq),
+        "upper": _repeated([bounds[j.name][1] for j in own], nq),
+        "velocity_limit": _repeated([j.limits.velocity for j in own], nv),
+        "effort_limit": _repeated([j.limits.effort for j in own], nv),
+    }
+
+
+def _link_arrays(poses: Sequence[Pose]) -> dict[str, Array]:
+    """Placements of the links in their bodies."""
+    n = len(poses)
+    return {
+        "link_rotation": frozen_array([pose.rotation for pose in poses], (n, 3, 3)),
+        "link_position": frozen_array([pose.position for pose in poses], (n, 3)),
+    }
 
 
 def _with_regular_inertia(
@@ -213,8 +268,9 @@ def _first_coordinates(sizes: list[int], master: Sequence[int]) -> tuple[list[in
     return [first[i] if k < 0 else first[k] for i, k in enumerate(master)], count
 
 
-def _floats(values: list[float]) -> Array:
-    return frozen_array(values, (len(values),))
+def _repeated(values: list[float], times: list[int]) -> Array:
+    """Each value as often as its joint has coordinates."""
+    return frozen_array(np.repeat(values, times), (sum(times),))
 
 
 def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> Array:

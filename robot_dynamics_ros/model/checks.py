@@ -19,10 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics_ros.errors import ArgumentError, ModelError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array, Inertia, Joint, JointLimits, JointType, Link
 
-AXIS_TOLERANCE = (
-    # off unit length, as axes rounded to three digits are; more is taken for a mistake
-    1e-3
-)
+# Off unit length, as axes rounded to three digits are; more is taken for a mistake.
+AXIS_TOLERANCE = 1e-3
 
 _EYE = np.eye(3)
 LARGEST_NUMBER = 1e12
@@ -32,6 +30,7 @@ leave the range of floating-point numbers.
 ErrorType = Callable[..., RobotDynamicsError]
 # of the largest moment: what rounding to three digits can do
 TRIANGLE_TOLERANCE = 1e-3
+# Share of the largest moment: a smaller negative one is rounding, and becomes zero.
 NEGATIVE_TOLERANCE = 1e-6
 # of the eigenvalues
 ROUND_OFF = 1e-12
@@ -42,6 +41,7 @@ POSITION_SLACK = 1e-5
 INERTIA_POLICIES = ("error", "warn", "repair")
 DEFAULT_POLICY = "warn"
 
+# Links that a message names: beyond them it says how many more there are.
 _LINKS_NAMED = 6
 _REPAIR = "inertia_check 'repair' takes the nearest possible inertias instead."
 # kg/m³
@@ -67,9 +67,8 @@ def checked_axis(axis: Array, where: str, error: ErrorType = ModelError) -> Arra
             remedy='Give a unit vector, such as xyz="0 0 1".',
         )
     if abs(length - 1.0) > AXIS_TOLERANCE:
-        remedy = (
-            f'Divide it by its length: xyz="{x / length:.12g} {y / length:.12g} {z / length:.12g}".'
-        )
+        unit = f"{x / length:.12g} {y / length:.12g} {z / length:.12g}"
+        remedy = f'Divide it by its length: xyz="{unit}".'
         raise error(f"the axis {shown} has length {length:.6g}, not 1", where=where, remedy=remedy)
     if length != 1.0:
         return np.array([x / length, y / length, z / length])

@@ -166,17 +166,17 @@ def from_denavit_hartenberg(
             fixed = np.eye(4)
         else:
             fixed = across
-        # the joint's frame: behind the constant part of what stands before q on the left
+        # the joint's frame: after the constant part of what stands before q on the left
         origin = before @ fixed @ (turn if row.prismatic else _screw("z", row.theta, 0.0))
         # d and θ commute
         if row.prismatic:
-            behind = np.eye(4)
+            after_joint = np.eye(4)
         else:
-            behind = _screw("z", 0.0, row.d)
+            after_joint = _screw("z", 0.0, row.d)
         if convention == "standard":
-            to_frame = behind @ across
+            to_frame = after_joint @ across
         else:
-            to_frame = behind
+            to_frame = after_joint
         links.append(Link(f"link{k + 1}", bodies[k].in_parent(Pose.of(to_frame))))
         if row.prismatic:
             kind = JointType.PRISMATIC

@@ -9,6 +9,7 @@ only.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -142,13 +143,15 @@ def read_looks(
         text, where = read_source(urdf, max_bytes=MAX_BYTES)
     if not text:
         return Looks()
-    reader = _Reader(model, _folder_of(where) if directory is None else Path(directory), up_axis)
+    reader = _GeometryReader(
+        model, _folder_of(where) if directory is None else Path(directory), up_axis
+    )
     return reader.read(
         parse_xml(text, _GEOMETRY_SCHEMA, source=where or "URDF text", max_bytes=MAX_BYTES)
     )
 
 
-class _Reader:
+class _GeometryReader:
     def __init__(self, model: RobotModel, directory: Path | None, up_axis: bool) -> None:
         self.links = set(model.link_names)
         self.version = (1, 0)
@@ -162,9 +165,8 @@ class _Reader:
     def read(self, robot: Node) -> Looks:
         self.version = urdf_version(robot)
         links = robot.all("link")
-        inside = [
-            node for link in links for piece in link.children for node in piece.all("material")
-        ]
+        pieces_of_links = itertools.chain.from_iterable(link.children for link in links)
+        inside = itertools.chain.from_iterable(piece.all("material") for piece in pieces_of_links)
         # one link may name what another defines, wherever that stands
         for node in [
             *robot.all("material"),
@@ -303,8 +305,10 @@ def check_missing_inertia(policy: object, density: object) -> None:
         raise ArgumentError(
             "expected 'keep' or 'from_geometry'", where="missing_inertia", got=policy
         )
-    number = isinstance(density, (int, float)) and not isinstance(density, bool)
-    if policy == "from_geometry" and not (number and 0.0 < float(density) < float("inf")):  # type: ignore[arg-type]
+    usable = False
+    if isinstance(density, (int, float)) and not isinstance(density, bool):
+        usable = 0.0 < float(density) < float("inf")
+    if policy == "from_geometry" and not usable:
         remedy = "2700 is solid aluminium; arms are hollow: about 1000 often comes close."
         raise ArgumentError(
             "expected a positive density in kg/m³", where="density", got=density, remedy=remedy
@@ -361,11 +365,8 @@ def _body(
     piece: Node, density: float, directory: Path | None, version: tuple[int, int]
 ) -> tuple[Inertia, Pose]:
     poses = [pose_of_origin(node, version) for node in piece.all("origin")]
-    bodies = [
-        _solid(shape, density, directory)
-        for node in piece.all("geometry")
-        for shape in node.children
-    ]
+    shapes = itertools.chain.from_iterable(node.children for node in piece.all("geometry"))
+    bodies = [_solid(shape, density, directory) for shape in shapes]
     if not bodies:
         raise ValueError(f"line {piece.line}: no shape that is known")
     return bodies[-1], poses[-1] if poses else Pose()

@@ -34,9 +34,10 @@ EFFORT_MEANINGS = (
     "none",
 )
 
+# Poses from which on a slope is believed.
 _ENOUGH_POSES = 3
+# Largest distance of a slope from 0 or 1 at which it counts as that: halfway would be a guess.
 _SLOPE_TOLERANCE = 0.25
-"""Largest distance of a slope from 0 or 1 at which it counts as that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -125,7 +125,8 @@ def _read(path: str, _size: int, _changed: int, up_axis: bool) -> tuple[Trimesh,
         # one wrong reference of a texture costs the reader the whole mesh
         if collada and not loaded.geometry:
             loaded, cause = _without_textures(path)
-    except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
+    # trimesh has readers of a dozen formats: a bad file may raise anything
+    except Exception as error:  # noqa: BLE001
         raise MeshError(
             f"it cannot be read ({type(error).__name__}: {error})",
             where=f"mesh {path}",

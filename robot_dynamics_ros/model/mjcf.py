@@ -9,8 +9,10 @@ anchor is not the origin of its body.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -359,26 +361,20 @@ def first_number(m: MjModel, array: str, i: int) -> float:
     return float(np.ravel(values[i])[0]) if values is not None else 0.0
 
 
-def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
-    """Sentences on what the compiled file has and a model has no place for."""
+def _differs(m: MjModel, array: str) -> np.ndarray:
+    """Whether elements of an array, which older versions do not have, are not zero."""
+    values = np.asarray(getattr(m, array, np.zeros(0)), dtype=np.float64)
+    if not values.size:
+        return np.zeros(0, dtype=bool)
+    return np.asarray(values.reshape(len(values), -1).any(axis=1))
 
-    def some(kind: str, flags: object) -> str:
-        chosen = np.flatnonzero(np.asarray(flags))
-        return ", ".join(mujoco_name(mujoco, m, kind, int(i)) for i in chosen)
 
-    def differs(array: str) -> np.ndarray:
-        """Whether elements of an array, which older versions do not have, are not zero."""
-        values = np.asarray(getattr(m, array, np.zeros(0)), dtype=np.float64)
-        if not values.size:
-            return np.zeros(0, dtype=bool)
-        return np.asarray(values.reshape(len(values), -1).any(axis=1))
+_Tell: TypeAlias = Callable[[str, object, str], None]
+"""Kind of element, which of them, and what is to be said of them if there are any."""
 
-    sentences = []
 
-    def tell(kind: str, flags: object, what: str) -> None:
-        if np.asarray(flags).any():
-            sentences.append(f"{what}: {some(kind, flags)}")
-
+def _joints_left_out(m: MjModel, tell: _Tell) -> None:
+    differs = partial(_differs, m)
     free = np.asarray(m.jnt_type) == _MJCF_FREE
     dofs = np.zeros(m.njnt, dtype=bool)
     for array in ("dof_armature", "dof_damping", "dof_frictionloss", "dof_dampingpoly"):
@@ -411,8 +407,11 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
     tell("body", differs("body_gravcomp"), "gravity compensation of bodies is no part of the model")
     mocap = np.asarray(m.body_mocapid) >= 0
     tell("body", mocap, "bodies that a motion capture moves stand still in the model")
-    if m.ntendon:
-        sentences.append(f"{m.ntendon} tendons are no part of the model")
+
+
+def _actuators_left_out(m: MjModel, tell: _Tell) -> None:
+    differs = partial(_differs, m)
+    free = np.asarray(m.jnt_type) == _MJCF_FREE
     elsewhere = ~np.isin(np.asarray(m.actuator_trntype), _JOINT_TRANSMISSIONS)
     tell("actuator", elsewhere, "actuators that drive no joint directly are no part of the model")
     on_free = [not elsewhere[a] and bool(free[int(m.actuator_trnid[a, 0])]) for a in range(m.nu)]
@@ -424,6 +423,22 @@ def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
         "with speed is no part of the model",
     )
     tell("actuator", differs("actuator_delay"), "delays of actuators are no part of the model")
+
+
+def left_out(mujoco: ModuleType, m: MjModel) -> list[str]:
+    """Sentences on what the compiled file has and a model has no place for."""
+    sentences = []
+
+    def tell(kind: str, flags: object, what: str) -> None:
+        chosen = np.flatnonzero(np.asarray(flags))
+        if chosen.size:
+            names = (mujoco_name(mujoco, m, kind, int(i)) for i in chosen)
+            sentences.append(f"{what}: {', '.join(names)}")
+
+    _joints_left_out(m, tell)
+    if m.ntendon:
+        sentences.append(f"{m.ntendon} tendons are no part of the model")
+    _actuators_left_out(m, tell)
     medium = (m.opt.density, m.opt.viscosity)
     if any(medium):
         sentences.append(

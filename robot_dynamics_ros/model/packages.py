@@ -19,8 +19,11 @@ from robot_dynamics_ros.errors import UrdfError
 
 _NAME = re.compile(rb"<name>\s*([\w.-]+)\s*</name>")
 _IGNORED = ("AMENT_IGNORE", "COLCON_IGNORE")
+# Folders above a file in which its package is looked for: a workspace has fewer.
 _LEVELS_UP = 6
+# Levels below each of them: workspace/src/repository/package.
 _LEVELS_DOWN = 3
+# Folders that are opened in all, so that a file in a home directory is not searched for minutes.
 _MOST_FOLDERS = 2000
 
 

@@ -486,9 +486,8 @@ def _configuration(
             part = q[model.q_slice(joint)]
             numbers = real_array_or_nan(position).reshape(-1)
             if numbers.shape != part.shape or not np.isfinite(numbers).all():
-                problem = (
-                    f"expected {part.size} finite number{'s' * (part.size != 1)}, got {position!r}"
-                )
+                count = f"{part.size} finite number{'s' * (part.size != 1)}"
+                problem = f"expected {count}, got {position!r}"
                 remedy = "Give rad or m; a floating joint has [x, y, z, qx, qy, qz, qw]."
                 raise ArgumentError(problem, where=f"{where}[{joint!r}]", remedy=remedy)
             part[:] = numbers

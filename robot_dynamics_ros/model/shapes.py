@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,36 @@ def inertia_of_cone(
     )
 
 
+def _check_surface(p: Array, faces: Array) -> None:
+    """Refuse a surface that is open, or whose triangles do not all turn the same way round."""
+    _, same = np.unique(p.round(12), axis=0, return_inverse=True)
+    edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
+    _, count = np.unique(edges, axis=0, return_counts=True)
+    if (count % 2).any():
+        problem = (
+            f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges "
+            "belong to one triangle alone"
+        )
+        raise ArgumentError(
+            problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull."
+        )
+    directed = same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2)
+    _, place = np.unique(edges, axis=0, return_inverse=True)
+    turns = np.zeros(len(count), dtype=int)
+    np.add.at(turns, place.ravel(), np.sign(directed[:, 1] - directed[:, 0]))
+    if turns.any():
+        # neighbours that turn the same way pass their edge in opposite directions
+        problem = (
+            f"its triangles do not all turn the same way round: {int((turns != 0).sum())} of its "
+            f"{len(count)} edges are passed twice in one direction"
+        )
+        raise ArgumentError(
+            problem,
+            where="mesh",
+            remedy="Turn them: trimesh.repair.fix_normals does, and so do editors of meshes.",
+        )
+
+
 def inertia_of_mesh(
     vertices: ArrayLike,
     triangles: ArrayLike,
@@ -180,32 +211,7 @@ def inertia_of_mesh(
             got=triangles,
             remedy=remedy,
         )
-    _, same = np.unique(p.round(12), axis=0, return_inverse=True)
-    edges = np.sort(same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2), axis=1)
-    _, count = np.unique(edges, axis=0, return_counts=True)
-    if (count % 2).any():
-        problem = (
-            f"the surface is not closed: {int((count % 2).sum())} of its {len(count)} edges "
-            "belong to one triangle alone"
-        )
-        raise ArgumentError(
-            problem, where="mesh", remedy="Repair the mesh, or use its bounding box or convex hull."
-        )
-    directed = same.ravel()[faces[:, [[0, 1], [1, 2], [2, 0]]]].reshape(-1, 2)
-    _, place = np.unique(edges, axis=0, return_inverse=True)
-    turns = np.zeros(len(count), dtype=int)
-    np.add.at(turns, place.ravel(), np.sign(directed[:, 1] - directed[:, 0]))
-    if turns.any():
-        # neighbours that turn the same way pass their edge in opposite directions
-        problem = (
-            f"its triangles do not all turn the same way round: {int((turns != 0).sum())} of its "
-            f"{len(count)} edges are passed twice in one direction"
-        )
-        raise ArgumentError(
-            problem,
-            where="mesh",
-            remedy="Turn them: trimesh.repair.fix_normals does, and so do editors of meshes.",
-        )
+    _check_surface(p, faces)
     middle = p.mean(axis=0)
     a, b, c = (p[faces[:, k]] - middle for k in range(3))
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
@@ -269,7 +275,8 @@ def inertia_of_mesh_file(
         factor = metres_per_unit(mesh, str(path)) * np.asarray(scale, dtype=float)
         vertices = np.asarray(mesh.vertices) * factor
         faces = np.asarray(mesh.faces)
-    except Exception as error:  # noqa: BLE001 - readers of a dozen formats: anything may come out of a bad file
+    # trimesh has readers of a dozen formats: a bad file may raise anything
+    except Exception as error:  # noqa: BLE001
         problem = f"cannot be read ({type(error).__name__}: {error})"
         remedy = "Check that the file holds a mesh of a format that trimesh reads."
         raise ArgumentError(problem, where=str(path), remedy=remedy) from None
@@ -326,6 +333,24 @@ def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:
         ) from None
 
 
+def _moments(
+    density: Callable[[Array, Array, Array], ArrayLike], middle: Array, half: Array, u: Array
+) -> Array:
+    """(k, 10) ρ times 1, x, y, z and the products of two of them, at points ``u`` (k, 3) of the
+    box, whose corners have the coordinates ±1.
+    """
+    p = middle + half * u
+    rho = np.broadcast_to(np.asarray(density(p[:, 0], p[:, 1], p[:, 2]), dtype=float), (len(p),))
+    if not (np.isfinite(rho).all() and (rho >= 0.0).all()):
+        raise ArgumentError(
+            "must be finite and not negative", where="density", got=float(rho.min())
+        )
+    x, y, z = u.T
+    return rho[:, None] * np.stack(
+        [np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=-1
+    )
+
+
 def inertia_of_density(
     density: Callable[[Array, Array, Array], ArrayLike],
     lower: ArrayLike,
@@ -369,20 +394,7 @@ def inertia_of_density(
     middle = (low + high) / 2
     half = (high - low) / 2
 
-    def moments(u: Array) -> Array:
-        p = middle + half * u
-        rho = np.broadcast_to(
-            np.asarray(density(p[:, 0], p[:, 1], p[:, 2]), dtype=float), (len(p),)
-        )
-        if not (np.isfinite(rho).all() and (rho >= 0.0).all()):
-            raise ArgumentError(
-                "must be finite and not negative", where="density", got=float(rho.min())
-            )
-        x, y, z = u.T
-        return rho[:, None] * np.stack(
-            [np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=-1
-        )
-
+    moments = partial(_moments, density, middle, half)
     total = cubature(
         moments, [-1.0] * 3, [1.0] * 3, rtol=0.0, atol=0.0, max_subdivisions=0
     ).estimate[0]

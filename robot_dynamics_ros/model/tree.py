@@ -10,11 +10,13 @@ from robot_dynamics_ros.errors import ModelError
 from robot_dynamics_ros.model.description import Joint, JointType, Pose, RobotDescription
 
 
-def walk(
+def _connections(
     description: RobotDescription,
-) -> tuple[list[Joint], list[Joint], dict[str, tuple[str | None, Pose]]]:
-    """Moving joints, fixed joints, and each link's (moving joint, placement in its body), all depth
-    first.
+) -> tuple[set[str], dict[str, Joint], dict[str, list[Joint]]]:
+    """Names of the links; link → the joint that carries it, and those that it carries.
+
+    Raises:
+        ModelError: two of one name, a link that does not exist, or a link with two parents.
     """
     names: set[str] = set()
     for link in description.links:
@@ -59,6 +61,16 @@ def walk(
             raise ModelError(problem, where=where, remedy=remedy)
         parent_joint[joint.child] = joint
         children[joint.parent].append(joint)
+    return names, parent_joint, children
+
+
+def walk(
+    description: RobotDescription,
+) -> tuple[list[Joint], list[Joint], dict[str, tuple[str | None, Pose]]]:
+    """Moving joints, fixed joints, and each link's (moving joint, placement in its body), all depth
+    first.
+    """
+    names, parent_joint, children = _connections(description)
     root = _root(description, parent_joint)
 
     order: list[Joint] = []

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("robot_dynamics_ros.model")
 _logger.addHandler(logging.NullHandler())
 _logged: set[str] = set()
+# Warnings of one description that are printed: its ``findings`` hold all.
 _WARNINGS_SHOWN = 8
 # of joints in one sentence
 _NAMES_SHOWN = 4
@@ -160,6 +161,36 @@ def parse_urdf(
     return _read(source, inertia_check, armature, xacro_arguments, max_bytes)[0]
 
 
+def _of_initial_positions(clean: CleanUrdf, joints: Sequence[Joint]) -> list[str]:
+    """Findings on initial positions of joints that do not exist, or beyond their limits."""
+    names = {joint.name for joint in joints}
+    findings = [
+        f"<ros2_control> gives an initial position for joint {name!r}, which does not exist"
+        for name in clean.initial_positions.keys() - names
+    ]
+    for joint in joints:
+        start = clean.initial_positions.get(joint.name)
+        beyond = "" if start is None else beyond_limits(joint.limits, (start,))
+        if beyond:
+            findings.append(
+                f"<ros2_control> has joint {joint.name!r} start at {beyond}; the nearest position "
+                "within them is taken"
+            )
+    return findings
+
+
+def _check_couplings(joints: Sequence[Joint]) -> None:
+    """Refuse a motor that turns with a joint that does not exist, or with its own alone."""
+    names = {joint.name for joint in joints}
+    for joint in joints:
+        if joint.coupling is not None and joint.coupling.joint not in names - {joint.name}:
+            raise UrdfError(
+                f"{joint.coupling.joint!r} is no other joint",
+                where=f"joint {joint.name!r} <coupling>",
+                remedy="Name a neighbour.",
+            )
+
+
 def _read(
     source: UrdfInput,
     inertia_check: str,
@@ -205,27 +236,9 @@ def _read(
     _note_limits_without_effect(joints, clean, findings)
     names = {joint.name for joint in joints}
     joints = [_without_stray_mimic(joint, names, findings) for joint in joints]
-    for joint in joints:
-        if joint.coupling is not None and joint.coupling.joint not in names - {joint.name}:
-            where = f"joint {joint.name!r} <coupling>"
-            raise UrdfError(
-                f"{joint.coupling.joint!r} is no other joint",
-                where=where,
-                remedy="Name a neighbour.",
-            )
+    _check_couplings(joints)
     joints = _without_limits_that_hold_masters(joints, findings)
-    for name in clean.initial_positions.keys() - names:
-        findings.append(
-            f"<ros2_control> gives an initial position for joint {name!r}, which does not exist"
-        )
-    for joint in joints:
-        start = clean.initial_positions.get(joint.name)
-        beyond = "" if start is None else beyond_limits(joint.limits, (start,))
-        if beyond:
-            findings.append(
-                f"<ros2_control> has joint {joint.name!r} start at {beyond}; the nearest position "
-                "within them is taken"
-            )
+    findings += _of_initial_positions(clean, joints)
     description = RobotDescription(
         name=robot.name,
         links=tuple(links),
@@ -264,7 +277,8 @@ def _urdf_parser(clean: CleanUrdf, label: str) -> parsed.Robot:
 
     try:
         return Robot.from_xml_string(clean.text)
-    except Exception as error:  # noqa: BLE001 - urdf_parser_py raises plain Exception, AssertionError and its own ParseError
+    # urdf_parser_py raises plain Exception, AssertionError and its own ParseError
+    except Exception as error:  # noqa: BLE001
         raise UrdfError(f"{error}", where=label, remedy="Correct the element named.") from None
 
 

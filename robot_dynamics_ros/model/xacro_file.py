@@ -48,7 +48,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, str] | None = None) -> str:
     with _ONE_AT_A_TIME, _packages_around(path.resolve().parent):
         try:
             return str(xacro.process_file(str(path), mappings=mappings).toprettyxml(indent="  "))
-        except Exception as error:  # noqa: BLE001 - xacro evaluates expressions: anything may come out of it
+        # xacro evaluates the file's expressions: they may raise anything
+        except Exception as error:  # noqa: BLE001
             raise _failure(error, path, xacro) from None
 
 

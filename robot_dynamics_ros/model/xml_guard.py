@@ -18,8 +18,11 @@ from xml.parsers import expat
 
 from robot_dynamics_ros.errors import UrdfError
 
+# Bytes of a description: those of large robots have some 100 kB. Users can raise it.
 MAX_BYTES = 4 * 1024 * 1024
+# Elements within one another: URDF needs six. Deeper nesting overflows the parser's stack.
 MAX_DEPTH = 64
+# Elements in all: each takes some hundred bytes of memory.
 MAX_ELEMENTS = 400_000
 
 # the declaration of an encoding, in the first line of a document

@@ -147,6 +147,52 @@ class WrenchHistory:
         return {name: point[:, 3] for name, point in self._points.items()}
 
 
+def _on_links(recording: Recording, model: RobotModel, t: Array, q: Array) -> dict[str, Array]:
+    """Link → (n, 6) sum of the wrenches on it that were recorded."""
+    on_links: dict[str, Array] = {}
+    for wrench in recording.external:
+        on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
+    return on_links
+
+
+def _efforts_and_wrenches(
+    model: RobotModel,
+    joints: Sequence[str],
+    s: Settings,
+    q: Array,
+    v: Array,
+    a: Array,
+    external: Mapping[str, Array] | None = None,
+) -> Array:
+    """(n, nv + 6 joints), side by side."""
+    efforts = inverse_dynamics(model, q, v, a, external=external)
+    wrenches = joint_wrenches(
+        model,
+        q,
+        v,
+        a,
+        joints=joints,
+        external=external,
+        expressed_in=s.expressed_in,
+        reduced_at=s.reduced_at,
+    )
+    return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
+
+
+def _observer(model: RobotModel, s: Settings, every: Sequence[str]) -> FrameLike:
+    """The frame that a balance is seen from; by default that of the joint's parent."""
+    if s.balance:
+        check_name("joint", s.balance, every, where="balance")
+    if s.balance and not s.observer:
+        return model.joint(s.balance).parent
+    return s.observer or ""
+
+
+def _split(nv: int, joints: int, x: Array) -> tuple[Array, Array]:
+    """(n, nv) efforts and (n, joints, 6) wrenches that stood side by side."""
+    return x[:, :nv].copy(), x[:, nv:].reshape(len(x), joints, 6)
+
+
 def compute(
     model: RobotModel,
     recording: Recording,
@@ -166,9 +212,7 @@ def compute(
     s = settings_or_default(Settings, settings, "settings")
     every = all_joint_names(model)
     joints = _joints(model, s.joints, every)
-    if s.balance:
-        check_name("joint", s.balance, every, where="balance")
-    observer = s.observer or (model.joint(s.balance).parent if s.balance else "")
+    observer = _observer(model, s, every)
     turns = [model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names]
     unwrapped = np.where(turns, np.unwrap(recording.q, axis=0), recording.q)
     require_fast_enough(recording.t)
@@ -178,18 +222,9 @@ def compute(
     q = unwrapped[good]
     v = motion.v[good]
     a = motion.a[good]
-    on_links: dict[str, Array] = {}
-    for wrench in recording.external:
-        on_links[wrench.link] = on_links.get(wrench.link, 0.0) + wrench.on_link(model, t, q)
+    on_links = _on_links(recording, model, t, q)
 
-    def efforts_and_wrenches(
-        q: Array, v: Array, a: Array, external: Mapping[str, Array] | None = None
-    ) -> Array:
-        """(n, nv + 6 joints), side by side."""
-        efforts = inverse_dynamics(model, q, v, a, external=external)
-        frames = {"expressed_in": s.expressed_in, "reduced_at": s.reduced_at}
-        wrenches = joint_wrenches(model, q, v, a, joints=joints, external=external, **frames)  # type: ignore[arg-type]
-        return np.concatenate([efforts, wrenches.reshape(len(q), -1)], axis=1)
+    efforts_and_wrenches = partial(_efforts_and_wrenches, model, joints, s)
 
     def rows(k: slice) -> dict[str, Array]:
         state = (q[k], v[k], a[k])
@@ -206,9 +241,7 @@ def compute(
             tables |= {name: balance[name] for name in ("joint", *WRENCH_PARTS)}
         return tables
 
-    def split(x: Array) -> tuple[Array, Array]:
-        return x[:, : model.nv].copy(), x[:, model.nv :].reshape(len(x), len(joints), 6)
-
+    split = partial(_split, model.nv, len(joints))
     parts = _in_pieces(rows, len(t), progress)
     efforts, wrenches = split(parts.pop("values"))
     effort_errors, wrench_errors = split(parts.pop("errors")) if s.uncertainty else (None, None)
@@ -217,19 +250,14 @@ def compute(
     elif s.friction:
         efforts += model.damping * v + model.friction * np.sign(v)
     else:
-        notes += _friction_left_out(
-            model, efforts, None if recording.effort is None else recording.effort[good]
-        )
+        recorded = None if recording.effort is None else recording.effort[good]
+        notes += _friction_left_out(model, efforts, recorded)
+    found = (t, q, v, a, efforts, wrenches)
     return WrenchHistory(
         model,
         joints,
         _frames(model, joints, s.expressed_in),
-        t,
-        q,
-        v,
-        a,
-        efforts,
-        wrenches,
+        *found,
         recording.rows[good],
         parts,
         s.balance,

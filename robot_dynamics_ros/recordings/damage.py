@@ -23,8 +23,9 @@ _MEDIAN_ROWS = 7
 _PAUSE_STEPS = 5.0
 # of the usual distance from the running median
 _FAR_DISTANCES = 12.0
-# of the range of positions and efforts: less is no spike
+# Share of the range of a joint's positions: a smaller jump of one row is no spike.
 _OF_RANGE = 2e-3
+# The same of efforts, which do jump: where a motor reverses, and where dry friction changes sides.
 _OF_EFFORTS = 0.3
 # steps between values: no more is no spike
 _SPIKE_LEVELS = 2.5
@@ -32,26 +33,31 @@ _SPIKE_LEVELS = 2.5
 _MOST_SPIKES_SHARE = 0.05
 # rows of a spike
 _LONGEST_SPIKE_ROWS = 2
-# s and rows
+# s without a change, and
 _FROZEN_S = 0.2
+# rows without one, from which on a channel is frozen: slower logs repeat values more often.
 _FEWEST_UNDAMAGED_ROWS = 20
 # of its range, by which a joint moves while its effort is frozen
 _MOVES = 0.005
 # fast steps: by more a position jumps
 _JUMP_STEPS = 4.0
-# times as fast as usual, and as the rows beside it, moves what jumps
+# Times as fast as usual, and as the rows beside it, moves what jumps.
 _FAST_STEPS = 10.0
+# Rows on either side that a step is compared with.
 _ROWS_BESIDE = 3
 # of the values of a channel that is slower than the others are held alike long
 _REGULAR = 0.9
 # of the largest value, by which two channels differ that hold the same
 _SAME_CHANNEL_SHARE = 1e-4
-# share of the rows, band of the range, times the rows of the band
+# Share of the rows that lie at the largest value of a channel that is clipped there.
 _AT_BOUND = 0.01
+# Share of the range that counts as next to that value, and
 _SPIKE_BAND_SHARE = 0.02
+# times as many rows there as in the band below: a motion that merely turns there has fewer.
 _DAMAGE_FACTOR = 3.0
-# s around a row in which its speed is looked at, and share of the usual large speed that is rest
+# s around a row over which its speed is taken.
 _SPEED_WINDOW_S = 0.1
+# Share of the speed that fast rows have: a slower joint stands.
 _REST_SPEED_SHARE = 0.02
 _DAMAGED_CHANNELS = ("efforts", "positions", "positions and efforts")
 

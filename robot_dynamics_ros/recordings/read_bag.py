@@ -179,7 +179,8 @@ def read_messages(
                 take(number, received, partial(reader.deserialize, raw, connection.msgtype))
     except RobotDynamicsError:
         raise
-    except Exception as error:  # noqa: BLE001 (a damaged bag fails in as many ways as there are bytes)
+    # a damaged bag fails in as many ways as there are bytes
+    except Exception as error:  # noqa: BLE001
         remedy = "Give an mcap file, a rosbag2 directory, or a ROS 1 bag."
         raise ArgumentError(
             f"cannot be read as a bag: {error}", where=str(path), remedy=remedy

@@ -174,10 +174,9 @@ def columns_named(names: list[str], accepted: Collection[str]) -> list[int]:
 def _column(names: list[str], joint: str, field: str, where: str) -> int:
     words = (field, *SHORT[field])
     joints = (joint,) if field == "position" else ()
-    exact = {
-        *joints,
-        *(f"{a}{s}{b}" for s in "./_" for w in words for a, b in ((joint, w), (w, joint))),
-    }
+    exact = {*joints}
+    for separator, word in itertools.product("./_", words):
+        exact |= {f"{joint}{separator}{word}", f"{word}{separator}{joint}"}
     return one_column(names, exact, f"the {field} of {joint!r}", "Leave one of them.", where)
 
 

@@ -25,8 +25,8 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 
 #: what to do with rows that cannot be used
 UNUSABLE_ROWS = ("skip", "refuse")
-#: of the times of a table; "auto": told by the step of whole numbers
-# s between rows: with more between them, the motion of an arm cannot be told from its positions
+#: of the times of a table; "auto": known by the step of whole numbers
+# s between rows: with more between them, the motion of an arm is not known from its positions
 SLOWEST_STEP_S = 0.5
 # a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
 _DOUBTFUL_STEP = 0.1
@@ -47,10 +47,8 @@ _LATEST_STAMP = 1e20
 _SHORTEST_STEP_S = 1e-9
 # rows from which the step tells the unit of the times
 _FEWEST_ROWS_OF_A_UNIT = 20
-_UNIT_TOLERANCE = (
-    # s that are left out before and after a jump: longer polynomials do not reach across
-    0.15
-)
+# s that are left out before and after a jump: longer polynomials do not reach across.
+_BESIDE_A_JUMP_S = 0.15
 # rad by which a jump may differ from full turns
 _WRAPPED = 0.3
 # of the time so far, by which times go back where another recording begins
@@ -243,10 +241,10 @@ class Recording:
         for k in np.flatnonzero(jump.any(axis=1)):
             notes.append(
                 f"the positions of {self._names(jump[k])} jump at {recorded.t[rows[k]]:.3f} s: "
-                f"two recordings in one? Rows {_UNIT_TOLERANCE:g} s "
+                f"two recordings in one? Rows {_BESIDE_A_JUMP_S:g} s "
                 "before and after are left out"
             )
-            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _UNIT_TOLERANCE
+            keep &= np.abs(recorded.t - recorded.t[rows[k]]) > _BESIDE_A_JUMP_S
         return recorded._steady(keep, notes)
 
     def _names(self, some: ArrayLike) -> str:
@@ -506,9 +504,8 @@ def require_fast_enough(t: Array) -> None:
     """Refuse times (n,), s, that are too far apart for velocities and accelerations."""
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     if step > SLOWEST_STEP_S:
-        remedy = (
-            "Record ten times a second or more. If these are no seconds: --time-unit ms, us or ns."
-        )
+        other_unit = "If these are no seconds: --time-unit ms, us or ns."
+        remedy = f"Record ten times a second or more. {other_unit}"
         raise ArgumentError(f"rows are {step:.3g} s apart", where="t", remedy=remedy)
 
 

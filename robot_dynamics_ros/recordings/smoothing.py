@@ -37,11 +37,13 @@ _ROUGH = 0.03
 _LATEST_SAMPLE_S = 2e-3
 GAP_STEPS = 5.0
 """Steps longer than this many median ones are gaps."""
+# Rows whose polynomials are fitted together: more of them fill the processor's caches.
 _SMOOTHED_ROWS_AT_ONCE = 500
 #: s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
-# blocks, and s of one, over which efforts are averaged
+# Blocks of efforts that a window is judged by: more take longer and choose the same.
 _TRIED = 120
+# s of one block, over which efforts are averaged: the same as in identification.
 _SMOOTHING_BLOCK_S = 0.05
 # of the logarithm of a joint's squared error
 _ALIKE_LOG_ERROR = 0.15
@@ -265,6 +267,14 @@ class SmoothMotion:
     notes: tuple[str, ...]
 
 
+def _check_polynomials(window: float, order: int) -> None:
+    good = window > 0.0 and math.isfinite(window)
+    expect(good, "a positive number of seconds", window, "window", "")
+    remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
+    words = f"a whole number from 2 to {_HIGHEST_ORDER}"
+    expect(2 <= order <= _HIGHEST_ORDER, words, order, "order", remedy)
+
+
 def smooth_motion(
     model: RobotModel,
     t: Array,
@@ -290,25 +300,12 @@ def smooth_motion(
             derivative of the positions and the acceleration has less noise by them.
     """
     if velocity == "recorded" and v is None:
-        raise ArgumentError(
-            "not every row holds velocities",
-            where="velocity",
-            remedy="Have them made from positions.",
-        )
+        remedy = "Have them made from positions."
+        raise ArgumentError("not every row holds velocities", where="velocity", remedy=remedy)
     n = len(t)
     if window is None:
         window = choose_window(model, t, q, effort, order=order)
-    expect(
-        window > 0.0 and math.isfinite(window), "a positive number of seconds", window, "window", ""
-    )
-    remedy = "Accelerations need 2; from 6 on the polynomials follow the noise."
-    expect(
-        2 <= order <= _HIGHEST_ORDER,
-        f"a whole number from 2 to {_HIGHEST_ORDER}",
-        order,
-        "order",
-        remedy,
-    )
+    _check_polynomials(window, order)
     step = float(np.median(np.diff(t))) if n > 1 else 1.0
     samples = max(round(window / step) if step > 0.0 else 0, order + 2) | 1
     samples = max(3, min(samples, (n - 1) | 1))
@@ -322,17 +319,15 @@ def smooth_motion(
     gains = _gains(step, samples, order)[1:]
     if v is not None and velocity != "positions":
         polynomials = derivatives(t, v, window=samples, order=order, up_to=order, bridge=bridge)
+        late = 0.0
         if velocity == "auto":
             late = _lateness(x, polynomials, step, samples)
-        else:
-            late = 0.0
         by_velocity = _earlier(polynomials, late)
         noise = np.stack([v - polynomials[0], remaining])
         own = _gains(step, samples, order, late)[:2]
+        why = ""
         if velocity == "auto":
             why = _worse(model, x, by_velocity, noise, (own[1], gains[1]), step)
-        else:
-            why = ""
         if why:
             by_velocity = None
             notes.append(f"recorded velocities are not used: {why}")
@@ -340,23 +335,18 @@ def smooth_motion(
             remaining = noise[0]
             gains = own
             if late:
-                notes.append(
-                    f"recorded velocities are {1e3 * late:.3g} ms late: they are taken that much "
-                    "earlier"
-                )
-    if by_velocity is None:
-        out = x
-    else:
+                how = f"{1e3 * late:.3g} ms late"
+                notes.append(f"recorded velocities are {how}: they are taken that much earlier")
+    out = x
+    source = "positions"
+    if by_velocity is not None:
         out = np.stack([x[0], *by_velocity])
+        source = "recorded"
     good = np.zeros(n, dtype=bool)
     for part in parts:
         edge = min(samples, part.stop - part.start) // _EDGE
         good[part.start + edge : part.stop - edge] = True
     good &= np.isfinite(out).all(axis=(0, 2))
-    if by_velocity is None:
-        source = "positions"
-    else:
-        source = "recorded"
     free = max(samples - order - 1, 1) / samples
     if good.any():
         noise = np.sqrt(np.mean(remaining[good] ** 2, axis=0) / free)

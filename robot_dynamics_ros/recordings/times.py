@@ -20,7 +20,7 @@ from robot_dynamics_ros.model.description import Array
 
 #: what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
-# rows from which a rate can be told
+# rows from which on a rate is known
 _FEWEST_ROWS_OF_A_RATE = 50
 # s: what is recorded after a longer pause may have another phase
 _PHASE_PAUSE_S = 0.25
@@ -36,12 +36,12 @@ _WHOLE_STEP_TOLERANCE = 0.2
 _KNOT = 2.0
 # of a step: less is no jitter
 _JITTER = 0.01
-_SMOOTHER = (
-    # residual of the positions on steady times, as a share of the one on recorded times
-    0.95
-)
-# samples and order of the polynomials that smoothness is judged by
+# Residual of the positions on steady times over the one on recorded times: without a clear gain,
+# the times stay as they were recorded.
+_SMOOTHER = 0.95
+# Samples of the polynomials that smoothness is judged by, and
 _SMOOTHNESS_FIT = 15
+# their order: motions of robots are that smooth within some samples.
 _SMOOTHNESS_ORDER = 4
 # rows
 _JUDGED = 2000

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import FIGURE_STYLE, XYZ, legend, pyplot, thinned, without_noise
+from robot_dynamics_ros.figures import FIGURE_STYLE, XYZ, every_nth, legend, pyplot, without_noise
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.recordings.compute import WrenchHistory
 from robot_dynamics_ros.recordings.read_bag import need_rosbags
@@ -233,7 +233,7 @@ def draw_wrenches(history: WrenchHistory, path: str | Path) -> None:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    k = thinned(len(history.t))
+    k = every_nth(len(history.t))
     forces, moments = (
         without_noise(history.wrenches[k, :, half]) for half in (_FORCE_ROWS, _MOMENT_ROWS)
     )
@@ -256,7 +256,7 @@ def _draw_rows(
 ) -> None:
     """Titles of force and moment, and both (n, 3) over time, a row each."""
     plt = pyplot()
-    t = history.t[thinned(len(history.t))] - history.t[0]
+    t = history.t[every_nth(len(history.t))] - history.t[0]
     size = (11.0, 1.2 + height * len(rows))
     with plt.rc_context(FIGURE_STYLE):
         figure, axes = plt.subplots(
@@ -288,7 +288,7 @@ def draw_parts(history: WrenchHistory, path: str | Path) -> None:
     Raises:
         BackendError: matplotlib is not installed.
     """
-    k = thinned(len(history.t))
+    k = every_nth(len(history.t))
     largest = [
         max(float(np.abs(p[:, half]).max()) for p in history.parts.values())
         for half in (_FORCE_ROWS, _MOMENT_ROWS)

@@ -55,11 +55,13 @@ COMMISSIONING_PARAMETERS = (
 )
 
 _T = TypeVar("_T")
+# Every state counts, since noise and delay are measured: 0.1 s of them at 1 kHz may wait.
 _EVERY = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 # ns; an older state was not overtaken: the clock was set
 _CLOCK_SET_NS = 1_000_000_000
 # states that wait for a step: some seconds; older ones are dropped
 _MOST_WAITING_STATES = 2000
+# s between two looks for silence and signals.
 _WATCH = 0.02
 # s that a step may take to stop at the end
 _LONGEST_FINAL_STOP_S = 5.0
@@ -363,7 +365,8 @@ class CommissioningNode(Node):
         except RobotDynamicsError as error:
             response.success = False
             response.message = str(error)
-        except Exception as error:  # noqa: BLE001  (the step has stopped the arm; its request has to be answered)
+        # the step has stopped the arm, and its request has to be answered
+        except Exception as error:  # noqa: BLE001
             text = f"{type(error).__name__}: {error}"
             remedy = "The arm has been stopped; please report it."
             response.success = False

@@ -20,7 +20,7 @@ from robot_dynamics_ros.ros.transport.topics import topic_token
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class DemoRecording:
     """Recorded messages; times in s after the start of the trajectory.
 
     Attributes:
@@ -78,11 +78,11 @@ class DemoClient(ControllerClient):
         self._recording = True
         super().send(message)
 
-    def recording(self, start: int) -> Recording:
+    def recording(self, start: int) -> DemoRecording:
         """The messages since :meth:`send`, times counted from ``start``, ns."""
         n = self._model.nv
         wrenches = [np.array(rows).reshape(-1, 7) for rows in self._wrenches]
-        return Recording(
+        return DemoRecording(
             t=np.array([(stamp - start) * 1e-9 for stamp, *_ in self._states]),
             q=np.array([q for _, q, _, _ in self._states]).reshape(-1, n),
             v=np.array([v for _, _, v, _ in self._states]).reshape(-1, n),

@@ -85,6 +85,7 @@ def gate_settings(
     )
 
 
+# s between two looks for silence of the other side.
 _GATE_WATCH_S = 0.01
 # watches between two looks at who publishes commands
 _GRAPH_EVERY = 10

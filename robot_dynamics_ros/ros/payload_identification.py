@@ -37,10 +37,14 @@ PAYLOAD_IDENTIFICATION_PARAMETERS = (
     *parameter_table("payload_identification", "payload_identification"),
 )
 
-# s
+# s at rest before the motion begins: the arm no longer swings.
 _SETTLE_S = 0.5
+# s until the first state, and until the controller's service is found: nodes that start together on
+# a busy computer know each other that late.
 _LATE_STATE_S = 10.0
+# s without a state, from which on the driver is silent.
 _SILENCE = 1.0
+# Hz, of the waypoints; the controller interpolates between them.
 _RATE = 50.0
 # rad or m between the motion and where the arm was
 _MISSED = 0.15

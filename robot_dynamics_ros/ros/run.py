@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import rclpy
 import yaml
@@ -23,8 +24,9 @@ from robot_dynamics_ros.ros.stop_request import StopRequest
 from robot_dynamics_ros.ros.transport.executors import FocusedExecutor, PacedExecutor
 from robot_dynamics_ros.ros.transport.reports import guard_services
 
-# how long results of goals may take to be ready at the end, and then to go out, s
+# s that results of goals may take to be ready at the end.
 LAST_WORDS = 0.5
+# s that they may then take to go out: rclpy sends them in a callback of its own.
 DELIVERY = 0.1
 # how long another thread may keep the cycle's from going on, s
 SWITCH = 1e-4
@@ -40,8 +42,18 @@ def _executor(name: str, node: Node) -> Executor:
     return executor
 
 
+def _log_once(said: set[str], text: Warning | str, *_: object, **__: object) -> None:
+    """Log a warning, unless it was logged: settings are read several times."""
+    if str(text) not in said:
+        said.add(str(text))
+        get_logger("robot_dynamics").warning(str(text))
+
+
 def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | None = None) -> int:
     """Make the node and spin it until it is asked to stop; returns the exit code.
+
+    This is the one place in which processes end: the flag of a signal, ``finish()`` with the safe
+    command, delivery, results of goals, and the end of the middleware, in this order.
 
     The node must have ``parameters``, with ``executor`` if it has a choice, and ``finish()``, which
     is called while the middleware still works, so that a last message can go out; it must also wake
@@ -57,7 +69,8 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
         # rclpy's own handlers shut the middleware down at once, and the last command could not be
         # sent any more
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # noqa: BLE001 (rclpy has several, and none says more than its text)
+    # rclpy has several kinds of errors, and none says more than its text
+    except Exception as error:  # noqa: BLE001
         print(f"error: {unreadable(arguments) or error}", file=sys.stderr)
         return 1
     # a thread that prepares a payload or a trajectory gives the interpreter back this soon, in
@@ -66,15 +79,7 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
     node = None
     finished = False
     shown = warnings.showwarning
-    said: set[str] = set()
-
-    def log_once(text: Warning | str, *_: object, **__: object) -> None:
-        """Say a warning, unless it was said: settings are read several times."""
-        if str(text) not in said:
-            said.add(str(text))
-            get_logger("robot_dynamics").warning(str(text))
-
-    warnings.showwarning = log_once  # type: ignore[assignment]
+    warnings.showwarning = partial(_log_once, set())
     try:
         if stop:
             return 0

@@ -4,7 +4,8 @@ callbacks.
 
 from __future__ import annotations
 
-import _signal as signal  # type: ignore[import-not-found]  # built in: there is no file to read while a signal comes
+# built into the interpreter: there is no file to read while a signal comes
+import _signal as signal  # type: ignore[import-not-found]
 from types import FrameType
 
 #: What a fault in machine code raises: a handler in Python would repeat the fault for ever.

@@ -224,8 +224,7 @@ class LiveRobot(Source):
         self._kept: dict[str, dict[str, tuple[float, Array]]] = {name: {} for name in _KEPT}
         # of the controller and of commissioning
         self._reports: dict[str, tuple[float, str]] = {}
-        controller = values["controller"]
-        simulator = values["simulator"]
+        controller, simulator = (values[node] for node in ("controller", "simulator"))
         space = namespace.strip("/")
         self.topic_of = topic_of = (lambda name: f"/{space}/{name}") if space else str
         # for plots that know a joint by its place in the message only
@@ -247,26 +246,23 @@ class LiveRobot(Source):
             ),
             *(wrench("external", f"{name}/external_wrench") for name in (controller, simulator)),
         ]
+        reference = topic_of(f"{controller}/reference")
         # these are published only while somebody listens, and that takes the controller's or the
         # simulator's time
         self._layers_on = dict.fromkeys(WANTED, False)
         self._on_request: dict[str, list[Subscription]] = {}
         self._requests: dict[str, Callable[[], list[Subscription]]] = {
-            "reference": lambda: [
-                subscribe(
-                    JointState, topic_of(f"{controller}/reference"), self._on_reference, NEWEST
-                )
-            ],
+            "reference": lambda: [subscribe(JointState, reference, self._on_reference, NEWEST)],
             "estimated": lambda: [wrench("estimated", f"{controller}/external_wrench_estimate")],
             "contacts": lambda: [
                 wrench("contacts", f"{simulator}/contact_wrenches/{topic_token(link)}")
                 for link in model.link_names
             ],
         }
-        for name in model.joint_names if self._wrenches == "published" else ():
-            self._subscriptions.append(
-                wrench("published", f"{controller}/joint_wrenches/{topic_token(name)}", name)
-            )
+        if self._wrenches == "published":
+            prefix = f"{controller}/joint_wrenches"
+            joints = {name: f"{prefix}/{topic_token(name)}" for name in model.joint_names}
+            self._subscriptions += [wrench("published", joints[name], name) for name in joints]
 
     def _on_diagnostics(self, nodes: Mapping[str, str], message: DiagnosticArray) -> None:
         for word, node in nodes.items():
@@ -438,7 +434,8 @@ class LiveControls(Controls):
         def done(future: Future) -> None:
             try:
                 self._robot.answer = sentence_of(future.result()) or self._robot.answer
-            except Exception as error:  # noqa: BLE001 - whatever the other side or the middleware raises goes to the person
+            # whatever the other side or the middleware raises is shown to the user
+            except Exception as error:  # noqa: BLE001
                 self._robot.answer = f"{service}: {error}"
 
         answer.add_done_callback(done)

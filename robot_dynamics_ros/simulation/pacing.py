@@ -155,19 +155,19 @@ class RealTimePacer:
         elapsed = now_ns - self._origin
         # steps that should have been done by now
         due_index = elapsed * self._denominator // self._numerator
-        behind = due_index - self._index
+        late = due_index - self._index
         # the clock was set back
-        if behind < -1:
+        if late < -1:
             self._origin = now_ns
             self._index = 0
             return Due(0, self._due_time(self._index + 1) - now_ns)
-        if behind > self._catch_up_steps:
-            excess = behind - self._catch_up_steps
+        if late > self._catch_up_steps:
+            excess = late - self._catch_up_steps
             lost = self._due_time(self._index + excess) - self._due_time(self._index)
             self._origin += lost
             self.lost_ns += lost
-            behind = (now_ns - self._origin) * self._denominator // self._numerator - self._index
-        steps = max(0, min(behind, self.max_burst))
+            late = (now_ns - self._origin) * self._denominator // self._numerator - self._index
+        steps = max(0, min(late, self.max_burst))
         self.late_steps += max(0, steps - 1)
         self._index += steps
         self.steps += steps

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics import motion
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
-from robot_dynamics_ros.figures import FIGURE_STYLE, pyplot, save, thinned
+from robot_dynamics_ros.figures import FIGURE_STYLE, every_nth, pyplot, save
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.simulate import SimulationResult
@@ -59,7 +59,7 @@ def draw_points(
         path: file to write.
     """
     plt = pyplot()
-    k = thinned(len(next(iter(speeds.values()))))
+    k = every_nth(len(next(iter(speeds.values()))))
     spread = np.ptp(np.concatenate([p[k] for p in paths.values()]), axis=0)
     planes = sorted(
         [(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]]

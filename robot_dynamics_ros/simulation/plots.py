@@ -12,11 +12,11 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import (
     FIGURE_STYLE,
     curve,
+    every_nth,
     joint_kinds,
     legend,
     pyplot,
     save,
-    thinned,
     unit_of,
     without_noise,
 )
@@ -65,7 +65,7 @@ def plot_run(
             got=rows_of_reference.shape,
         )
     plt = pyplot()
-    k = thinned(len(run.t))
+    k = every_nth(len(run.t))
     rows = [
         "position",
         *(["error"] if rows_of_reference is not None else []),

@@ -10,7 +10,7 @@ is the motion between two events: σ, the sliding direction of each joint, and t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import MotorTable
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Coordinates
+from robot_dynamics_ros.simulation.effects.contact import GroundContact
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable
 from robot_dynamics_ros.simulation.effects.limits import CompliantStops, stop_parameters
 from robot_dynamics_ros.simulation.integrators import timestepping
@@ -65,6 +66,25 @@ def _kernels_of(
 
 WrenchesAt: TypeAlias = Callable[[float], tuple[dict[str, Array], dict[str, Array]]]
 """Time, s → external wrenches by link, in link axes and in world axes."""
+
+
+def _contact_parameters(contacts: Sequence[GroundContact]) -> dict[str, list[object]]:
+    """Field of the memory of time stepping → its numbers, a row a contact."""
+    words = (
+        "offset",
+        "radius",
+        "stiffness",
+        "exponent",
+        "dissipation",
+        "friction",
+        "slip_velocity",
+    )
+    values: dict[str, list[object]] = {
+        f"contact_{word}": [getattr(contact, word) for contact in contacts] for word in words
+    }
+    values["contact_normal"] = [contact.plane_normal for contact in contacts]
+    values["contact_plane"] = [contact.plane_point for contact in contacts]
+    return values
 
 
 class JointSystem:
@@ -190,18 +210,7 @@ class JointSystem:
             "max_current": motors.max_current,
         }
         if o.contacts:
-            for word in (
-                "offset",
-                "radius",
-                "stiffness",
-                "exponent",
-                "dissipation",
-                "friction",
-                "slip_velocity",
-            ):
-                values[f"contact_{word}"] = [getattr(contact, word) for contact in o.contacts]
-            values["contact_normal"] = [contact.plane_normal for contact in o.contacts]
-            values["contact_plane"] = [contact.plane_point for contact in o.contacts]
+            values |= _contact_parameters(o.contacts)
         for name, value in values.items():
             memory[name][...] = value
         return memory

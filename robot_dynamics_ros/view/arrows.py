@@ -16,6 +16,7 @@ from robot_dynamics_ros.dynamics.configuration import random_configuration
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+# Configurations at rest whose wrenches give the length of arrows: more change it by little.
 _RESTS = 32
 _NOISE = 1e-9
 """Share of the weight (times the size, for moments) below which an arrow is rounding noise and has

@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 LAYERS = ("visuals", "collisions", "skeleton", "ellipsoids", "boxes")
 """Kinds of geometry that can be shown."""
 
+# Colours, red, green, blue and opacity: of bodies without a colour of their own,
 _GREY = (0.70, 0.72, 0.75, 1.0)
+# of collision shapes, through which the visuals are seen,
 _COLLISION = (0.95, 0.55, 0.20, 0.45)
+# of the skeleton's bars from joint to joint,
 _BAR = (0.72, 0.74, 0.78, 1.0)
+# and of the cylinders at its joints.
 _BARREL = (0.25, 0.32, 0.42, 1.0)
 _BODIES = {"visuals", "skeleton"}
 # opacity of bodies that let wrenches be seen

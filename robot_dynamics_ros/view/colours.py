@@ -13,9 +13,13 @@ from robot_dynamics_ros.model.description import Array
 # that no robot of example-robot-data is painted like a force or a moment.
 FORCE = (0.90, 0.00, 0.60)
 MOMENT = (0.20, 0.80, 0.45)
+# A known wrench on a link.
 EXTERNAL = (0.15, 0.00, 0.30)
+# A wrench on a link that an observer estimates.
 ESTIMATED = (0.20, 0.40, 0.10)
+# The robot where its reference is; it lets the robot itself be seen.
 GHOST = (0.95, 0.60, 0.10, 0.35)
+# Boxes and ellipsoids of inertias.
 PAPER = (0.55, 0.70, 0.85, 0.55)
 
 #: part of a wrench balance → colour

@@ -36,6 +36,7 @@ FILMS = (".mp4", ".gif")
 _P = TypeVar("_P")
 # s, for a browser without a graphics processor on a busy machine
 _BROWSER_PATIENCE_S = 180.0
+# Frames of a film: each takes about 0.1 s to draw. A longer motion gets fewer of them a second.
 _MOST_FRAMES = 3000
 # The page may run what is inside it and nothing else: no address of any kind can be reached.
 _POLICY = (
@@ -50,6 +51,7 @@ const [, position, target] = cameras.findLast(([aspect]) => aspect <= shape) || 
 history.replaceState(
   null, "", `?initialCameraPosition=${{position}}&initialCameraLookAt=${{target}}`);
 }}</script>"""
+# Width over height of the page, from a phone held upright to a wide screen: one camera for each.
 _ASPECTS = (0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0)
 _NOTICE = (
     "This page contains the client of viser, https://github.com/viser-project/viser, Apache "

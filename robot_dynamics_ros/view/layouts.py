@@ -32,59 +32,24 @@ def _short(number: float) -> float:
     return float(f"{number:.3g}")
 
 
-def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
-    """An RViz configuration: the robot, its frames, wrench markers, and a Wrench display for every
-    joint (off, except
-    the first: each one that is on has the controller publish one topic more)."""
-    scale = sensible_scale(model)
-    size = robot_size(model)
-
-    def display(
-        kind: str, name: str, properties: dict[str, Any], enabled: bool = True
-    ) -> dict[str, Any]:
-        return {
-            "Class": f"rviz_default_plugins/{kind}",
-            "Name": name,
-            **properties,
-            "Enabled": enabled,
-        }
-
-    def topic(name: str) -> dict[str, str]:
-        return {"Value": name, "Durability Policy": "Volatile", "Reliability Policy": "Best Effort"}
-
-    def colour(rgb: tuple[float, float, float]) -> str:
-        return "; ".join(map(str, rgb255(rgb)))
-
-    described = {"Value": f"{namespace}/robot_description", "Durability Policy": "Transient Local"}
-    arrows = {
-        "Force Arrow Scale": scale.force,
-        "Torque Arrow Scale": scale.moment,
-        "Arrow Width": _short(0.02 * size),
-        "Force Color": colour(FORCE),
-        "Torque Color": colour(MOMENT),
-        "History Length": 1,
+def _display(
+    kind: str, name: str, properties: dict[str, Any], enabled: bool = True
+) -> dict[str, Any]:
+    return {
+        "Class": f"rviz_default_plugins/{kind}",
+        "Name": name,
+        **properties,
+        "Enabled": enabled,
     }
-    displays = [
-        display(
-            "Grid",
-            "Grid",
-            {"Color": "160; 160; 160", "Cell Size": _short(size / 4), "Plane Cell Count": 16},
-        ),
-        display(
-            "RobotModel", "Robot", {"Description Source": "Topic", "Description Topic": described}
-        ),
-        display("TF", "Frames", {}, enabled=False),
-        display(
-            "MarkerArray",
-            "Wrenches of all joints",
-            {"Topic": topic(f"{namespace}/{_VIEWER}/wrench_markers")},
-        ),
-    ]
-    for number, (name, address) in enumerate(_wrench_topics(model, namespace).items()):
-        displays.append(
-            display("Wrench", f"Wrench of {name}", {"Topic": topic(address), **arrows}, number == 0)
-        )
-    view = {
+
+
+def _best_effort(topic: str) -> dict[str, str]:
+    return {"Value": topic, "Durability Policy": "Volatile", "Reliability Policy": "Best Effort"}
+
+
+def _rviz_view(size: float) -> dict[str, Any]:
+    """A camera that sees the whole robot."""
+    return {
         "Class": "rviz_default_plugins/Orbit",
         "Name": "Current View",
         "Distance": _short(2.5 * size),
@@ -92,6 +57,53 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         "Pitch": 0.4,
         "Yaw": 0.8,
     }
+
+
+def _rviz_colour(rgb: tuple[float, float, float]) -> str:
+    return "; ".join(map(str, rgb255(rgb)))
+
+
+def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
+    """An RViz configuration: the robot, its frames, wrench markers, and a Wrench display for every
+    joint (off, except
+    the first: each one that is on has the controller publish one topic more)."""
+    scale = sensible_scale(model)
+    size = robot_size(model)
+
+    described = {"Value": f"{namespace}/robot_description", "Durability Policy": "Transient Local"}
+    arrows = {
+        "Force Arrow Scale": scale.force,
+        "Torque Arrow Scale": scale.moment,
+        "Arrow Width": _short(0.02 * size),
+        "Force Color": _rviz_colour(FORCE),
+        "Torque Color": _rviz_colour(MOMENT),
+        "History Length": 1,
+    }
+    displays = [
+        _display(
+            "Grid",
+            "Grid",
+            {"Color": "160; 160; 160", "Cell Size": _short(size / 4), "Plane Cell Count": 16},
+        ),
+        _display(
+            "RobotModel", "Robot", {"Description Source": "Topic", "Description Topic": described}
+        ),
+        _display("TF", "Frames", {}, enabled=False),
+        _display(
+            "MarkerArray",
+            "Wrenches of all joints",
+            {"Topic": _best_effort(f"{namespace}/{_VIEWER}/wrench_markers")},
+        ),
+    ]
+    for number, (name, address) in enumerate(_wrench_topics(model, namespace).items()):
+        displays.append(
+            _display(
+                "Wrench",
+                f"Wrench of {name}",
+                {"Topic": _best_effort(address), **arrows},
+                number == 0,
+            )
+        )
     return {
         "Panels": [{"Class": "rviz_common/Displays", "Name": "Displays"}],
         "Visualization Manager": {
@@ -103,15 +115,33 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
             },
             "Displays": displays,
             "Tools": [{"Class": "rviz_default_plugins/MoveCamera"}],
-            "Views": {"Current": view},
+            "Views": {"Current": _rviz_view(size)},
         },
     }
 
 
-def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
-    """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts
-    and the size of forces, and the diagnostics.
-    """
+def _foxglove_plot(title: str, paths: dict[str, str]) -> dict[str, Any]:
+    """A panel of curves; ``paths``: label → path of a message's field."""
+    curve = {"enabled": True, "timestampMethod": "headerStamp"}
+    return {
+        "foxglovePanelTitle": title,
+        "lichtblickPanelTitle": title,
+        "isSynced": True,
+        "xAxisVal": "timestamp",
+        "showXAxisLabels": True,
+        "showYAxisLabels": True,
+        "showLegend": True,
+        "legendDisplay": "left",
+        "followingViewWidth": 10.0,
+        "paths": [
+            {"value": path, "label": label, **curve, "color": SERIES[k % len(SERIES)]}
+            for k, (label, path) in enumerate(paths.items())
+        ],
+    }
+
+
+def _foxglove_scene(model: RobotModel, namespace: str) -> dict[str, Any]:
+    """The panel with the robot and the markers of its wrenches."""
     size = robot_size(model)
     topics: dict[str, Any] = {f"{namespace}/{_VIEWER}/wrench_markers": {"visible": True}}
     layers: dict[str, Any] = {
@@ -138,15 +168,22 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         "perspective": True,
         "near": 0.01 * size,
     }
-    panels: dict[str, Any] = {
-        "3D!robot": {
-            "followTf": model.root_link,
-            "followMode": "follow-none",
-            "scene": {},
-            "cameraState": camera,
-            "topics": topics,
-            "layers": layers,
-        },
+    return {
+        "followTf": model.root_link,
+        "followMode": "follow-none",
+        "scene": {},
+        "cameraState": camera,
+        "topics": topics,
+        "layers": layers,
+    }
+
+
+def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
+    """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts
+    and the size of forces, and the diagnostics.
+    """
+    panels = {
+        "3D!robot": _foxglove_scene(model, namespace),
         "DiagnosticSummary!state": {"topicToRender": "/diagnostics", "minLevel": 0},
     }
     # paths know a joint by its place only: of these two topics that is the model's, whatever the
@@ -157,45 +194,24 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     forces = {
         name: f"{topic}.wrench.force.z" for name, topic in _wrench_topics(model, namespace).items()
     }
+
+    def of_joints(field: str) -> dict[str, str]:
+        return {name: f"{field}[{k}]" for k, name in enumerate(names)}
+
+    plots = {
+        "force": _foxglove_plot("force in the joint, z [N]", forces),
+        "effort": _foxglove_plot("effort [N m, N]", of_joints(f"{joints}.effort")),
+        "error": _foxglove_plot("tracking error [rad, m]", of_joints(f"{error}.position")),
+        "position": _foxglove_plot("position [rad, m]", of_joints(f"{joints}.position")),
+    }
     column: Any = None
-    for key, title, paths in (
-        ("force", "force in the joint, z [N]", forces),
-        (
-            "effort",
-            "effort [N m, N]",
-            {name: f"{joints}.effort[{k}]" for k, name in enumerate(names)},
-        ),
-        (
-            "error",
-            "tracking error [rad, m]",
-            {name: f"{error}.position[{k}]" for k, name in enumerate(names)},
-        ),
-        (
-            "position",
-            "position [rad, m]",
-            {name: f"{joints}.position[{k}]" for k, name in enumerate(names)},
-        ),
-    ):
-        curve = {"enabled": True, "timestampMethod": "headerStamp"}
-        panels[f"Plot!{key}"] = {
-            "foxglovePanelTitle": title,
-            "lichtblickPanelTitle": title,
-            "isSynced": True,
-            "xAxisVal": "timestamp",
-            "showXAxisLabels": True,
-            "showYAxisLabels": True,
-            "showLegend": True,
-            "legendDisplay": "left",
-            "followingViewWidth": 10.0,
-            "paths": [
-                {"value": path, "label": label, **curve, "color": SERIES[k % len(SERIES)]}
-                for k, (label, path) in enumerate(paths.items())
-            ],
-        }
+    for count, (key, plot) in enumerate(plots.items(), 1):
+        panels[f"Plot!{key}"] = plot
+        # the plots above together are as high as count - 1 of them
         if column is None:
             column = f"Plot!{key}"
         else:
-            column = _split(f"Plot!{key}", column, 100.0 / (len(panels) - 2))
+            column = _split(f"Plot!{key}", column, 100.0 / count)
     left = _split("3D!robot", "DiagnosticSummary!state", 78)
     return {
         "configById": panels,
@@ -210,6 +226,28 @@ def _split(first: Any, second: Any, share: float) -> dict[str, Any]:
     return {"first": first, "second": second, "direction": "column", "splitPercentage": share}
 
 
+def _element(tag: str, *children: ElementTree.Element, **attributes: str) -> ElementTree.Element:
+    made = ElementTree.Element(tag, attributes)
+    made.extend(children)
+    return made
+
+
+def _sheet(title: str, plots: dict[str, list[str]]) -> ElementTree.Element:
+    areas = []
+    for name, curves in plots.items():
+        lines = [
+            _element("curve", name=curve, color=SERIES[k % len(SERIES)])
+            for k, curve in enumerate(curves)
+        ]
+        plot = _element(
+            "plot", *lines, mode="TimeSeries", style="Lines", flip_x="false", flip_y="false"
+        )
+        areas.append(_element("DockArea", plot, name=name))
+    sizes = ";".join([f"{1.0 / len(plots):.6f}"] * len(plots))
+    splitter = _element("DockSplitter", *areas, orientation="-", sizes=sizes, count=str(len(plots)))
+    return _element("Tab", _element("Container", splitter), tab_name=title, containers="1")
+
+
 def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
     """A PlotJuggler layout (XML): positions, tracking errors, efforts, and the force in every
     joint.
@@ -218,28 +256,6 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
     plugin that listens to
     ROS 2 topics, and the topics: PlotJuggler then offers to start it, and keeps the curves.
     """
-
-    def element(tag: str, *children: ElementTree.Element, **attributes: str) -> ElementTree.Element:
-        made = ElementTree.Element(tag, attributes)
-        made.extend(children)
-        return made
-
-    def sheet(title: str, plots: dict[str, list[str]]) -> ElementTree.Element:
-        areas = []
-        for name, curves in plots.items():
-            lines = [
-                element("curve", name=curve, color=SERIES[k % len(SERIES)])
-                for k, curve in enumerate(curves)
-            ]
-            plot = element(
-                "plot", *lines, mode="TimeSeries", style="Lines", flip_x="false", flip_y="false"
-            )
-            areas.append(element("DockArea", plot, name=name))
-        sizes = ";".join([f"{1.0 / len(plots):.6f}"] * len(plots))
-        splitter = element(
-            "DockSplitter", *areas, orientation="-", sizes=sizes, count=str(len(plots))
-        )
-        return element("Tab", element("Container", splitter), tab_name=title, containers="1")
 
     joints = f"{namespace}/joint_states"
     error = f"{namespace}/{_CONTROLLER}/error"
@@ -265,19 +281,19 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
         "selected_topics": ";".join([joints, error, *wrenches.values()]),
     }
     tabs = (
-        sheet("motion", motion),
-        sheet("wrenches", forces),
-        element("currentTabIndex", index="0"),
+        _sheet("motion", motion),
+        _sheet("wrenches", forces),
+        _element("currentTabIndex", index="0"),
     )
-    root = element(
+    root = _element(
         "root",
-        element("tabbed_widget", *tabs, name="Main Window", parent="main_window"),
-        element("use_relative_time_offset", enabled="1"),
-        element(
+        _element("tabbed_widget", *tabs, name="Main Window", parent="main_window"),
+        _element("use_relative_time_offset", enabled="1"),
+        _element(
             "Plugins",
-            element("plugin", *(element(k, value=v) for k, v in listening.items()), ID=_STREAMER),
+            _element("plugin", *(_element(k, value=v) for k, v in listening.items()), ID=_STREAMER),
         ),
-        element("previouslyLoaded_Streamer", name=_STREAMER),
+        _element("previouslyLoaded_Streamer", name=_STREAMER),
     )
     ElementTree.indent(root)
     return (

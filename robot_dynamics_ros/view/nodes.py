@@ -51,10 +51,13 @@ if TYPE_CHECKING:
 _RIGHT = np.array([0.785, 0.62, 0.0])
 # of a vector that is drawn, in sizes of the robot
 _SHORTEST = 0.012
-# heights of texts, their distance from the robot, and width of a letter, in sizes of the robot
+# Texts, in sizes of the robot: their height,
 _TEXT_HEIGHT = 0.02
+# their distance from the robot,
 _TEXT_GAP = 0.06
+# and the width of a letter, on average, since the page alone knows the font.
 _LETTER_WIDTH = 0.0105
+# Of the line from a text to what it names: lighter than the text.
 _LINE_COLOUR = (110, 114, 120)
 # one joint may bear both the largest force and the largest moment
 _LARGEST_LABELS = ("largest_first", "largest_second")

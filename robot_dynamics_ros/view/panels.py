@@ -189,6 +189,12 @@ class LayerPanel:
                 f'<div style="padding: 0 0.8em; font-size: 0.8em">{" ".join(swatches)}</div>'
             )
             self._parts_text = gui.add_markdown("")
+        self._add_layers(gui, source)
+        self._seen: dict[str, object] = {}
+
+    def _add_layers(self, gui: GuiApi, source: Source) -> None:
+        """Check boxes of what is drawn."""
+        nodes = self._nodes
         with gui.add_folder("Show", expand_by_default=False):
             labels = (
                 "visuals",
@@ -210,7 +216,6 @@ class LayerPanel:
                 ("paths", "paths of centres of mass", isinstance(source, MotionSource)),
             ):
                 self._boxes[name] = gui.add_checkbox(label, on)
-        self._seen: dict[str, object] = {}
 
     def __getitem__(self, name: str) -> bool:
         return name in self._boxes and bool(self._boxes[name].value)

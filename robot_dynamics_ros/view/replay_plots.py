@@ -18,8 +18,9 @@ from robot_dynamics_ros.view.source import ShownMotion
 
 # share of the page's height
 PLOTS_HEIGHT_PERCENT = 26
-# points of a curve, and joints in one plot: more cannot be told apart
+# Points of a curve: more than a page has columns of pixels cannot be seen.
 MOST_CURVE_POINTS = 600
+# Joints in one plot: more cannot be distinguished.
 MOST_CURVES = 8
 # of the drawing, stretched to the page's width
 _WIDTH = 1000.0
@@ -149,9 +150,8 @@ def _plot(title: str, unit: str, names: Sequence[str], t: Array, table: Array) -
         )
         texts.append(f"{level + 0.0:g}")
     scale = f"lines at {', '.join(texts)} {unit}; {t[-1] - t[0]:.3g} s"
-    now = (
-        f'<path class="now" d="M0 0V{_HEIGHT:g}" stroke="#444" vector-effect="non-scaling-stroke"/>'
-    )
+    fixed_width = 'stroke="#444" vector-effect="non-scaling-stroke"'
+    now = f'<path class="now" d="M0 0V{_HEIGHT:g}" {fixed_width}/>'
     drawing = (
         f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" preserveAspectRatio="none">'
         f"{''.join(lines)}{''.join(curves)}{now}</svg>"

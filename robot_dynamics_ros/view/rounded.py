@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _EDGE_SHARE = 0.22
 # m: no cast housing of an arm is rounder
 _LARGEST_EDGE = 0.012
-# points on a quarter of a circle, and around a cylinder
+# Points on the quarter of a circle of an edge.
 _EDGE_POINTS = 5
+# Points around a cylinder: with half of them its outline is seen to be a polygon.
 _SECTIONS = 48
 
 

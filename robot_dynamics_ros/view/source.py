@@ -386,7 +386,8 @@ class ShownMotion:
             "tau": self.efforts,
             "reference": self.reference,
         }
-        np.savez(path, **{name: table for name, table in arrays.items() if table is not None})  # type: ignore[arg-type]
+        known: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
+        np.savez(path, **known)
 
     def index(self, t: float) -> int:
         """Row of the newest state at ``t`` seconds after the start."""

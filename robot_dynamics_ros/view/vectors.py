@@ -36,7 +36,7 @@ _TUBE = 0.075
 _SAME = 1e-6
 
 
-class Template(NamedTuple):
+class ArrowMesh(NamedTuple):
     """One vector's triangles: weights (vertices, bones), none negative, up to four of a row not
     zero; faces (n, 3).
     """
@@ -59,19 +59,19 @@ def _across(angles: Array) -> Array:
     return weights / math.sin(third)
 
 
-def _template(rings: list[Array]) -> Template:
+def _template(rings: list[Array]) -> ArrowMesh:
     """A tube through rings of vertices, each given by its weights."""
     a = np.arange(_SIDES)
     b = np.roll(np.arange(_SIDES), 1)
     strip = np.concatenate(
         [np.stack([a, b, a + _SIDES], axis=1), np.stack([b, b + _SIDES, a + _SIDES], axis=1)]
     )
-    return Template(
+    return ArrowMesh(
         np.concatenate(rings), np.concatenate([strip + _SIDES * k for k in range(len(rings) - 1)])
     )
 
 
-def _arrow() -> Template:
+def _arrow() -> ArrowMesh:
     around = _across(2.0 * math.pi * np.arange(_SIDES) / _SIDES)
     # start, shaft, whole length, and three directions across
     rows = [
@@ -89,7 +89,7 @@ def _arrow() -> Template:
     )
 
 
-def _arc() -> Template:
+def _arc() -> ArrowMesh:
     tube = 2.0 * math.pi * np.arange(_SIDES) / _SIDES
     angles = np.linspace(0.0, _TURN, 22)
     rows = [
@@ -163,7 +163,7 @@ class Vectors:
     """
 
     def __init__(
-        self, scene: SceneApi, name: str, template: Template, colour: Sequence[float]
+        self, scene: SceneApi, name: str, template: ArrowMesh, colour: Sequence[float]
     ) -> None:
         self._scene, self._name, self._template, self._colour = (
             scene,

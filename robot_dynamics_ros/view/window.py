@@ -117,7 +117,8 @@ class Guard:
         }
         with _starting:
             own_serve = library.serve
-            library.serve = functools.partial(own_serve, process_response=self._answer)  # type: ignore[assignment, misc]
+            filtered = functools.partial(own_serve, process_response=self._answer)
+            library.serve = filtered  # type: ignore[assignment, misc]
             try:
                 self.server = ViserServer(host=host, port=port, label=title, verbose=False)
             finally:

@@ -24,7 +24,7 @@ from robot_dynamics_ros.control import (
     TrajectoryPoint,
 )
 from robot_dynamics_ros.control.cycle.message import STRONGEST, AnswerLayout, StateLayout
-from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.backends import compiler_missing
 
 pytestmark = pytest.mark.skipif(compiler_missing() is not None, reason="needs llvmlite")
@@ -96,9 +96,9 @@ class Twins:
         """A joint state arrives; what the message's reader refuses, the other is not shown."""
         own, other = self.controllers
         verdict = read(own, message(t, q, v, effort, **parts))
-        assert (verdict == LAYOUT) == bool(parts)
-        assert (verdict == ABSURD) == (not parts and not (np.abs(v) <= 1e4).all())
-        if verdict != DONE:
+        assert (verdict == Verdict.LAYOUT) == bool(parts)
+        assert (verdict == Verdict.ABSURD) == (not parts and not (np.abs(v) <= 1e4).all())
+        if verdict != Verdict.DONE:
             return
         known = effort if (np.abs(effort) <= STRONGEST).all() else None
         assert own.memory.python.measured[0] == (known is not None)
@@ -243,8 +243,8 @@ def test_a_changed_byte_is_noticed_where_it_matters(at, change):
     own = twins.controllers[0]
     verdict = read(own, bytes(raw))
     if at in (0, 1) or at >= SIZE - len(TAIL):
-        assert verdict == LAYOUT
-    if verdict == DONE:
+        assert verdict == Verdict.LAYOUT
+    if verdict == Verdict.DONE:
         values = np.frombuffer(bytes(raw), np.float64, 3 * N, 12)
         assert own.memory["arrived"].ravel().tolist() == values.tolist()
         own.answer()
@@ -255,15 +255,15 @@ def test_a_message_that_ends_too_early_is_not_read():
     own = Twins().controllers[0]
     raw = message(10**9 + PERIOD, mid(MODEL), np.zeros(N))
     for size in range(0, len(raw), 7):
-        assert read(own, raw[:size]) == LAYOUT
-    assert read(own, raw) == DONE
+        assert read(own, raw[:size]) == Verdict.LAYOUT
+    assert read(own, raw) == Verdict.DONE
 
 
 def test_commands_of_some_joints_go_where_the_answer_has_them():
     own = Twins().controllers[0]
     buffer = bytearray(4 * 6)
     own.answer_into(AnswerLayout(buffer, 2, (4, 1), False))
-    assert read(own, message(10**9 + PERIOD, mid(MODEL), np.zeros(N))) == DONE
+    assert read(own, message(10**9 + PERIOD, mid(MODEL), np.zeros(N))) == Verdict.DONE
     assert own.answer()
     command = own.command
     assert np.frombuffer(buffer, np.float64, 2, 8).tolist() == command[[4, 1]].tolist()

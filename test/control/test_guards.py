@@ -19,17 +19,7 @@ from robot_dynamics_ros.control.cycle.limits import (
     motion_bound,
 )
 from robot_dynamics_ros.control.cycle.memory import HOLD, SAFE
-from robot_dynamics_ros.control.cycle.verdicts import (
-    BACKWARDS,
-    DONE,
-    EFFORT_NOT_FINITE,
-    FIRST,
-    LATE,
-    NOT_FINITE,
-    RECOVERED,
-    RESUMED,
-    STILL,
-)
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +56,7 @@ def test_limits_of_motion_are_narrowed_for_the_joints_that_are_commanded(arm):
 def test_effort_is_limited_by_rate_and_size_and_counted(arm):
     p = limited(arm, rd.GuardSettings(effort_rate=[1000.0, np.inf]))
     put(p, effort=[50.0, 99.0], dt=[0.001])
-    assert limit(p) == DONE
+    assert limit(p) == Verdict.DONE
     np.testing.assert_allclose(p.effort, [1.0, 25.0])
     assert dict(zip(LIMITS, p.hits, strict=True)) == {
         "position_zone": 0,
@@ -76,17 +66,17 @@ def test_effort_is_limited_by_rate_and_size_and_counted(arm):
     }
     assert list(p.saturated) == [1, 1] and p.cut[0]
     put(p, effort=[-1.5, -30.0], previous=[-1.0, 0.0])
-    assert limit(p) == DONE
+    assert limit(p) == Verdict.DONE
     np.testing.assert_allclose(p.effort, [-1.5, -25.0])
     assert list(p.saturated) == [0, -1]
     put(p, effort=[0.0, 0.0])
-    assert limit(p) == DONE and not p.cut[0] and list(p.saturated) == [0, 0]
+    assert limit(p) == Verdict.DONE and not p.cut[0] and list(p.saturated) == [0, 0]
 
 
 def test_a_fresh_start_has_no_rate(arm):
     p = limited(arm, rd.GuardSettings(effort_rate=1.0))
     put(p, effort=[50.0, 20.0], dt=[0.0], fresh=[1])
-    assert limit(p) == DONE
+    assert limit(p) == Verdict.DONE
     np.testing.assert_array_equal(p.effort, [50.0, 20.0])
 
 
@@ -95,7 +85,7 @@ def test_a_fresh_start_has_no_rate(arm):
 )
 def test_an_effort_that_is_not_finite_is_a_verdict(arm, effort):
     p = limited(arm)
-    assert limit(put(p, effort=effort)) == EFFORT_NOT_FINITE
+    assert limit(put(p, effort=effort)) == Verdict.EFFORT_NOT_FINITE
 
 
 def test_the_allowed_velocity_shrinks_in_the_zone_and_turns_back_beyond(arm):
@@ -137,7 +127,7 @@ def test_motion_bounds_let_gravity_be_held_and_brake_an_excess(v, inertia):
 def test_limits_that_do_not_exist_bound_nothing():
     p = limited(rd.load_robot("pendulum"))
     p.effort_limit[0] = np.inf
-    assert limit(put(p, q=[1e3], v=[0.0], effort=[1e3])) == DONE
+    assert limit(put(p, q=[1e3], v=[0.0], effort=[1e3])) == Verdict.DONE
     # far below 20 rad/s × 50 / s
     assert p.effort[0] == 1e3
 
@@ -147,10 +137,10 @@ def test_holding_at_a_limit_is_no_violation_and_idle_joints_are_not_limited(arm)
     v = np.zeros(2)
     bias = rd.bias_forces(arm, q, v)
     p = limited(arm)
-    assert limit(put(p, q=q, v=v, effort=bias * (1 + 1e-12))) == DONE
+    assert limit(put(p, q=q, v=v, effort=bias * (1 + 1e-12))) == Verdict.DONE
     assert list(p.near) == [0, 1] and not p.cut[0]
     p = limited(arm, idle=np.array([1]))
-    assert limit(put(p, q=q, v=v, effort=bias + 9.0)) == DONE
+    assert limit(put(p, q=q, v=v, effort=bias + 9.0)) == Verdict.DONE
     assert not any(p.near)
     np.testing.assert_array_equal(p.effort, bias + 9.0)
 
@@ -165,7 +155,7 @@ def test_driving_into_a_position_limit_is_stopped(arm):
     dt = 1e-3
     hits = 0
     for _ in range(2000):
-        assert limit(put(p, q=q, v=v, effort=[rd.bias_forces(arm, q, v)[0], 25.0])) == DONE
+        assert limit(put(p, q=q, v=v, effort=[rd.bias_forces(arm, q, v)[0], 25.0])) == Verdict.DONE
         hits += p.hits[LIMITS.index("position_zone")]
         v = v + dt * rd.forward_dynamics(arm, q, v, np.array(p.effort))
         q = q + dt * v
@@ -183,7 +173,8 @@ def test_a_speed_above_the_limit_is_braked(arm):
     hits = 0
     for _ in range(600):
         assert (
-            limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0]))) == DONE
+            limit(put(p, q=q, v=v, effort=rd.bias_forces(arm, q, v) + np.array([0.0, 1.0])))
+            == Verdict.DONE
         )
         hits += p.hits[LIMITS.index("velocity_limit")]
         v = v + dt * rd.forward_dynamics(arm, q, v, np.array(p.effort))
@@ -225,21 +216,27 @@ def arrivals(p, *stamps):
 def test_arrivals_tell_what_a_stamp_means(arm):
     p = limited(arm)
     put(p, timeout=[100], largest_jump=[np.inf])
-    assert arrivals(p, 1000, 1050, 1050, 1049, 1100) == [FIRST, DONE, STILL, LATE, DONE]
-    assert arrivals(p, 1200) == [DONE]
+    assert arrivals(p, 1000, 1050, 1050, 1049, 1100) == [
+        Verdict.FIRST,
+        Verdict.DONE,
+        Verdict.STILL,
+        Verdict.LATE,
+        Verdict.DONE,
+    ]
+    assert arrivals(p, 1200) == [Verdict.DONE]
     # a gap that nobody watched
-    assert arrivals(p, 1301) == [RECOVERED]
+    assert arrivals(p, 1301) == [Verdict.RECOVERED]
     # a gap that the watch has seen
     p.stale[0] = 1
-    assert arrivals(p, 1310, 1320) == [RECOVERED, DONE]
+    assert arrivals(p, 1310, 1320) == [Verdict.RECOVERED, Verdict.DONE]
     p.mode[0] = SAFE
-    assert arrivals(p, 1330) == [RESUMED]
+    assert arrivals(p, 1330) == [Verdict.RESUMED]
     p.mode[0] = HOLD
-    assert arrivals(p, 500, 550) == [BACKWARDS, DONE]
+    assert arrivals(p, 500, 550) == [Verdict.BACKWARDS, Verdict.DONE]
     put(p, arrived=[[0.0, np.nan], [0.0, 0.0]])
-    assert arrivals(p, 560) == [NOT_FINITE]
+    assert arrivals(p, 560) == [Verdict.NOT_FINITE]
     put(p, arrived=[[0.0, 0.0], [np.inf, 0.0]])
-    assert arrivals(p, 560) == [NOT_FINITE]
+    assert arrivals(p, 560) == [Verdict.NOT_FINITE]
 
 
 def test_a_time_out_must_be_positive(arm):

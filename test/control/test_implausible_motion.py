@@ -9,7 +9,8 @@ from support.closed_loop import mid
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Mode
-from robot_dynamics_ros.control.cycle import verdicts
+from robot_dynamics_ros.control.cycle.limits import GuardSettings
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.planning import plan_motion
 
@@ -293,5 +294,24 @@ def test_faults_are_numbered_like_their_reasons():
     )
     pairs += ("ELSEWHERE BEYOND_RANGE", "LOST LOST", "FROZEN FROZEN", "CLOCKS CLOCKS")
     for verdict, reason in map(str.split, pairs):
-        assert getattr(verdicts, verdict) - verdicts.FAULTS == Reason[reason] - Reason.FAULT
-    assert len(pairs) == len(Reason) - Reason.FAULT == max(verdicts.COUNTED) - verdicts.FAULTS + 1
+        assert Verdict[verdict] - Verdict.FAULTS == Reason[reason] - Reason.FAULT
+    assert len(pairs) == len(Reason) - Reason.FAULT == max(COUNTED) - Verdict.FAULTS + 1
+
+
+def test_answers_alone_are_judged_and_limited_without_estimates(arm):
+    """Whoever needs no wrenches calls ``answer`` alone: the guards are the same."""
+    guards = GuardSettings(effort_rate=50.0)
+    alone, whole = (rd.JointController(arm, guards=guards) for _ in range(2))
+    q = mid(arm)
+    still = np.zeros(arm.nv)
+    for controller in (alone, whole):
+        controller.activate(0, q, still)
+    cycle = 2_000_000
+    states = [q, q + 1e-4, q + 2e-4, q + 1.0]
+    for k, position in enumerate(states, 1):
+        alone.set_state(k * cycle, position, still, None)
+        alone.answer()
+        whole.update(k * cycle, position, still)
+        assert np.array_equal(alone.command, whole.command)
+    assert alone.counts["state_jump"] == whole.counts["state_jump"] == 1
+    assert not alone.current

@@ -2,6 +2,9 @@
 integration.
 """
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from support.random_trees import random_model
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control.contact import damped_inverse
+from robot_dynamics_ros.control.laws.base import gain, registered
 from robot_dynamics_ros.control.laws.task_space import rotation_error, task_inertia
 
 
@@ -360,3 +364,66 @@ def test_a_floating_base_is_refused_with_a_way_out():
 
     with pytest.raises(rd.ArgumentError, match="degrees of freedom"):
         rd.bind(free_body(), rd.ComputedTorque())
+
+
+P = gain(1.0, parameter="p")
+
+
+@dataclass(frozen=True, eq=False)
+class Springs(rd.Law):
+    """τ = Kp e + g(q) + F"""
+
+    name: ClassVar[str] = "springs"
+    kp: object = gain(50.0, parameter="p")
+    friction: object = None
+
+    def effort(self, x):
+        return self.kp * x.e + x.gravity_forces() + self.F(x)
+
+
+def frozen(title, **fields):
+    """A law like Springs with other fields."""
+    body = {"__annotations__": {"name": ClassVar[str]}, "name": "springs", "effort": Springs.effort}
+    body |= fields
+    body["__annotations__"] |= {key: object for key in fields if key not in ("name", "effort")}
+    return dataclass(frozen=True, eq=False)(type(title, (rd.Law,), body))
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: frozen("NoFriction", kp=P), "no field 'friction'"),
+        (lambda: type("Plain", (Springs,), {}), "no frozen dataclass"),
+        (lambda: frozen("Nameless", name="", friction=None), "has the name ''"),
+        (lambda: frozen("Idle", effort=rd.Law.effort, friction=None), "no method 'effort'"),
+        (lambda: frozen("Wide", width=gain(), friction=None), "'width' without a default"),
+        (
+            lambda: frozen(
+                "Twice", friction=None, a=gain(1.0, parameter="p"), b=gain(1.0, parameter="p")
+            ),
+            "parameter 'p', 2 times",
+        ),
+        (lambda: frozen("Odd", friction=None, a=gain(1.0, parameter="q")), "parameter 'q'"),
+    ],
+)
+def test_a_law_that_breaks_the_contract_is_refused_where_it_is_listed(make, text):
+    law = make()
+    with pytest.raises(rd.RobotDynamicsError, match=f"law {law.__name__}: .*{text}"):
+        registered(law)
+
+
+def test_laws_with_one_name_are_refused_and_one_that_keeps_the_contract_is_taken():
+    assert registered(rd.PDGravity, Springs)["springs"] is Springs
+    with pytest.raises(rd.RobotDynamicsError, match="law Springs: has the name 'springs'"):
+        registered(Springs, Springs)
+
+
+def test_an_integral_without_a_limit_is_refused():
+    @dataclass(frozen=True, eq=False)
+    class Unclamped(Springs):
+        ki: object = gain(1.0)
+
+    with pytest.raises(
+        rd.RobotDynamicsError, match=r"law Unclamped: .*'ki' and no field 'i_clamp'"
+    ):
+        Unclamped()

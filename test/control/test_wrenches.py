@@ -55,7 +55,7 @@ PUSH = np.array([0.3, -0.2, 0.4, 8.0, -5.0, -20.0])
 
 
 def test_the_flange_reads_the_tool_and_the_contact_while_the_arm_moves(arm):
-    # what the push is to the joints changes as they turn, and the estimate follows 1 / gain behind
+    # what the push is to the joints changes as they turn, and the estimate follows 1 / gain later
     load = FlangeLoad(arm, "tool0_joint", gain=200.0)
     found = [(read, true) for t, read, true in swing(arm, load, lambda t: PUSH) if t > 0.3]
     error = np.array([read + true for read, true in found])

@@ -71,7 +71,7 @@ def test_results_are_counted_once():
     fresh = np.empty(2)
     assert len({sys.getrefcount(x) for x in (fresh, tau, energy, L, D, wrenches)}) == 1
     counted = (q, np.dtype(np.float64), np.ndarray, None)
-    # what other tests have left behind would be collected meanwhile
+    # what other tests have left over would be collected meanwhile
     gc.collect()
     before = [sys.getrefcount(x) for x in counted]
     for _ in range(1000):

@@ -23,7 +23,7 @@ from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
     Integers,
     Kernel,
-    Kernels,
+    KernelTable,
     Matrix,
     Memory,
     Vector,
@@ -62,7 +62,7 @@ class Trial(limits.LimitMemory):
     tau: Vector = numbers("nv + extra", unit="N m", meaning="result of the kernel")
     M: Matrix = numbers("nv", "nv", unit="kg m²", meaning="mass matrix")
     function: Kernel = kernel("x", "out y")
-    several: Kernels = kernels("q", "out M")
+    several: KernelTable = kernels("q", "out M")
 
 
 def _clamp(x: float, low: float, high: float) -> float:

@@ -92,7 +92,7 @@ def test_it_predicts_the_efforts_of_motions_it_has_not_seen(case):
 
 
 def test_masses_lie_within_what_the_report_says_of_them(case):
-    # masses are not told by efforts alone: the interval holds how far bodies may well be from what
+    # masses are not known by efforts alone: the interval holds how far bodies may well be from what
     # was known, too
     _, truth, _, _, _, found = case
     bodies = found.parameters.bodies

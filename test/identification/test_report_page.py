@@ -48,7 +48,7 @@ def test_a_comparison_holds_the_efforts_of_both_robots(case):
     np.testing.assert_allclose(c.q, np.sin(c.t[:, None] * (1.9, 3.7)), atol=1e-3)
     assert (c.check.identified < 0.1 * c.check.prior).all()
     # what is left is the noise that was added, of the raw rows too
-    # but where friction turns round
+    # but where friction changes its side
     left = np.median(np.abs(c.measured - c.identified), axis=0) / 0.6745
     np.testing.assert_allclose(left, 0.02, rtol=0.1)
     friction = truth.damping * c.v + truth.friction * np.sign(c.v)

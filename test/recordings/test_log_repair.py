@@ -75,7 +75,7 @@ def test_a_logger_with_a_rate_of_its_own_repeats_some_states_and_misses_others()
         MODEL, polled, positions(3.0 + STEP * np.arange(number[-1] + 1))[number]
     )
     fresh = np.flatnonzero(np.diff(number, prepend=-1) > 0)
-    # where a joint hardly moves a repeated row cannot be told, and does no harm
+    # where a joint hardly moves a repeated row cannot be seen, and does no harm
     missed = np.setdiff1d(recording.rows - 1, fresh)
     assert len(missed) < 0.1 * (len(polled) - len(fresh))
     assert np.isin(fresh, recording.rows - 1).all()

@@ -336,7 +336,7 @@ def test_csv_in_everything_out(tmp_path, capsys):
         np.testing.assert_array_equal(again.q, q[keep])
         assert again.effort is not None
 
-    # a second run does not write over the first, unless told so; and not before it is sure to have
+    # a second run does not write over the first, unless asked to; and not before it is sure to have
     # something
     command = [
         "wrenches",

@@ -156,7 +156,7 @@ def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number
 def test_lifecycle_by_hand(robot, start, model):
     controller = start("controller", autostart=False)
     assert state(robot.peer) == State.PRIMARY_STATE_UNCONFIGURED
-    # nobody has told it the robot yet
+    # it does not know the robot yet
     assert not change(robot.peer, Transition.TRANSITION_CONFIGURE)
     assert controller.wait_for_output("no robot_description has arrived", 30.0)
     latched = robot.peer.publisher(String, "robot_description", LATCHED)

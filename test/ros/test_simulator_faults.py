@@ -191,7 +191,7 @@ def test_reset_while_moving(peer, start):
     before = stamp(first[-1])
     assert peer.call(Trigger, f"{SIMULATOR}/reset_world", Trigger.Request()).success
     peer.wait(lambda: list(bench.states[-1].velocity) == [0.0, 0.0], "the start")
-    # time goes on, and no stamp is told twice
+    # stamps increase, and none comes twice
     assert stamp(bench.states[-1]) > before
     # repeats count once
     told = set(zip((stamp(state) for state in bench.states), bits(bench.states), strict=True))

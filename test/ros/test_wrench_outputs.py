@@ -38,7 +38,7 @@ def model():
 # up to some 140 N)
 SOURCES = {
     "model, without friction": ("model", False, 1e-6, 1e-6),
-    # where a joint turns round it sticks for a moment, and then an effort does not tell the
+    # where a joint reverses it sticks for a moment, and then an effort does not tell the
     # acceleration
     "model": ("model", True, 1e-3, 1.0),
     "commanded": ("commanded", True, 0.3, 0.6),
@@ -119,7 +119,7 @@ def test_fixed_joints_and_parts(peer, start, model):
     push.wrench.force.z = -20.0
     push.wrench.torque.y = 1.5
     since = stack.now
-    # nothing hangs behind the tool joint: it carries the push, turned round
+    # the tool joint carries nothing: its wrench is the push, turned into its axes
     for _ in range(12):
         pushes.publish(push)
         told.publish(push)

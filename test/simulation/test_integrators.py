@@ -151,3 +151,24 @@ def test_unknown_names_and_options_are_refused():
         make_integrator(4)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="RK45"):
         Adaptive("RK46")
+
+
+@pytest.mark.parametrize(
+    ("integrator", "text"),
+    [
+        (object(), "object has no method 'step'"),
+        (type("Bare", (), {"step": len})(), "Bare has no attribute 'name'"),
+        (
+            type("Half", (), {"step": len, "name": "", "order": 1})(),
+            "no attribute 'stability_limit'",
+        ),
+        (
+            type("Wrong", (), {"step": len, "name": "", "order": 1, "stability_limit": 0.0})(),
+            "stability_limit is no positive number",
+        ),
+        (type("Class", (), {"step": len}), "is a class.*Class"),
+    ],
+)
+def test_an_integrator_that_lacks_something_is_refused_at_once(integrator, text):
+    with pytest.raises(rd.RobotDynamicsError, match=text):
+        make_integrator(integrator)

@@ -46,7 +46,7 @@ def test_a_killed_process_costs_a_retry_and_changes_nothing(alone, tmp_path):
     )
     assert (tmp_path / "killed").exists()
     np.testing.assert_array_equal(found, alone)
-    # no task is told of twice
+    # no task is reported twice
     assert told == [(k + 1, 8) for k in range(8)]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import floor, log, tau
 
-from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
+from robot_dynamics_ros.control.cycle.verdicts import Verdict as verdicts
 
 TINY = 1e-12
 # Time over which ways and velocities are compared, s

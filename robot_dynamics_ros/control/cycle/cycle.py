@@ -14,7 +14,6 @@ from ``q`` and ``v`` at the time ``last``.
 
 from __future__ import annotations
 
-from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
 from robot_dynamics_ros.control.cycle.law import (
@@ -36,16 +35,7 @@ from robot_dynamics_ros.control.cycle.memory import (
 )
 from robot_dynamics_ros.control.cycle.message import write_command
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
-from robot_dynamics_ros.control.cycle.verdicts import (
-    ARRIVE,
-    BLEND,
-    DONE,
-    DROPPED,
-    FOLLOW,
-    OWN_LAW,
-    TAKE,
-    WRENCH_DUE,
-)
+from robot_dynamics_ros.control.cycle.verdicts import Step, Verdict
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED, NEVER, SUCCEEDED
 from robot_dynamics_ros.dynamics.engine.codegen.packed import Packed
@@ -58,13 +48,17 @@ FAST = 0.3
 # Share of it by which a joint that was as fast already may get faster
 FASTER = 0.1
 
+# ``fresh`` after the command of a first cycle: estimates that follow it begin anew as well, and the
+# next state is judged by the motion since.
+PASSED = 2
+
 
 def control_cycle(p: CycleMemory, answer: Packed, step: int) -> int:
     """From the state that was read to the command in ``answer``, beginning at ``step``; returns a
-    verdict, DONE at the end.
+    verdict, Verdict.DONE at the end.
     """
     verdict = cycle(p, step)
-    if verdict == DONE or p.next[0] == DROPPED:
+    if verdict == Verdict.DONE or p.next[0] == Step.DROPPED:
         write_command(p, answer)
     return verdict
 
@@ -73,24 +67,26 @@ def cycle(p: CycleMemory, step: int) -> int:
     """From the state in ``arrived``, ``time`` to ``command``, beginning at ``step``; returns a
     verdict.
     """
-    verdict = DONE
-    if step <= ARRIVE:
+    verdict: int = Verdict.DONE
+    if step <= Step.ARRIVE:
+        if p.fresh[0] == PASSED:
+            p.fresh[0] = 0
         verdict = arrive(p)
-    if verdict == DONE and step <= TAKE:
+    if verdict == Verdict.DONE and step <= Step.TAKE:
         take_state(p)
-    if verdict == DONE and step <= FOLLOW:
+    if verdict == Verdict.DONE and step <= Step.FOLLOW:
         verdict = follow_and_decide(p)
-    if verdict == DONE and step <= BLEND:
+    if verdict == Verdict.DONE and step <= Step.BLEND:
         # or it would learn of it
         if p.robust[0] == 1 and effort_is_finite(p):
             verdict = reject_disturbances(p)
-        if verdict == DONE:
+        if verdict == Verdict.DONE:
             add_efforts(p)
             blend(p)
             verdict = limit(p)
-        if verdict == DONE:
+        if verdict == Verdict.DONE:
             finish(p)
-    if verdict != DONE:
+    if verdict != Verdict.DONE:
         react(p, verdict)
     return verdict
 
@@ -98,15 +94,15 @@ def cycle(p: CycleMemory, step: int) -> int:
 def follow_and_decide(p: CycleMemory) -> int:
     """Reference, errors, integral and law; the law's effort is in ``effort`` then."""
     if p.time[0] >= p.wrench_due[0]:
-        return WRENCH_DUE
+        return Verdict.WRENCH_DUE
     verdict = follow_reference(p)
-    if verdict != DONE:
+    if verdict != Verdict.DONE:
         return verdict
     integrate(p)
     if p.own_law[0] == 1:
-        return OWN_LAW
+        return Verdict.OWN_LAW
     evaluate_law(p)
-    return DONE
+    return Verdict.DONE
 
 
 def finish(p: CycleMemory) -> None:
@@ -122,39 +118,41 @@ def finish(p: CycleMemory) -> None:
         if p.robust[0] == 1 and p.let_go[i] > 0.0:
             p.command[i] = 0.0
             p.effort[i] = p.held[i]
+    if p.fresh[0] == 1:
+        p.fresh[0] = PASSED
 
 
 # -- reactions -------------------------------------------------------------------------------------
 
 
 def react(p: CycleMemory, verdict: int) -> None:
-    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or DROPPED:
-    the command of before stays. What is not named here needs the caller: to load the reference, to
-    forget wrenches.
+    """Do what follows from a verdict; ``next`` is the step at which the cycle goes on, or
+    ``Step.DROPPED``: the command of before stays. What is not named here needs the caller: to load
+    the reference, to forget wrenches.
     """
-    p.next[0] = FOLLOW
-    if verdict >= verdicts.FAULTS:
-        p.fault[0] = Reason.FAULT + (verdict - verdicts.FAULTS)
+    p.next[0] = Step.FOLLOW
+    if verdict >= Verdict.FAULTS:
+        p.fault[0] = Reason.FAULT + (verdict - Verdict.FAULTS)
         stop(p, ABORTED, p.fault[0])
         send_safe(p)
-    elif verdict == OWN_LAW:
-        p.next[0] = BLEND
-    elif verdict == verdicts.GOAL_REACHED:
+    elif verdict == Verdict.OWN_LAW:
+        p.next[0] = Step.BLEND
+    elif verdict == Verdict.GOAL_REACHED:
         p.ended[0] = SUCCEEDED
         p.ended[1] = Reason.NONE
         p.due[0] = AT_ONCE
-    elif verdict == verdicts.PATH_VIOLATED or verdict == verdicts.GOAL_LATE:
-        give_up(p, verdict == verdicts.GOAL_LATE)
-    elif verdict == verdicts.UNMOVED:
+    elif verdict == Verdict.PATH_VIOLATED or verdict == Verdict.GOAL_LATE:
+        give_up(p, verdict == Verdict.GOAL_LATE)
+    elif verdict == Verdict.UNMOVED:
         stop(p, ABORTED, Reason.UNMOVED)
-    elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:
-        p.next[0] = DROPPED
-    elif verdicts.FIRST <= verdict <= verdicts.RESUMED:
+    elif Verdict.NOT_FINITE <= verdict <= Verdict.LATE:
+        p.next[0] = Step.DROPPED
+    elif Verdict.FIRST <= verdict <= Verdict.RESUMED:
         if p.fault[0] != Reason.NONE:
             watch_fall(p)
             send_safe(p)
         else:
-            restart(p, Reason.STALE if verdict == verdicts.RESUMED else Reason.RESTARTED)
+            restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
 
 
 def stop(p: CycleMemory, status: int, reason: int) -> None:
@@ -179,7 +177,7 @@ def restart(p: CycleMemory, reason: int) -> None:
     begin_afresh(p)
     stop(p, ABORTED, reason)
     rest(p)
-    p.next[0] = TAKE
+    p.next[0] = Step.TAKE
 
 
 def give_up(p: CycleMemory, late: bool) -> None:
@@ -213,7 +211,7 @@ def watch_fall(p: CycleMemory) -> None:
 def send_safe(p: CycleMemory) -> None:
     """The safe command is the one that is sent."""
     p.mode[0] = SAFE
-    p.next[0] = DROPPED
+    p.next[0] = Step.DROPPED
     find_safe_command(p)
     for i in range(p.nv):
         p.command[i] = p.safe_effort[i]

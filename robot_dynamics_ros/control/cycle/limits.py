@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.cycle.law import effort_is_finite, silence_idle_joints
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import DONE, EFFORT_NOT_FINITE
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.dynamics.engine.routines import Memory, Vector
 from robot_dynamics_ros.model.description import Array
@@ -81,11 +81,11 @@ def usual_deceleration(velocity_limit: float) -> float:
 
 
 def limit(p: CycleMemory) -> int:
-    """Apply all limits to ``effort``, and note what they took away; EFFORT_NOT_FINITE if it is no
-    number.
+    """Apply all limits to ``effort``, and note what they took away; ``Verdict.EFFORT_NOT_FINITE``
+    if it is no number.
     """
     if not effort_is_finite(p):
-        return EFFORT_NOT_FINITE
+        return Verdict.EFFORT_NOT_FINITE
     for i in range(p.nv):
         p.asked[i] = p.effort[i]
     p.cut[0] = 0
@@ -101,7 +101,7 @@ def limit(p: CycleMemory) -> int:
         taken = p.asked[i] - p.effort[i]
         slack = ROUNDING * (1.0 + abs(p.effort[i]))
         p.saturated[i] = copysign(1.0, taken) if p.cut[0] == 1 and abs(taken) > slack else 0.0
-    return DONE
+    return Verdict.DONE
 
 
 def near_limits(p: CycleMemory) -> bool:

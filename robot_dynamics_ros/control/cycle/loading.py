@@ -49,7 +49,9 @@ def load_law(memory: Memory[CycleMemory], law: Law, code: LawCode | None) -> Non
     memory["own_law"][0] = code is None
     memory["inverts"][0] = law.inverts_dynamics
     memory["tracks"][0] = law.tracks
-    ki, memory["integral_clamp"][:] = (law.ki, law.i_clamp) if law.integrates else (0.0, np.inf)  # type: ignore[attr-defined]
+    # a law that integrates has both fields: its registration says so
+    ki = getattr(law, "ki", 0.0) if law.integrates else 0.0
+    memory["integral_clamp"][:] = getattr(law, "i_clamp", np.inf) if law.integrates else np.inf
     friction = getattr(law, "friction", None)
     memory["first_trust"][0] = 0.0 if friction is None else friction.trust
     begin_law(memory.python, np.broadcast_to(ki, memory["z"].shape))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory, bound
-from robot_dynamics_ros.control.cycle.verdicts import ABSURD, DONE, LAYOUT
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.codegen.packed import (
     Packed,
     number,
@@ -43,17 +43,17 @@ HEAD = 3
 
 def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> int:
     """Read position, velocity, effort and stamp out of a serialized ``sensor_msgs/JointState`` of
-    ``size`` bytes; LAYOUT or ABSURD if that cannot be.
+    ``size`` bytes; Verdict.LAYOUT or Verdict.ABSURD if that cannot be.
     """
     if size < table[2]:
-        return LAYOUT
+        return Verdict.LAYOUT
     compared = HEAD + 3 * p.nv
     for k in range(table[0]):
         if (
             word(message, table[compared + 3 * k]) & table[compared + 3 * k + 1]
             != table[compared + 3 * k + 2]
         ):
-            return LAYOUT
+            return Verdict.LAYOUT
     for i in range(p.nv):
         for row in range(2):
             x = number(message, table[HEAD + row * p.nv + i])
@@ -61,7 +61,7 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
                 p.bad_joint[0] = i
                 p.bad_field[0] = row
                 p.bad_value[0] = x
-                return ABSURD
+                return Verdict.ABSURD
     measured = table[1]
     for i in range(p.nv):
         p.arrived[0, i] = number(message, table[HEAD + i])
@@ -75,7 +75,7 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
     if seconds >= SIGN:
         seconds = seconds - 2 * SIGN
     p.time[0] = seconds * SECOND + word(message, STAMP + 1)
-    return DONE
+    return Verdict.DONE
 
 
 def write_command(p: CycleMemory, answer: Packed) -> None:

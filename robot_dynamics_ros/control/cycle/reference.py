@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import short_way, whole_turns
 from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import (
-    DONE,
-    GOAL_LATE,
-    GOAL_REACHED,
-    PATH_VIOLATED,
-    REFERENCE_DUE,
-)
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
 
@@ -50,7 +44,7 @@ def take_piece(
 def follow_reference(p: CycleMemory) -> int:
     """Fill ``reference`` and ``error``; what is due, or violated, is returned."""
     if p.time[0] >= p.due[0]:
-        return REFERENCE_DUE
+        return Verdict.REFERENCE_DUE
     sample(p)
     for i in range(p.nv):
         # the reference of a joint that is not driven is its measured state
@@ -59,7 +53,7 @@ def follow_reference(p: CycleMemory) -> int:
             p.reference[1, i] = p.v[i]
             p.reference[2, i] = 0.0
     compute_errors(p)
-    return watch_tolerances(p) if p.tracks[0] == 1 else DONE
+    return watch_tolerances(p) if p.tracks[0] == 1 else Verdict.DONE
 
 
 def sample(p: CycleMemory) -> None:
@@ -99,14 +93,14 @@ def watch_tolerances(p: CycleMemory) -> int:
     due.
     """
     if p.goal_open[0] == 0:
-        return DONE
+        return Verdict.DONE
     if p.time[0] < p.goal_end[0]:
-        return PATH_VIOLATED if violates(p, p.path_tolerance) else DONE
+        return Verdict.PATH_VIOLATED if violates(p, p.path_tolerance) else Verdict.DONE
     if not violates(p, p.goal_tolerance):
-        return GOAL_LATE if has_lost_turns(p) else GOAL_REACHED
+        return Verdict.GOAL_LATE if has_lost_turns(p) else Verdict.GOAL_REACHED
     if p.goal_time[0] > 0 and p.time[0] - p.goal_end[0] > p.goal_time[0]:
-        return GOAL_LATE
-    return DONE
+        return Verdict.GOAL_LATE
+    return Verdict.DONE
 
 
 def has_lost_turns(p: CycleMemory) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import FlangeLoad
-from robot_dynamics_ros.control.cycle import verdicts as verdict_of
 from robot_dynamics_ros.control.cycle.cycle import (
     AT_ONCE,
     BETWEEN_CYCLES,
@@ -26,6 +25,7 @@ from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rej
 from robot_dynamics_ros.control.cycle.memory import MODES, CycleMemory, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
 from robot_dynamics_ros.control.cycle.reference import take_piece
+from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Step, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import GravityCompensation, Law
@@ -433,10 +433,10 @@ class CycleRunner:
         run = self._run
         p = self.p
         p.want_wrenches[0] = self.want_wrenches
-        verdict = run(verdict_of.ARRIVE)
-        while verdict != verdict_of.DONE:
-            self._attend_to(verdict)
-            if p.next[0] == verdict_of.DROPPED:
+        verdict = run(Step.ARRIVE)
+        while verdict != Verdict.DONE:
+            self._attend_to(Verdict(verdict))
+            if p.next[0] == Step.DROPPED:
                 self.current = False
                 return False
             verdict = run(p.next[0])
@@ -448,17 +448,17 @@ class CycleRunner:
                     self.counts[cause] += joints
         return True
 
-    def _attend_to(self, verdict: int) -> None:
+    def _attend_to(self, verdict: Verdict) -> None:
         """Count a verdict, say in words what the cycle has done about it, and do what needs more
         than its memory.
         """
-        if verdict in verdict_of.COUNTED:
-            self.counts[verdict_of.COUNTED[verdict]] += 1
-        if verdict == verdict_of.REFERENCE_DUE:
+        if verdict in COUNTED:
+            self.counts[COUNTED[verdict]] += 1
+        if verdict == Verdict.REFERENCE_DUE:
             self._load_reference()
-        elif verdict == verdict_of.OWN_LAW:
+        elif verdict == Verdict.OWN_LAW:
             self._evaluate_own_law()
-        elif verdict == verdict_of.WRENCH_DUE:
+        elif verdict == Verdict.WRENCH_DUE:
             self.counts["external_wrench_expired"] += self.routines["expire_wrenches"](
                 self.memory, self.p.time[0]
             )
@@ -471,7 +471,7 @@ class CycleRunner:
             self.gather_wrenches()
         else:
             text = _words(self, verdict)
-            if verdict >= verdict_of.FAULTS:
+            if verdict >= Verdict.FAULTS:
                 self.fault = self.safe_reason = text or REASONS[self.p.fault[0]].words
                 self.counts["fault"] += 1
             self.end_goals(text)
@@ -566,7 +566,7 @@ class CycleRunner:
         return self.memory["safe_effort"].copy()
 
 
-def _words(c: CycleRunner, verdict: int) -> str:
+def _words(c: CycleRunner, verdict: Verdict) -> str:
     """Why goals end, or why the safe command goes out; "" where their reason has the words."""
     p = c.p
     i = p.bad_joint[0]
@@ -577,29 +577,29 @@ def _words(c: CycleRunner, verdict: int) -> str:
     position = f"{p.arrived[0, i]:.4g} {unit}"
     speed = f"{p.arrived[1, i]:.4g} {unit_of_speed}"
     match verdict:
-        case verdict_of.JUMP:
+        case Verdict.JUMP:
             way = f"from {p.q[i]:.4g} to {position} in {dt:.4g} s, at a speed of {speed}"
             c.jump = f"the joint state has jumped: {joint} {way}"
-        case verdict_of.FIRST | verdict_of.BACKWARDS | verdict_of.RECOVERED:
-            wrong = {verdict_of.FIRST: "first", verdict_of.BACKWARDS: "backwards"}.get(
+        case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
+            wrong = {Verdict.FIRST: "first", Verdict.BACKWARDS: "backwards"}.get(
                 verdict, "recovered"
             )
             return c.jump or f"the joint state's time went wrong: {wrong}"
-        case verdict_of.GOAL_REACHED:
+        case Verdict.GOAL_REACHED:
             return c.motion.remark(c.work.e)
-        case verdict_of.PATH_VIOLATED | verdict_of.GOAL_LATE:
+        case Verdict.PATH_VIOLATED | Verdict.GOAL_LATE:
             error, tolerance, late = c.memory["bad_value"].tolist()
-            after = f" {late:.3f} s after it was due" if verdict == verdict_of.GOAL_LATE else ""
+            after = f" {late:.3f} s after it was due" if verdict == Verdict.GOAL_LATE else ""
             words = REASONS[p.ended[1]].words
             what = ("position", "velocity")[field]
             of = (unit, unit_of_speed)[field]
             error_of = f"{what} error of {joint}"
             return f"{words}: {error_of} is {error:.6g} {of}, tolerance {tolerance:g} {of}{after}"
-        case verdict_of.EFFORT_NOT_FINITE:
+        case Verdict.EFFORT_NOT_FINITE:
             return c._law_failed
-        case verdict_of.CONTRADICTED:
+        case Verdict.CONTRADICTED:
             return f"{joint} moves against its velocity {speed}: {_WRONG_STATE}"
-        case verdict_of.RUNAWAY:
+        case Verdict.RUNAWAY:
             cut = (
                 "; or the motion needs more effort than the limits allow"
                 if any(c.memory["saturated"])
@@ -609,34 +609,35 @@ def _words(c: CycleRunner, verdict: int) -> str:
                 f"{joint} runs away from its reference at {speed}: "
                 f"{_WRONG_STATE}{cut}{_light_joint(p, i)}"
             )
-        case verdict_of.ELSEWHERE:
+        case Verdict.ELSEWHERE:
             return (
                 f"{joint} is at {position}, its limits are {p.lower[i]:.4g} and "
                 f"{p.upper[i]:.4g} {unit}: {_WRONG_STATE}"
             )
-        case verdict_of.TOO_FAST:
+        case Verdict.TOO_FAST:
             return (
                 f"{joint} moves at {speed}, its velocity limit is "
                 f"{p.rated_speed[i]:.4g} {unit_of_speed}{_light_joint(p, i)}"
             )
-        case verdict_of.LOST:
+        case Verdict.LOST:
             return (
                 f"{c.jump}, in motion, and no state that follows came within "
                 f"{c.options.state_timeout:g} s"
             )
-        case verdict_of.FROZEN | verdict_of.UNMOVED:
+        case Verdict.FROZEN | Verdict.UNMOVED:
             # of a joint that was let go: what a new goal asks for
-            effort = p.previous[i] or p.asked[i]
-            at = f"{position} with a velocity of {speed} and an effort of "
-            at += f"{effort:.4g} {unit_of_effort}"
-            let_go = (
-                "; it gets no effort until it is seen to move"
-                if verdict == verdict_of.UNMOVED
-                else ""
-            )
-            cause = "is its encoder dead, its brake closed, or its way blocked?"
-            return f"{joint} stands still at {at}: {cause}{let_go}"
+            effort = f"{p.previous[i] or p.asked[i]:.4g} {unit_of_effort}"
+            at = f"{position} with a velocity of {speed} and an effort of {effort}"
+            return _words_of_a_still_joint(joint, at, verdict)
     return ""
+
+
+def _words_of_a_still_joint(joint: str, at: str, verdict: int) -> str:
+    cause = "is its encoder dead, its brake closed, or its way blocked?"
+    text = f"{joint} stands still at {at}: {cause}"
+    if verdict == Verdict.UNMOVED:
+        text += "; it gets no effort until it is seen to move"
+    return text
 
 
 def _light_joint(p: CycleMemory, i: int) -> str:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics_ros.control.laws.base import Gain, Law, Workspace
+from robot_dynamics_ros.control.laws.base import Gain, Law, Workspace, registered
 from robot_dynamics_ros.control.laws.joint_space import (
     ComputedTorque,
     FeedforwardPD,
@@ -48,7 +47,7 @@ __all__ = [
     "bind",
 ]
 
-_ALL = (
+LAWS: Mapping[str, type[Law]] = registered(
     ComputedTorque,
     PDGravity,
     FeedforwardPD,
@@ -56,7 +55,6 @@ _ALL = (
     CartesianImpedance,
     GravityCompensation,
 )
-LAWS: Mapping[str, type[Law]] = MappingProxyType({law.name: law for law in _ALL})
 
 
 def gain_fields(law: type[Law]) -> dict[str, str]:

@@ -5,8 +5,9 @@ and how they are changed.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,7 +153,13 @@ class Law:
     :meth:`effort`.
 
     A law of your own is a subclass with that one method; see :class:`Workspace` for what it is
-    given.
+    given.  A law with the gain ``ki`` has ``i_clamp`` too, in units of ki z: integrals need a
+    limit.
+
+    A law that ships is listed in :data:`~robot_dynamics_ros.control.laws.LAWS`.  Node, command line
+    and exported controllers make it from their parameters, so :func:`registered` asks for more: a
+    frozen dataclass with a ``name``, a field ``friction``, and defaults for every field that no
+    parameter ``gains.<joint>.p``, ``.i`` or ``.d`` sets.
 
     Attributes:
         name: set in a class that :data:`~robot_dynamics_ros.control.laws.LAWS` lists: its name in
@@ -194,6 +201,12 @@ class Law:
                     array = per_joint(value, size, where, infinite=infinite, remedy=remedy)
                 object.__setattr__(self, f.name, array)
         object.__setattr__(self, "integrates", bool(np.any(getattr(self, "ki", 0.0))))
+        if self.integrates and not hasattr(self, "i_clamp"):
+            raise ArgumentError(
+                "has the gain 'ki' and no field 'i_clamp'",
+                where=f"law {type(self).__name__}",
+                remedy="Add  i_clamp: Gain = gain(float('inf'))  beside it.",
+            )
         at = getattr(self, "friction_at", "reference")
         remedy = "Choose where the speed comes from."
         expect(at in FRICTION_AT, f"one of {FRICTION_AT}", at, "friction_at", remedy)
@@ -273,3 +286,61 @@ class Law:
                 value = values
             changes[name] = value
         return dataclasses.replace(self, **changes).check(model)
+
+
+def registered(*laws: type[Law]) -> Mapping[str, type[Law]]:
+    """Name → law, of laws that keep the contract of those that ship; see :class:`Law`.
+
+    Raises:
+        ArgumentError: one of them does not; it names the law, the field and what to add.
+    """
+    table: dict[str, type[Law]] = {}
+    for law in laws:
+        where = f"law {law.__name__}"
+        for broken, problem, remedy in _contract(law):
+            if broken:
+                raise ArgumentError(problem, where=where, remedy=remedy)
+        if law.name in table:
+            problem = f"has the name {law.name!r} of {table[law.name].__name__}"
+            raise ArgumentError(problem, where=where, remedy="Give it another name.")
+        table[law.name] = law
+    return MappingProxyType(table)
+
+
+def _contract(law: type[Law]) -> Iterator[tuple[bool, str, str]]:
+    """Whether a rule is broken, the problem, and the remedy; the first broken one counts."""
+    own = {f.name: f for f in dataclasses.fields(law)} if dataclasses.is_dataclass(law) else {}
+    yield (
+        not getattr(vars(law).get("__dataclass_params__"), "frozen", False),
+        "is no frozen dataclass",
+        "Decorate it with @dataclass(frozen=True, eq=False).",
+    )
+    yield (
+        "name" not in vars(law) or not law.name.isidentifier(),
+        f"has the name {law.name!r}",
+        'Add  name: ClassVar[str] = "…"  with a word for parameters.',
+    )
+    yield (
+        law.effort is Law.effort,
+        "has no method 'effort'",
+        "Write  def effort(self, x: Workspace) -> Array.",
+    )
+    yield (
+        "friction" not in own or own["friction"].default is not None,
+        "has no field 'friction' that is None by default",
+        "Add  friction: Friction | None = None  and add  self.F(x)  to the efforts.",
+    )
+    for name, f in own.items():
+        required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+        yield (
+            required and not f.metadata.get("parameter"),
+            f"has the field {name!r} without a default, which no parameter sets",
+            "Give it a default, or make it a gain(parameter='p'), 'i' or 'd'.",
+        )
+    words = [f.metadata["parameter"] for f in own.values() if f.metadata.get("parameter")]
+    for word in words:
+        yield (
+            word not in ("p", "i", "d") or words.count(word) > 1,
+            f"has the parameter {word!r}, {words.count(word)} times",
+            "Parameters of gains are p, i and d, once each.",
+        )

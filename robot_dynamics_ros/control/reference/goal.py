@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from robot_dynamics_ros.errors import TrajectoryError
+from robot_dynamics_ros.errors import ArgumentError, TrajectoryError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.per_joint import expect, per_joint
 
@@ -34,6 +34,11 @@ class TrajectoryRejected(TrajectoryError):
     ) -> None:
         super().__init__(problem, **more)
         self.code = code
+
+    @classmethod
+    def because_of(cls, error: ArgumentError) -> TrajectoryRejected:
+        """The refusal of a trajectory for an argument that is not accepted."""
+        return cls(error.problem, where=error.where, got=error.got, remedy=error.remedy)
 
 
 class Reason(enum.IntEnum):

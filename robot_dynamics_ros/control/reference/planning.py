@@ -30,8 +30,9 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-# of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1
+# Largest values of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1: of ds/dx, in the middle,
 PEAK_SPEED = 15.0 / 8.0
+# and of d²s/dx², at x = ½ − 1/√12.
 PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 # rad: how far a joint without nearer limits goes from where it is
 _FREE_JOINT_REACH_RAD = 0.9

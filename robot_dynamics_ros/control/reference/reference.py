@@ -296,9 +296,8 @@ class ReferenceGenerator:
         joint = f"joint {self.table.names[i]!r}"
         if problem == 0:
             text = f"{joint} would have to jump by {value:.4g}"
-            remedy = (
-                f"Give the point a time_from_start; at once, up to {p.bad_value[1]:g} is accepted."
-            )
+            largest = p.bad_value[1]
+            remedy = f"Give the point a time_from_start; at once, up to {largest:g} is accepted."
         elif problem == 1:
             text = (
                 f"{joint} is sent to {value:.6g}, its limits are {p.lower[i]:.6g} to "
@@ -425,8 +424,10 @@ class ReferenceGenerator:
         goal if a cycle ends that alone.
         """
         active = bool(cycle["ended"][0])
-        told = (cycle[name] for name in ("ended", "stopped", "bad_joint", "bad_field", "bad_value"))
-        self._run("end_goals", *told, cycle.python.last[0], cycle["q"], cycle["v"])
+        outcome = (
+            cycle[name] for name in ("ended", "stopped", "bad_joint", "bad_field", "bad_value")
+        )
+        self._run("end_goals", *outcome, cycle.python.last[0], cycle["q"], cycle["v"])
         self._take_events(text, first=active)
 
     def remark(self, e: Array) -> str:

@@ -31,7 +31,7 @@ Spec = tuple[str, int, int, tuple[float, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ConstraintRow:
     """One scalar constraint."""
 
     residual: (
@@ -98,19 +98,19 @@ def _difference(a: list[list[Scalar]], b: list[list[Scalar]]) -> list[list[Scala
 _UNIT = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
-def _points(a: _End, b: _End) -> list[Row]:
+def _points(a: _End, b: _End) -> list[ConstraintRow]:
     """p_b − p_a = 0, in world axes."""
     J = _difference(a.J[3:], b.J[3:])
     gap = b.frame.p - a.frame.p
     rate = b.frame.a - a.frame.a
     zero = Vec3.zero()
     return [
-        Row(x, J[k], r, _UNIT[k], zero)
+        ConstraintRow(x, J[k], r, _UNIT[k], zero)
         for k, (x, r) in enumerate(zip(gap.parts(), rate.parts(), strict=True))
     ]
 
 
-def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
+def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> ConstraintRow:
     """u · n = 0 for directions u fixed in a and n fixed in b: d/dt (u · n) = (ω_b − ω_a) · (n ×
     u).
     """
@@ -121,12 +121,12 @@ def _perpendicular(a: _End, u_a: Vec3, b: _End, n_b: Vec3) -> Row:
     across = n.cross(u)
     turning = wb.cross(n).cross(u) + n.cross(wa.cross(u))
     rate = turning.dot(wb - wa) + across.dot(b.frame.alpha - a.frame.alpha)
-    return Row(
+    return ConstraintRow(
         u.dot(n), _combined(across, _difference(a.J[:3], b.J[:3])), rate, Vec3.zero(), across
     )
 
 
-def _distance(a: _End, b: _End, length: float) -> Row:
+def _distance(a: _End, b: _End, length: float) -> ConstraintRow:
     """(d · d − L²)/(2 L) = 0 with d = p_b − p_a: of the dimension of a length, and its reaction a
     force.
     """
@@ -134,7 +134,7 @@ def _distance(a: _End, b: _End, length: float) -> Row:
     moving = b.frame.v - a.frame.v
     u = d * (1.0 / length)
     rate = moving.dot(moving) * (1.0 / length) + u.dot(b.frame.a - a.frame.a)
-    return Row(
+    return ConstraintRow(
         (d.dot(d) - length * length) * (0.5 / length),
         _combined(u, _difference(a.J[3:], b.J[3:])),
         rate,
@@ -143,7 +143,9 @@ def _distance(a: _End, b: _End, length: float) -> Row:
     )
 
 
-def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list[Row], Vec3]:
+def _rolling(
+    plane: _End, wheel: _End, numbers: tuple[float, ...]
+) -> tuple[list[ConstraintRow], Vec3]:
     """A disc or a ball that rolls on a plane: the material points in contact do not move against
     each other.
 
@@ -189,7 +191,7 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
     for k, t in enumerate((*tangents, n)):
         residual = (contact - P.p).dot(n) if k == 2 else 0.0
         rows.append(
-            Row(
+            ConstraintRow(
                 residual,
                 _combined(t, J),
                 t.dot(rate) + P.omega.cross(t).dot(moving),
@@ -200,7 +202,7 @@ def _rolling(plane: _End, wheel: _End, numbers: tuple[float, ...]) -> tuple[list
     return rows, contact
 
 
-def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
+def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[ConstraintRow], Vec3, Vec3]:
     """Rows of one constraint, and where its reaction acts on a and on b."""
     kind, a, b, numbers = spec
     if kind == "gear":
@@ -211,7 +213,7 @@ def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
         K[a] = K[a] - ratio * k_a
         gap = q[int(q_b)] * k_b + d_b - (q[int(q_a)] * k_a + d_a) * ratio - offset
         zero = Vec3.zero()
-        return [Row(gap, K, 0.0, zero, zero)], zero, zero
+        return [ConstraintRow(gap, K, 0.0, zero, zero)], zero, zero
     at_a, at_b = _vectors(numbers[:6])
     A = _end(links, a, at_a)
     B = _end(links, b, at_b)
@@ -233,7 +235,7 @@ def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[Row], Vec3, Vec3]:
 
 def constraint_rows(
     tree: Tree[S], q: Vector[S], v: Vector[S], specs: tuple[Spec, ...]
-) -> list[Row]:
+) -> list[ConstraintRow]:
     """All rows of all constraints, in order."""
     links = LinkMotions(tree, q, v, tree.zeros())
     return list(itertools.chain.from_iterable(_rows_of(links, spec)[0] for spec in specs))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Generic
 
 from robot_dynamics_ros.dynamics.algorithms.constraint_rows import (
-    Row,
+    ConstraintRow,
     constraint_rows,
     end_wrenches,
 )
@@ -46,7 +46,7 @@ class ReactionSolver(Generic[S]):
     ``rows``: numbers of the rows of K that are not zero throughout; the others have no reaction.
     """
 
-    def __init__(self, tree: Tree[S], q: Vector[S], constraints: Sequence[Row]) -> None:
+    def __init__(self, tree: Tree[S], q: Vector[S], constraints: Sequence[ConstraintRow]) -> None:
         # 1. M = Lᵀ D L
         self.L, self.D_inverse = factorize(mass_matrix(tree, q).rows)
         # 2. Y = L⁻ᵀ Kᵀ

@@ -10,7 +10,7 @@ from typing import Any
 from robot_dynamics_ros.dynamics.algorithms.function import Export, Options, function
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Square, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import ElementaryKind, S, Square, Tree, Vector
 from robot_dynamics_ros.spatial import Motion, Scalar
 
 
@@ -212,7 +212,7 @@ def linearization(
     B: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     B += inverse
     for kind, _, first in tree.position_indices():
-        if kind is Kind.FREE:
+        if kind is ElementaryKind.FREE:
             _moving_frame(A, first, v)
     return A, B
 

@@ -16,7 +16,7 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import solve_symmetric
 from robot_dynamics_ros.dynamics.algorithms.link_tree import number_of_pairs, tied
 from robot_dynamics_ros.dynamics.algorithms.mass_matrix import mass_matrix
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import ElementaryKind, S, Tree, Vector
 from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
 
 
@@ -85,7 +85,7 @@ def articulated_body(
 
     # Pass 2, inward: articulated inertias and bias forces
     for i in tree.inward():
-        if i.kind is Kind.FREE:
+        if i.kind is ElementaryKind.FREE:
             u[i] = [tau[dof] - S_i.dot(pA[i]) for dof, S_i in i.columns]
             # all that the parent feels of the body
             effort = Force.of([tau[dof] for dof, _ in i.columns])
@@ -110,7 +110,7 @@ def articulated_body(
     for i in tree.outward():
         # a′: with the joint's own acceleration zero
         a_prime = X[i].motion(acc[i.parent]) + c[i]
-        if i.kind is Kind.FREE:
+        if i.kind is ElementaryKind.FREE:
             matrix = [[S_i.dot(IA[i].mul(S_j)) for _, S_j in i.columns] for _, S_i in i.columns]
             x = solve_symmetric(
                 matrix,

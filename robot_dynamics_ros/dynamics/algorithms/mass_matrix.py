@@ -14,11 +14,11 @@ from robot_dynamics_ros.dynamics.algorithms.function import LARGE, Export, funct
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import back_substitute, factorize
 from robot_dynamics_ros.dynamics.algorithms.passes import ForwardKinematics, composite_inertia
 from robot_dynamics_ros.dynamics.algorithms.root_frame import RootFrame, with_rotors
-from robot_dynamics_ros.dynamics.algorithms.tree import Matrix, S, Square, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import S, Square, Tree, TreeMatrix, Vector
 from robot_dynamics_ros.spatial import RigidInertia, Scalar
 
 
-def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
+def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> TreeMatrix:
     """M(q) by carrying each joint's force down the tree: M_ji = S_jᵀ F  (Featherstone 2008, table
     6.2).
     """
@@ -60,7 +60,7 @@ def composite_rigid_body(tree: Tree[S], q: Vector[S]) -> Matrix:
         ),
     ),
 )
-def mass_matrix(tree: Tree[S], q: Vector[S]) -> Matrix:
+def mass_matrix(tree: Tree[S], q: Vector[S]) -> TreeMatrix:
     """M(q) by whichever form takes fewer operations for this robot."""
     return tree.cheapest(
         [lambda: composite_rigid_body(tree, q), lambda: RootFrame(tree, q).mass_matrix()]
@@ -73,7 +73,8 @@ def mass_matrix(tree: Tree[S], q: Vector[S]) -> Matrix:
 def _mass_matrix_factors(tree: Tree[S], q: Vector[S]) -> tuple[list[list[Scalar]], list[Scalar]]:
     L, inverse = factorize(mass_matrix(tree, q).rows)
     n = tree.nv
-    full = [[L[i][j] if j < i else (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    # L holds what is below the diagonal; the factor has ones on it and zeros above
+    full = [[*L[i][:i], 1.0, *[0.0] * (n - i - 1)] for i in range(n)]
     return full, [1.0 / d for d in inverse]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.forward_dynamics import forward_dynamics
 from robot_dynamics_ros.dynamics.algorithms.function import function
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import ElementaryKind, S, Tree, Vector
 from robot_dynamics_ros.friction.law import secant_slope
 from robot_dynamics_ros.spatial import Scalar, free_joint_rate, maximum, minimum
 
@@ -23,7 +23,7 @@ def configuration_rate(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[S]:
     """q̇: the velocity itself, but for free joints."""
     rate: list[Any] = [0.0] * len(q)
     for kind, i, j in tree.position_indices():
-        if kind is Kind.FREE:
+        if kind is ElementaryKind.FREE:
             rate[i : i + 7] = free_joint_rate(q[i : i + 7], v[j : j + 6])
         else:
             rate[i] = v[j] * 1.0

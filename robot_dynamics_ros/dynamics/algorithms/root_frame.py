@@ -13,7 +13,7 @@ from typing import Any, Generic
 
 from robot_dynamics_ros.dynamics.algorithms.inverse_dynamics import Forces
 from robot_dynamics_ros.dynamics.algorithms.passes import net_force
-from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, Matrix, S, Tree, Vector
+from robot_dynamics_ros.dynamics.algorithms.tree import Body, Field, S, Tree, TreeMatrix, Vector
 from robot_dynamics_ros.spatial import Force, Mat3, Motion, RigidInertia, Scalar, Transform, Vec3
 
 
@@ -71,7 +71,7 @@ class CoriolisOperator:
         )
 
 
-def with_rotors(tree: Tree[S], M: Matrix) -> Matrix:
+def with_rotors(tree: Tree[S], M: TreeMatrix) -> TreeMatrix:
     """The matrix with rotor inertia on its diagonal, and beside it where a rotor turns with two
     joints.
     """
@@ -149,7 +149,7 @@ class RootFrame(Generic[S]):
             if a is not None:
                 self.force[i.parent] = self.force[i.parent] + self.force[i]
 
-    def mass_matrix(self) -> Matrix:
+    def mass_matrix(self) -> TreeMatrix:
         """M_ji = S_jᵀ I_i S_i for joint i and its ancestors j: one six-term product for each pair.
 
         The sum in each entry cancels over the distance from the root, so M is exact up to the

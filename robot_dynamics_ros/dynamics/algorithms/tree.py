@@ -28,8 +28,8 @@ __all__ = [
     "Body",
     "Factors",
     "Field",
-    "Kind",
-    "Matrix",
+    "ElementaryKind",
+    "TreeMatrix",
     "S",
     "SpatialVector",
     "Square",
@@ -47,7 +47,7 @@ Vector = Sequence[S]
 """Coordinates, by the indices of :attr:`Body.columns`."""
 
 
-class Kind(enum.IntEnum):
+class ElementaryKind(enum.IntEnum):
     """Elementary joint kinds."""
 
     REVOLUTE = 0
@@ -63,7 +63,7 @@ class Body(Protocol[S_contra]):
     def parent(self) -> Any: ...
     @property
     # of the joint to the parent
-    def kind(self) -> Kind: ...
+    def kind(self) -> ElementaryKind: ...
     @property
     # in the body's frame
     def inertia(self) -> RigidInertia: ...
@@ -104,7 +104,7 @@ class Square(Protocol):
     def add(self, i: int, j: int, value: Scalar) -> None: ...
 
 
-class Matrix(Square, Protocol):
+class TreeMatrix(Square, Protocol):
     """A symmetric one; ``rows``: its lower triangle; ``add``: to the entries (i, j) and (j, i), to
     (i, i) once.
     """
@@ -179,10 +179,10 @@ class Tree(Protocol[S]):
     def vector(
         self,
     ) -> list[S]: ...
-    def matrix(self) -> Matrix: ...
+    def matrix(self) -> TreeMatrix: ...
     def square(self) -> Square: ...
     # of a matrix that is complete, and not to be used any more
-    def factors(self, M: Matrix) -> Factors[S]: ...
+    def factors(self, M: TreeMatrix) -> Factors[S]: ...
 
     # the result of the form with the fewest operations, where that can be known; ``loops``: which
     # suits large trees
@@ -241,4 +241,4 @@ class Tree(Protocol[S]):
     # -- coordinates -------------------------------------------------------------------------------
 
     # (kind, first position coordinate, first velocity coordinate) of every elementary joint
-    def position_indices(self) -> Iterable[tuple[Kind, int, int]]: ...
+    def position_indices(self) -> Iterable[tuple[ElementaryKind, int, int]]: ...

@@ -59,7 +59,8 @@ def compiler_missing() -> str | None:
         return "llvmlite is not installed"
     try:
         importlib.import_module("llvmlite.binding")
-    except Exception as error:  # noqa: BLE001 (a damaged library, another processor, too little memory)
+    # a damaged library, another processor, too little memory: each raises something else
+    except Exception as error:  # noqa: BLE001
         return f"llvmlite cannot be loaded ({type(error).__name__}: {error})"
     version = importlib.import_module("llvmlite").__version__
     if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < OLDEST_LLVMLITE:
@@ -334,11 +335,11 @@ def _engine(of: _Made, name: str, options: Options) -> Engine:
     return (interpreted_engine if backend == "interpreted" else source_engine)(model, name, options)
 
 
+# Operations up to which a robot is unrolled where loops cannot do it: the compiler's time grows
+# faster than the number of operations.
 UNROLL_NATIVE = 40_000
+# The same for source in Python, which is compiled to byte code alone.
 UNROLL_SOURCE = 400_000
-"""Operations up to which a robot is unrolled where loops cannot do it (the compiler's time grows
-faster than the number of operations), and in Python.
-"""
 
 
 def _suited(model: RobotModel, name: str, options: Options, backend: str) -> str:

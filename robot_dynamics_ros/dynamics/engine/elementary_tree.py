@@ -33,12 +33,12 @@ from robot_dynamics_ros.dynamics.algorithms.linear_solve import (
 )
 from robot_dynamics_ros.dynamics.algorithms.plane_rotations import PlaneRotation, StagedTransform
 from robot_dynamics_ros.dynamics.algorithms.tree import (
+    ElementaryKind,
     Field,
-    Kind,
-    Matrix,
     SpatialVector,
     Square,
     T,
+    TreeMatrix,
 )
 from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, count_operations
 from robot_dynamics_ros.errors import ModelError
@@ -65,10 +65,10 @@ accuracy.
 """
 
 
-SUBSPACE: dict[Kind, tuple[tuple[float, ...], ...]] = {
-    Kind.REVOLUTE: ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),),
-    Kind.PRISMATIC: ((0.0, 0.0, 0.0, 0.0, 0.0, 1.0),),
-    Kind.FREE: tuple(tuple(1.0 if i == j else 0.0 for j in range(6)) for i in range(6)),
+SUBSPACE: dict[ElementaryKind, tuple[tuple[float, ...], ...]] = {
+    ElementaryKind.REVOLUTE: ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),),
+    ElementaryKind.PRISMATIC: ((0.0, 0.0, 0.0, 0.0, 0.0, 1.0),),
+    ElementaryKind.FREE: tuple(tuple(1.0 if i == j else 0.0 for j in range(6)) for i in range(6)),
 }
 """Columns of the motion subspace S in the body frame (table 4.1)."""
 
@@ -188,7 +188,7 @@ class ElementaryBody(NamedTuple):
     """
 
     parent: int
-    kind: Kind
+    kind: ElementaryKind
     rotation: np.ndarray
     position: np.ndarray
     mass: Scalar
@@ -243,7 +243,7 @@ class Layout:
                 # permutations
                 to_x = z_from(np.array([1.0, 0, 0]))
                 to_y = z_from(np.array([0, 1.0, 0]))
-                slides = Kind.PRISMATIC
+                slides = ElementaryKind.PRISMATIC
                 nothing = (0.0, zero, np.zeros((3, 3)))
                 R = R @ N.T @ to_x.T
                 parent = self._add(
@@ -259,17 +259,17 @@ class Layout:
                 r = zero
                 q = q + 2
                 v = v + 2
-                kind = Kind.REVOLUTE
+                kind = ElementaryKind.REVOLUTE
             else:
                 R = R @ N.T
-                kind = {JointType.PRISMATIC: Kind.PRISMATIC, JointType.FLOATING: Kind.FREE}.get(
-                    b.type, Kind.REVOLUTE
-                )
+                kind = {
+                    JointType.PRISMATIC: ElementaryKind.PRISMATIC,
+                    JointType.FLOATING: ElementaryKind.FREE,
+                }.get(b.type, ElementaryKind.REVOLUTE)
             c = N @ b.com
-            I = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass  # noqa: E741 - the book's name
-            own = ElementaryBody(
-                parent, kind, R, r, b.mass, c * b.mass, I, q, v, b.multiplier, b.offset, N
-            )
+            about_origin = N @ b.inertia @ N.T + (eye * (c @ c) - np.outer(c, c)) * b.mass
+            motion = (q, v, b.multiplier, b.offset)
+            own = ElementaryBody(parent, kind, R, r, b.mass, c * b.mass, about_origin, *motion, N)
             self.body.append(self._add(own))
         self.n = len(self.bodies)
         self.nv = len(armature)
@@ -307,9 +307,9 @@ class Layout:
             m = 0.0
             h = np.zeros(3)
             I = inertia[i]  # noqa: E741 - the book's name
-            if b.kind is Kind.FREE:
+            if b.kind is ElementaryKind.FREE:
                 continue
-            if b.kind is Kind.REVOLUTE:
+            if b.kind is ElementaryKind.REVOLUTE:
                 m = mass[i]
                 h[2] = first_moment[i][2]
                 moved = np.diag([I[1, 1], I[1, 1], 0.0])
@@ -374,7 +374,7 @@ def regrouped_layout_of(model: RobotModel) -> Layout:
     return layout_of(model).regrouped()
 
 
-class Body:
+class NumericBody:
     """One elementary body of a :class:`NumericTree`: constants, and what its joint does to
     coordinates.
 
@@ -398,7 +398,7 @@ class Body:
         "tree",
     )
 
-    def __init__(self, tree: NumericTree, number: int, parent: Body | None) -> None:
+    def __init__(self, tree: NumericTree, number: int, parent: NumericBody | None) -> None:
         self.tree = tree
         self.number = number
         self.parent = parent
@@ -419,7 +419,7 @@ class Body:
     def coordinates(self, q: Sequence[Scalar]) -> Sequence[Scalar]:
         """The joint's own position coordinates: one, or seven of a free joint."""
         first = self.constants.q_index
-        if self.kind is Kind.FREE:
+        if self.kind is ElementaryKind.FREE:
             return q[first : first + 7]
         k = self.constants.multiplier
         d = self.constants.offset
@@ -429,11 +429,11 @@ class Body:
         """Parent-to-body Plücker transform X_J X_T at the joint's position."""
         R0, p = self.joint
         x = self.coordinates(q)
-        if self.kind is Kind.FREE:
+        if self.kind is ElementaryKind.FREE:
             return Transform(
                 R0.matmul(rotation_of_quaternion(*x[3:])).T, p + R0.mul(Vec3.of(x[:3]))
             )
-        if self.kind is Kind.PRISMATIC:
+        if self.kind is ElementaryKind.PRISMATIC:
             p = p + Vec3(R0.a.z, R0.b.z, R0.c.z) * x[0]
         return self.placed(p, x[0])
 
@@ -443,12 +443,12 @@ class Body:
         if self.euler is None:
             R = self.joint[0]
             return Transform(
-                (R if self.kind is Kind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p
+                (R if self.kind is ElementaryKind.PRISMATIC else R.matmul(rotation_about_z(x))).T, p
             )
         (ca, sa), (cb, sb), (angle, cc, sc) = self.euler
         first = PlaneRotation(False, ca, sa)
         second = PlaneRotation(True, cb, sb)
-        if self.kind is Kind.PRISMATIC:
+        if self.kind is ElementaryKind.PRISMATIC:
             last = PlaneRotation(False, cc, sc)
         elif cc == 0.0 or sc == 0.0:
             s = sin(x)
@@ -519,7 +519,7 @@ class SymmetricMatrix(SquareMatrix):
 class NumericFactors:
     """A symmetric positive-definite matrix M = Lᵀ D L, ready to divide by."""
 
-    def __init__(self, M: Matrix) -> None:
+    def __init__(self, M: TreeMatrix) -> None:
         self.L, self.D_inverse = factorize(M.rows)
 
     def solve(self, right: Sequence[Scalar], minus: Sequence[Scalar]) -> list[Scalar]:
@@ -551,26 +551,28 @@ class NumericTree:
         else:
             self.layout = layout
         self.root = None
-        self.bodies: list[Body] = []
+        self.bodies: list[NumericBody] = []
         for number, (parent, *_) in enumerate(self.layout.bodies):
-            self.bodies.append(Body(self, number, None if parent < 0 else self.bodies[parent]))
+            self.bodies.append(
+                NumericBody(self, number, None if parent < 0 else self.bodies[parent])
+            )
         self.nv = model.nv
         self.base_motion = Motion.zero(), Motion.zero()
         self.added: list[Scalar] | None = None
 
-    def outward(self) -> Iterator[Body]:
+    def outward(self) -> Iterator[NumericBody]:
         return iter(self.bodies)
 
-    def inward(self) -> Iterator[Body]:
+    def inward(self) -> Iterator[NumericBody]:
         return reversed(self.bodies)
 
-    def ancestors(self, body: Body) -> Iterator[Body]:
+    def ancestors(self, body: NumericBody) -> Iterator[NumericBody]:
         ancestor = body.parent
         while ancestor is not None:
             yield ancestor
             ancestor = ancestor.parent
 
-    def path(self, body: Body | None) -> list[Body]:
+    def path(self, body: NumericBody | None) -> list[NumericBody]:
         if body is None:
             return []
         return [*reversed(list(self.ancestors(body))), body]
@@ -608,7 +610,7 @@ class NumericTree:
         return SymmetricMatrix(self.nv)
 
     @staticmethod
-    def factors(M: Matrix) -> NumericFactors:
+    def factors(M: TreeMatrix) -> NumericFactors:
         return NumericFactors(M)
 
     def degrees(self) -> range:
@@ -670,7 +672,7 @@ class NumericTree:
             )
         return float(total)
 
-    def position_indices(self) -> Iterator[tuple[Kind, int, int]]:
+    def position_indices(self) -> Iterator[tuple[ElementaryKind, int, int]]:
         return ((b.kind, b.q_index, b.v_index) for b in self.layout.bodies)
 
     def base_transform(self) -> Transform:
@@ -691,7 +693,7 @@ class NumericTree:
         own = self.model.link(self.model.link_names[link]).inertia
         return float(own.mass), Vec3.of(own.com.tolist()), Mat3.of(own.rotational.tolist())
 
-    def model_body(self, body: int) -> Body | None:
+    def model_body(self, body: int) -> NumericBody | None:
         if body < 0:
             return None
         return self.bodies[self.layout.body[body]]

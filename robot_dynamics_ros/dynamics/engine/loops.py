@@ -20,7 +20,7 @@ import numpy as np
 from robot_dynamics_ros.dynamics.algorithms.function import flat
 from robot_dynamics_ros.dynamics.algorithms.link_tree import tied
 from robot_dynamics_ros.dynamics.algorithms.root_frame import CoriolisOperator
-from robot_dynamics_ros.dynamics.algorithms.tree import Kind, T
+from robot_dynamics_ros.dynamics.algorithms.tree import ElementaryKind, T
 from robot_dynamics_ros.dynamics.engine.codegen import loop_program as ir
 from robot_dynamics_ros.dynamics.engine.codegen.graph import (
     Expr,
@@ -31,7 +31,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import (
 )
 from robot_dynamics_ros.dynamics.engine.elementary_tree import (
     SUBSPACE,
-    Body,
+    NumericBody,
     NumericTree,
     layout_of,
 )
@@ -58,7 +58,7 @@ MOST_CLASSES = 8
 
 
 class _Class(NamedTuple):
-    kind: Kind
+    kind: ElementaryKind
     # known values by slot; None where bodies differ
     constants: tuple[float | None, ...]
     has_row: bool
@@ -80,7 +80,7 @@ def body_constants(tree: NumericTree, k: int) -> list[float]:
 
 
 def classify(
-    constants: np.ndarray, kinds: list[Kind], rows: list[bool], alike: bool = False
+    constants: np.ndarray, kinds: list[ElementaryKind], rows: list[bool], alike: bool = False
 ) -> tuple[list[_Class], list[int]]:
     """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a
     class shares; ``alike``: into as few classes as there can be, whatever the constants.
@@ -189,14 +189,14 @@ class LoopRecord:
     def store(self, location: ir.Location, value: Expr) -> None:
         """Record a store; within a block the last one to a location counts."""
         if self.inner is not None:
-            self.inner.stores.append(ir.Store(location, value))
+            self.inner.stores.append(ir.LoopStore(location, value))
             return
         self.values[location] = value
         for store in self.block.stores:
             if store.location == location:
                 store.value = value
                 return
-        self.block.stores.append(ir.Store(location, value))
+        self.block.stores.append(ir.LoopStore(location, value))
 
 
 class LoopField(Generic[T]):
@@ -325,7 +325,7 @@ class LoopMatrix(LoopSquare):
 # -- the tree --------------------------------------------------------------------------------------
 
 
-class LoopBody(Body):
+class LoopBody(NumericBody):
     """A body standing for all of one class, or for any ancestor."""
 
     __slots__ = ("degrees", "who")
@@ -350,7 +350,7 @@ class LoopBody(Body):
     def coordinates(self, q: LoopVector) -> list[Scalar]:  # type: ignore[override]
         return [
             self.tree.load(("arg", q.number, "q", c, "i"))
-            for c in range(7 if self.kind is Kind.FREE else 1)
+            for c in range(7 if self.kind is ElementaryKind.FREE else 1)
         ]
 
 
@@ -425,7 +425,7 @@ class LoopTree(LoopRecord):
         self.model, self.numeric = model, NumericTree(model)
         self.layout = lay = layout_of(model)
         kinds = [b.kind for b in lay.bodies]
-        super().__init__(Kind.FREE in kinds, gathered)
+        super().__init__(ElementaryKind.FREE in kinds, gathered)
         self.base_velocity = self.numeric.base_velocity
         self.gravity_motion = self.numeric.gravity_motion
         self.root = _Key("root")
@@ -480,7 +480,7 @@ class LoopTree(LoopRecord):
         field = self.field(kind)
         loop = ir.BodyLoop(False, apart=True)
         self.sections.append(loop)
-        single = [c for c, cls in enumerate(self.classes) if cls.kind is not Kind.FREE]
+        single = [c for c, cls in enumerate(self.classes) if cls.kind is not ElementaryKind.FREE]
         for group in filter(
             None, [single, [c for c in range(len(self.classes)) if c not in single]]
         ):
@@ -626,7 +626,9 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
     for k, b in enumerate(lay.bodies):
         parent = b.parent
         joined = (
-            parent >= 0 and parent == k - 1 and Kind.FREE not in (b.kind, lay.bodies[parent].kind)
+            parent >= 0
+            and parent == k - 1
+            and ElementaryKind.FREE not in (b.kind, lay.bodies[parent].kind)
         )
         joined = joined and b.v_index == lay.bodies[parent].v_index + 1
         run = ints[parent, 4] if joined else k
@@ -642,7 +644,7 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
     for k in reversed(range(lay.n)):
         if ints[k, 0] < root:
             ints[ints[k, 0], 6] = max(ints[ints[k, 0], 6], ints[k, 6])
-    free = {c for c, cls in enumerate(tree.classes) if cls.kind is Kind.FREE}
+    free = {c for c, cls in enumerate(tree.classes) if cls.kind is ElementaryKind.FREE}
     sections = _along_rows(sections, free, ints)
     _unite_blocks(sections)
     params = np.zeros((tree.constants.shape[1], root))
@@ -699,7 +701,7 @@ def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) ->
     return result
 
 
-def _down_a_column(store: ir.Store) -> bool:
+def _down_a_column(store: ir.LoopStore) -> bool:
     """Whether a store goes down a column of a matrix, and its value needs but entries of the two
     bodies.
     """

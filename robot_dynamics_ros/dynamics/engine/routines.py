@@ -158,7 +158,9 @@ class Memory(Generic[D]):
 
     def _view(self, slot: Slot) -> Array:
         part = self.block[slot.offset : slot.offset + slot.size]
-        return (part.view(np.int64) if slot.integer else part).reshape(slot.shape)  # type: ignore[return-value]
+        if slot.integer:
+            part = part.view(np.int64)
+        return part.reshape(slot.shape)
 
 
 def _check_names(
@@ -257,7 +259,8 @@ class Routines:
         bound = prototype(returns, ctypes.c_void_p, *kinds)(
             self._library.address(function.__name__)
         )
-        bound._library = self._library  # type: ignore[attr-defined]  # whoever holds the function keeps its code
+        # whoever holds the function keeps its code
+        bound._library = self._library  # type: ignore[attr-defined]
         return bound
 
     def held(self, name: str) -> Routine:

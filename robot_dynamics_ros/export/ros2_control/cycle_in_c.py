@@ -12,7 +12,6 @@ from itertools import product
 import numpy as np
 
 from robot_dynamics_ros.control import observer
-from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.cycle import BETWEEN_CYCLES, begin_law, cycle
 from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law import without_friction
@@ -20,6 +19,7 @@ from robot_dynamics_ros.control.cycle.limits import narrow_limits
 from robot_dynamics_ros.control.cycle.loading import trace_law
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
 from robot_dynamics_ros.control.cycle.runner import CycleRunner
+from robot_dynamics_ros.control.cycle.verdicts import Step, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import LAWS, ComputedTorque, Law, gain_fields
 from robot_dynamics_ros.control.options import ControllerOptions
@@ -166,8 +166,7 @@ def words_of_cycle(plan: Plan, friction: Friction, task: ExportedTask) -> dict[s
     includes = sorted(set(itertools.chain.from_iterable(text.includes for text in texts)))
     numbers = [
         f"{upper}_{name} = {number},"
-        for name, number in vars(verdicts).items()
-        if isinstance(number, int)
+        for name, number in (*Step.__members__.items(), *Verdict.__members__.items())
     ]
     numbers += [f"{upper}_{name} = {vars(task_memory)[name]}," for name in TASK_NUMBERS]
     return {

@@ -87,6 +87,24 @@ class CycleLog:
         ]
         return "\n".join([*self.lines, *goals, ""])
 
+    def _per_joint(self, fields: Sequence[str]) -> dict[str, Any]:
+        """Parameters of each joint, ``*`` in place of its name; ``fields``: of the law's gains."""
+        c = self.controller
+        settings = c.guards.settings
+        threshold = None if c.collision is None else c.collision.threshold
+        gains = {
+            f"gains.*.{k}": getattr(c.law, f) if f else 0.0
+            for k, f in zip("pid", fields, strict=True)
+        }
+        return {
+            **gains,
+            "constraints.*.trajectory": c.tolerances.path_position,
+            "constraints.*.goal": c.tolerances.goal_position,
+            "limits.*.effort": _or_none(settings.effort_limit),
+            "limits.*.effort_rate": _or_none(settings.effort_rate),
+            "collision.*": _or_none(threshold),
+        }
+
     def _write_settings(self, word: str) -> None:
         """All parameters of the package, as the controller has them now."""
         c = self.controller
@@ -131,27 +149,7 @@ class CycleLog:
             "payload.com": _numbers([] if load is None else load.com),
             "payload.inertia": _numbers([] if load is None else load.inertia[np.triu_indices(3)]),
         }
-        limits = (
-            g.effort_limit,
-            g.effort_rate,
-            None if c.collision is None else c.collision.threshold,
-        )
-        per_joint = {
-            **{
-                f"gains.*.{k}": getattr(c.law, f) if f else 0.0
-                for k, f in zip("pid", fields, strict=True)
-            },
-            "constraints.*.trajectory": t.path_position,
-            "constraints.*.goal": t.goal_position,
-            **dict(
-                zip(
-                    ("limits.*.effort", "limits.*.effort_rate", "collision.*"),
-                    map(_or_none, limits),
-                    strict=True,
-                )
-            ),
-        }
-        for parameter, row in per_joint.items():
+        for parameter, row in self._per_joint(fields).items():
             names = (parameter.replace("*", joint) for joint in c.model.joint_names)
             values |= zip(names, np.broadcast_to(row, (n,)), strict=True)
         self.lines += [

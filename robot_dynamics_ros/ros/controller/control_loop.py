@@ -90,7 +90,7 @@ class ControlLoop:
             wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"]
         )
         self._others = Outputs(other_outputs(node, controller, self._reader, values))
-        # after all that parameters may be wrong for: a publisher that stays behind would count as a
+        # after all that parameters may be wrong for: a publisher that is left over would count as a
         # second controller
         self.commands = CommandPublisher(
             node,
@@ -174,7 +174,8 @@ class ControlLoop:
             sent = time.monotonic_ns()
             if current:
                 controller.estimate(measured=reader.effort_known)
-        except Exception as error:  # noqa: BLE001 (whatever it is, the robot must not keep the last effort)
+        # whatever it is, the robot must not keep the last effort
+        except Exception as error:  # noqa: BLE001
             self._failed(error)
             return
         if not current and controller.fault:
@@ -292,6 +293,7 @@ def _make_controller(values: ParameterSet, model: RobotModel) -> JointController
     return controller
 
 
+# The newest poses at rest that are kept for a message on what the efforts in them tell.
 _POSES = 12
 # rad or m between two looks
 _STILL_RAD_BETWEEN_LOOKS = 1e-3

@@ -23,6 +23,8 @@ from robot_dynamics_ros.ros.transport.robot import DescriptionSource
 
 _SUCCESS = TransitionCallbackReturn.SUCCESS
 _FAILURE = TransitionCallbackReturn.FAILURE
+# s between two looks for silence and signals: an arm that gets no states is let go that much later
+# at most than ``state_timeout`` says.
 _WATCH_PERIOD = 0.02
 
 

@@ -106,6 +106,9 @@ class ExternalEfforts(topics.Output):
         self._publisher.send(stamp, self._observer.effort)
 
 
+# -- more topics: a class each
+
+
 class ReferenceTopics(topics.Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody
     listens.
@@ -183,7 +186,7 @@ def other_outputs(
 ) -> list[topics.Output]:
     """All that is published besides commands and wrenches."""
     outputs: list[topics.Output] = [
-        ReferenceTopics(node, controller, reader, values["state_publish_rate"])
+        ReferenceTopics(node, controller, reader, values["state_publish_rate"]),
     ]
     contact = controller.contact
     if contact is not None:

@@ -169,9 +169,8 @@ def validate(values: ParameterValues) -> None:
     ]
     for gains in integral if values["law"] == "computed_torque" else ():
         if values[gains + "i"] >= values[gains + "p"] * values[gains + "d"]:
-            problem = (
-                f"makes joint {gains[len('gains.') : -1]!r} unstable: i must be less than p times d"
-            )
+            joint = gains.removeprefix("gains.")[:-1]
+            problem = f"makes joint {joint!r} unstable: i must be less than p times d"
             raise ArgumentError(
                 problem, where=f"parameter '{gains}i'", remedy="Lower i, or raise p or d."
             )

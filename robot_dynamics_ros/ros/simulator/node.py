@@ -30,7 +30,7 @@ from robot_dynamics_ros.ros.simulator.parameters import (
     shape_parameters,
 )
 from robot_dynamics_ros.ros.transport.commands import CommandReader, met_elsewhere
-from robot_dynamics_ros.ros.transport.parameters import ParameterSet, of_joints
+from robot_dynamics_ros.ros.transport.parameters import ParameterSet, ParameterValues, of_joints
 from robot_dynamics_ros.ros.transport.qos import (
     EVENT,
     LATCHED,
@@ -44,7 +44,9 @@ from robot_dynamics_ros.ros.transport.robot import FirstDescription, load_robot_
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 from robot_dynamics_ros.simulation.pacing import RealTimePacer, StampOrigin
 
+# s between two looks for signals while the simulation is not started.
 _SIMULATOR_WATCH_S = 0.02
+# The longest wait for messages while nothing is due: a signal is seen that late.
 _IDLE_NS = 20_000_000
 # lockstep: silence after which the last state is sent again
 _REPEAT_NS = 1_000_000_000
@@ -125,6 +127,20 @@ class SimulatorNode(Node):
             self._latched = self.create_publisher(String, "robot_description", LATCHED)
             self._latched.publish(String(data=self._source.text))
 
+    def _set_pace(self, values: ParameterValues) -> None:
+        """How simulated time passes: with real time or some factor of it, or as fast as it can."""
+        factor = float("inf")
+        if values["time_mode"] == "real_time":
+            factor = values["real_time_factor"]
+        self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
+        self._lead_ns = 0
+        real_period_ns = self._period_ns
+        if factor != float("inf"):
+            self._lead_ns = min(_LEAD_NS, round(self._period_ns / factor / 4))
+            real_period_ns = round(self._period_ns / factor)
+        self._cycles = CycleTimes(real_period_ns)
+        self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
+
     def _start(self, text: str) -> None:
         values = self.parameters
         model = load_robot_model(text, values, self.get_logger())
@@ -153,19 +169,7 @@ class SimulatorNode(Node):
         self._command_ns: int | None = None
         self._enabled = values["start_enabled"]
         self._lockstep = values["time_mode"] == "lockstep"
-        if values["time_mode"] == "real_time":
-            factor = values["real_time_factor"]
-        else:
-            factor = float("inf")
-        self._pacer = RealTimePacer(1.0 / values["update_rate"], real_time_factor=factor)
-        if factor == float("inf"):
-            self._lead_ns = 0
-        else:
-            self._lead_ns = min(_LEAD_NS, round(self._period_ns / factor / 4))
-        self._cycles = CycleTimes(
-            self._period_ns if factor == float("inf") else round(self._period_ns / factor)
-        )
-        self._owns_time = values["publish_clock"] or factor != 1.0 or self._lockstep
+        self._set_pace(values)
         joints = self._outputs.joints
         qos = EVENT if self._lockstep else NEWEST
         self._commands = CommandReader(

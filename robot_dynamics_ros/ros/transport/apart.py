@@ -361,7 +361,8 @@ class ApartActionServer(ActionServer):
         except _rclpy.InvalidHandle:
             # the server is being taken down
             raise
-        except Exception as error:  # noqa: BLE001 (it goes to the executor, as with rclpy's own server)
+        # it goes to the executor, as with rclpy's own server
+        except Exception as error:  # noqa: BLE001
             taken = {"error": error}
         while taken and not closed():
             executor = self._node.executor

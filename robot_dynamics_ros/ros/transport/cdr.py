@@ -23,7 +23,7 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory
 from robot_dynamics_ros.control.cycle.message import Read, StateLayout, reading
-from robot_dynamics_ros.control.cycle.verdicts import ABSURD, LAYOUT
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
@@ -239,16 +239,16 @@ class JointStateReader:
         """Take over one serialized ``sensor_msgs/JointState``; after a :class:`StateRejected` the
         last good one stays.
         """
-        verdict = LAYOUT
+        verdict: int = Verdict.LAYOUT
         size = len(raw)
         for table in self._tables:
             verdict = self._read(raw, size, table)
-            if verdict != LAYOUT:
+            if verdict != Verdict.LAYOUT:
                 break
-        if verdict == LAYOUT:
+        if verdict == Verdict.LAYOUT:
             raw, table = self._find_table(raw)
             verdict = self._read(raw, len(raw), table)
-        if verdict == ABSURD:
+        if verdict == Verdict.ABSURD:
             p = self._memory.python
             value = p.bad_value[0]
             field = ("position", "velocity")[p.bad_field[0]]

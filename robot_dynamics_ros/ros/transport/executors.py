@@ -19,6 +19,8 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
+# Between two looks at everything but the cycle's own messages: services, timers, other topics. With
+# half of it a message of the cycle waits twice as often for one of them.
 _LOOK_AROUND_NS = 20_000_000
 # callbacks a round of the paced executor, so that a flood does not keep the signal from being seen
 _MOST_CALLBACKS = 200

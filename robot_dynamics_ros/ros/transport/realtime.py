@@ -100,7 +100,10 @@ def yield_to_others() -> None:
 # : ``struct sched_attr``, its first version: size, policy, flags, nice, priority, runtime,
 # deadline, period
 _SCHED_ATTR = struct.Struct("=IIQiIQQQ")
+# Numbers of the system call, which the C library does not offer.
 _SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
+# The slice of the scheduler: the shortest that Linux accepts, so that a thread that has waited
+# comes next.
 _REALTIME_SLICE_NS = 100_000
 
 

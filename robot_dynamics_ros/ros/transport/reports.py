@@ -28,7 +28,10 @@ from robot_dynamics_ros.ros.transport.qos import QUIET_PUBLISHER, STATE
 
 # times, the newest ones, of which there are percentiles
 REMEMBERED = 2048
+# Share of a period by which a cycle may come late without being counted as late.
 _TOLERANCE = 0.1
+# Different texts that are logged at once; later new ones are held back as repeated ones are, so
+# that a stream of bad messages does not fill the disk.
 _MOST_TEXTS = 100
 # s between two log lines about the same cause
 _INTERVAL = 5.0

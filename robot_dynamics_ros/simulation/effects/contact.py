@@ -21,7 +21,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
-    Kernels,
+    KernelTable,
     Matrix,
     Vector,
     constant,
@@ -77,8 +77,8 @@ class ContactMemory(Declared):
     link_origin: Vector = numbers(
         3, unit="m", meaning="origin of the link frame, where its Jacobian is taken"
     )
-    link_pose: Kernels = kernels("q", "out pose", meaning="pose of the link of a contact")
-    link_jacobian: Kernels = kernels(
+    link_pose: KernelTable = kernels("q", "out pose", meaning="pose of the link of a contact")
+    link_jacobian: KernelTable = kernels(
         "q", "point", "out jacobian", meaning="its Jacobian in world axes"
     )
 

@@ -30,7 +30,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 
 
-class FrictionMemory(Declared):
+class JointFrictionMemory(Declared):
     """Friction of the joints, then of the motors that turn with two of them."""
 
     nv: int
@@ -49,7 +49,7 @@ class FrictionMemory(Declared):
     dry: Integers = integers("nv + couples", meaning="1 where there is dry friction")
 
 
-def dry_friction(p: FrictionMemory, i: int, speed: float) -> float:
+def dry_friction(p: JointFrictionMemory, i: int, speed: float) -> float:
     """F(|v|) of joint or coupled motor ``i`` while sliding; F_s in the limit of rest.
 
     A routine.
@@ -138,7 +138,7 @@ class JointFriction:
 @dataclass(eq=False)
 class FrictionTable:
     """Friction of the joints, then of the motors that turn with two of them: arrays named as in
-    :class:`FrictionMemory`.
+    :class:`JointFrictionMemory`.
 
     ``static`` is F_s; ``curved`` tells whether any joint has F_s > F_c.
     """

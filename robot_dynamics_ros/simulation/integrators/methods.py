@@ -374,6 +374,34 @@ def _series(A: Array, shift: int) -> Array:
     return total
 
 
+def _check_contract(integrator: object) -> None:
+    """Refuse an object that :class:`Integrator` does not describe: some of it is used only with
+    contacts, or long after the start.
+    """
+    kind = type(integrator).__name__
+    remedy = f"Name one of {', '.join(INTEGRATORS)}, or give an object with a method 'step'."
+    if isinstance(integrator, type):
+        remedy = f"Give an object: {integrator.__name__}(…)."
+        raise ArgumentError("is a class", where="integrator", got=integrator, remedy=remedy)
+    if not callable(getattr(integrator, "step", None)):
+        problem = f"{kind} has no method 'step'"
+        raise ArgumentError(problem, where="integrator", got=integrator, remedy=remedy)
+    for name, described in (
+        ("name", "a text for messages"),
+        ("order", "the order of convergence"),
+        ("stability_limit", "the largest h |λ| on the negative real axis, float('inf') for none"),
+    ):
+        if not hasattr(integrator, name):
+            problem = f"{kind} has no attribute {name!r}"
+            remedy = f"Add {name}: {described}."
+            raise ArgumentError(problem, where="integrator", got=integrator, remedy=remedy)
+    limit: object = integrator.stability_limit  # type: ignore[attr-defined]
+    if not isinstance(limit, (int, float)) or not limit > 0.0:
+        remedy = "It is float('inf') for a method without a limit."
+        problem = f"{kind}.stability_limit is no positive number"
+        raise ArgumentError(problem, where="integrator", got=limit, remedy=remedy)
+
+
 def make_integrator(integrator: str | Integrator, **options: object) -> Integrator:
     """An integrator by name; an integrator object is returned as it is.
 
@@ -386,10 +414,7 @@ def make_integrator(integrator: str | Integrator, **options: object) -> Integrat
         ArgumentError: the method has no such option.
     """
     if not isinstance(integrator, str):
-        if not hasattr(integrator, "step"):
-            problem = "expected an integrator's name or an object with a step method"
-            remedy = f"The names are {', '.join(INTEGRATORS)}."
-            raise ArgumentError(problem, where="integrator", got=integrator, remedy=remedy)
+        _check_contract(integrator)
         return integrator
     check_name("integrator", integrator, INTEGRATORS)
     factory = INTEGRATORS[integrator]

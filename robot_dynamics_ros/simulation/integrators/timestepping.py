@@ -59,7 +59,7 @@ from robot_dynamics_ros.simulation.effects.contact import (
     linearize_contacts,
     place_contacts,
 )
-from robot_dynamics_ros.simulation.effects.friction import FrictionMemory, dry_friction
+from robot_dynamics_ros.simulation.effects.friction import JointFrictionMemory, dry_friction
 from robot_dynamics_ros.simulation.effects.limits import (
     LimitMemory,
     limited_effort,
@@ -80,11 +80,15 @@ from robot_dynamics_ros.simulation.integrators.momentum import (
     recall_momentum,
 )
 
-# what became of a step
+# What became of a step: it is done,
 STEP_DONE = 0
+# its state is not finite, or faster than any robot,
 DIVERGED = 1
+# its speed has grown so much in one step that the step is too long,
 LEAPT = 2
+# impulses of friction and stops were not found,
 UNRESOLVED = 3
+# or a command was not finite.
 UNUSUAL = 4
 
 
@@ -94,7 +98,7 @@ class PlantMemory(
     ContactMemory,
     LimitMemory,
     SpringMemory,
-    FrictionMemory,
+    JointFrictionMemory,
     MotorMemory,
 ):
     """State of time stepping, parameters of all that acts on the robot, and working space."""

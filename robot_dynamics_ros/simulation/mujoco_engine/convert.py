@@ -87,9 +87,8 @@ def robot_geometry(
             f"{len(looks.lost_meshes)} meshes of <collision> elements were not found: "
             f"{', '.join(looks.lost_meshes[:5])}"
         )
-        remedy = (
-            "Source the workspace that holds them, or take the robot without them: geometry 'none'."
-        )
+        without = "take the robot without them: geometry 'none'"
+        remedy = f"Source the workspace that holds them, or {without}."
         raise ArgumentError(
             problem, where=f"robot {model.name!r}", got=looks.lost_meshes, remedy=remedy
         )
@@ -314,9 +313,8 @@ def _geoms_of(spec: mujoco.MjSpec, shape: Shape) -> Iterator[GeomOptions]:
             faces = np.asarray(hull.faces)
         except Exception as error:  # noqa: BLE001 - qhull: a mesh without volume
             problem = f"it has no convex hull ({type(error).__name__})"
-            remedy = (
-                f"Give link {shape.link!r} another collision shape; a flat mesh may be a thin box."
-            )
+            box = "a flat mesh may be a thin box"
+            remedy = f"Give link {shape.link!r} another collision shape; {box}."
             raise ArgumentError(
                 problem, where=f"mesh {shape.file}", got=str(shape.file), remedy=remedy
             ) from None

@@ -53,7 +53,9 @@ from robot_dynamics_ros.simulation.simulated_robot import PlantState, SimulatedR
 if TYPE_CHECKING:
     import mujoco
 
+# s, of a step of MuJoCo: contacts with its usual stiffness jump with twice as much.
 LONGEST_MUJOCO_STEP = 1e-3
+# Steps of MuJoCo in one of the plant, for stiff friction: beyond them simulation stands still.
 MOST_SUBSTEPS = 100
 # MuJoCo's default begins at 0.9: a tip that slides then bounces at 100 Hz
 SOFT = (

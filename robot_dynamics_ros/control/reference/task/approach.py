@@ -22,10 +22,13 @@ from robot_dynamics_ros.control.reference.task.memory import (
 from robot_dynamics_ros.control.reference.task.rotations import difference, move, turn_by
 from robot_dynamics_ros.dynamics.engine.routines import Vector
 
-# 1/s: velocity per distance, acceleration per velocity, jerk per acceleration; each some four times
-# the one before, so that all three together do not swing
+# 1/s, each some four times the one before, so that all three together do not swing. With twice of
+# all three the tool arrives in half the time and asks for eight times the jerk.
+# Velocity over distance:
 DISTANCE_RATE = 8.0
+# acceleration over velocity:
 VELOCITY_RATE = 32.0
+# jerk over acceleration:
 ACCELERATION_RATE = 128.0
 # Share of the largest acceleration that the way to stop is planned with
 STOPPING_SHARE = 0.5

@@ -54,8 +54,9 @@ MOST_STEPS = 40
 GAP_RATE = 20.0
 # 1/s: the same while joints cannot accelerate as the gap asks, or they would swing about it
 LEAST_GAP_RATE = 1.0
-# 1/s: with which the first falls to the second, and rises again
+# 1/s: with which the first falls to the second,
 GAP_RATE_FALLS = 20.0
+# 1/s: and rises again, slower, so that the two do not take turns.
 GAP_RATE_RISES = 1.0
 # weight of the share of the twist, to that of the twist
 SHARE_WEIGHT = 1e-2

@@ -29,7 +29,7 @@ __all__ = [
     "Declared",
     "Integers",
     "Kernel",
-    "Kernels",
+    "KernelTable",
     "Matrix",
     "Vector",
     "constant",
@@ -49,7 +49,7 @@ _CONSTANTS = ("int", "float", "bool")
 _DECLARED = {
     **dict.fromkeys(_CONSTANTS, ("constant", 0)),
     **{"Vector": ("numbers", 1), "Matrix": ("numbers", 2), "Integers": ("integers", 1)},
-    **{"Kernel": ("kernel", 0), "Kernels": ("kernels", 0)},
+    **{"Kernel": ("kernel", 0), "KernelTable": ("kernels", 0)},
 }
 
 
@@ -80,7 +80,7 @@ class Kernel(Protocol):
     def __call__(self, *arrays: Vector | Matrix | Integers) -> None: ...
 
 
-class Kernels(Protocol):
+class KernelTable(Protocol):
     """Several functions on the same arrays; the first argument chooses one."""
 
     def __call__(self, number: int, /, *arrays: Vector | Matrix | Integers) -> None: ...
@@ -91,7 +91,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Field:
+class DeclaredField:
     """One declaration: "constant", "numbers", "integers", "kernel" or "kernels".
 
     The shape of an array has numbers, or expressions of constants; of a kernel's arguments an
@@ -111,29 +111,29 @@ def numbers(length: Size, /, *, unit: str = "", meaning: str = "") -> Vector: ..
 def numbers(rows: Size, columns: Size, /, *, unit: str = "", meaning: str = "") -> Matrix: ...
 def numbers(*shape: Size, unit: str = "", meaning: str = "") -> object:
     """Declare an array of numbers in one or two dimensions, zero at first."""
-    return Field("numbers", shape, unit, meaning)
+    return DeclaredField("numbers", shape, unit, meaning)
 
 
 def integers(length: Size, /, *, unit: str = "", meaning: str = "") -> Integers:
     """Declare an array of integers, zero at first."""
-    return cast(Integers, Field("integers", (length,), unit, meaning))
+    return cast(Integers, DeclaredField("integers", (length,), unit, meaning))
 
 
 def kernel(*arguments: str, meaning: str = "") -> Kernel:
     """Declare a function by the names of its arguments; outputs follow inputs, as ``"out
     name"``.
     """
-    return cast(Kernel, Field("kernel", arguments=arguments, meaning=meaning))
+    return cast(Kernel, DeclaredField("kernel", arguments=arguments, meaning=meaning))
 
 
-def kernels(*arguments: str, meaning: str = "") -> Kernels:
+def kernels(*arguments: str, meaning: str = "") -> KernelTable:
     """Declare several functions with the same arguments."""
-    return cast(Kernels, Field("kernels", arguments=arguments, meaning=meaning))
+    return cast(KernelTable, DeclaredField("kernels", arguments=arguments, meaning=meaning))
 
 
 def constant(_kind: type[_C], meaning: str, unit: str = "") -> _C:
     """Declare a constant that needs words: ``links: int = constant(int, "number of links")``."""
-    return cast(_C, Field("constant", unit=unit, meaning=meaning))
+    return cast(_C, DeclaredField("constant", unit=unit, meaning=meaning))
 
 
 def row(matrix: Matrix, i: int) -> Vector:
@@ -141,10 +141,10 @@ def row(matrix: Matrix, i: int) -> Vector:
     return cast(Vector, np.asarray(matrix)[i].data)
 
 
-_FIELDS: WeakKeyDictionary[type[Declared], Mapping[str, Field]] = WeakKeyDictionary()
+_FIELDS: WeakKeyDictionary[type[Declared], Mapping[str, DeclaredField]] = WeakKeyDictionary()
 
 
-def fields(declared: type[Declared]) -> Mapping[str, Field]:
+def fields(declared: type[Declared]) -> Mapping[str, DeclaredField]:
     """Name → declaration, those of base classes first; a class is read once."""
     found = _FIELDS.get(declared)
     if found is None:
@@ -153,15 +153,15 @@ def fields(declared: type[Declared]) -> Mapping[str, Field]:
     return found
 
 
-def _read_fields(declared: type[Declared]) -> dict[str, Field]:
-    declarations: dict[str, Field] = {}
+def _read_fields(declared: type[Declared]) -> dict[str, DeclaredField]:
+    declarations: dict[str, DeclaredField] = {}
     for part in reversed(declared.__mro__):
         for name, annotation in inspect.get_annotations(part).items():
             field = getattr(declared, name, None)
             word = annotation_name(annotation)
             if field is None and word in _CONSTANTS:
-                field = Field("constant")
-            if not isinstance(field, Field) or _DECLARED.get(word) != (
+                field = DeclaredField("constant")
+            if not isinstance(field, DeclaredField) or _DECLARED.get(word) != (
                 field.kind,
                 len(field.shape),
             ):
@@ -179,7 +179,7 @@ def annotation_name(annotation: object) -> str:
     return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
 
 
-def shape_of(field: Field, constants: Mapping[str, Constant]) -> tuple[int, ...]:
+def shape_of(field: DeclaredField, constants: Mapping[str, Constant]) -> tuple[int, ...]:
     """The shape of an array for these values of the constants."""
     return tuple(
         size if isinstance(size, int) else int(eval(size, {"__builtins__": {}}, dict(constants)))

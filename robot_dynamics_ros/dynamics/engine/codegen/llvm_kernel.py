@@ -61,6 +61,29 @@ def wide_module(
     )
 
 
+def _places_of_results(
+    e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]
+) -> tuple[dict[int, list[str]], list[str], list[str]]:
+    """Node → where its value goes; the tables that this takes, and what empties them.
+
+    Several states' results go to a table first and from there to their places in a loop: writing
+    them one lane at a time in a straight line would take the compiler seconds for a matrix.
+    """
+    one = e.width == 1
+    tables = []
+    scattered = []
+    places: dict[int, list[str]] = {}
+    for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
+        base = f"%p{k}"
+        if not one:
+            base = f"%table{k}"
+            tables.append(f"  {base} = alloca [{len(output)} x {e.type}], align 64")
+            scattered.append(f"  call void @scatter(ptr {base}, ptr %p{k}, i64 {len(output)})")
+        for index, node in enumerate(output):
+            places.setdefault(node.id, []).append(f"ptr {base}, i64 {index}")
+    return places, tables, scattered
+
+
 def _states(
     name: str,
     e: Emitter,
@@ -119,17 +142,7 @@ def _states(
         )
     e.emit(reachable(angles), load)
     e.trigonometry(angles, nodes, ("near", "far", "ready"), angles_at_once)
-    # several states' results go to a table first and from there to their places in a loop: writing
-    # them one lane at a time in a straight line would take the compiler seconds for a matrix
-    tables = []
-    scattered = []
-    places: dict[int, list[str]] = {}
-    for k, output in zip((k for k, a in enumerate(arguments) if a.output), outputs, strict=True):
-        if not one:
-            tables.append(f"  %table{k} = alloca [{len(output)} x {e.type}], align 64")
-            scattered.append(f"  call void @scatter(ptr %table{k}, ptr %p{k}, i64 {len(output)})")
-        for index, node in enumerate(output):
-            places.setdefault(node.id, []).append(f"ptr %{'p' if one else 'table'}{k}, i64 {index}")
+    places, tables, scattered = _places_of_results(e, arguments, outputs)
     # a result is stored as soon as it is there: to the end it would be kept on the stack
     for node in nodes:
         e.emit([node], load)

@@ -235,6 +235,19 @@ class LinearWriter(Writer):
         for first in range(0, len(parts), size):
             self._divide_columns(step, parts[first : first + size])
 
+    def _load(self, addresses: list[str]) -> list[str]:
+        """The rows that begin at these addresses."""
+        return [self.put(f"load {self.rows.type}, ptr {a}, align 8") for a in addresses]
+
+    def _keep(self, addresses: list[str], values: list[str]) -> None:
+        """Store a row at each address."""
+        for a, x in zip(addresses, values, strict=True):
+            self.line(f"store {self.rows.type} {x}, ptr {a}, align 8")
+
+    def _less_times(self, row: list[str], factor: str, other: list[str]) -> list[str]:
+        """One row less the other one times a factor."""
+        return [self.less_product(x, factor, y) for x, y in zip(row, other, strict=True)]
+
     def _divide_columns(self, step: Linear, parts: list[tuple[int, int]]) -> None:
         w = self
         e = self.rows
@@ -245,27 +258,20 @@ class LinearWriter(Writer):
             rows = {s: self.row(right[s], k) for s in dict.fromkeys(s for s, _ in parts)}
             return [self.entry(rows[s], c) for s, c in parts]
 
-        def load(addresses: list[str]) -> list[str]:
-            return [w.put(f"load {e.type}, ptr {a}, align 8") for a in addresses]
-
         def less(values: list[str], factors: list[str], k: str) -> list[str]:
             """Rows, one after the other, less their factors times row k."""
             splats = [e.repeated(x) for x in factors]
             result = list(values)
             for c, address in enumerate(of_row(k)):
-                (y,) = load([address])
+                (y,) = self._load([address])
                 for r, x in enumerate(splats):
                     place = r * len(parts) + c
                     result[place] = self.less_product(result[place], x, y)
             return result
 
-        def keep(addresses: list[str], values: list[str]) -> None:
-            for a, x in zip(addresses, values, strict=True):
-                w.line(f"store {e.type} {x}, ptr {a}, align 8")
-
         def upper(rows: list[str]) -> None:
             addresses = list(itertools.chain.from_iterable(of_row(i) for i in rows))
-            start = [(e.type, x) for x in load(addresses)]
+            start = [(e.type, x) for x in self._load(addresses)]
 
             def beyond(k: str, values: list[str]) -> list[str]:
                 row = self.row(L, k)
@@ -274,13 +280,9 @@ class LinearWriter(Writer):
             values = w.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
             if len(rows) > 1:
                 factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
-                first = values[: len(parts)]
                 second = values[len(parts) :]
-                first = [
-                    self.less_product(x, factor, y) for x, y in zip(first, second, strict=True)
-                ]
-                values = first + second
-            keep(addresses, values)
+                values = self._less_times(values[: len(parts)], factor, second) + second
+            self._keep(addresses, values)
 
         def lower(rows: list[str]) -> None:
             addresses = list(itertools.chain.from_iterable(of_row(k) for k in rows))
@@ -289,7 +291,7 @@ class LinearWriter(Writer):
             ]
             start = [
                 (e.type, e.binary("mul", x, y))
-                for x, y in zip(load(addresses), inverses, strict=True)
+                for x, y in zip(self._load(addresses), inverses, strict=True)
             ]
             factors = [self.row(L, k) for k in rows]
 
@@ -300,12 +302,8 @@ class LinearWriter(Writer):
             if len(rows) > 1:
                 factor = e.repeated(self.number(factors[1], rows[0]))
                 first = values[: len(parts)]
-                second = values[len(parts) :]
-                second = [
-                    self.less_product(x, factor, y) for x, y in zip(second, first, strict=True)
-                ]
-                values = first + second
-            keep(addresses, values)
+                values = first + self._less_times(values[len(parts) :], factor, first)
+            self._keep(addresses, values)
             places = [(k, s, c) for k, (s, c) in itertools.product(rows, parts)]
             self._store_results(results, places, values)
 

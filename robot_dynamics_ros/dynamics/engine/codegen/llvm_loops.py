@@ -217,7 +217,7 @@ class LoopWriter(LinearWriter):
                 "align 8"
             )
 
-    def store(self, store: ir.Store, context: dict[str, str]) -> None:
+    def store(self, store: ir.LoopStore, context: dict[str, str]) -> None:
         self.line(
             f"store double {self.e.text(store.value)}, ptr "
             f"{self.address(store.location, context)}, align 8"
@@ -324,7 +324,7 @@ class LoopWriter(LinearWriter):
         return e.put(f"load {e.type}, ptr {self.address(leaf.a[0], context)}, align 8")
 
     def splats(
-        self, inner: Sequence[Expr], stores: Sequence[ir.Store], dependent: set[int]
+        self, inner: Sequence[Expr], stores: Sequence[ir.LoopStore], dependent: set[int]
     ) -> dict[int, str]:
         """The values that an inner loop takes from outside, in all lanes."""
         used = {x.id: x for n in inner for x in n.operands} | {s.value.id: s.value for s in stores}
@@ -333,7 +333,7 @@ class LoopWriter(LinearWriter):
 
     def run(
         self,
-        stored: Sequence[ir.Store],
+        stored: Sequence[ir.LoopStore],
         nodes: Sequence[Expr],
         context: dict[str, str],
         who: str,
@@ -365,7 +365,9 @@ class LoopWriter(LinearWriter):
             rest, end, e.width, lambda j: stores(j, e.mask(self.put(f"sub nsw i64 {end}, {j}")))
         )
 
-    def store_of_run(self, store: ir.Store, context: dict[str, str], who: str, lanes: str) -> None:
+    def store_of_run(
+        self, store: ir.LoopStore, context: dict[str, str], who: str, lanes: str
+    ) -> None:
         """Store some lanes of a value in a matrix, or all."""
         e, (_, number, row, _) = self.wide, store.location
         address = self.address(store.location, context)

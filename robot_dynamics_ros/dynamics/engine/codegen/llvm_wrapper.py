@@ -24,11 +24,13 @@ PYTHON_WRAPPER = "python_wrapper"
 # Where CPython's object and NumPy's array structures keep what the wrapper reads (64-bit, GIL
 # builds).  The loader verifies them on a real array before any wrapper is used.
 OB_TYPE = 8
+# Bytes from the start of NumPy's ``PyArrayObject``, the same since its version 1.7.
 ARRAY_DATA = 16
 ARRAY_ND = 24
 ARRAY_DIMENSIONS = 32
 ARRAY_DESCR = 56
 ARRAY_FLAGS = 64
+# Its flags.
 C_CONTIGUOUS = 0x1
 ALIGNED = 0x100
 WRITEABLE = 0x400
@@ -144,9 +146,8 @@ class _Wrapper(Writer):
 
     @staticmethod
     def dimensions(a: ArrayArgument) -> str:
-        return (
-            f"[{max(len(a.shape), 1)} x i64] [{', '.join(f'i64 {x}' for x in a.shape) or 'i64 0'}]"
-        )
+        sizes = ", ".join(f"i64 {x}" for x in a.shape) or "i64 0"
+        return f"[{max(len(a.shape), 1)} x i64] [{sizes}]"
 
     def arrays(self, objects: list[str], expected: Sequence[ArrayArgument], word: str) -> list[str]:
         """Check arrays and return where their data is."""

@@ -46,7 +46,7 @@ INT_FIELDS = ("parent", "q_index", "v_index", "class", "run_start", "joint_row",
 
 
 @dataclass(eq=False)
-class Store:
+class LoopStore:
     """``location = value``."""
 
     location: Location
@@ -60,7 +60,7 @@ class AncestorLoop:
     """
 
     degrees: int
-    stores: list[Store] = field(default_factory=list)
+    stores: list[LoopStore] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -69,14 +69,14 @@ class PairLoop:
     along rows of matrices.
     """
 
-    stores: list[Store]
+    stores: list[LoopStore]
 
 
 @dataclass(eq=False)
 class Block:
     """Statements that run once, or once a body: ancestor loops, then stores."""
 
-    stores: list[Store] = field(default_factory=list)
+    stores: list[LoopStore] = field(default_factory=list)
     loops: list[AncestorLoop] = field(default_factory=list)
 
 

@@ -24,7 +24,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.c_source import (
     c_comment,
     c_number,
 )
-from robot_dynamics_ros.dynamics.engine.codegen.declared import Field, fields, shape_of
+from robot_dynamics_ros.dynamics.engine.codegen.declared import DeclaredField, fields, shape_of
 
 _C = {"f": "double", "i": "int64_t", "b": "int", "none": "void"}
 _C_ZEROS = {"f": "0.0", "i": "0", "b": "0"}
@@ -106,7 +106,7 @@ def routines_in_c(
     """
     direct = dict(kernels or {})
     helpers: set[str] = set()
-    writers = [_RoutineWriter(routine, prefix, direct, helpers) for routine in program.routines]
+    writers = [_CRoutineWriter(routine, prefix, direct, helpers) for routine in program.routines]
     declarations = [*_struct(program, prefix, direct, context, several or {}), ""]
     for writer in writers:
         if writer.routine.exported:
@@ -166,13 +166,13 @@ def _struct(
     return [*lines, f"}} {prefix}_memory;", *_comment(f"Made for {', '.join(constants)}.")]
 
 
-def _kernel_parameters(kernel: Field) -> Iterator[str]:
+def _kernel_parameters(kernel: DeclaredField) -> Iterator[str]:
     for word in kernel.arguments:
         output = word.startswith("out ")
         yield f"{'' if output else 'const '}double *{_name(word.removeprefix('out '))}"
 
 
-def _about(field_: Field) -> str:
+def _about(field_: DeclaredField) -> str:
     words = ", ".join(x for x in (plain_text(field_.meaning), plain_text(field_.unit)) if x)
     return f" /* {words} */" if words else ""
 
@@ -336,7 +336,7 @@ def _fixed(x: source.Expression, written: Container[str]) -> bool:
 # -- one function ----------------------------------------------------------------------------------
 
 
-class _RoutineWriter:
+class _CRoutineWriter:
     """Writes one function."""
 
     def __init__(

@@ -7,6 +7,7 @@ cast to the type that each instruction works on.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _WORD = re.compile(r"\bptr\b")
 _LOAD = re.compile(r"^(\s*%\S+ = load )(.+?), ptr (%[\w.]+)(.*)$")
@@ -21,6 +22,14 @@ _MASKED = re.compile(
 )
 
 
+def _plain(text: str, globals_: Mapping[str, str]) -> str:
+    """``i8*`` for every ``ptr``; ``globals_``: name → type of what stands there."""
+    text = _WORD.sub("i8*", text)
+    for name, kind in globals_.items():
+        text = re.sub(rf"i8\* {name}\b", f"i8* bitcast ({kind}* {name} to i8*)", text)
+    return text
+
+
 def with_typed_pointers(source: str) -> str:
     """The same module, for a compiler that does not know ``ptr``."""
     source = source.replace("llvm.memset.p0.i64", "llvm.memset.p0i8.i64")
@@ -29,10 +38,7 @@ def with_typed_pointers(source: str) -> str:
     casts = 0
 
     def plain(text: str) -> str:
-        text = _WORD.sub("i8*", text)
-        for name, kind in globals_.items():
-            text = re.sub(rf"i8\* {name}\b", f"i8* bitcast ({kind}* {name} to i8*)", text)
-        return text
+        return _plain(text, globals_)
 
     def pointer(kind: str, name: str) -> str:
         """``kind* name`` for the address that ``name`` holds."""
@@ -51,18 +57,13 @@ def with_typed_pointers(source: str) -> str:
             out.append(line)
         elif match := _MASKED.match(line):
             vector = f"<{match[2]} x double>"
-            kind = vector if match[3] == "p0" else "double"
-            if kind == "double":
+            # one address for all lanes, or one for each
+            if match[3] != "p0":
                 to = f"<{match[2]} x double*>{match[5] or ''}"
-            else:
-                if match[5]:
-                    to = pointer(vector, match[5].strip())
-                else:
-                    to = f"{vector}*"
-            if kind == vector:
-                suffix = f"{match[3]}v{match[2]}f64"
-            else:
                 suffix = f"{match[3]}f64"
+            else:
+                to = pointer(vector, match[5].strip()) if match[5] else f"{vector}*"
+                suffix = f"{match[3]}v{match[2]}f64"
             out.append(f"{match[1]}{suffix}({match[4]}, {to}, {match[6]}")
         elif match := _LOAD.match(line):
             kind = plain(match[2])
@@ -78,14 +79,14 @@ def with_typed_pointers(source: str) -> str:
             if kind == "i8" or match[5].startswith("<"):
                 out.append(f"  {name} = {address}")
             else:
-                out.append(f"  {name}.t = {address}")
-                out.append(f"  {name} = bitcast {kind}* {name}.t to i8*")
+                cast = f"  {name} = bitcast {kind}* {name}.t to i8*"
+                out += [f"  {name}.t = {address}", cast]
         elif match := _ALLOCA.match(line):
             out.append(f"  {match[1]}.t = alloca {match[2]}{match[3] or ''}")
             out.append(f"  {match[1]} = bitcast {match[2]}* {match[1]}.t to i8*")
         elif match := _INDIRECT.match(line):
-            arguments = [x.strip().rsplit(" ", 1)[0] for x in match[4].split(",")]
-            kind = plain(f"{match[2]} ({', '.join(arguments)})")
+            kinds = ", ".join(x.strip().rsplit(" ", 1)[0] for x in match[4].split(","))
+            kind = plain(f"{match[2]} ({kinds})")
             function = pointer(kind, match[3]).rsplit(" ", 1)[1]
             out.append(f"{match[1]}{plain(match[2])} {function}({plain(match[4])})")
         else:

@@ -119,7 +119,6 @@ public:
       observe(efforts != nullptr ? efforts : cycle.previous);
     }
     @prefix@_cycle_compute_wrenches(&cycle, efforts, efforts != nullptr);
-    cycle.fresh[0] = 0;
     return true;
   }
 

@@ -9,7 +9,7 @@ from setuptools import find_packages, setup
 NAME = "robot_dynamics_ros"
 HERE = Path(__file__).parent
 VERSION = re.search(
-    r'__version__ = "(.+?)"', (HERE / NAME / "__init__.py").read_text(encoding="utf-8")
+    r'__version__ = "(.+?)"', (HERE / NAME / "version.py").read_text(encoding="utf-8")
 ).group(1)
 
 

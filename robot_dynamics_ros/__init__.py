@@ -29,7 +29,7 @@ if _TYPE_CHECKING:
     from robot_dynamics_ros.simulation import *  # noqa: F403
     from robot_dynamics_ros.view import *  # noqa: F403
 
-__version__ = "0.2.0"
+from robot_dynamics_ros.version import __version__ as __version__
 
 PARTS = {
     "model": "Robots",

@@ -123,6 +123,7 @@ NUMBERS = {
         q | v | {"q_d": Q},
     ),
     "contact_wrench": (of_model("contact_wrench", link=TIP), q | {"effort": A}),
+    "euler_matrix": (plain("euler_matrix"), {"inertia": np.diag([2.0, 2.0, 1.0]).tolist()}),
     "body_wrenches": (lambda q, w: rd.body_wrenches(MODEL, {TIP: w}, q), q | {"w": WRENCH}),
     "link_wrenches": (lambda q, w: rd.link_wrenches(MODEL, {TIP: w}, q), q | {"w": WRENCH}),
     "external_efforts": (lambda q, w: rd.external_efforts(MODEL, q, {TIP: w}), q | {"w": WRENCH}),

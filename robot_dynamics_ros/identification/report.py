@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from robot_dynamics_ros import __version__
 from robot_dynamics_ros.arrays import plain
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import check_name
@@ -42,6 +41,7 @@ from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.least_squares import BaseEstimate
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
+from robot_dynamics_ros.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,7 +182,10 @@ def report_text(
     command: str = "",
 ) -> str:
     """A report in plain text (Markdown tables): findings, fit, friction, base parameters with
-    intervals, bodies; ``command`` is the command line that it was made with.
+    intervals, bodies.
+
+    Args:
+        command: the command line that it was made with.
     """
     lines = [
         f"# Identification of {result.prior.name}",
@@ -516,7 +519,11 @@ def report_json(
     estimates: Estimates | None = None,
     command: str = "",
 ) -> str:
-    """The same as JSON; what is infinite (an interval of something not seen) is null."""
+    """The same as JSON; what is infinite (an interval of something not seen) is null.
+
+    Args:
+        command: the command line that it was made with.
+    """
     base = result.base
     names = result.prior.joint_names
     c = result.torque_constants
@@ -608,6 +615,7 @@ def report_html(
             joint.
         checks: with others; all are drawn.
         progress: called with the share of the pictures drawn.
+        command: the command line that it was made with.
     """
     drawn = [*comparisons[:1], *checks]
     total = 1 + len(drawn) * result.prior.nv

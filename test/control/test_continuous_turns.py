@@ -95,7 +95,7 @@ def test_a_goal_that_is_turns_short_is_not_reached() -> None:
     assert goal.status is rd.GoalStatus.ABORTED
     assert goal.code is ResultCode.GOAL_TOLERANCE_VIOLATED
     assert "turn" in goal.text and "position error" in goal.text
-    error = float(goal.text.split(" is ")[1].split(",")[0])
+    error = float(goal.text.split(" is ")[1].split(" rad,")[0])
     assert abs(error) > 2.0 * math.pi
 
 

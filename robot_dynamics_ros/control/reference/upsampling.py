@@ -39,7 +39,7 @@ QUINTIC = 5
 
 
 def spline_divisor(left: float, right: float, share_after: float) -> float:
-    """What the equation of a spline's velocity m between two pieces is divided by.
+    """The divisor of the equation of a spline's velocity m between two pieces.
 
     The pieces are ``left`` and ``right`` s long, the velocity after them is α − ``share_after`` m:
     m_before / left + (this) m = 3 (way / left² + way / right²) − α / right.

@@ -88,7 +88,7 @@ class ExportedTask:
 
     @property
     def words(self) -> dict[str, str]:
-        """What the parameters begin with."""
+        """The words that the parameters begin with."""
         s = self.settings
         offset: list[float] = []
         if s.offset is not None:

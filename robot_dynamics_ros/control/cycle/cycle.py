@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle import verdicts
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
-from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
+from robot_dynamics_ros.control.cycle.disturbance import (
+    forget_feedback,
+    reject_disturbances,
+)
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
     blend,
@@ -149,6 +152,8 @@ def react(p: CycleMemory, verdict: int) -> None:
         stop(p, ABORTED, Reason.UNMOVED)
     elif verdicts.NOT_FINITE <= verdict <= verdicts.LATE:
         p.next[0] = DROPPED
+        if verdict == verdicts.JUMP and p.robust[0] == 1 and p.steady[0] == 1 and p.fresh[0] == 0:
+            forget_feedback(p)
     elif verdicts.FIRST <= verdict <= verdicts.RESUMED:
         if p.fault[0] != Reason.NONE:
             watch_fall(p)

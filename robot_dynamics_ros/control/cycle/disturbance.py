@@ -52,6 +52,10 @@ CONTRADICTING = 0.1
 """Of the velocity limit, by which v̂ and the velocity that the robot tells go different ways: one
 of them is wrong, so neither is damped.
 """
+CLOSING_SPEED = 0.5
+"""Of the velocity limit, with which spring and damper close an error.  Half: a soft joint lags;
+twice: it is as fast as its limit when a wall, a brake or friction lets it go.
+"""
 DAMPING_FACTOR = 1.4
 """2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps."""
 LATENESS_MARGIN = 1.0
@@ -110,6 +114,24 @@ ASKING_WAY = 1e-3
 """rad, by which it moves a joint that is as described, and free."""
 ASKING_EFFORT = 0.02
 """Of the effort limit, that it takes at most: on heavy joints a rotor counts for little."""
+ASKING_AGAIN = 0.05
+"""Of the effort limit, up to which a light joint that does not answer is asked again.  Half:
+friction hides it; twice: the arm is heard and felt.
+"""
+ASKING_GROWTH = 1.15
+"""By which the effort grows from one time to the next.  1.07: twice as many times; 1.3: a light
+joint that breaks free is twice as fast.
+"""
+FRICTION_TAKES = 5.0
+"""Effort over what friction leaves of it, as a joint breaks free.  Half: a light joint is taken for
+a heavier one, and swings; twice: small rotors are not seen.
+"""
+BREAKING_SHARE = 0.8
+"""Of the effort at which a joint breaks free, that is taken for its friction.  1: what is too much
+throws a joint that is as light; half: it lags until it has moved.
+"""
+PUSHED_BEYOND = 1.5
+"""Times the fastest answer that the description allows; a faster joint is pushed."""
 ANSWERED_SPEED = 0.02
 """rad/s, from which on a joint answers.  Half: noise does; twice: it is faster before."""
 TOSSED_SPEED = 0.3
@@ -171,6 +193,9 @@ JITTERY = 0.15
 """Of the desired velocity, that v̂ may be wrong by where stamps are."""
 POSE_CHANGE = 0.01
 """rad, by which the reference moves until the bounds are found anew: 1 % of the inertia."""
+
+# times that a joint has answered: once to each side, or once without friction
+ANSWERED = 2
 
 # Hz, highest corner of v̂, or two fifths of the rate if that is less
 LOW_PASS = 100.0
@@ -251,7 +276,9 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     """
     turn_friction(p, i, dt)
     most = p.largest_rejected[i]
-    spring = min(max(p.stiffness[i] * p.error[0, i], -most), most)
+    # as far away as it may be, it comes back at a speed that is borne
+    closing = min(most, CLOSING_SPEED * p.rated_speed[i] * p.damping[i])
+    spring = min(max(p.stiffness[i] * p.error[0, i], -closing), closing)
     damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
     learn_friction(p, i, dt, spring + damper)
     integrate_error(p, i, dt, spring)
@@ -498,12 +525,19 @@ def invert(p: CycleMemory) -> None:
 
 
 def begin_to_ask(p: CycleMemory) -> None:
-    """The first pulse begins; until it is over each joint may be as light as described."""
+    """Ask anew; until it is answered, each joint may be as light as described."""
     p.asked_for[0] = 0.0
+    p.times_asked[0] = 0
     p.untold_lateness[0] = 0.0
     for i in range(p.nv):
         p.rotor[i] = 0.0
         p.rotor_seen[i] = p.assumed_rotor[i]
+        p.answered[i] = 0
+
+
+def await_answers(p: CycleMemory) -> None:
+    """Begin to listen to the answers to one pulse."""
+    for i in range(p.nv):
         p.impulse[i] = 0.0
         for k in range(4):
             p.passed[k, i] = 0.0
@@ -512,6 +546,9 @@ def begin_to_ask(p: CycleMemory) -> None:
             p.sums[k, i] = 0.0
             p.sums[k + LATEST_ANSWER, i] = 0.0
         p.squared_speed[i] = 0.0
+        p.asked_most[i] = 0.0
+        p.fastest[0, i] = 0.0
+        p.fastest[1, i] = 0.0
 
 
 def asking_time(p: CycleMemory) -> float:
@@ -520,7 +557,11 @@ def asking_time(p: CycleMemory) -> float:
 
 
 def answering_time(p: CycleMemory) -> float:
-    """When the answer to it is complete, s after its beginning."""
+    """When the answer to it is complete, s after its beginning; to the next ones their
+    successors listen too.
+    """
+    if p.times_asked[0] > 0:
+        return asking_time(p)
     return asking_time(p) + ANSWERING_PERIODS * p.period[0] + p.actuator_delay[0]
 
 
@@ -537,27 +578,59 @@ def question(p: CycleMemory, i: int) -> float:
 
 
 def choose_questions(p: CycleMemory) -> None:
-    """``asking_effort`` of each joint: it moves the described inertia by ASKING_WAY, to the side to
-    which the joints before it move it too: on other sides they would hide each other's answers.
+    """``asking_effort`` of each joint that has not answered yet.
+
+    The first moves the described inertia by ASKING_WAY; each further one is larger, for friction
+    hides a light joint from small ones, and has the other side, for a push has one.  Joints are
+    asked to the side to which the others move them too: on other sides they would hide each other's
+    answers.
     """
     turn = 2.0 * pi / asking_time(p)
+    growth = 1.0
+    for _ in range(p.times_asked[0]):
+        growth = growth * ASKING_GROWTH
     for i in range(p.nv):
         size = 0.5 * ASKING_WAY * p.scale[i] * turn * turn * p.free_inertia[i]
-        size = min(size, ASKING_EFFORT * p.effort_size[i])
+        if p.times_asked[0] == 0:
+            size = min(size, ASKING_EFFORT * p.effort_size[i])
+        else:
+            size = min(growth * size, ASKING_AGAIN * p.effort_size[i])
+        if p.answered[i] >= ANSWERED:
+            size = 0.0
         carried = 0.0
         for j in range(i):
             carried = carried + p.answers[i, j] * p.asking_effort[j]
         p.asking_effort[i] = copysign(size, carried)
-    # together they move no joint further
-    most = 0.5 * ASKING_WAY * turn * turn
+    # friction has held them so far; together they move no joint further if it does not
     scale = 1.0
-    for i in range(p.nv):
-        together = 0.0
-        for j in range(p.nv):
-            together = together + p.answers[i, j] * p.asking_effort[j]
-        scale = min(scale, most * p.scale[i] / max(abs(together), 1e-12))
+    if p.times_asked[0] == 0:
+        most = 0.5 * ASKING_WAY * turn * turn
+        for i in range(p.nv):
+            together = 0.0
+            for j in range(p.nv):
+                together = together + p.answers[i, j] * p.asking_effort[j]
+            scale = min(scale, most * p.scale[i] / max(abs(together), 1e-12))
+    if p.times_asked[0] % 2 == 1:
+        scale = -scale
     for i in range(p.nv):
         p.asking_effort[i] = scale * p.asking_effort[i]
+
+
+def ask_again(p: CycleMemory) -> bool:
+    """Whether a light joint, one whose rotor counts, has not answered and may be asked with more
+    effort.  The others have their rotors from now on.
+    """
+    again = False
+    for i in range(p.nv):
+        light = p.assumed_rotor[i] > p.free_inertia[i] and p.commanded[i] == 1
+        most = 0.999 * ASKING_AGAIN * p.effort_size[i]
+        if light and p.answered[i] < ANSWERED and abs(p.asking_effort[i]) < most:
+            again = True
+        elif p.times_asked[0] == 0:
+            p.answered[i] = ANSWERED
+            take_rotor(p, i)
+    p.times_asked[0] = p.times_asked[0] + 1
+    return again
 
 
 def listen(p: CycleMemory, dt: float) -> None:
@@ -596,6 +669,7 @@ def listen(p: CycleMemory, dt: float) -> None:
         # now the period is known
         find_bounds(p)
         choose_questions(p)
+        await_answers(p)
     until = answering_time(p)
     is_complete = p.asked_for[0] >= 0.0 and p.asked_for[0] < until <= p.asked_for[0] + dt
     for i in range(p.nv):
@@ -609,19 +683,32 @@ def listen(p: CycleMemory, dt: float) -> None:
             own = p.late_impulse[k, i] - others
             p.sums[k, i] = kept * p.sums[k, i] + v * own
             p.sums[k + LATEST_ANSWER, i] = kept * p.sums[k + LATEST_ANSWER, i] + own * own
-        noise = ANSWERED_SPEED * p.scale[i] + p.digit[i] * p.low_pass[0]
-        noise = noise + JITTERY * abs(p.reference[1, i])
+        beyond = p.raw_speed[0, i] - p.reference[1, i]
+        p.asked_most[i] = max(p.asked_most[i], abs(question(p, i)))
+        p.fastest[0, i] = min(p.fastest[0, i], beyond)
+        p.fastest[1, i] = max(p.fastest[1, i], beyond)
         # once it is complete: of one sample alone everything agrees
-        if is_complete and p.squared_speed[i] > noise * noise:
-            judge_answer(p, i)
+        if is_complete and p.answered[i] < ANSWERED:
+            if p.times_asked[0] == 0:
+                judge_answer(p, i)
+            else:
+                judge_fastest(p, i, dt)
         watch_to_and_fro(p, i, dt)
-    if p.asked_for[0] < 0.0 or p.asked_for[0] >= answering_time(p):
+    if is_complete:
+        p.asked_for[0] = 0.0 if ask_again(p) else until
+        return
+    if p.asked_for[0] < 0.0 or p.asked_for[0] >= until:
         for i in range(p.nv):
-            if p.rotor[i] != p.rotor_seen[i]:
-                p.rotor[i] = p.rotor_seen[i]
-                p.bounds_known[0] = 0
+            take_rotor(p, i)
         return
     p.asked_for[0] = p.asked_for[0] + dt
+
+
+def take_rotor(p: CycleMemory, i: int) -> None:
+    """The bounds of joint ``i`` are for the rotor that it is seen to have."""
+    if p.rotor[i] != p.rotor_seen[i]:
+        p.rotor[i] = p.rotor_seen[i]
+        p.bounds_known[0] = 0
 
 
 def watch_to_and_fro(p: CycleMemory, i: int, dt: float) -> None:
@@ -653,6 +740,10 @@ def judge_answer(p: CycleMemory, i: int) -> None:
     """``rotor_seen`` of joint ``i`` by the lateness at which effort and speed agree best; and
     ``untold_lateness``, where they agree at no other: slow motions agree at many.
     """
+    noise = ANSWERED_SPEED * p.scale[i] + p.digit[i] * p.low_pass[0]
+    noise = noise + JITTERY * abs(p.reference[1, i])
+    if p.squared_speed[i] <= noise * noise:
+        return
     best = 0.0
     late = 0
     for k in range(LATEST_ANSWER):
@@ -665,6 +756,7 @@ def judge_answer(p: CycleMemory, i: int) -> None:
     if best < ANSWER_AGREES or rotor < -PUSHED_SHARE * p.inertia[i, i]:
         return
     p.rotor_seen[i] = min(max(rotor, 0.0), p.rotor_seen[i])
+    p.answered[i] = ANSWERED
     elsewhere = 0.0
     for k in range(LATEST_ANSWER):
         if k < late - 1 or k > late + 1:
@@ -672,6 +764,34 @@ def judge_answer(p: CycleMemory, i: int) -> None:
     if elsewhere < ANSWER_DISAGREES:
         untold = late * p.period[0] - p.actuator_delay[0]
         p.untold_lateness[0] = max(p.untold_lateness[0], untold)
+
+
+def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
+    """``rotor_seen`` of joint ``i``, where friction takes most of the effort: friction makes no
+    joint faster.  So its speed changes by no more than the impulse of a lobe of the pulse over its
+    inertia, however late it answers.
+
+    It has answered once it is as fast to both sides.
+    """
+    noise = 2.0 * ANSWERED_SPEED * p.scale[i] + 4.0 * p.digit[i] / dt
+    noise = noise + TOSSED_BY_STAMPS * abs(p.reference[1, i])
+    change = p.fastest[1, i] - p.fastest[0, i]
+    # ∫ (cos x − cos 2x) dx from 2π/3 to 4π/3: the longest lobe
+    lobe = 1.5 * sqrt(3.0) * asking_time(p) / (2.0 * pi)
+    described = 0.0
+    for j in range(p.nv):
+        described = described + abs(p.answers[i, j] * p.asking_effort[j]) * lobe
+    if change <= noise or change > PUSHED_BEYOND * described:
+        return
+    p.answered[i] = p.answered[i] + 1
+    # half of it from each side: gravity that is not described is on one
+    p.friction_seen[i] = p.friction_seen[i] + 0.5 * BREAKING_SHARE * p.asked_most[i]
+    heavier = described / (FRICTION_TAKES * change)
+    p.rotor_seen[i] = min(max(heavier - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i])
+    if p.answered[i] == ANSWERED:
+        learned = p.friction_seen[i] - p.trust[i] * p.dry[i]
+        p.friction_seen[i] = min(max(learned, 0.0), LARGEST_FRICTION * p.effort_size[i])
+        take_rotor(p, i)
 
 
 def agreement_at(p: CycleMemory, i: int, late: int) -> float:

@@ -176,6 +176,12 @@ class RejectionMemory(Declared):
     asked_for: Vector = numbers(
         1, unit="s", meaning="since the first pulse began; below 0: it has not"
     )
+    times_asked: Integers = integers(1, meaning="times that the first pulse was asked before")
+    answered: Integers = integers("nv", meaning="times that a joint has answered it, 2 at most")
+    asked_most: Vector = numbers("nv", unit="N m or N", meaning="largest effort of a pulse")
+    fastest: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="least and largest velocity error of an answer"
+    )
     untold_lateness: Vector = numbers(
         1, unit="s", meaning="by which joints answered later than was told"
     )

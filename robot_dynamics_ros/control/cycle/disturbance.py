@@ -122,13 +122,17 @@ ASKING_GROWTH = 1.15
 """By which the effort grows from one time to the next.  1.07: twice as many times; 1.3: a light
 joint that breaks free is twice as fast.
 """
-FRICTION_TAKES = 5.0
-"""Effort over what friction leaves of it, as a joint breaks free.  Half: a light joint is taken for
-a heavier one, and swings; twice: small rotors are not seen.
+LEAST_LEFT = 0.2
+"""Of the effort, that friction leaves as a joint breaks free.  Half: small rotors are not seen;
+twice: a light joint is taken for a heavier one, and swings.
 """
-BREAKING_SHARE = 0.8
-"""Of the effort at which a joint breaks free, that is taken for its friction.  1: what is too much
-throws a joint that is as light; half: it lags until it has moved.
+ANSWER_BEYOND_NOISE = 2.0
+"""Times the noise, that an answer is.  1: slow answers seem to be those of joints that friction
+held; 4: heavy joints are asked for longer.
+"""
+BREAKING_SHARE = 0.9
+"""Of the effort that a joint withstood, that is taken for its friction.  1: what is too much throws
+a joint that is as light; half: it lags until it has moved.
 """
 PUSHED_BEYOND = 1.5
 """Times the fastest answer that the description allows; a faster joint is pushed."""
@@ -533,6 +537,7 @@ def begin_to_ask(p: CycleMemory) -> None:
         p.rotor[i] = 0.0
         p.rotor_seen[i] = p.assumed_rotor[i]
         p.answered[i] = 0
+        p.held_by_friction[i] = 0.0
 
 
 def await_answers(p: CycleMemory) -> None:
@@ -621,8 +626,10 @@ def ask_again(p: CycleMemory) -> bool:
     effort.  The others have their rotors from now on.
     """
     again = False
+    # a slow loop would ask for seconds, and bears little stiffness anyway
+    quick = asking_time(p) <= 2.0 * ASKING_TIME
     for i in range(p.nv):
-        light = p.assumed_rotor[i] > p.free_inertia[i] and p.commanded[i] == 1
+        light = quick and p.assumed_rotor[i] > p.free_inertia[i] and p.commanded[i] == 1
         most = 0.999 * ASKING_AGAIN * p.effort_size[i]
         if light and p.answered[i] < ANSWERED and abs(p.asking_effort[i]) < most:
             again = True
@@ -776,22 +783,27 @@ def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
     noise = 2.0 * ANSWERED_SPEED * p.scale[i] + 4.0 * p.digit[i] / dt
     noise = noise + TOSSED_BY_STAMPS * abs(p.reference[1, i])
     change = p.fastest[1, i] - p.fastest[0, i]
+    if change <= noise:
+        p.held_by_friction[i] = p.asked_most[i]
     # ∫ (cos x − cos 2x) dx from 2π/3 to 4π/3: the longest lobe
     lobe = 1.5 * sqrt(3.0) * asking_time(p) / (2.0 * pi)
     described = 0.0
     for j in range(p.nv):
         described = described + abs(p.answers[i, j] * p.asking_effort[j]) * lobe
-    if change <= noise or change > PUSHED_BEYOND * described:
+    # a free joint would have been seen to move by the pulse before, too
+    if change <= ANSWER_BEYOND_NOISE * noise or change > PUSHED_BEYOND * described:
         return
     p.answered[i] = p.answered[i] + 1
     # half of it from each side: gravity that is not described is on one
-    p.friction_seen[i] = p.friction_seen[i] + 0.5 * BREAKING_SHARE * p.asked_most[i]
-    heavier = described / (FRICTION_TAKES * change)
+    p.friction_seen[i] = p.friction_seen[i] + 0.5 * BREAKING_SHARE * p.held_by_friction[i]
+    if p.answered[i] < ANSWERED:
+        return
+    learned = p.friction_seen[i] - p.trust[i] * p.dry[i]
+    p.friction_seen[i] = min(max(learned, 0.0), LARGEST_FRICTION * p.effort_size[i])
+    left = max(1.0 - p.held_by_friction[i] / p.asked_most[i], LEAST_LEFT)
+    heavier = left * described / change
     p.rotor_seen[i] = min(max(heavier - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i])
-    if p.answered[i] == ANSWERED:
-        learned = p.friction_seen[i] - p.trust[i] * p.dry[i]
-        p.friction_seen[i] = min(max(learned, 0.0), LARGEST_FRICTION * p.effort_size[i])
-        take_rotor(p, i)
+    take_rotor(p, i)
 
 
 def agreement_at(p: CycleMemory, i: int, late: int) -> float:

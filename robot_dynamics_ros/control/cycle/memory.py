@@ -179,6 +179,9 @@ class RejectionMemory(Declared):
     times_asked: Integers = integers(1, meaning="times that the first pulse was asked before")
     answered: Integers = integers("nv", meaning="times that a joint has answered it, 2 at most")
     asked_most: Vector = numbers("nv", unit="N m or N", meaning="largest effort of a pulse")
+    held_by_friction: Vector = numbers(
+        "nv", unit="N m or N", meaning="largest effort of a pulse that moved nothing"
+    )
     fastest: Matrix = numbers(
         2, "nv", unit="rad/s or m/s", meaning="least and largest velocity error of an answer"
     )

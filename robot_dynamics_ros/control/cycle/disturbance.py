@@ -201,6 +201,9 @@ POSE_CHANGE = 0.01
 # times that a joint has answered: once to each side, or once without friction
 ANSWERED = 2
 
+# s, the time since the first pulse once all is asked: no period is as long
+ASKED = 1e9
+
 # Hz, highest corner of v̂, or two fifths of the rate if that is less
 LOW_PASS = 100.0
 MOST_REPEATS = (
@@ -280,10 +283,13 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     """
     turn_friction(p, i, dt)
     most = p.largest_rejected[i]
-    # as far away as it may be, it comes back at a speed that is borne
-    closing = min(most, CLOSING_SPEED * p.rated_speed[i] * p.damping[i])
-    spring = min(max(p.stiffness[i] * p.error[0, i], -closing), closing)
     damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
+    spring = p.stiffness[i] * p.error[0, i]
+    if spring * damper < 0.0:
+        # it comes back: where spring and damper are equal, at CLOSING_SPEED
+        back = CLOSING_SPEED * p.rated_speed[i] * p.damping[i]
+        most = min(most, back * back / abs(damper))
+    spring = min(max(spring, -most), most)
     learn_friction(p, i, dt, spring + damper)
     integrate_error(p, i, dt, spring)
     friction = p.known_friction[i] * p.side[i]
@@ -291,6 +297,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     inertial = 0.0
     for j in range(p.nv):
         inertial = inertial + p.inertia[i, j] * p.reference[2, j]
+    most = p.largest_rejected[i]
     p.unexplained[i] = min(max(p.integral[i] + learned + spring, -most), most)
     p.lead[i] = (
         p.nominal[i] + p.rotor[i] * p.reference[2, i] + (friction + learned) + p.integral[i]
@@ -702,7 +709,7 @@ def listen(p: CycleMemory, dt: float) -> None:
                 judge_fastest(p, i, dt)
         watch_to_and_fro(p, i, dt)
     if is_complete:
-        p.asked_for[0] = 0.0 if ask_again(p) else until
+        p.asked_for[0] = 0.0 if ask_again(p) else ASKED
         return
     if p.asked_for[0] < 0.0 or p.asked_for[0] >= until:
         for i in range(p.nv):

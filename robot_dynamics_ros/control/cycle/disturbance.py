@@ -343,7 +343,7 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     """Dry friction of joint ``i`` by least squares of what the feedback gives while it moves:
     friction × side + what is slow.  What friction takes the integral gives: no step.
     """
-    moves = abs(p.reference[1, i]) > LEARNING_SPEED * p.scale[i] and abs(p.side[i]) > 0.9
+    moves = abs(p.side[i]) > 0.9 and is_moving(p, i, LEARNING_SPEED)
     if not moves or dt <= 0.0 or p.level[0] != PRECISE or p.saturated[i] != 0.0:
         return
     size = p.effort_size[i]
@@ -361,13 +361,25 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     p.slow_forces[i] = p.slow_forces[i] + dt / SLOW_FORCES_TIME * surprise
 
 
-def integral_rate(p: CycleMemory, i: int) -> float:
+def is_moving(p: CycleMemory, i: int, speed: float) -> bool:
+    """Whether joint ``i`` moves with its reference, each faster than ``speed``; what a brake or an
+    obstacle holds does not.
+    """
+    least = speed * p.scale[i]
+    desired = p.reference[1, i]
+    return abs(desired) > least and p.velocity[i] * copysign(1.0, desired) > 0.5 * least
+
+
+def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     """1/s: at rest as usual, faster in motion, and never more than the damper of joint ``i`` bears
-    on the whole inertia.
+    on the whole inertia.  What holds a joint with more than friction is no friction.
     """
     rate = INTEGRAL_RATE
     damping = max(p.damping[i], 1e-9)
-    if abs(p.reference[1, i]) > SLOW * p.scale[i]:
+    friction = LARGEST_FRICTION * p.effort_size[i]
+    breaking = abs(p.integral[i] + p.friction_seen[i] * p.side[i] + spring) < friction
+    breaking = breaking and abs(p.reference[1, i]) > SLOW * p.scale[i]
+    if breaking or is_moving(p, i, SLOW):
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
     return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
 
@@ -379,7 +391,7 @@ def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
         return
     most = p.largest_rejected[i]
-    rate = integral_rate(p, i)
+    rate = integral_rate(p, i, spring)
     rests = abs(p.reference[1, i]) <= SLOW * p.scale[i]
     integral = min(max(p.integral[i] + rate * dt * spring, -most), most)
     # at rest it lets go over the way that it drives the joint beyond its place

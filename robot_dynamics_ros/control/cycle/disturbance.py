@@ -299,9 +299,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
         inertial = inertial + p.inertia[i, j] * p.reference[2, j]
     most = p.largest_rejected[i]
     p.unexplained[i] = min(max(p.integral[i] + learned + spring, -most), most)
-    p.lead[i] = (
-        p.nominal[i] + p.rotor[i] * p.reference[2, i] + (friction + learned) + p.integral[i]
-    )
+    p.lead[i] = p.nominal[i] + p.rotor[i] * p.reference[2, i] + (friction + learned) + p.integral[i]
     p.effort[i] = p.lead[i] + (spring + damper) + question(p, i)
     p.drive[0, i] = p.effort[i] - p.nominal[i] + inertial
     p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
@@ -353,12 +351,17 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     surprise = feedback + p.integral[i] - p.slow_forces[i]
     before = p.friction_seen[i]
     least = -p.known_friction[i]
-    learned = min(max(before + gain * surprise * p.side[i], least), LARGEST_FRICTION * size)
+    learned = min(max(before + gain * surprise * p.side[i], least), largest_friction(p, i))
     p.friction_seen[i] = learned
     p.integral[i] = p.integral[i] - (learned - before) * p.side[i]
     drift = FRICTION_DRIFT * size
     p.friction_variance[i] = (1.0 - gain) * uncertain + drift * drift * dt
     p.slow_forces[i] = p.slow_forces[i] + dt / SLOW_FORCES_TIME * surprise
+
+
+def largest_friction(p: CycleMemory, i: int) -> float:
+    """N m, that dry friction of joint ``i`` may be."""
+    return max(LARGEST_FRICTION * p.effort_size[i], DESCRIBED * p.dry[i])
 
 
 def is_moving(p: CycleMemory, i: int, speed: float) -> bool:
@@ -376,9 +379,8 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     """
     rate = INTEGRAL_RATE
     damping = max(p.damping[i], 1e-9)
-    friction = LARGEST_FRICTION * p.effort_size[i]
-    breaking = abs(p.integral[i] + p.friction_seen[i] * p.side[i] + spring) < friction
-    breaking = breaking and abs(p.reference[1, i]) > SLOW * p.scale[i]
+    held = abs(p.integral[i] + p.friction_seen[i] * p.side[i] + spring)
+    breaking = held < largest_friction(p, i) and abs(p.reference[1, i]) > SLOW * p.scale[i]
     if breaking or is_moving(p, i, SLOW):
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
     return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
@@ -640,7 +642,7 @@ def choose_questions(p: CycleMemory) -> None:
         p.asking_effort[i] = scale * p.asking_effort[i]
 
 
-def ask_again(p: CycleMemory) -> bool:
+def ask_again(p: CycleMemory, dt: float) -> bool:
     """Whether a light joint, one whose rotor counts, has not answered and may be asked with more
     effort.  The others have their rotors from now on.
     """
@@ -649,6 +651,9 @@ def ask_again(p: CycleMemory) -> bool:
     quick = asking_time(p) <= 2.0 * ASKING_TIME
     for i in range(p.nv):
         light = quick and p.assumed_rotor[i] > p.free_inertia[i] and p.commanded[i] == 1
+        if p.times_asked[0] == 0:
+            # friction holds none that moves
+            light = light and p.fastest[1, i] - p.fastest[0, i] <= speed_noise(p, i, dt)
         most = 0.999 * ASKING_AGAIN * p.effort_size[i]
         if light and p.answered[i] < ANSWERED and abs(p.asking_effort[i]) < most:
             again = True
@@ -721,7 +726,7 @@ def listen(p: CycleMemory, dt: float) -> None:
                 judge_fastest(p, i, dt)
         watch_to_and_fro(p, i, dt)
     if is_complete:
-        p.asked_for[0] = 0.0 if ask_again(p) else ASKED
+        p.asked_for[0] = 0.0 if ask_again(p, dt) else ASKED
         return
     if p.asked_for[0] < 0.0 or p.asked_for[0] >= until:
         for i in range(p.nv):
@@ -792,6 +797,12 @@ def judge_answer(p: CycleMemory, i: int) -> None:
         p.untold_lateness[0] = max(p.untold_lateness[0], untold)
 
 
+def speed_noise(p: CycleMemory, i: int, dt: float) -> float:
+    """By how much differences of positions may be wrong as a speed."""
+    noise = 2.0 * ANSWERED_SPEED * p.scale[i] + 4.0 * p.digit[i] / dt
+    return noise + TOSSED_BY_STAMPS * abs(p.reference[1, i])
+
+
 def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
     """``rotor_seen`` of joint ``i``, where friction takes most of the effort: friction makes no
     joint faster.  So its speed changes by no more than the impulse of a lobe of the pulse over its
@@ -799,8 +810,7 @@ def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
 
     It has answered once it is as fast to both sides.
     """
-    noise = 2.0 * ANSWERED_SPEED * p.scale[i] + 4.0 * p.digit[i] / dt
-    noise = noise + TOSSED_BY_STAMPS * abs(p.reference[1, i])
+    noise = speed_noise(p, i, dt)
     change = p.fastest[1, i] - p.fastest[0, i]
     if change <= noise:
         p.held_by_friction[i] = p.asked_most[i]
@@ -818,7 +828,7 @@ def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
     if p.answered[i] < ANSWERED:
         return
     learned = p.friction_seen[i] - p.trust[i] * p.dry[i]
-    p.friction_seen[i] = min(max(learned, 0.0), LARGEST_FRICTION * p.effort_size[i])
+    p.friction_seen[i] = min(max(learned, 0.0), largest_friction(p, i))
     left = max(1.0 - p.held_by_friction[i] / p.asked_most[i], LEAST_LEFT)
     heavier = left * described / change
     p.rotor_seen[i] = min(max(heavier - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i])

@@ -141,7 +141,9 @@ class RejectionMemory(Declared):
     integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
     nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
     lead: Vector = numbers(
-        "nv", unit="N m or N", meaning="the effort without spring and damper: what needs no new state"
+        "nv",
+        unit="N m or N",
+        meaning="the effort without spring and damper: what needs no new state",
     )
     rotor: Vector = numbers(
         "nv", unit="kg m² or kg", meaning="rotor inertia that a joint has, beside its description"

@@ -377,8 +377,10 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     """1/s: at rest as usual, faster in motion, and never more than the damper of joint ``i`` bears
     on the whole inertia.  What holds a joint with more than friction is no friction.
     """
-    rate = INTEGRAL_RATE
     damping = max(p.damping[i], 1e-9)
+    # as fast as with the whole stiffness: a soft joint would need seconds against its friction
+    whole = p.stiffness_wish[0] * p.effort_size[i] * p.share[i] * p.share[i]
+    rate = INTEGRAL_RATE * max(whole / max(p.stiffness[i], 1e-9), 1.0)
     held = abs(p.integral[i] + p.friction_seen[i] * p.side[i] + spring)
     breaking = held < largest_friction(p, i) and abs(p.reference[1, i]) > SLOW * p.scale[i]
     if breaking or is_moving(p, i, SLOW):

@@ -122,17 +122,13 @@ ASKING_GROWTH = 1.15
 """By which the effort grows from one time to the next.  1.07: twice as many times; 1.3: a light
 joint that breaks free is twice as fast.
 """
-LEAST_LEFT = 0.2
-"""Of the effort, that friction leaves as a joint breaks free.  Half: small rotors are not seen;
-twice: a light joint is taken for a heavier one, and swings.
+LEFT_BY_FRICTION = 0.15
+"""Of the effort, as a joint breaks free.  Half: small rotors are not seen; twice: a light joint is
+taken for a heavier one, and swings.
 """
-ANSWER_BEYOND_NOISE = 2.0
-"""Times the noise, that an answer is.  1: slow answers seem to be those of joints that friction
-held; 4: heavy joints are asked for longer.
-"""
-BREAKING_SHARE = 0.9
-"""Of the effort that a joint withstood, that is taken for its friction.  1: what is too much throws
-a joint that is as light; half: it lags until it has moved.
+PROVEN = 0.5
+"""Of the assumed inertia, than which a joint must be lighter for certain.  Half: a joint of a third
+of it swings; 1: joints that friction holds seem lighter than they are.
 """
 PUSHED_BEYOND = 1.5
 """Times the fastest answer that the description allows; a faster joint is pushed."""
@@ -815,25 +811,26 @@ def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
     noise = speed_noise(p, i, dt)
     change = p.fastest[1, i] - p.fastest[0, i]
     if change <= noise:
-        p.held_by_friction[i] = p.asked_most[i]
+        # an answer may come a pulse late
+        p.held_by_friction[i] = p.asked_most[i] / ASKING_GROWTH
     # ∫ (cos x − cos 2x) dx from 2π/3 to 4π/3: the longest lobe
     lobe = 1.5 * sqrt(3.0) * asking_time(p) / (2.0 * pi)
     described = 0.0
     for j in range(p.nv):
         described = described + abs(p.answers[i, j] * p.asking_effort[j]) * lobe
-    # a free joint would have been seen to move by the pulse before, too
-    if change <= ANSWER_BEYOND_NOISE * noise or change > PUSHED_BEYOND * described:
+    # at least as light as this, in inertias of the description
+    heaviest = described / max(change, 1e-9)
+    assumed = 1.0 + p.assumed_rotor[i] / p.free_inertia[i]
+    if change <= noise or heaviest * PUSHED_BEYOND < 1.0 or heaviest > PROVEN * assumed:
         return
     p.answered[i] = p.answered[i] + 1
     # half of it from each side: gravity that is not described is on one
-    p.friction_seen[i] = p.friction_seen[i] + 0.5 * BREAKING_SHARE * p.held_by_friction[i]
+    p.friction_seen[i] = p.friction_seen[i] + 0.5 * p.held_by_friction[i]
     if p.answered[i] < ANSWERED:
         return
     learned = p.friction_seen[i] - p.trust[i] * p.dry[i]
     p.friction_seen[i] = min(max(learned, 0.0), largest_friction(p, i))
-    left = max(1.0 - p.held_by_friction[i] / p.asked_most[i], LEAST_LEFT)
-    heavier = left * described / change
-    p.rotor_seen[i] = min(max(heavier - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i])
+    p.rotor_seen[i] = min(max(LEFT_BY_FRICTION * heaviest - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i])
     take_rotor(p, i)
 
 

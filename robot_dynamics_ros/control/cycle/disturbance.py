@@ -290,6 +290,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     integrate_error(p, i, dt, spring)
     friction = p.known_friction[i] * p.side[i]
     learned = p.friction_seen[i] * p.side[i]
+    learned = learned + p.viscous_seen[i] * p.reference[1, i] / p.rated_speed[i]
     inertial = 0.0
     for j in range(p.nv):
         inertial = inertial + p.inertia[i, j] * p.reference[2, j]
@@ -334,24 +335,37 @@ def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
 
 
 def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
-    """Dry friction of joint ``i`` by least squares of what the feedback gives while it moves:
-    friction × side + what is slow.  What friction takes the integral gives: no step.
+    """Friction of joint ``i`` by least squares of what the feedback gives while it moves: dry
+    friction × side + viscous friction × speed + what is slow.  What friction takes the integral
+    gives: no step.
     """
     moves = abs(p.side[i]) > 0.9 and is_moving(p, i, LEARNING_SPEED)
     if not moves or dt <= 0.0 or p.level[0] != PRECISE or p.saturated[i] != 0.0:
         return
     size = p.effort_size[i]
     noise = FRICTION_NOISE * size
-    uncertain = p.friction_variance[i]
-    gain = uncertain / (uncertain + noise * noise * 0.1 / dt)
+    speed = p.reference[1, i] / p.rated_speed[i]
+    # covariance times the regressors: the side, and the share of the velocity limit
+    dry_part = p.friction_variance[i] * p.side[i] + p.friction_covariance[i] * speed
+    viscous_part = p.friction_covariance[i] * p.side[i] + p.viscous_variance[i] * speed
+    uncertain = dry_part * p.side[i] + viscous_part * speed
+    spread = uncertain + noise * noise * 0.1 / dt
     surprise = feedback + p.integral[i] - p.slow_forces[i]
-    before = p.friction_seen[i]
-    least = -p.known_friction[i]
-    learned = min(max(before + gain * surprise * p.side[i], least), largest_friction(p, i))
-    p.friction_seen[i] = learned
-    p.integral[i] = p.integral[i] - (learned - before) * p.side[i]
+    most = largest_friction(p, i)
+    dry_before = p.friction_seen[i]
+    viscous_before = p.viscous_seen[i]
+    dry = dry_before + dry_part / spread * surprise
+    viscous = viscous_before + viscous_part / spread * surprise
+    p.friction_seen[i] = min(max(dry, -p.known_friction[i]), most)
+    p.viscous_seen[i] = min(max(viscous, 0.0), most)
+    taken = (p.friction_seen[i] - dry_before) * p.side[i]
+    p.integral[i] = p.integral[i] - taken - (p.viscous_seen[i] - viscous_before) * speed
     drift = FRICTION_DRIFT * size
-    p.friction_variance[i] = (1.0 - gain) * uncertain + drift * drift * dt
+    p.friction_variance[i] = (
+        p.friction_variance[i] - dry_part * dry_part / spread + drift * drift * dt
+    )
+    p.friction_covariance[i] = p.friction_covariance[i] - dry_part * viscous_part / spread
+    p.viscous_variance[i] = p.viscous_variance[i] - viscous_part * viscous_part / spread
     p.slow_forces[i] = p.slow_forces[i] + dt / SLOW_FORCES_TIME * surprise
 
 
@@ -428,6 +442,7 @@ def begin_rejection(p: CycleMemory) -> None:
         if p.friction_variance[i] == 0.0:
             unknown = FRICTION_UNKNOWN * p.effort_size[i]
             p.friction_variance[i] = unknown * unknown
+            p.viscous_variance[i] = unknown * unknown
     if p.asked_for[0] < answering_time(p):
         begin_to_ask(p)
     p.steady[0] = 1

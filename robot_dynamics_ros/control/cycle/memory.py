@@ -217,6 +217,11 @@ class RejectionMemory(Declared):
     friction_seen: Vector = numbers(
         "nv", unit="N m or N", meaning="dry friction that was learned, beside what is known"
     )
+    viscous_seen: Vector = numbers(
+        "nv", unit="N m or N", meaning="viscous friction that was learned, at the velocity limit"
+    )
+    viscous_variance: Vector = numbers("nv", unit="N² m² or N²", meaning="how uncertain it is")
+    friction_covariance: Vector = numbers("nv", unit="N² m² or N²", meaning="of both frictions")
     friction_variance: Vector = numbers("nv", unit="N² m² or N²", meaning="how uncertain it is")
     known_friction: Vector = numbers(
         "nv", unit="N m or N", meaning="friction that the law knows, as it was in slow motion"

@@ -264,7 +264,9 @@ def reject_disturbances(p: CycleMemory) -> int:
         measure_lateness(p, dt)
         estimate_velocity(p, dt)
         listen(p, dt)
-        watch_swings(p, dt)
+        # what the first pulse moves does not swing by itself
+        if p.asked_for[0] >= ASKED:
+            watch_swings(p, dt)
     choose_gains(p, dt)
     # gravity where the arm is: a soft or pushed joint would have that of another pose
     p.inverse_dynamics(p.q, row(p.reference, 1), row(p.reference, 2), p.nominal)

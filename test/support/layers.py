@@ -24,6 +24,7 @@ LAYERS = (
         "resources",
         "spatial",
         "topic_names",
+        "version",
         "whole_files",
         "workers",
         "yaml_text",

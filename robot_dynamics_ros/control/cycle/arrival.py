@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor, log, tau
 
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import Verdict as verdicts
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 
 TINY = 1e-12
 # Time over which ways and velocities are compared, s
@@ -47,7 +47,7 @@ def arrive(p: CycleMemory) -> int:
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
         if size - size != 0.0:
-            return verdicts.NOT_FINITE
+            return Verdict.NOT_FINITE
     since = p.time[0] - p.last[0]
     if p.started[0] == 1:
         is_first = p.adrift[0] == 0
@@ -59,12 +59,12 @@ def arrive(p: CycleMemory) -> int:
         ):
             if is_first and is_in_degrees(p, since / NANOSECONDS):
                 # the last effort, that of another unit, must not stand longer
-                return verdicts.CONTRADICTED
-            return verdicts.JUMP
+                return Verdict.CONTRADICTED
+            return Verdict.JUMP
         if since <= 0 and -since <= p.timeout[0]:
-            return verdicts.STILL if since == 0 else verdicts.LATE
+            return Verdict.STILL if since == 0 else Verdict.LATE
     if is_elsewhere(p):
-        return verdicts.ELSEWHERE
+        return Verdict.ELSEWHERE
     was_started = p.started[0]
     was_stale = p.stale[0]
     p.last[0] = p.time[0]
@@ -72,17 +72,17 @@ def arrive(p: CycleMemory) -> int:
     p.stale[0] = 0
     p.dt[0] = since / NANOSECONDS
     if was_started == 0:
-        return verdicts.FIRST
+        return Verdict.FIRST
     if since < 0:
         p.returns[0] = p.returns[0] + 1.0
-        return verdicts.CLOCKS if p.returns[0] > RETURNS else verdicts.BACKWARDS
+        return Verdict.CLOCKS if p.returns[0] > RETURNS else Verdict.BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
-        return verdicts.LOST if p.adrift[0] == 1 else verdicts.RECOVERED
+        return Verdict.LOST if p.adrift[0] == 1 else Verdict.RECOVERED
     p.adrift[0] = 0
     p.returns[0] = max(p.returns[0] - p.dt[0], 0.0)
     if p.mode[0] == SAFE:
-        return verdicts.RESUMED
-    return verdicts.DONE if p.fresh[0] == 1 else judge_motion(p, p.dt[0])
+        return Verdict.RESUMED
+    return Verdict.DONE if p.fresh[0] == 1 else judge_motion(p, p.dt[0])
 
 
 def is_elsewhere(p: CycleMemory) -> bool:
@@ -191,10 +191,10 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         said = abs(p.ways[1, i])
         apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
         if p.travel[i] > least and (agreement < -0.5 or (apart and differs_as_degrees(agreement))):
-            return verdicts.CONTRADICTED
+            return Verdict.CONTRADICTED
         p.hidden[i] = keep * (p.hidden[i] + told) if gone == 0.0 else 0.0
         if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
-            return verdicts.FROZEN
+            return Verdict.FROZEN
         faster = max(abs(speed) - abs(p.v[i]), 0.0)
         shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
         lead = speed - p.reference[1, i]
@@ -223,10 +223,10 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         # an arm that floats may be pushed that fast
         if p.tracks[0] == 1:
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                return verdicts.TOO_FAST
+                return Verdict.TOO_FAST
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
-                return verdicts.RUNAWAY
-    return verdicts.DONE
+                return Verdict.RUNAWAY
+    return Verdict.DONE
 
 
 def take_state(p: CycleMemory) -> None:

@@ -20,7 +20,7 @@ from math import copysign, exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
-from robot_dynamics_ros.control.cycle.verdicts import DONE, FROZEN, UNMOVED
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
 
 TURN = 6.283185307179586
 # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
@@ -158,7 +158,7 @@ def reject_disturbances(p: CycleMemory) -> int:
         for i in range(p.nv):
             if p.commanded[i] == 1 and is_unmoved(p, i, dt):
                 p.bad_joint[0] = i
-                return FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else UNMOVED
+                return Verdict.FROZEN if abs(p.v[i]) > SLOW * p.scale[i] else Verdict.UNMOVED
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
@@ -211,7 +211,7 @@ def reject_disturbances(p: CycleMemory) -> int:
         p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
-    return DONE
+    return Verdict.DONE
 
 
 def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:

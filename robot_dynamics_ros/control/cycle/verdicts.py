@@ -93,8 +93,3 @@ COUNTED: dict[int, str] = {
     Verdict.CLOCKS: "time_backwards",
 }
 """Verdict → the cause that it is counted as."""
-
-# the file ``disturbance`` reads these by their bare names
-DONE = Verdict.DONE
-FROZEN = Verdict.FROZEN
-UNMOVED = Verdict.UNMOVED

@@ -223,31 +223,22 @@ class CycleLog:
         self, position: ArrayLike, quaternion: ArrayLike, now: int, frame: str = "", stamp: int = 0
     ) -> None:
         """A target of the tool, in the world, or in the frame of its link."""
-
-        def accept() -> None:
-            self.controller.accept_pose(position, quaternion, now, frame=frame, stamp=stamp)
-
-        self._target("target_pose", accept, now, stamp, frame != "", position, quaternion)
+        accept = self.controller.accept_pose
+        self._stamped_target("target_pose", accept, (position, quaternion), now, frame, stamp)
 
     def target_twist(
         self, angular: ArrayLike, linear: ArrayLike, now: int, frame: str = "", stamp: int = 0
     ) -> None:
         """Likewise."""
-
-        def accept() -> None:
-            self.controller.accept_twist(angular, linear, now, frame=frame, stamp=stamp)
-
-        self._target("target_twist", accept, now, stamp, frame != "", angular, linear)
+        accept = self.controller.accept_twist
+        self._stamped_target("target_twist", accept, (angular, linear), now, frame, stamp)
 
     def target_wrench(
         self, moment: ArrayLike, force: ArrayLike, now: int, frame: str = "", stamp: int = 0
     ) -> None:
         """Likewise; one that the joints cannot exert, which Python alone refuses, is left out."""
-
-        def accept() -> None:
-            self.controller.accept_wrench(moment, force, now, frame=frame, stamp=stamp)
-
-        self._target("target_wrench", accept, now, stamp, frame != "", moment, force)
+        accept = self.controller.accept_wrench
+        self._stamped_target("target_wrench", accept, (moment, force), now, frame, stamp)
 
     def target_path(self, path: ToolPath, now: int) -> None:
         """A path of the tool; in the world, or in the frame of its link."""
@@ -260,6 +251,22 @@ class CycleLog:
 
         count = len(path.times)
         self._target("target_path", accept, now, path.frame != "", given, count, rows)
+
+    def _stamped_target(
+        self,
+        word: str,
+        accept: Callable[..., None],
+        halves: tuple[ArrayLike, ArrayLike],
+        now: int,
+        frame: str,
+        stamp: int,
+    ) -> None:
+        """A target of two halves, with a frame and a stamp."""
+
+        def given() -> None:
+            accept(*halves, now, frame=frame, stamp=stamp)
+
+        self._target(word, given, now, stamp, frame != "", *halves)
 
     def _target(self, word: str, accept: Callable[[], None], now: int, *values: ArrayLike) -> None:
         accepted = True

@@ -9,20 +9,33 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from robot_dynamics_ros.dynamics.engine.routines import OPTIMIZE_ENVIRONMENT
+
 # nothing that a test starts may meet a robot, or another test run, on the network
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# what a test has JAX compile runs once or twice
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 settings.register_profile(
     "package", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("package")
 
 
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """A SIGHUP that is ignored (nohup, or left so by a command that ended in the test before) is
     inherited by the processes that a test starts, and they respect that.
+
+    Routines are optimised where a test is about them, and where nodes run; elsewhere that takes
+    longer than it saves.
     """
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if in_real_time(item) or item.get_closest_marker("optimized"):
+        os.environ.pop(OPTIMIZE_ENVIRONMENT, None)
+    else:
+        os.environ[OPTIMIZE_ENVIRONMENT] = "off"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

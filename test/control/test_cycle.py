@@ -27,7 +27,10 @@ from robot_dynamics_ros.control.cycle.message import STRONGEST, AnswerLayout, St
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.backends import compiler_missing
 
-pytestmark = pytest.mark.skipif(compiler_missing() is not None, reason="needs llvmlite")
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.skipif(compiler_missing() is not None, reason="needs llvmlite"),
+]
 PERIOD = 2_000_000
 N = 6
 MODEL = rd.load_robot("six_axis")

@@ -39,6 +39,8 @@ from robot_dynamics_ros.dynamics.engine.trace import symbols
 from robot_dynamics_ros.simulation.effects import limits
 from robot_dynamics_ros.simulation.integrators.timestepping import PlantMemory
 
+pytestmark = pytest.mark.optimized
+
 COMPILED = "native" in rd.available_backends()
 WAYS = [False, True] if COMPILED else [False]
 TURN = 2.0 * math.pi

@@ -48,7 +48,7 @@ from robot_dynamics_ros.simulation import (
 )
 from robot_dynamics_ros.simulation.integrators import timestepping
 
-pytestmark = [needs_compiler, pytest.mark.slow]
+pytestmark = [needs_compiler, pytest.mark.optimized, pytest.mark.slow]
 COMPILED = "native" in rd.available_backends()
 
 

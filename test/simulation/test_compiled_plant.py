@@ -20,7 +20,10 @@ from robot_dynamics_ros.simulation import (
     RigidStops,
 )
 
-pytestmark = pytest.mark.skipif("native" not in rd.available_backends(), reason="no compiler")
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.skipif("native" not in rd.available_backends(), reason="no compiler"),
+]
 
 BOTH = pytest.mark.parametrize("integrator", ["semi_implicit_euler", "moreau"])
 

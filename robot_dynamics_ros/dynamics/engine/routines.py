@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -48,6 +49,10 @@ class Callee(Protocol):
 Function: TypeAlias = Evaluator | Callee | Callable[..., object]
 """What a kernel may be: a function of a robot, other compiled code, or a function on arrays, inputs
 first, where nothing is compiled.
+"""
+OPTIMIZE_ENVIRONMENT = "ROBOT_DYNAMICS_OPTIMIZE"
+"""Environment variable; ``off`` leaves LLVM's passes out of routines: they compile in a fifth of
+the time, and run slower.
 """
 Routine: TypeAlias = Callable[..., Any]
 """A function that works on a memory; what it returns is a number or nothing."""
@@ -222,6 +227,8 @@ class Routines:
         functions: Sequence[Routine],
         entry: str = "",
         entry_size: int = 0,
+        *,
+        optimize: bool = True,
     ) -> None:
         from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
             ArrayArgument,
@@ -240,9 +247,8 @@ class Routines:
                 f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n"
                 + python_wrapper(arguments)
             )
-        self._library = library_of(
-            source, optimize=True, vectorize=dict(layout.constants)["nv"] >= _DEGREES_WORTH_VECTORS
-        )
+        large = dict(layout.constants)["nv"] >= _DEGREES_WORTH_VECTORS
+        self._library = library_of(source, optimize=optimize, vectorize=large)
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
         self.entry: Entry = (
@@ -320,12 +326,17 @@ def make_routines(
     """The functions for a memory and all others of its layout."""
     if not compiled:
         return InterpretedRoutines(functions)
+    optimize = os.environ.get(OPTIMIZE_ENVIRONMENT) != "off"
     with _lock:
-        return _compiled(memory.layout, functions, entry, entry_size)
+        return _compiled(memory.layout, functions, entry, entry_size, optimize)
 
 
 @functools.lru_cache(maxsize=64)
 def _compiled(
-    layout: MemoryLayout, functions: tuple[Routine, ...], entry: str, entry_size: int
+    layout: MemoryLayout,
+    functions: tuple[Routine, ...],
+    entry: str,
+    entry_size: int,
+    optimize: bool,
 ) -> Routines:
-    return Routines(layout, functions, entry, entry_size)
+    return Routines(layout, functions, entry, entry_size, optimize=optimize)

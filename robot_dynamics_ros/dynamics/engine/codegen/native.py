@@ -351,7 +351,7 @@ def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
 @functools.lru_cache(maxsize=64)
 def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -> NativeLibrary:
     """LLVM assembly as loaded code, from the cache where it can be; see :func:`compile_module`."""
-    key = hashlib.sha256(f"{target_key()}|{source}".encode()).hexdigest()
+    key = hashlib.sha256(f"{target_key()}|{optimize}|{source}".encode()).hexdigest()
     return cached_library(
         key, lambda: compile_module(source, optimize=optimize, vectorize=vectorize)
     )

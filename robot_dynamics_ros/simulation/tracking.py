@@ -70,6 +70,7 @@ def follow(
     duration: float | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
     robustness: Robustness | None = None,
+    record_accelerations: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[SimulationResult, JointController]:
     """A simulated robot, led along a motion by the controller of the node, in lockstep.
@@ -83,6 +84,7 @@ def follow(
         dt: control period and step of the plant, s.
         duration: s; the motion's if not given.
         robustness: the controller's settings of computed torque; its defaults if not given.
+        record_accelerations: as of :func:`~robot_dynamics_ros.simulation.simulate.simulate`.
         progress: called now and then with the share that is done.
     """
     check_controllable(drawn)
@@ -99,7 +101,14 @@ def follow(
 
     length = motion.duration if duration is None else duration
     run = simulate(
-        robot, control, q0=start, duration=length, dt=dt, integrator=integrator, progress=progress
+        robot,
+        control,
+        q0=start,
+        duration=length,
+        dt=dt,
+        integrator=integrator,
+        record_accelerations=record_accelerations,
+        progress=progress,
     )
     return run, controller
 
@@ -120,7 +129,7 @@ def tracking_figures(
     Raises:
         SimulationError: the run diverges, or the controller ends in a fault on the way.
     """
-    run, controller = follow(drawn, robot, motion, **options)
+    run, controller = follow(drawn, robot, motion, record_accelerations=False, **options)
     if controller.fault:
         raise SimulationError(
             controller.fault,

@@ -23,6 +23,22 @@ def test_result_has_the_promised_shapes():
     np.testing.assert_allclose(run.t, 0.01 * np.arange(n), atol=1e-16)
 
 
+@pytest.mark.parametrize("integrator", ["moreau", "semi_implicit_euler", "rk4"])
+def test_a_run_is_the_same_without_its_accelerations(integrator):
+    """Sticking joints, stops and efforts that change: bit for bit."""
+    arm = rd.load_robot("three_link")
+
+    def control(t, q, v):
+        return np.array([9.0, 1.0, 0.1]) * np.sin(20.0 * t)
+
+    how = {"control": control, "duration": 0.3, "dt": 2e-3, "integrator": integrator}
+    full = rd.simulate(arm, **how)
+    bare = rd.simulate(arm, record_accelerations=False, **how)
+    assert np.isfinite(full.a).all() and np.isnan(bare.a).all()
+    for name in ("q", "v", "tau", "energy"):
+        np.testing.assert_array_equal(getattr(bare, name), getattr(full, name))
+
+
 def test_closed_loop_follows_a_reference():
     """Computed torque by hand: with the true model the error dies as its own linear equation
     says.

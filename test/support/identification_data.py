@@ -65,6 +65,7 @@ def record(
         friction=friction,
         integrator="semi_implicit_euler",
         stops=None,
+        record_accelerations=False,
     )
     n = len(run.t) - 1
     q = run.q[:n] + position_noise * rng.standard_normal(run.q[:n].shape)

@@ -80,9 +80,8 @@ class SimulationOptions(PlantOptions):
     :class:`~robot_dynamics_ros.simulation.plant.Plant`.
 
     Attributes:
-        record_accelerations: whether to find the accelerations.  Without them the default integrator's
-            run takes a third of the time or less: just after an instant, which joints stick is
-            asked anew.
+        record_accelerations: whether to find the accelerations.  A run by the default integrator
+            takes less than half the time without: which joints stick is asked for them anew.
         record_wrenches: also record every joint's wrench, and those of the constraints.
         external, external_world: link name → (6,) wrench [moment; force] in the link's frame, in
             world axes; or a function of time giving that, which each stage of the integrator asks:

@@ -196,7 +196,7 @@ class SymbolicQuantities(EquationTerms):
             expressed_in: axes of the wrench, ``"world"`` or ``"link"``.
             names: six names or numbers, [moment; force]; Nx … Fz if not given.
         """
-        ((_, six),) = names_of_wrench({link: names} if names else link)
+        ((_, six),) = names_of_wrench({link: list(names)} if len(names) else link)
         point, own = self._point_input(offset, link)
         variables = (*own, *_variables(((link, six),), f"in {expressed_in} axes"))
         wrench = {"wrench": tuple(constant_of(x) for x in six)}

@@ -180,7 +180,8 @@ class MujocoOptions(CommonOptions):
             raise ArgumentError(
                 "must be a positive number of seconds", where="contact_time", got=self.contact_time
             )
-        if self.stops not in ("rigid", None):
+        rigid = isinstance(self.stops, str) and self.stops == "rigid"
+        if not (rigid or self.stops is None):
             raise ArgumentError("expected 'rigid' or None", where="stops", got=self.stops)
         if self.integrator is not None:
             check_name(

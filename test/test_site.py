@@ -32,6 +32,7 @@ def site(tmp_path_factory):
     pytest.importorskip("rclpy", reason="the page about parameters reads the nodes' declarations")
     pytest.importorskip("material")
     pytest.importorskip("mkdocstrings")
+    pytest.importorskip("latex2mathml")
     folder = tmp_path_factory.mktemp("site")
     command = [
         sys.executable,

@@ -67,6 +67,14 @@ def test_nothing_is_fetched_from_elsewhere(site):
         assert not [address for address in used if "//" in address], page.name
 
 
+def test_formulas_are_typeset(site):
+    for page, number in (("reference/control.html", 10), ("how_to/constraints.html", 2)):
+        text = read(site, page)
+        assert text.count("<math") >= number, page
+        assert "arithmatex" not in text, page
+        assert "merror" not in text, page
+
+
 def test_every_public_name_is_in_the_reference(site):
     for home in rd.PARTS:
         text = read(site, f"reference/library/{home}.html")

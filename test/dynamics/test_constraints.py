@@ -531,6 +531,7 @@ def test_rows_from_a_file():
         ({"x": "__import__('os').getcwd()"}, "has no meaning"),
         ({"x": "yaw**0.5"}, "is no whole number"),
         ({"x": "1/0"}, "is no formula"),
+        ({"x": "1e999"}, "has no meaning"),
         ({"roll": 1.0}, "roll"),
     ],
 )

@@ -105,7 +105,10 @@ def formula(text: str, value_of: Callable[[str], Dual], where: str = "formula") 
 
     def of(node: ast.expr) -> Dual:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            return Dual(float(ast.unparse(node)), 0.0)
+            number = float(ast.unparse(node))
+            # 1e999 is read as infinity
+            if math.isfinite(number):
+                return Dual(number, 0.0)
         if isinstance(node, ast.Name):
             return Dual(math.pi, 0.0) if node.id == "pi" else value_of(node.id)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):

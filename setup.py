@@ -76,6 +76,7 @@ VIEW = [
 # with ffmpeg: 165 MB that only films use
 FILM = ["imageio>=2.30", "imageio-ffmpeg>=0.5"]
 DOCS = [
+    "latex2mathml>=3.77",
     "mkdocs>=1.6,<2",
     "mkdocs-material>=9.6",
     "mkdocstrings>=0.29",

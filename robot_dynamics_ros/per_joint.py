@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -35,6 +36,16 @@ def settings_or_default(kind: type[_S], value: _S | None, where: str) -> _S:
     remedy = f"Write {where}={kind.__name__}(…), with what differs from the defaults."
     expect(isinstance(value, kind), f"{kind.__name__} or None", value, where, remedy)
     return value
+
+
+def generator(seed: int | np.random.Generator | None, where: str = "seed") -> np.random.Generator:
+    """The generator given, or one from a seed; ``None``: another one each time."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+    good = seed is None or (whole and seed >= 0)  # type: ignore[operator]
+    expect(good, "a whole number of at least 0, or a generator", seed, where)
+    return np.random.default_rng(seed)
 
 
 def non_negative(

@@ -32,6 +32,7 @@ def site(tmp_path_factory):
     pytest.importorskip("rclpy", reason="the page about parameters reads the nodes' declarations")
     pytest.importorskip("material")
     pytest.importorskip("mkdocstrings")
+    pytest.importorskip("latex2mathml")
     folder = tmp_path_factory.mktemp("site")
     command = [
         sys.executable,
@@ -64,6 +65,14 @@ def test_nothing_is_fetched_from_elsewhere(site):
         )
         assert used
         assert not [address for address in used if "//" in address], page.name
+
+
+def test_formulas_are_typeset(site):
+    for page, number in (("reference/control.html", 10), ("how_to/constraints.html", 2)):
+        text = read(site, page)
+        assert text.count("<math") >= number, page
+        assert "arithmatex" not in text, page
+        assert "merror" not in text, page
 
 
 def test_every_public_name_is_in_the_reference(site):

@@ -1,9 +1,10 @@
-"""Each public function, called with wrong types: an error of this package that names the argument,
-never a raw one of Python.
+"""Each public function, class and method, called with wrong types: an error of this package that
+names the argument, never a raw one of Python.
 """
 
 from __future__ import annotations
 
+import enum
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
@@ -86,6 +87,68 @@ def raw_errors(function: Callable) -> list[str]:
             place = f"{line.tb_frame.f_code.co_filename[-40:]}:{line.tb_lineno}"
             found.setdefault(f"{type(error).__name__}: {error} at {place}"[:200], what)
     return [f"{what}: {text}" for text, what in found.items()]
+
+
+# of errors and enumerations Python itself makes the objects
+CLASSES = {
+    name: getattr(rd, name)
+    for name in rd.__all__
+    if inspect.isclass(getattr(rd, name))
+    and not issubclass(getattr(rd, name), (BaseException, enum.Enum))
+}
+# read a state, or run what the nodes run in each cycle: their arguments are the package's own
+OF_THE_NODES = {"answer", "answer_into", "begin_task", "between_cycles", "show"}
+
+
+def objects() -> dict[str, object]:
+    """One of each of the classes whose methods users call."""
+    controller = rd.JointController(MODEL)
+    controller.activate(0, Q, 0.0 * Q)
+    return {
+        "model": MODEL,
+        "description": MODEL.description,
+        "controller": controller,
+        "plant": rd.Plant(MODEL, dt=1e-3),
+        "trajectory": rd.Trajectory.from_waypoints(MODEL.joint_names, [0.0, 1.0], [Q, 2.0 * Q]),
+        "formulas": rd.symbolic(MODEL),
+        "run": rd.simulate(MODEL, duration=0.02, dt=0.01),
+        "law": rd.bind(MODEL, rd.ComputedTorque(kp=100.0, kd=20.0)),
+        "constraints": rd.Constraints(
+            MODEL, [rd.gear_constraint("g", *MODEL.joint_names, ratio=1.0)]
+        ),
+        "pose": rd.Pose.from_rpy(),
+        "friction": rd.Friction.of(MODEL, viscous=0.1),
+    }
+
+
+def methods_of(thing: object) -> dict[str, Callable]:
+    return {
+        name: getattr(thing, name)
+        for name in dir(thing)
+        if not name.startswith("_")
+        and name not in OF_THE_NODES
+        and inspect.isroutine(getattr(thing, name))
+        and hasattr(getattr(thing, name), "__wrapped__")
+    }
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_constructors(name: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert raw_errors(CLASSES[name]) == []
+
+
+def test_methods(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = []
+    tried = 0
+    for name, thing in objects().items():
+        for method, function in methods_of(thing).items():
+            found += [f"{name}.{method}: {text}" for text in raw_errors(function)]
+            tried += 1
+    assert found == []
+    # as many as the classes above have
+    assert tried > 60
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

@@ -12,7 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.generate import arms, library, messages, notebooks, parameters, sources
+from docs.generate import arms, formulas, library, messages, notebooks, parameters, sources
 
 NAME_IN_TABLE = re.compile(r"(?<=<td>)<code>[^<]*</code>")
 IMAGE = re.compile(r'<img [^>]*src="([^"]+)"[^>]*>')
@@ -45,7 +45,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """For phones: every picture is a link to itself, and names in tables break after their parts
-    only.
+    only.  Formulas within lines are typeset.
     """
+    html = formulas.typeset(html)
     html = NAME_IN_TABLE.sub(lambda name: re.sub(r"(?<=\w[._/])(?=\w)", "<wbr>", name[0]), html)
     return IMAGE.sub(r'<a class="picture" href="\1">\g<0></a>', html)

@@ -44,7 +44,7 @@ from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.measured_effort import motor_effort
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import settings_or_default, vector
+from robot_dynamics_ros.per_joint import expect, settings_or_default, vector
 
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
@@ -286,6 +286,8 @@ class JointController(CycleRunner):
         in that thread; ``done`` is called between two cycles with the goal, or with the exception
         it was refused with (from ``make`` too), and the trajectory.
         """
+        for where, function in (("make", make), ("done", done)):
+            expect(callable(function), "a function", function, where)
         chosen = tolerances or self.tolerances
         stopped = self.motion.memory["stops"]
         stops = int(stopped[0])

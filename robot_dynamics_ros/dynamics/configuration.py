@@ -22,6 +22,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.declared import Vector
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect, generator
 from robot_dynamics_ros.spatial import cos, maximum, minimum, sin, sqrt
 
 __all__ = ["neutral", "random_configuration", "integrate", "difference", "clamp_to_limits"]
@@ -47,8 +48,10 @@ def random_configuration(
         size: leading dimensions of the result.
         reach: where a joint has no limits, draw from ±``reach`` rad or m.
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     lead = (size,) if isinstance(size, int) else tuple(size)
+    whole = all(isinstance(n, (int, np.integer)) and n >= 0 for n in lead)
+    expect(whole, "whole numbers of at least 0", size, "size", "Give the leading dimensions.")
     lower = np.where(np.isfinite(model.lower), model.lower, np.minimum(-reach, model.upper - reach))
     upper = np.where(np.isfinite(model.upper), model.upper, np.maximum(reach, model.lower + reach))
     lower, upper = (np.nan_to_num(x, posinf=reach, neginf=-reach) for x in (lower, upper))

@@ -36,8 +36,9 @@ def load_constraints(
           - {type: gear, name: fingers, a: left, b: right, ratio: -1}
 
     Keys are the arguments of :func:`point_constraint`, :func:`hinge_constraint`,
-    :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint` and
-    :func:`rolling_constraint` (``plane`` and ``wheel`` instead of ``a`` and ``b``).
+    :func:`weld_constraint`, :func:`distance_constraint`, :func:`gear_constraint`,
+    :func:`rolling_constraint` (``plane`` and ``wheel`` instead of ``a`` and ``b``) and
+    :func:`pfaffian_constraint`.
 
     Of an MJCF file the active elements of ``<equality>`` are read, bodies being links of the same
     name: ``connect`` is a point, ``weld`` a weld (between bodies or sites), ``joint`` a gear (a

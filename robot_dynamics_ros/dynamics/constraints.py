@@ -4,7 +4,8 @@
 
 >>> import robot_dynamics_ros as rd
 >>> arm = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
->>> hinge = rd.hinge_constraint("closure", "tip", "world", (0, 0, 0), (-2, 0, 0), (0, 0, 1))
+>>> ends = {"point_b": (-2, 0, 0), "axis_a": (0, 0, 1)}
+>>> hinge = rd.hinge_constraint("closure", "tip", "world", **ends)
 >>> loop = rd.Constraints(arm, [hinge])
 >>> q, v = loop.consistent_state([0.1, -0.8, -1.9], fixed=["joint1"])
 >>> loop.diagnose(q).mobility
@@ -25,7 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics_ros.arrays import real_array_or_nan
-from robot_dynamics_ros.dynamics.algorithms.constraint_rows import ROWS, Spec
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import OF_JOINTS, ROWS, Spec
+from robot_dynamics_ros.dynamics.algorithms.pfaffian_rows import check_formula
 from robot_dynamics_ros.dynamics.call import call
 from robot_dynamics_ros.dynamics.configuration import integrate
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
@@ -49,6 +51,7 @@ __all__ = [
     "distance_constraint",
     "gear_constraint",
     "rolling_constraint",
+    "pfaffian_constraint",
     "ConstrainedMotion",
     "ConstraintReport",
 ]
@@ -63,10 +66,12 @@ class Constraint:
     :func:`hinge_constraint` and the others.
 
     Attributes:
-        kind: ``"point"``, ``"hinge"``, ``"weld"``, ``"distance"``, ``"gear"`` or ``"rolling"``.
+        kind: ``"point"``, ``"hinge"``, ``"weld"``, ``"distance"``, ``"gear"``, ``"rolling"`` or
+            ``"pfaffian"``.
         name: for reports and topics.
         a, b: names of the two links (``"world"`` for the surroundings), or of the two joints of a
-            gear.
+            gear; empty for a Pfaffian row.
+        row: (joint, formula of its coefficient) of a Pfaffian row.
         numbers: geometry by name, as given; what is left out is taken from the reference
             configuration.
     """
@@ -76,6 +81,7 @@ class Constraint:
     a: str
     b: str
     numbers: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    row: tuple[tuple[str, str], ...] = ()
 
 
 def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Constraint:
@@ -230,6 +236,31 @@ def rolling_constraint(
         radius=radius,
         axis=axis,
     )
+
+
+def pfaffian_constraint(name: str, row: Mapping[str, str | float]) -> Constraint:
+    """A row of your own, Σ A_i(q) q̇_i = 0: it binds velocities alone, λ multiplies its
+    coefficients.
+
+    Args:
+        name: of the constraint.
+        row: joint → its coefficient A_i, a number or a formula in names of joints, as a text:
+            + − * / ** (whole powers), ``pi``, ``sin``, ``cos``, ``tan``, ``sqrt`` and ``exp``.
+
+    Raises:
+        ArgumentError: no coefficients, or one that is neither a number nor a text.
+    """
+    expect(isinstance(name, str) and name != "", "a name", name, "pfaffian constraint")
+    where = f"row of {name!r}"
+    remedy = "For example {'x': 'sin(yaw)', 'y': '-cos(yaw)'}."
+    expect(isinstance(row, Mapping) and len(row) > 0, "joint → coefficient", row, where, remedy)
+    terms = []
+    for joint, coefficient in row.items():
+        number = isinstance(coefficient, (int, float)) and not isinstance(coefficient, bool)
+        good = isinstance(coefficient, str) or (number and bool(np.isfinite(coefficient)))
+        expect(good, "a finite number or a formula", coefficient, f"{where}, {joint}", remedy)
+        terms.append((str(joint), str(coefficient)))
+    return Constraint("pfaffian", name, "", "", row=tuple(terms))
 
 
 class ConstrainedMotion(NamedTuple):
@@ -636,7 +667,7 @@ class Constraints:
         for c, (on_a, on_b) in zip(
             self.constraints, self.wrenches(q, reactions).values(), strict=True
         ):
-            if c.kind == "gear":
+            if c.kind in OF_JOINTS:
                 continue
             for link, wrench in ((c.a, on_a), (c.b, on_b)):
                 if link in self.model.link_names:
@@ -713,6 +744,8 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     where = f"constraint {c.name!r}"
     if c.kind == "gear":
         return _gear_spec(model, c, numbers, where)
+    if c.kind == "pfaffian":
+        return _pfaffian_spec(model, c, where)
     a, b = (link_number(model, link, where) for link in (c.a, c.b))
     if a == b or (a >= 0 and b >= 0 and model.link_body[a] == model.link_body[b]):
         if a == b:
@@ -761,24 +794,49 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
 
+def _of_joint(model: RobotModel, name: str, where: str) -> tuple[int, int, float, float]:
+    """Indices of position and velocity of a joint, and multiplier and offset of what it is of
+    them.
+    """
+    check_name("joint", name, model.moving_joint_names, where=where)
+    i = model.body_index(name)
+    if JointType(int(model.joint_type[i])).nv != 1:
+        problem = f"joint {name!r} has more than one degree of freedom"
+        remedy = "Name revolute or prismatic joints."
+        raise ArgumentError(problem, where=where, got=name, remedy=remedy)
+    return (
+        int(model.q_index[i]),
+        int(model.v_index[i]),
+        float(model.mimic_multiplier[i]),
+        float(model.mimic_offset[i]),
+    )
+
+
+def _pfaffian_spec(model: RobotModel, c: Constraint, where: str) -> Spec:
+    known = frozenset(
+        name
+        for name in model.moving_joint_names
+        if JointType(int(model.joint_type[model.body_index(name)])).nv == 1
+    )
+    used: set[str] = set()
+    terms = []
+    for joint, text in c.row:
+        _, velocity, multiplier, _ = _of_joint(model, joint, where)
+        used |= check_formula(text, known, f"{where}, coefficient of {joint!r}")
+        terms.append((velocity, multiplier, text))
+    joints = tuple((name, *_of_joint(model, name, where)) for name in sorted(used))
+    return c.kind, -1, -1, (joints, tuple(terms))
+
+
 def _gear_spec(
     model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str
 ) -> Spec:
     numbers: list[float] = []
     indices = []
     for name in (c.a, c.b):
-        check_name("joint", name, model.moving_joint_names, where=where)
-        i = model.body_index(name)
-        if JointType(int(model.joint_type[i])).nv != 1:
-            problem = f"joint {name!r} has more than one degree of freedom"
-            remedy = "Name revolute or prismatic joints."
-            raise ArgumentError(problem, where=where, got=name, remedy=remedy)
-        indices.append(int(model.v_index[i]))
-        numbers += [
-            int(model.q_index[i]),
-            float(model.mimic_multiplier[i]),
-            float(model.mimic_offset[i]),
-        ]
+        position, velocity, multiplier, offset = _of_joint(model, name, where)
+        indices.append(velocity)
+        numbers += [position, multiplier, offset]
     if indices[0] == indices[1]:
         problem = "both are one degree of freedom"
         remedy = "Name two joints, neither of which mimics the other."

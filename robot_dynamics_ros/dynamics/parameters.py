@@ -14,7 +14,7 @@ from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.engine.public import Public
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.per_joint import expect
+from robot_dynamics_ros.per_joint import expect, generator
 
 __all__ = [
     "joint_torque_regressor",
@@ -86,7 +86,8 @@ def base_parameters(
 
     Source: Gautier, *Numerical calculation of the base inertial parameters of robots* (1991).
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
+    expect(samples is None or samples >= 0, "a number of states", samples, "samples")
     count = samples or max(20, 40 * model.nb // max(model.nv, 1) + 20)
     q = random_configuration(model, rng, size=count)
     v, a = rng.normal(size=(2, count, model.nv))

@@ -11,6 +11,7 @@ import numpy as np
 
 from robot_dynamics_ros.dynamics.algorithms.joint_wrench import BALANCE_PARTS
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
+from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.reference_frame import (
     WORLD,
@@ -196,7 +197,7 @@ class SymbolicQuantities(EquationTerms):
             expressed_in: axes of the wrench, ``"world"`` or ``"link"``.
             names: six names or numbers, [moment; force]; Nx … Fz if not given.
         """
-        ((_, six),) = names_of_wrench({link: names} if names else link)
+        ((_, six),) = names_of_wrench({link: list(names)} if len(names) else link)
         point, own = self._point_input(offset, link)
         variables = (*own, *_variables(((link, six),), f"in {expressed_in} axes"))
         wrench = {"wrench": tuple(constant_of(x) for x in six)}
@@ -212,6 +213,43 @@ class SymbolicQuantities(EquationTerms):
             "tau = M a + D + G - J' F.",
             variables=variables,
             rows={"efforts": ("Q", tuple((str(k + 1),) for k in range(n)))},
+        )
+
+    def constraint_terms(self, constraints: Constraints) -> Formulas:
+        """Closed loops, and rows of your own: K q̇ = 0 and K q̈ = −K̇ q̇.
+
+        Args:
+            constraints: of the same robot, of kinds without a root of the coordinates in their
+                rows: all but discs that roll, and Pfaffian rows with ``sqrt``, ``exp`` or a
+                quotient of coordinates.
+
+        Returns:
+            ``"residual"``, (nc, 1): what is zero where the loops are closed; ``"K"``, (nc, nv);
+            ``"rate"``, (nc, 1): K̇ q̇.
+
+        Raises:
+            ArgumentError: constraints of another robot.
+        """
+        n = self.model.nv
+        count = constraints.rows
+        if constraints.model.joint_names != self.model.joint_names:
+            remedy = "Make them with rd.Constraints(model, …) for this robot."
+            problem = f"are those of robot {constraints.model.name!r}"
+            raise ArgumentError(problem, where="constraints", got=constraints, remedy=remedy)
+        numbers = tuple(str(k + 1) for k in range(count))
+        column = tuple((k,) for k in numbers)
+        return self.derivation.formulas(
+            "constraint_terms",
+            {"constraints": constraints.specs},
+            {},
+            {"residual": (count, 1), "K": (count, n), "rate": (count, 1)},
+            title=f"Constraints {', '.join(constraints.names)}",
+            about="K v = 0 and K a = -rate; the efforts of reactions are K' lambda.",
+            rows={
+                "residual": ("phi", column),
+                "K": ("K", tuple((k, str(j + 1)) for k in numbers for j in range(n))),
+                "rate": ("kappa", column),
+            },
         )
 
     def motion(

@@ -16,6 +16,8 @@ from robot_dynamics_ros.model.description import Array, frozen_array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
+_OF_EACH_JOINT = ("viscous", "coulomb", "breakaway", "stribeck_speed", "smoothing")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Friction:
@@ -57,6 +59,14 @@ class Friction:
 
     def __post_init__(self) -> None:
         expect(0.0 <= self.trust <= 1.0, "a number from 0 to 1", self.trust, "friction trust")
+        sizes = {np.shape(getattr(self, name)) for name in _OF_EACH_JOINT}
+        good = len(sizes) == 1 and len(next(iter(sizes))) == 1
+        remedy = "rd.Friction.of(model, …) makes them from one number, or one a joint."
+        expect(good, "arrays of one number a joint", sizes, "friction", remedy)
+        if self.coupling is not None:
+            wanted = (len(COUPLING), *next(iter(sizes)))
+            given = np.shape(self.coupling)
+            expect(given == wanted, f"an array of shape {wanted}", given, "friction coupling")
         if self.offset is None:
             offset = np.zeros_like(self.viscous)
         else:
@@ -149,6 +159,9 @@ class Friction:
 
     def effort(self, v: Array) -> Array:
         """(..., n) F(v) for velocities ``v`` (..., n)."""
+        n = len(self.viscous)
+        fits = np.shape(v)[-1:] == (n,)
+        expect(fits, f"(..., {n}) velocities", v, "v", "Give one velocity a joint.")
         own = np.asarray(joint_friction(v, self.rows))
         if self.coupling is None:
             return own

@@ -7,6 +7,8 @@ error names it.  Where all of them fit, the error is passed on as it is.
 
 from __future__ import annotations
 
+import builtins
+import ctypes
 import functools
 import inspect
 import re
@@ -39,6 +41,8 @@ _OF_WRONG_TYPES = (
     LookupError,
     TypeError,
     ValueError,
+    # of compiled code that is called by address
+    ctypes.ArgumentError,
 )
 # words of annotations and what they mean to a reader
 _WORDS = {
@@ -163,13 +167,15 @@ def fits(value: object, kind: str, space: Mapping[str, Any], depth: int = 0) -> 
     return any(_is_of(value, part, space, depth) for part in _parts(kind))
 
 
-def _parts(kind: str) -> list[str]:
-    """The alternatives of an annotation: ``"str | Mapping[str, int] | None"`` has three."""
+def _parts(kind: str, between: str = "|") -> list[str]:
+    """The alternatives of an annotation: ``"str | Mapping[str, int] | None"`` has three; or what
+    stands between commas.
+    """
     parts = [""]
     depth = 0
     for character in kind.strip("'\""):
         depth += (character in "[(") - (character in "])")
-        if character == "|" and depth == 0:
+        if character == between and depth == 0:
             parts.append("")
         else:
             parts[-1] += character
@@ -198,7 +204,7 @@ def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bo
     if name == "Callable":
         return callable(value)
     if name == "Mapping":
-        return isinstance(value, Mapping)
+        return isinstance(value, Mapping) and _are_values(value, part, space, depth)
     if name in ("Sequence", "Iterable", "list", "tuple"):
         return _is_list_of(value, name, part, space, depth)
     return _is_of_named(value, name, space, depth)
@@ -215,19 +221,29 @@ def _is_list_of(value: object, name: str, part: str, space: Mapping[str, Any], d
     entries = _entries(name, part)
     if not entries or not isinstance(value, (Sequence, np.ndarray)) or depth > 2:
         return True
+    several = _parts(part.partition("[")[2].removesuffix("]"), ",")
+    if name == "tuple" and several[-1] != "..." and len(value) != len(several):
+        return False
     return all(fits(entry, entries, space, depth + 1) for entry in value)
 
 
+def _are_values(value: Mapping[Any, Any], part: str, space: Mapping[str, Any], depth: int) -> bool:
+    """Whether a mapping's values are what an annotation as ``"Mapping[str, float]"`` says."""
+    _, _, inside = part.partition("[")
+    _, _, kind = inside.removesuffix("]").partition(",")
+    if not kind or depth > 2:
+        return True
+    return all(fits(entry, kind.strip(), space, depth + 1) for entry in value.values())
+
+
 def _entries(name: str, part: str) -> str:
-    """The annotation of all entries of a list; empty where they have none in common: of pairs and
-    the like the number of entries says more than their types.
-    """
+    """The annotation of all entries of a list; empty where they have none in common."""
     _, _, inside = part.partition("[")
     kind = inside.removesuffix("]")
-    if name == "tuple":
-        kind, _, rest = kind.rpartition(",")
-        return kind if rest.strip() == "..." else ""
-    return kind
+    if name != "tuple":
+        return kind
+    kinds = set(_parts(kind, ",")) - {"..."}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def _is_of_named(value: object, name: str, space: Mapping[str, Any], depth: int) -> bool:
@@ -235,7 +251,7 @@ def _is_of_named(value: object, name: str, space: Mapping[str, Any], depth: int)
     meaning: Any = space
     for word in name.split("."):
         if isinstance(meaning, Mapping):
-            meaning = meaning.get(word)
+            meaning = meaning.get(word, getattr(builtins, word, None))
         else:
             meaning = getattr(meaning, word, None)
     if isinstance(meaning, type):
@@ -262,7 +278,7 @@ def _are_numbers(value: object) -> bool:
         array = np.asarray(value)
     except (TypeError, ValueError):
         return False
-    return array.dtype.kind in "biufc" or not array.size
+    return array.dtype.kind in "biuf" or not array.size
 
 
 def _title(function: Callable[..., Any]) -> str:

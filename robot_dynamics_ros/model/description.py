@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros import spatial
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
 
 Array = NDArray[np.float64]
@@ -109,7 +110,10 @@ class Pose(Rebuilt):
         cls, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)
     ) -> Pose:
         """The ``<origin>`` of URDF: R = Rz(yaw) Ry(pitch) Rx(roll), fixed axes, radians."""
-        roll, pitch, yaw = (float(angle) for angle in rpy)
+        angles = real_array_or_nan(rpy)
+        if angles.shape != (3,):
+            raise ArgumentError("expected three angles, rad", where="rpy", got=rpy)
+        roll, pitch, yaw = angles.tolist()
         cr = math.cos(roll)
         sr = math.sin(roll)
         cp = math.cos(pitch)

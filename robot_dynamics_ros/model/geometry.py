@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, BackendError, RobotDynamicsError, check_name
 from robot_dynamics_ros.model import shapes
 from robot_dynamics_ros.model.description import Inertia, Pose, RobotDescription
@@ -101,7 +102,7 @@ class Looks:
         names = frozenset(hidden)
         painted = dict(self.painted)
         for link, colour in dict(colours or {}).items():
-            rgba = tuple(float(x) for x in np.ravel(np.asarray(colour, dtype=float)))
+            rgba = tuple(np.ravel(real_array_or_nan(colour)).tolist())
             good = len(rgba) in (3, 4) and all(0.0 <= x <= 1.0 for x in rgba)
             if not good:
                 raise ArgumentError(

@@ -154,4 +154,13 @@ def check_motors(model: RobotModel, motors: Mapping[str, DCMotor]) -> list[str]:
             problem = "a motor drives a joint of one degree of freedom"
             remedy = "Name a revolute, continuous or prismatic joint."
             raise ArgumentError(problem, where=f"motor of joint {name!r}", got=name, remedy=remedy)
+        motor = motors[name]
+        if not isinstance(motor, DCMotor):
+            problem = f"expected a DCMotor, got {motor!r}"
+            raise ArgumentError(
+                problem,
+                where=f"motor of joint {name!r}",
+                got=motor,
+                remedy="Make it with rd.DCMotor(…).",
+            )
     return [name for name in model.joint_names if name in motors]

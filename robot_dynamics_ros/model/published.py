@@ -21,6 +21,11 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 """Names of parameters that are configurations."""
 
+_OF_EACH_CYCLE = frozenset({"answer", "answer_into", "step", "update"})
+"""Methods that are called in each cycle or step, where a wrapper's 0.1 µs would count.  They look
+at their arguments themselves.
+"""
+
 ARGUMENTS = {
     "model": "the robot.",
     "q": (
@@ -98,11 +103,31 @@ def publish(package: str) -> None:
             # errors are made of anything, and an enumeration has no constructor of its own
             if isinstance(constructor, types.FunctionType) and not issubclass(value, BaseException):
                 type.__setattr__(value, "__init__", explained(_checked(constructor)))
+                _explain_methods(value)
         elif isinstance(value, types.FunctionType) and not _checks_at_once(value):
             checked = explained(_checked(value))
             setattr(module, name, checked)
             # where pickle looks for it
             setattr(sys.modules[value.__module__], value.__name__, checked)
+
+
+def _explain_methods(public: type) -> None:
+    """The same of a class's public methods, and of those that it inherits from this package."""
+    package = __name__.partition(".")[0]
+    for owner in public.__mro__:
+        if not owner.__module__.startswith(package):
+            continue
+        for name, method in list(vars(owner).items()):
+            if name.startswith("_") or name in _OF_EACH_CYCLE:
+                continue
+            function = getattr(method, "__func__", method)
+            # a descriptor of another kind, or a method that another class has brought here before
+            if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
+                continue
+            guarded: Any = explained(function)
+            if isinstance(method, (classmethod, staticmethod)):
+                guarded = type(method)(guarded)
+            type.__setattr__(owner, name, guarded)
 
 
 def completed(name: str, text: str, parameters: Iterable[str] = ()) -> str:

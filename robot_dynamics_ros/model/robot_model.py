@@ -327,7 +327,13 @@ class RobotModel:
         """(..., nv) what accelerates the rotors alone, N m or N, for accelerations ``a`` (...,
         nv).
         """
-        out: Array = self.armature * a
+        rates = real_array_or_nan(a)
+        remedy = "Give one acceleration a degree of freedom."
+        if rates.shape[-1:] != (self.nv,):
+            raise ArgumentError(
+                f"expected (..., {self.nv}) numbers", where="a", got=a, remedy=remedy
+            )
+        out: Array = self.armature * rates
         for i, j, inertia in self.coupled_rotors:
             out[..., i] += inertia * a[..., j]
             out[..., j] += inertia * a[..., i]

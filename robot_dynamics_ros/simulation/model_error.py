@@ -12,6 +12,7 @@ import numpy as np
 from robot_dynamics_ros.errors import ArgumentError, check_name
 from robot_dynamics_ros.model.description import Inertia, Joint, Link
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import generator
 
 Factor = float | Mapping[str, float]
 
@@ -97,7 +98,7 @@ def random_model_error(
         seed: seed or generator.
         mass, com, inertia, damping, friction, armature: spreads s; 0.1 is about ten percent.
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     factors: dict[str, Factor] = {}
     spreads = dict(
         mass=mass, com=com, inertia=inertia, damping=damping, friction=friction, armature=armature

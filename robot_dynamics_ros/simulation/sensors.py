@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -72,7 +73,7 @@ class SensorSettings:
         ):
             value = getattr(self, name)
             where = f"sensor setting {name!r}"
-            array = np.asarray(value, dtype=np.float64)
+            array = real_array_or_nan(value)
             if not np.isfinite(array).all() or (name != "effort_bias" and (array < 0.0).any()):
                 raise ArgumentError("must be finite and not negative", where=where, got=value)
             if name.endswith("probability") and value > 1.0:

@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics import joint_wrenches, link_poses, subtree_state
 from robot_dynamics_ros.dynamics.algorithms.link_tree import link_tree
 from robot_dynamics_ros.errors import ArgumentError
@@ -217,7 +218,7 @@ class PoseSource(Source):
                     f"expected {size} finite numbers, got {values!r}", where=name, got=values
                 )
             state.append(row)
-        pushed = {link: np.asarray(w, dtype=float) for link, w in (external or {}).items()}
+        pushed = {link: real_array_or_nan(w) for link, w in (external or {}).items()}
         if any(w.shape != (6,) or not np.isfinite(w).all() for w in pushed.values()):
             raise ArgumentError(
                 "expected six finite numbers for every link", where="external", got=external

@@ -4,6 +4,8 @@ rolling, redundancy.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -446,3 +448,99 @@ def test_the_file_beside_the_urdf(tmp_path):
     ):
         with pytest.raises((ArgumentError, UnknownNameError), match=message):
             rd.load_constraints(model, text)
+
+
+# -- rows of one's own: A(q) q̇ = 0
+
+
+def skate(gravity=(0.0, 0.0, 0.0)):
+    """A body on a plane: joints x, y and yaw, its centre of mass on the axis of yaw."""
+    ball = Inertia(2.0, (0.0, 0.0, 0.0), np.diag([0.1, 0.1, 0.3]))
+    links = [Link("ground"), Link("slide"), Link("carriage"), Link("skate", ball)]
+    joints = [
+        Joint("x", JointType.PRISMATIC, "ground", "slide", axis=(1, 0, 0)),
+        Joint("y", JointType.PRISMATIC, "slide", "carriage", axis=(0, 1, 0)),
+        Joint("yaw", JointType.REVOLUTE, "carriage", "skate", axis=(0, 0, 1)),
+    ]
+    description = RobotDescription("skate", tuple(links), tuple(joints))
+    return rd.RobotModel.from_description(description, gravity=gravity)
+
+
+BLADE = {"x": "sin(yaw)", "y": "-cos(yaw)"}
+
+
+def test_a_skate_on_a_slope_follows_its_cycloid():
+    """The knife edge: pushed down a slope while it turns with a constant ω, it never gets away."""
+    g = 3.0
+    omega = 1.7
+    model = skate(gravity=(g, 0.0, 0.0))
+    blade = rd.Constraints(model, [rd.pfaffian_constraint("blade", BLADE)])
+    plant = rd.ConstrainedPlant(blade, 1e-3, v0=[0.0, 0.0, omega])
+    for _ in range(2000):
+        plant.step(np.zeros(3))
+    t = 2.0
+    size = g / (2.0 * omega**2)
+    x = size * np.sin(omega * t) ** 2
+    y = size * (omega * t - 0.5 * np.sin(2.0 * omega * t))
+    assert_allclose(plant.q, [x, y, omega * t], atol=2e-6)
+    # the blade's force does no work
+    assert_allclose(
+        rd.kinetic_energy(model, plant.q, plant.v), 2.0 * g * x + 0.15 * omega**2, rtol=1e-5
+    )
+    # nothing slips sideways
+    assert abs(np.sin(plant.q[2]) * plant.v[0] - np.cos(plant.q[2]) * plant.v[1]) < 1e-12
+
+
+def test_the_rate_of_a_row_is_the_derivative_of_its_coefficients():
+    model = skate()
+    row = {"x": "tan(yaw)*exp(-x)/(2 + y**3)", "y": "sqrt(1 + x*x) - +y", "yaw": 0.5}
+    loops = rd.Constraints(model, [rd.pfaffian_constraint("own", row)])
+    q = np.array([0.3, -0.4, 0.7])
+    v = np.array([0.5, 1.1, -0.8])
+    residual, K, rate = loops.terms(q, v)
+    x, y, yaw = q
+    expected = [np.tan(yaw) * np.exp(-x) / (2.0 + y**3), np.sqrt(1.0 + x * x) - y, 0.5]
+    assert_allclose(K[0], expected, rtol=1e-14)
+    step = 1e-6
+    slope = (loops.jacobian(q + step * v) - loops.jacobian(q - step * v)) / (2.0 * step)
+    assert_allclose(rate, slope @ v, rtol=1e-8)
+    assert residual[0] == 0.0
+    assert_allclose(loops.efforts(q, [2.0]), 2.0 * K[0])
+
+
+def test_a_row_of_constants_is_a_gear_without_its_offset():
+    model = rd.limb(3)
+    q, v, tau = np.random.default_rng(2).normal(size=(3, 3))
+    gear = rd.Constraints(model, [rd.gear_constraint("g", "joint1", "joint3", ratio=-1.7)])
+    row = rd.Constraints(model, [rd.pfaffian_constraint("p", {"joint1": 1.7, "joint3": 1})])
+    for a, b in zip(gear.forward_dynamics(q, v, tau), row.forward_dynamics(q, v, tau), strict=True):
+        assert_allclose(a, b, atol=1e-12)
+
+
+def test_rows_from_a_file():
+    model = skate()
+    text = "constraints:\n- {type: pfaffian, name: blade, row: {x: sin(yaw), y: -cos(yaw)}}\n"
+    assert rd.load_constraints(model, text).constraints == (rd.pfaffian_constraint("blade", BLADE),)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"x": "sin(roll)"}, "'roll' is unknown"),
+        ({"x": "sin(yaw"}, "is no formula"),
+        ({"x": "__import__('os').getcwd()"}, "has no meaning"),
+        ({"x": "yaw**0.5"}, "is no whole number"),
+        ({"x": "1/0"}, "is no formula"),
+        ({"x": "1e999"}, "has no meaning"),
+        ({"roll": 1.0}, "roll"),
+    ],
+)
+def test_rows_that_mean_nothing_are_refused(row, said):
+    with pytest.raises((ArgumentError, UnknownNameError), match=re.escape(said)):
+        rd.Constraints(skate(), [rd.pfaffian_constraint("own", row)])
+
+
+@pytest.mark.parametrize("row", [{}, {"x": float("nan")}, {"x": None}, {"x": True}, "x"])
+def test_coefficients_are_numbers_or_formulas(row):
+    with pytest.raises(ArgumentError, match="own"):
+        rd.pfaffian_constraint("own", row)

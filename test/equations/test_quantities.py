@@ -335,3 +335,38 @@ def test_points_that_cannot_be_meant(offset, message: str) -> None:
     derived = rd.symbolic(rd.limb(2), "auto")
     with pytest.raises(rd.ArgumentError, match=message):
         derived.motion("segment2", offset=offset)
+
+
+def test_closed_loops_and_rows_of_ones_own_in_symbols():
+    """The formulas are the compiled rows, and the rate of K is the derivative of K."""
+    model = rd.limb(3, lengths=[1.0, 2.0, 2.5], plane="vertical")
+    loops = rd.Constraints(
+        model,
+        [
+            rd.hinge_constraint("closure", "tip", point_b=(-2, 0, 0), axis_a=(0, 0, 1)),
+            rd.distance_constraint("rod", "segment2", length=1.3),
+            rd.gear_constraint("gear", "joint1", "joint3", ratio=-1.7),
+            rd.pfaffian_constraint("own", {"joint1": "sin(joint2)**2", "joint3": 0.5}),
+        ],
+    )
+    formulas = rd.symbolic(model, "auto").constraint_terms(loops)
+    q, v = np.random.default_rng(4).normal(size=(2, 3))
+    in_numbers = formulas.function()(q, v)
+    for word, expected in zip(("residual", "K", "rate"), loops.terms(q, v), strict=True):
+        assert_allclose(in_numbers[word].reshape(expected.shape), expected, atol=1e-12)
+    angles = S.symbols("q1:4", real=True)
+    speeds = S.symbols("dq1:4", real=True)
+    K = formulas["K"]
+    moved = sum((K.diff(x) * u for x, u in zip(angles, speeds, strict=True)), 0 * K)
+    difference = moved * S.Matrix(speeds) - formulas["rate"]
+    # floats of the geometry leave their rounding
+    at = dict(zip((*angles, *speeds), (*q, *v), strict=True)) | {"l1": 1.0, "l2": 2.0}
+    left = np.array(difference.subs({S.Symbol(str(k), real=True): x for k, x in at.items()}))
+    assert_allclose(left.astype(float), 0.0, atol=1e-12)
+    assert "kappa" in formulas.text() and "rod" in formulas.text()
+
+
+def test_constraints_of_another_robot_are_refused(limb):
+    other = rd.Constraints(rd.load_robot("two_link"), [])
+    with pytest.raises(ArgumentError, match="two_link"):
+        limb.constraint_terms(other)

@@ -158,6 +158,7 @@ class Tolerances:
         ``stopped_velocity_tolerance``, ``goal_time``: one number for all ``n`` joints or one for
         each; ArgumentError: negative, not finite, or of the wrong length.
         """
+        expect(n >= 0, "a number of joints", n, "n")
         remedy = "Zero means: however long it takes."
         expect(
             0.0 <= goal_time < math.inf,

@@ -20,13 +20,23 @@ from robot_dynamics_ros.dynamics.algorithms.kinematics import (
     jacobian_and_rate,
 )
 from robot_dynamics_ros.dynamics.algorithms.linear_solve import dot
+from robot_dynamics_ros.dynamics.algorithms.pfaffian_rows import Dual, formula
 from robot_dynamics_ros.dynamics.algorithms.tree import S, Tree, Vector
 from robot_dynamics_ros.spatial import Scalar, Vec3, sqrt
 
-ROWS = {"point": 3, "hinge": 5, "weld": 6, "distance": 1, "gear": 1, "rolling": 3}
-"""How many rows each kind of constraint has."""
+ROWS = {
+    "point": 3,
+    "hinge": 5,
+    "weld": 6,
+    "distance": 1,
+    "gear": 1,
+    "rolling": 3,
+    "pfaffian": 1,
+}
+OF_JOINTS = ("gear", "pfaffian")
+"""How many rows each kind of constraint has; kinds that bind joints: no wrench acts on links."""
 
-Spec = tuple[str, int, int, tuple[float, ...]]
+Spec = tuple[str, int, int, tuple[Any, ...]]
 """Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
 
 
@@ -202,6 +212,29 @@ def _rolling(
     return rows, contact
 
 
+def _pfaffian(links: LinkMotions[S], numbers: tuple[Any, ...]) -> ConstraintRow:
+    """A(q) q̇ = 0, one row.
+
+    ``numbers``: for each joint its name, index of position, velocity, and what it is of them:
+        multiplier and offset; then for each term velocity index, multiplier, and the formula.
+    """
+    joints, terms = numbers
+
+    def value_of(name: str) -> Dual:
+        i, k, multiplier, offset = joints[names.index(name)][1:]
+        return Dual(links.q[i] * multiplier + offset, links.v[k] * multiplier)
+
+    names = [name for name, *_ in joints]
+    K: list[Any] = [0.0] * links.tree.nv
+    rate: Any = 0.0
+    for k, multiplier, text in terms:
+        coefficient = formula(text, value_of)
+        K[k] = K[k] + coefficient.x * multiplier
+        rate = rate + coefficient.rate * multiplier * links.v[k]
+    zero = Vec3.zero()
+    return ConstraintRow(0.0, K, rate, zero, zero)
+
+
 def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[ConstraintRow], Vec3, Vec3]:
     """Rows of one constraint, and where its reaction acts on a and on b."""
     kind, a, b, numbers = spec
@@ -214,6 +247,9 @@ def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[ConstraintRow], Ve
         gap = q[int(q_b)] * k_b + d_b - (q[int(q_a)] * k_a + d_a) * ratio - offset
         zero = Vec3.zero()
         return [ConstraintRow(gap, K, 0.0, zero, zero)], zero, zero
+    if kind == "pfaffian":
+        zero = Vec3.zero()
+        return [_pfaffian(links, numbers)], zero, zero
     at_a, at_b = _vectors(numbers[:6])
     A = _end(links, a, at_a)
     B = _end(links, b, at_b)
@@ -263,7 +299,7 @@ def end_wrenches(
             moment = moment + row.moment * reactions[first]
             first += 1
         for link, p, sign in ((a, p_a, -1.0), (b, p_b, 1.0)):
-            if kind == "gear":
+            if kind in OF_JOINTS:
                 out += [0.0] * 6
                 continue
             F = force * sign

@@ -66,6 +66,7 @@ class LinkMotions(Generic[S]):
     ) -> None:
         self.tree = tree
         self.q = q
+        self.v = tree.zeros() if v is None else v
         self._moves = v is not None
         self._motion = ForwardKinematics(
             tree, q, v, a, gravity=False, pose_of_root=tree.base_transform()

@@ -12,6 +12,7 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
+from robot_dynamics_ros.dynamics.algorithms.constraint_rows import OF_JOINTS
 from robot_dynamics_ros.errors import check_name
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.simulator.parameters import sensors
@@ -27,10 +28,10 @@ from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 def constraint_wrenches(node: Node, plant: ConstrainedPlant | MujocoPlant) -> topics.WrenchTopics:
     """``~/constraint_wrenches/<constraint>/a`` and ``…/b``: on each link, about its origin, in its
-    frame; not of gears.
+    frame; not of gears and Pfaffian rows.
     """
     assert plant.constraints is not None
-    constraints = [c for c in plant.constraints.constraints if c.kind != "gear"]
+    constraints = [c for c in plant.constraints.constraints if c.kind not in OF_JOINTS]
     publishers = [
         topics.wrench_publishers(
             node,

@@ -396,6 +396,10 @@ def _add_constraints(
         return name
 
     for c, (kind, a, b, numbers) in zip(loops.constraints, loops.specs, strict=True):
+        if kind in ("rolling", "pfaffian"):
+            problem = f"MuJoCo has no {kind} constraint"
+            remedy = "Use the engine 'robot_dynamics'; a wheel may have a collision shape instead."
+            raise ArgumentError(problem, where=f"constraint {c.name!r}", got=kind, remedy=remedy)
         n = np.array(numbers)
         loop = f"loop/{c.name}"
         if kind == "gear":
@@ -427,15 +431,11 @@ def _add_constraints(
             other = site(f"{loop}/b", b, n[3:6], R_b)
             # torques weigh as much as forces at 1 m
             _tie(spec, loop, "WELD", "SITE", one, other, h, {10: 1.0})
-        elif kind == "distance":
+        else:
             tendon = spec.add_tendon(name=loop)
             tendon.wrap_site(site(f"{loop}/a", a, n[:3]))
             tendon.wrap_site(site(f"{loop}/b", b, n[3:6]))
             _tie(spec, loop, "TENDON", "TENDON", loop, "", h, {})
-        else:
-            problem = f"MuJoCo has no {kind} constraint"
-            remedy = "Give the wheel a collision shape instead, or use the engine 'robot_dynamics'."
-            raise ArgumentError(problem, where=f"constraint {c.name!r}", got=kind, remedy=remedy)
 
 
 class CoordinateMap:

@@ -143,7 +143,7 @@ class MujocoOptions(CommonOptions):
 
     ``substeps`` are by default so many that none is longer than 1 ms, and with ``"rk4"`` that it
     can follow the joints' damping (at most 100); ``user_effort`` is constant over a substep;
-    constraints are of all kinds but rolling ones.
+    constraints are of all kinds but rolling and Pfaffian ones.
 
     Attributes:
         scene: the world: path or text of an MJCF document; ``None``: empty space.  It may name the
@@ -180,7 +180,8 @@ class MujocoOptions(CommonOptions):
             raise ArgumentError(
                 "must be a positive number of seconds", where="contact_time", got=self.contact_time
             )
-        if self.stops not in ("rigid", None):
+        rigid = isinstance(self.stops, str) and self.stops == "rigid"
+        if not (rigid or self.stops is None):
             raise ArgumentError("expected 'rigid' or None", where="stops", got=self.stops)
         if self.integrator is not None:
             check_name(

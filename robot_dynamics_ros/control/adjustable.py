@@ -192,17 +192,21 @@ class AdjustableController:
         return GravityCompensation(friction=getattr(law, "friction", None))
 
     def set_gains(self, **gains: Sequence[float] | Mapping[str, float] | float) -> None:
-        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …), the others
-        staying.  Nothing is changed by an
-        UnknownNameError: no such gain or joint; or an ArgumentError: a value negative, not finite,
-            or of the wrong length.
+        """Change gains of the present law (``kp=``, ``kd=``, ``stiffness=``, …); the others stay.
+
+        Raises (nothing is changed then):
+            UnknownNameError: no such gain or joint.
+            ArgumentError: a value negative, not finite, or of the wrong length.
         """
         self.set_law(self._wanted_law.with_gains(self.model, **gains))
 
     def set_robustness(self, robustness: Robustness) -> None:
         """Other settings of the step that makes computed torque hold up, from the next cycle on;
-        the effort does not jump;
-        ArgumentError: the controller was made without that step."""
+        the effort does not jump.
+
+        Raises:
+            ArgumentError: the controller was made without that step.
+        """
         if self.options.robustness is None:
             remedy = "Make it with ControllerOptions(robustness=Robustness())."
             raise ArgumentError(

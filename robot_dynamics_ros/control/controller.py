@@ -168,8 +168,8 @@ class JointController(AdjustableController):
         within its limits.
 
         ``t``: stamp of the state, ns; ``q``, ``v``: (n,) measured position and velocity.
-            ArgumentError: a state of the wrong
-        length or not finite, a time that is no integer; nothing is changed then.
+        ArgumentError: a state of the wrong length or not finite, a time that is no integer; nothing
+        is changed then.
         """
         names = self.model.joint_names
         q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
@@ -548,7 +548,7 @@ class JointController(AdjustableController):
         """(n,) what the motors gave until this state, from the efforts that came with it.
 
         The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed
-            has changed meanwhile.
+        has changed meanwhile.
         """
         kind = self.options.measured_effort
         measured = self._measured

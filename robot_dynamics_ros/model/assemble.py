@@ -211,7 +211,7 @@ def _with_regular_inertia(
     body last.
 
     ``singular``: from the inertias of the moving bodies to joints that can move together without
-        any effort.
+    any effort.
     """
     joint_named = {joint.name: joint for joint in order}
     policy = description.inertia_check

@@ -145,7 +145,7 @@ def allowed_speed(p: CycleMemory, i: int, distance: float) -> float:
     ``velocity_limit``.
 
     Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking
-        curve before it.
+    curve before it.
     """
     speed = p.zone_rate[0] * distance
     if distance >= p.margin[i]:

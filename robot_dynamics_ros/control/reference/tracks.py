@@ -58,7 +58,7 @@ FREE_SLOT = 0
 USED_SLOT = 1
 RELEASED_SLOT = 2
 # Rows of the fields of a trajectory: (4, points, width), width the number of its joints
-POSITIONS, VELOCITIES, ACCELERATIONS, EFFORTS = range(4)
+POSITION_ROW, VELOCITY_ROW, ACCELERATION_ROW, EFFORT_ROW = range(4)
 # Status of a goal
 ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
 _SLOTS = f"(nv + {WAITING + 3})"
@@ -442,11 +442,11 @@ def check_points(
                 continue
             entry = m * k + column
             fastest = fastest_meant(p, i)
-            for kind in range(VELOCITIES, EFFORTS + 1):
+            for kind in range(VELOCITY_ROW, EFFORT_ROW + 1):
                 largest = fastest
-                if kind == ACCELERATIONS:
+                if kind == ACCELERATION_ROW:
                     largest = SHARPEST_REFERENCE
-                elif kind == EFFORTS:
+                elif kind == EFFORT_ROW:
                     largest = STRONGEST_REFERENCE
                 value = field_at(p, slot, kind, entry, fields)
                 if abs(value) > largest:
@@ -481,12 +481,12 @@ def make_segments(
             y = x + k
             q0 = fields[x]
             q1 = fields[y]
-            v0 = field_at(p, slot, VELOCITIES, x, fields)
-            v1 = field_at(p, slot, VELOCITIES, y, fields)
-            a0 = field_at(p, slot, ACCELERATIONS, x, fields)
-            a1 = field_at(p, slot, ACCELERATIONS, y, fields)
-            effort0 = field_at(p, slot, EFFORTS, x, fields)
-            effort1 = field_at(p, slot, EFFORTS, y, fields)
+            v0 = field_at(p, slot, VELOCITY_ROW, x, fields)
+            v1 = field_at(p, slot, VELOCITY_ROW, y, fields)
+            a0 = field_at(p, slot, ACCELERATION_ROW, x, fields)
+            a1 = field_at(p, slot, ACCELERATION_ROW, y, fields)
+            effort0 = field_at(p, slot, EFFORT_ROW, x, fields)
+            effort1 = field_at(p, slot, EFFORT_ROW, y, fields)
             fit(segments, 8 * x, least, q0, v0, a0, q1, v1, a1, T)
             segments[8 * x + 6] = effort0
             segments[8 * x + 7] = (effort1 - effort0) / T
@@ -579,9 +579,9 @@ def approach(
     # the short way round to the first point of the message, not to the first one that is left
     turns = turns_to_first_point(p, i, fields[entry % p.width[slot]])
     q = fields[entry] + turns
-    v = field_at(p, slot, VELOCITIES, entry, fields)
-    a = field_at(p, slot, ACCELERATIONS, entry, fields)
-    effort = field_at(p, slot, EFFORTS, entry, fields)
+    v = field_at(p, slot, VELOCITY_ROW, entry, fields)
+    a = field_at(p, slot, ACCELERATION_ROW, entry, fields)
+    effort = field_at(p, slot, EFFORT_ROW, entry, fields)
     leave(p, i)
     p.turns[i] = turns
     begin_piece(p, i, t, q, 0.0, 0.0, effort)
@@ -626,7 +626,7 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         approach(p, i, slot, first * p.width[slot] + column, start, due, degree[first], fields)
         goal = fields[final] + p.turns[i]
         if due > start:
-            effort = field_at(p, slot, EFFORTS, final, fields)
+            effort = field_at(p, slot, EFFORT_ROW, final, fields)
             begin_piece(p, i, end, goal, 0.0, 0.0, effort)
         p.slot[i] = slot
         p.uses[slot] = p.uses[slot] + 1
@@ -651,9 +651,9 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
             continue
         approach(p, i, SET_POINT, j, t, due, degree, fields)
         q = fields[j] + p.turns[i]
-        v = field_at(p, SET_POINT, VELOCITIES, j, fields)
-        a = field_at(p, SET_POINT, ACCELERATIONS, j, fields)
-        effort = field_at(p, SET_POINT, EFFORTS, j, fields)
+        v = field_at(p, SET_POINT, VELOCITY_ROW, j, fields)
+        a = field_at(p, SET_POINT, ACCELERATION_ROW, j, fields)
+        effort = field_at(p, SET_POINT, EFFORT_ROW, j, fields)
         if halt > due:
             begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS

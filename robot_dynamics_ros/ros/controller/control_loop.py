@@ -29,7 +29,7 @@ from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import Outputs
 
-# : :meth:`ControlLoop.watch` coming this much later than the last time means that the process was
+# :meth:`ControlLoop.watch` coming this much later than the last time means that the process was
 # held up, ns.
 HELD_UP = 60_000_000
 

@@ -63,8 +63,7 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
     ``error_code``, ``error_string``.
 
     ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than
-        its own
-    cancellation, is aborted, and the text says by what.
+    its own cancellation, is aborted, and the text says by what.
     """
     if goal.status is GoalStatus.SUCCEEDED:
         return "succeed", int(ResultCode.SUCCESSFUL), goal.text

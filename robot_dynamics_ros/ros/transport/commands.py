@@ -1,9 +1,8 @@
 """Effort commands in the two formats that ROS 2 hardware takes, and who else sends them.
 
 ``multi_array``: ``std_msgs/Float64MultiArray``, one effort a joint in an agreed order, as
-    forward_command_controller
-takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, as topic-based
-hardware takes it.
+forward_command_controller takes it. ``joint_state``: ``sensor_msgs/JointState`` with names and
+efforts, as topic-based hardware takes it.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class CommandPublisher:
             message = Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
-        #: the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
+        # the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
         self.answer = AnswerLayout(
             self._buffer, self._template.words[0], self._index.tolist(), self._stamped
         )

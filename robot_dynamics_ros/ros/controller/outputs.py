@@ -19,6 +19,7 @@ from robot_dynamics_ros.ros.controller.task_outputs import ToolTopics
 from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.stamps import to_time
 
 
 def further_wrenches(
@@ -153,7 +154,7 @@ class ReferenceTopics(topics.Output):
         state = messages.JointTrajectoryControllerState(
             joint_names=list(controller.model.joint_names)
         )
-        state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        state.header.stamp = to_time(stamp)
         state.reference = messages.point_message(controller.reference)
         state.feedback = messages.point_message((reader.position, reader.velocity))
         state.error = messages.point_message(controller.error)

@@ -18,7 +18,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics_ros.control.cycle.message import AnswerLayout
+from robot_dynamics_ros.control.cycle.message import STRONGEST, AnswerLayout
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
@@ -136,10 +136,6 @@ class CommandPublisher:
         self._node.destroy_publisher(self.publisher)
 
 
-# larger efforts, N m or N, are a mistake of whoever sends them
-LARGEST_EFFORT = 1e9
-
-
 class CommandRejected(ArgumentError):
     """A command that is not applied; ``cause`` is a short name to count by."""
 
@@ -249,7 +245,7 @@ class CommandReader:
             raise CommandRejected(
                 "not_finite", f"the effort of joint {names[bad]!r} is {values[bad]}"
             )
-        if len(values) and max(values.max(), -values.min()) > LARGEST_EFFORT:
+        if len(values) and max(values.max(), -values.min()) > STRONGEST:
             bad = int(np.abs(values).argmax())
             raise CommandRejected(
                 "absurd", f"the effort of joint {names[bad]!r} is {values[bad]:g} N m or N"

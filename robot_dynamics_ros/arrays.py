@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +51,7 @@ def real_number(value: object) -> float:
     return float(array)
 
 
-def plain(x: Any) -> Any:
+def plain(x: object) -> object:
     """Values as JSON has them: lists for arrays, null for numbers that are not finite."""
     if isinstance(x, Mapping):
         return {key: plain(value) for key, value in x.items()}

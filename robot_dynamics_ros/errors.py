@@ -14,7 +14,6 @@ import sys
 from collections.abc import Collection, Hashable, Iterable
 from importlib import import_module
 from types import FrameType, ModuleType
-from typing import Any
 
 __all__ = [
     "ArgumentError",
@@ -46,7 +45,7 @@ class RobotDynamicsError(Exception):
         problem: str,
         *,
         where: str = "",
-        got: Any = None,
+        got: object = None,
         remedy: str = "",
         setting: tuple[str, str] | None = None,
     ) -> None:
@@ -64,9 +63,7 @@ class RobotDynamicsError(Exception):
         super().__init__(text)
 
     # subclasses ask for arguments of their own; workers send errors back
-    def __reduce__(
-        self,
-    ) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # typeshed does not know this function of the standard library
         make = copyreg.__newobj__  # type: ignore[attr-defined]
         return make, (type(self), *self.args), self.__dict__

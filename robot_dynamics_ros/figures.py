@@ -2,8 +2,7 @@
 people use, no noise.
 
 Colours: Okabe and Ito (2008), "Color universal design"; black and yellow, which vanish on one
-    ground or the other, are
-left out.  From the seventh curve on dashes tell curves apart.
+ground or the other, are left out. From the seventh curve on dashes tell curves apart.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ def _near(x: Array, y: Array, atol: float, rtol: float = 0.0) -> bool:
 
 
 def _three(values: ArrayLike, name: str) -> Array:
+    """(3,) numbers, or expressions, that cannot be changed; ArgumentError: others."""
     if _in_symbols(values):
         symbols = np.array(values, dtype=object)
         remedy = "Give expressions or numbers."

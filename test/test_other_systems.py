@@ -52,7 +52,7 @@ def test_functions_plants_and_batches_on_threads(tmp_path, monkeypatch):
     "words",
     [["info", "six_axis"], ["simulate", "two_link", "--duration", "0.1"], ["wrenches", "--help"]],
 )
-def test_commands(words):
+def test_commands_run_without_posix(words):
     assert run("-m", "robot_dynamics_ros", *words)
 
 

@@ -65,7 +65,7 @@ def test_moment_of_a_force():
     assert Wrench.from_vector(w.vector, frame="tool0") == w
 
 
-def test_sums():
+def test_wrenches_of_one_frame_and_point_add_up():
     w = Wrench(force=(1, 2, 3), moment=(4, 5, 6), point=(0.1, 0, 0), frame="tool0")
     assert w + w == 2 * w == w * 2
     assert w - w == Wrench(point=(0.1, 0, 0), frame="tool0")

@@ -152,7 +152,9 @@ def test_methods(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_functions(name: str, tmp_path, monkeypatch) -> None:
+def test_a_value_of_another_type_is_an_error_of_this_package(
+    name: str, tmp_path, monkeypatch
+) -> None:
     # some take a text for the name of a file to write
     monkeypatch.chdir(tmp_path)
     assert raw_errors(FUNCTIONS[name]) == []

@@ -125,15 +125,16 @@ def run(options: argparse.Namespace) -> int:
         code = _controller(options)
     else:
         code = _functions(options)
+    files: list[str] = []
     if options.output:
         files = [str(path) for path in code.write(options.output)]
-    else:
-        files = []
     lines = list(files)
     data = {"name": code.plan.model.name, "language": options.lang, "files": files}
     if options.report:
         counts = code.operations()
-        lines += [*([""] if files else []), report_text(counts).rstrip()]
+        if files:
+            lines.append("")
+        lines.append(report_text(counts).rstrip())
         data["functions"] = [dataclasses.asdict(count) for count in counts]
     result(options, data, "\n".join(lines))
     return 0
@@ -152,10 +153,9 @@ def _controller(options: argparse.Namespace) -> ExportedCode:
         why = "must be double for a controller"
         raise ArgumentError(why, where="--scalar", got=options.scalar, remedy="Leave it out.")
     model = load_model(options)
+    friction = None
     if options.friction_file:
         friction = FrictionFile.read(options.friction_file, model).friction(model)
-    else:
-        friction = None
     task = None
     if options.tool:
         task = TaskSettings(link=options.tool)

@@ -24,7 +24,7 @@ from robot_dynamics_ros.cli import output
 from robot_dynamics_ros.cli.signals import Terminated, ending, ending_signals
 from robot_dynamics_ros.errors import RobotDynamicsError
 
-# : Name → one line of help.  The module of that name has ``add_arguments(parser)`` and
+# Name → one line of help.  The module of that name has ``add_arguments(parser)`` and
 # ``run(arguments) -> exit code``.
 COMMANDS = {
     "commission": "from a new arm to a tuned one: finds mistakes before motion, then chooses gains",
@@ -224,7 +224,7 @@ def _findings(options: argparse.Namespace) -> Iterator[None]:
     """Warnings as remarks on standard error, each once; none with ``--quiet``."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if not options.quiet and str(message) not in seen:
             seen.add(str(message))
             output.warning(str(message))

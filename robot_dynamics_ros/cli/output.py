@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from typing import Any, TextIO, TypeVar
+from typing import SupportsFloat, TextIO, TypeVar
 
 from robot_dynamics_ros.cli.arguments import option
 
@@ -63,7 +63,7 @@ def settings(options: argparse.Namespace) -> Iterator[None]:
             _silent = before
 
 
-def result(options: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
+def result(options: argparse.Namespace, data: Mapping[str, object], text: str) -> None:
     """Print a result: ``text``, or ``data`` with ``--json`` (arrays as lists, what is not finite as
     null).
     """
@@ -154,14 +154,14 @@ class Figure(str):
     value: float
 
     @classmethod
-    def of(cls, value: Any, form: str, scale: float = 1.0, unit: str = "") -> Figure:
+    def of(cls, value: SupportsFloat, form: str, scale: float = 1.0, unit: str = "") -> Figure:
         """``value`` written in the given format, times ``scale``, and the unit beside it."""
         figure = cls(f"{float(value) * scale:{form}} {unit}".rstrip())
         figure.value = float(value) * scale
         return figure
 
 
-def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+def rows_as_data(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[dict[str, object]]:
     """A table as a list of objects; keys in snake_case, numbers in full, columns without a heading
     left out.
     """
@@ -207,7 +207,7 @@ def _coloured(text: str, colour: str) -> str:
     return f"{_BOLD}{colour}{text}\x1b[0m"
 
 
-def _number(cell: Any) -> Any:
+def _number(cell: object) -> object:
     if isinstance(cell, Figure):
         return cell.value
     if isinstance(cell, str):
@@ -219,7 +219,7 @@ def _number(cell: Any) -> Any:
 
 
 def print_table(
-    options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: Any
+    options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: object
 ) -> None:
     """Print one table as the result; ``more`` goes into the JSON document beside its ``rows``."""
     result(options, {**more, "rows": rows_as_data(head, rows)}, table(head, rows))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -194,7 +193,7 @@ def configuration_argument(model: RobotModel, words: Sequence[float | str], wher
     return np.array(words, dtype=float)
 
 
-def frame_argument(model: RobotModel, text: str, where: str) -> Any:
+def frame_argument(model: RobotModel, text: str, where: str) -> str | Frame:
     """A frame as typed: a name, or ``LINK:X,Y,Z[,ROLL,PITCH,YAW]``."""
     name, colon, place = text.rpartition(":")
     if not colon or text in model.link_names:

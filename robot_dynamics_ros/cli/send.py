@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import time
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.ros.installation import need_ros
+
+if TYPE_CHECKING:
+    from robot_dynamics_ros.ros.controller_client import ControllerClient
 
 # s from sending a trajectory to its start
 SEND_LEAD = 0.3
@@ -82,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failure else 0
 
 
-def _wait_for_controller(client) -> None:
+def _wait_for_controller(client: ControllerClient) -> None:
+    """Until joint states and the controller are there; an error if they are not in time."""
     started = time.monotonic()
     while not client.spin_until(client.ready, LONGEST_SILENCE):
         seconds = time.monotonic() - started
@@ -99,6 +104,7 @@ def _wait_for_controller(client) -> None:
 def _planned(
     model: RobotModel, options: argparse.Namespace, start: Array
 ) -> planning.PlannedMotion:
+    """The motion that was asked for, from where the arm is."""
     if options.tour:
         return planning.plan_motion(
             model, start, duration=options.duration or 0.0, seed=options.seed
@@ -115,7 +121,12 @@ def _planned(
     return planning.motion_through(model, np.vstack([start, goal]), times=times)
 
 
-def _sent(client, model: RobotModel, motion: planning.PlannedMotion, tolerance: float) -> str:
+def _sent(
+    client: ControllerClient,
+    model: RobotModel,
+    motion: planning.PlannedMotion,
+    tolerance: float,
+) -> str:
     """Send the motion and wait for its end; why it has not been followed, or ``""``."""
     from robot_dynamics_ros.cli.rehearsal import path_bound
     from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message

@@ -17,7 +17,7 @@ from typing import Any
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-# : Signals so soon after one that is being obeyed mean the same, and must not cut short what it has
+# Signals so soon after one that is being obeyed mean the same, and must not cut short what it has
 # begun, s.
 STOP_PATIENCE_S = 1.0
 _raised = -math.inf

@@ -5,9 +5,8 @@ takes them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -90,13 +89,12 @@ def output_directories(sources: list[tuple[str, bool]], output: Path) -> list[Pa
     names: list[str] = []
     for path, _ in sources:
         stem = Path(path).resolve().stem
-        names.append(
-            next(
-                name
-                for name in chain([stem], (f"{stem}_{k}" for k in count(2)))
-                if name not in names
-            )
-        )
+        name = stem
+        number = 2
+        while name in names:
+            name = f"{stem}_{number}"
+            number += 1
+        names.append(name)
     return [output / name for name in names]
 
 
@@ -131,13 +129,15 @@ def read_recording(
     :func:`meaning_of_efforts`.
     """
     bag = is_bag(path) if bag is None else bag
-    read, own = (
-        (read_bag, {"topic": options.topic})
-        if bag
-        else (read_csv, {"time_unit": options.time_unit})
-    )
-    given = {"on_bad": options.bad_rows, "times": options.times, **own}
-    recording = with_progress("reading", lambda tell: read(path, model, progress=tell, **given))
+    given = {"on_bad": options.bad_rows, "times": options.times}
+
+    def read(progress: Callable[[float], None]) -> Recording:
+        if bag:
+            return read_bag(path, model, topic=options.topic, progress=progress, **given)
+        unit = options.time_unit
+        return read_csv(path, model, time_unit=unit, progress=progress, **given)
+
+    recording = with_progress("reading", read)
     return with_motor_efforts(recording, model, meaning_of_efforts(model, options))
 
 
@@ -158,14 +158,14 @@ def read_external(
     """
     link, equals, rest = text.partition("=")
     source, _, frame = rest.partition("@")
-    sign, source = (-1.0, source[1:]) if source.startswith("-") else (1.0, source)
+    sign = 1.0
+    if source.startswith("-"):
+        sign = -1.0
+        source = source[1:]
     if not equals or not source:
         raise ArgumentError(f"expected LINK=SOURCE[@FRAME], got {text!r}", where="--external")
     model.link_index(link)
-    if frame:
-        placed = frame_argument(model, frame, "--external")
-    else:
-        placed = None
+    placed = frame_argument(model, frame, "--external") if frame else None
     if Path(source).is_file() and not is_bag(source):
         return read_csv_wrench(source, link, frame=placed, sign=sign, time_unit=time_unit)
     if bag:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -256,7 +255,7 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
 
 def _report(
     recording: Recording, history: WrenchHistory, directory: Path
-) -> tuple[dict[str, Any], str]:
+) -> tuple[dict[str, object], str]:
     """Result, as data and as text."""
     bad = sorted([*recording.bad, *history.bad])
     lines = [

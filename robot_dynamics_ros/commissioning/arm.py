@@ -1,9 +1,8 @@
 """Steps on an arm: within announced bounds, and with an end at which the arm stands.
 
 A step is a generator: it yields a :class:`Command` and receives the :class:`ArmState` that follows,
-    so that it reads from top
-to bottom like the motion itself.  :class:`StepRunner` carries it out on anything that can read and
-send.
+so that it reads from top to bottom like the motion itself. :class:`StepRunner` carries it out on
+anything that can read and send.
 """
 
 from __future__ import annotations
@@ -56,11 +55,11 @@ STATES_BEFORE_SENDING = 20
 at the start.
 """
 # rad, that a joint may move before anything is sent
-FALLEN = 3e-3
+FALLEN_RAD = 3e-3
 # rad/s, bandwidth of a controller for an arm that nothing is known of: it bears the delay below.
-GENTLE = 8.0
+GENTLE_BANDWIDTH = 8.0
 # s, the delay that it assumes: slower drivers are found by listening, before it is used.
-PATIENT = 0.03
+GENTLE_DELAY_S = 0.03
 # Largest inertia that is assumed of a joint without a known rotor, over that of its links: more
 # would ring if it has none.
 ASSUMED_ROTOR_RATIO = 2.0
@@ -200,7 +199,7 @@ def gentle_controller(
     """A controller for an arm of which little is known, used at (n,) rad or m: slow, and patient
     with its delay; ``rotors`` are inertias, kg m² or kg, of joints where they have been seen.
     """
-    robust = Robustness(bandwidth=GENTLE, delay=PATIENT)
+    robust = Robustness(bandwidth=GENTLE_BANDWIDTH, delay=GENTLE_DELAY_S)
     most = ASSUMED_ROTOR_RATIO * least_inertia(model, q)
     assumed = usual_rotors(model)
     light = {name: most[i] for i, name in enumerate(model.joint_names) if most[i] < assumed[i]}
@@ -281,7 +280,8 @@ class StepRunner:
         state = self._look()
         if state is None:
             return None
-        if open_to and (share := open_to * float(exposure(self.model, state.q))) > LARGEST_EXPOSURE:
+        share = open_to * float(exposure(self.model, state.q)) if open_to else 0.0
+        if share > LARGEST_EXPOSURE:
             text = f"a wrong command could reach {share:.0%} of a speed limit here before it shows"
             pose = np.round(calm_pose(self.model, state.q), 2).tolist()
             remedy = f"Lead it to a pose where its weight acts little, such as {pose}."
@@ -333,7 +333,7 @@ class StepRunner:
             assert state is not None
             states.append(state)
             moved = np.abs(state.q - states[0].q)
-            if (moved > FALLEN * scale_of(self.model)).any():
+            if (moved > FALLEN_RAD * scale_of(self.model)).any():
                 self.record.fell = self.model.joint_names[int(np.argmax(moved))]
                 self.record.stopped = f"joint {self.record.fell} moves while nothing is sent"
                 return None
@@ -432,11 +432,9 @@ class StepRunner:
         calm = 0
         begun = math.nan
         last = self._newest[-1].t
-        while (
-            silent < UNUSABLE_STATES_S
-            and calm < STANDING_STATES
-            and not last - begun > LONGEST_STOP_S
-        ):
+        # false as long as the stop has not begun
+        too_long = False
+        while silent < UNUSABLE_STATES_S and calm < STANDING_STATES and not too_long:
             state = self.arm.read()
             # none, or one that is not new
             if state is None or state.t <= last:
@@ -446,6 +444,7 @@ class StepRunner:
             if not (np.isfinite(state.q) & np.isfinite(state.v)).all():
                 silent = silent + max(state.t - last, 1e-3)
                 last = state.t
+                too_long = last - begun > LONGEST_STOP_S
                 self.arm.send(effort)
                 continue
             silent = 0.0
@@ -459,10 +458,8 @@ class StepRunner:
             held = np.array(holding.update(nanoseconds(state.t), state.q, state.v))
             effort = np.clip(held, -effort_limit(self.model), effort_limit(self.model))
             self._send(state, effort)
-            if (speed < self._still).all():
-                calm = calm + 1
-            else:
-                calm = 0
+            calm = calm + 1 if (speed < self._still).all() else 0
+            too_long = last - begun > LONGEST_STOP_S
         if calm:
             return np.mean(self.record.command[-STANDING_STATES:], axis=0)
         return effort

@@ -4,7 +4,6 @@ change.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -258,6 +257,22 @@ class Finding:
             f" → {self.change}" if self.change else ""
         )
 
+    def to_json(self) -> dict[str, object]:
+        """Its attributes, with the title of its kind, and the change as place and line."""
+        change = None
+        if self.change is not None:
+            change = {"place": self.change.place, "line": str(self.change)}
+        return {
+            "kind": self.kind,
+            "title": KINDS[self.kind].title,
+            "joints": self.joints,
+            "sentence": self.sentence,
+            "number": self.number,
+            "unit": self.unit,
+            "certainty": self.certainty,
+            "change": change,
+        }
+
 
 def mistake(
     kind: str,
@@ -337,16 +352,12 @@ class StepReport:
 
     def to_json(self) -> dict[str, object]:
         """Lists, dictionaries, words and numbers only; what is not finite becomes ``None``."""
-        findings = [
-            {"kind": f.kind, "title": KINDS[f.kind].title, **dataclasses.asdict(f)}
-            | {"change": f.change and {"place": f.change.place, "line": str(f.change)}}
-            for f in self.findings
-        ]
-        rest = {
+        document = {
+            "step": self.step,
+            "findings": [finding.to_json() for finding in self.findings],
             "numbers": self.numbers,
             "enough": self.enough,
             "next_pose": self.next_pose,
             "notes": self.notes,
         }
-        document: dict[str, object] = plain({"step": self.step, "findings": findings, **rest})
-        return document
+        return {key: plain(value) for key, value in document.items()}

@@ -112,8 +112,7 @@ def listen(
     """Judge joint states as they arrive; nothing is sent.
 
     Listen twice: while nobody moves the arm, with ``still=True``; and while every joint is moved,
-        by hand or by the arm's own
-    planner, some tenths of a radian each.
+    by hand or by the arm's own planner, some tenths of a radian each.
 
     Args:
         model: the robot as described.

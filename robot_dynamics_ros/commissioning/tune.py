@@ -2,7 +2,7 @@
 rotors that these steps show; the margin proved.
 
 Sixth step: a tour, slow, which shows friction, and then at its own speed with it: errors, efforts
-    against limits, what is unexplained.
+against limits, what is unexplained.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 inertia, play.
 
 A joint sweeps to and fro at a slow speed with three small vibrations on its effort.  Friction drops
-out while it does not reverse, so that with their complex amplitudes U and Q:  U / Q = (−J ω² + i ω
-d) exp(i ω T)
+out while it does not reverse, so that with their complex amplitudes, U of the effort and Q of the
+position, a joint of inertia J and viscous friction d, in a loop of delay T, shows
+
+    U / Q = (−J ω² + i ω d) exp(i ω T)
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.commissioning.arm import (
-    GENTLE,
+    GENTLE_BANDWIDTH,
     ArmState,
     Bounds,
     Command,
@@ -165,21 +167,34 @@ def loop_of(sweep: Sweep) -> JointLoop:
     )
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
-    best = (math.inf, 0.0, 0.0, 0.0)
+    least = math.inf
+    inertia = 0.0
+    viscous = 0.0
+    delay = 0.0
     size = np.abs(G)
+    # for each delay the other two by weighted least squares, which are linear
     for T in np.arange(0.0, LONGEST_DELAY, 2.5e-4):
         turned = G * np.exp(-1j * w * T)
         J = max(float(-(turned.real * w**2 / size**2).sum() / (w**4 / size**2).sum()), 1e-9)
         d = max(float((turned.imag * w / size**2).sum() / (w**2 / size**2).sum()), 0.0)
         misfit = float(np.sqrt((np.abs(turned - (-J * w**2 + 1j * w * d)) ** 2 / size**2).mean()))
-        if misfit < best[0]:
-            best = (misfit, J, d, T)
-    if best[0] > MISFIT or best[1] * w[-1] ** 2 < UNSEEN * size[-1]:
-        best = (best[0], math.nan, *best[2:])
+        if misfit < least:
+            least = misfit
+            inertia = J
+            viscous = d
+            delay = float(T)
+    if least > MISFIT or inertia * w[-1] ** 2 < UNSEEN * size[-1]:
+        inertia = math.nan
     level = [float(sweep.phase[part[0]]) * float(sweep.effort[part].mean()) for part in moving]
     ripple = float((w * np.sqrt(seen / len(moving))).mean())
     return JointLoop(
-        best[1], best[2], float(best[3]), float(np.mean(level)), hidden_way(sweep), ripple, best[0]
+        inertia=inertia,
+        viscous=viscous,
+        delay=delay,
+        friction=float(np.mean(level)),
+        play=hidden_way(sweep),
+        ripple=ripple,
+        misfit=least,
     )
 
 
@@ -301,11 +316,14 @@ class _Drive:
         side = math.copysign(1.0, rate)
         if abs(rate) > 0.5 * self.speed:
             if v * side < STUCK * abs(rate):
-                self.level += AMPLITUDE_ADAPTATION * self.most * dt if lag * side > 0.0 else 0.0
+                if lag * side > 0.0:
+                    self.level += AMPLITUDE_ADAPTATION * self.most * dt
             elif v * side > RUNS * abs(rate) or lag * side < 0.0:
                 self.level -= 4.0 * AMPLITUDE_ADAPTATION * self.most * dt
             self.level = min(max(self.level, 0.0), self.most)
-        feedback = acceleration + GENTLE * (GENTLE * lag + 2.0 * (rate - v))
+        # poles of the error, both at the bandwidth
+        w = GENTLE_BANDWIDTH
+        feedback = acceleration + w * (w * lag + 2.0 * (rate - v))
         return self.level * rate / self.speed + self.inertia * feedback
 
 
@@ -315,18 +333,15 @@ def _way(start: float, side: float, speed: float) -> tuple[Array, Array, Array, 
     """
     lengths = np.tile([TURN_OF_TWITCH_S, SWEEP, TURN_OF_TWITCH_S, PAUSE_OF_TWITCH_S], 4)
     sides = np.repeat([side, -side, side, -side], 4)
-    pieces = [0.0, speed, speed, 0.0], [0.0, 1.0, 0.0, 2.0]
-    rates, phases = (np.append(sides * np.tile(row, 4), 0.0) for row in pieces)
-    positions = start + np.append(
-        0.0, np.cumsum(sides * lengths * speed * np.tile([0.5, 1.0, 0.5, 0.0], 4))
-    )
-    # rates at the beginnings of the pieces
-    return (
-        np.append(0.0, np.cumsum(lengths)),
-        positions,
-        rates,
-        phases,
-    )
+    # of the four pieces: speeding up, sweeping, slowing down, resting
+    rates_at_begin = np.tile([0.0, speed, speed, 0.0], 4)
+    mean_rates = np.tile([0.5 * speed, speed, 0.5 * speed, 0.0], 4)
+    phases_of_pieces = np.tile([0.0, 1.0, 0.0, 2.0], 4)
+    times = np.append(0.0, np.cumsum(lengths))
+    positions = start + np.append(0.0, np.cumsum(sides * lengths * mean_rates))
+    rates = np.append(sides * rates_at_begin, 0.0)
+    phases = np.append(sides * phases_of_pieces, 0.0)
+    return times, positions, rates, phases
 
 
 class _Twitches:

@@ -40,7 +40,7 @@ def damped_inverse(A: Array, threshold: float = 1e-3) -> Array:
     and directions that cannot be moved get nothing.
 
     Source: Nakamura and Hanafusa, J. Dyn. Syst. Meas. Control 108 (1986); Chiaverini, IEEE T-RA 13
-        (1997).
+    (1997).
     """
     s, U = np.linalg.eigh(A)
     if s[-1] <= 0.0:
@@ -183,8 +183,7 @@ class FlangeLoad:
         """Compile what the cycle needs; UnknownNameError: no such joint or link.
 
         ``gain``: of the momentum observer, 1/s: a contact is followed with a time constant of
-            1/gain; ``friction``: what the
-        motors spend in the joints.
+        1/gain; ``friction``: what the motors spend in the joints.
         """
         links = link_tree(model)
         check_name("joint", joint, links.joint_names, where="flange joint")

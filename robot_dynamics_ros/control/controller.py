@@ -15,10 +15,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.control.adjustable import AdjustableController
 from robot_dynamics_ros.control.contact import ContactEstimate, FlangeLoad
 from robot_dynamics_ros.control.cycle.limits import GuardSettings
 from robot_dynamics_ros.control.cycle.memory import STREAM, TRAJECTORY, Mode, bound
-from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.wrenches import COMMANDED, MEASURED, compute_wrenches
 from robot_dynamics_ros.control.kernels import Kernels
 from robot_dynamics_ros.control.laws import ComputedTorque, Law
@@ -35,9 +35,18 @@ from robot_dynamics_ros.control.reference.reference import PreparedMotion
 from robot_dynamics_ros.control.reference.task.path import ToolPath
 from robot_dynamics_ros.control.reference.task.settings import TaskSettings
 from robot_dynamics_ros.control.reference.task.tool import ToolReference
-from robot_dynamics_ros.control.reference.tracks import CANCELED
-from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint, nanoseconds
-from robot_dynamics_ros.control.rest_efforts import check_feed_forward, check_gravity_at_rest
+from robot_dynamics_ros.control.reference.tracks import ABORTED, CANCELED
+from robot_dynamics_ros.control.reference.trajectory import (
+    NANOSECONDS,
+    Trajectory,
+    TrajectoryPoint,
+    nanoseconds,
+)
+from robot_dynamics_ros.control.rest_efforts import (
+    check_feed_forward,
+    check_gravity_at_rest,
+    check_wrench_at_rest,
+)
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.friction.compensation import Friction
@@ -49,11 +58,11 @@ from robot_dynamics_ros.per_joint import expect, settings_or_default, vector
 __all__ = ["ControllerOptions", "JointController", "Mode"]
 
 
-class JointController(CycleRunner):
+class JointController(AdjustableController):
     """Model, law, reference, limits and estimates of one robot, and its control cycle.
 
     Arrays belong to the controller and are overwritten by the next cycle.  More attributes:
-    :class:`CycleRunner`.
+    :class:`AdjustableController`.
 
     Attributes:
         model: the robot, payload excluded.
@@ -117,9 +126,9 @@ class JointController(CycleRunner):
         check_gravity_at_rest(model)
         super().__init__(model, law, options.check(model), guards)
         self.tolerances = tolerances or Tolerances.uniform(model.nv, stopped_velocity=0.0)
-        self.reference, self.error, self.wrenches = (
-            self.memory[x] for x in ("reference", "error", "wrenches")
-        )
+        self.reference = self.memory["reference"]
+        self.error = self.memory["error"]
+        self.wrenches = self.memory["wrenches"]
         self.state = self.work.q, self.work.v
         self.unexplained = self.memory["unexplained"]
         self.observer = observer
@@ -127,23 +136,25 @@ class JointController(CycleRunner):
         self.contact = contact
         self.flange = flange
         if task is not None:
-            self.use_tool(ToolReference(model, task, compiled=self.compiled))
+            self.runner.followed.use_tool(ToolReference(model, task, compiled=self.compiled))
         if contact is not None and observer is None:
             problem = "there is no observer to know external efforts from"
             raise ArgumentError(
                 problem, where="contact", remedy="Give the controller a MomentumObserver too."
             )
         self.wrench_acceleration = self.memory["wrench_acceleration"]
-        self._measured, (self._converted, self._velocity) = (
-            self.memory["arrived"][2],
-            np.zeros((2, self.model.nv)),
-        )
+        self._measured = self.memory["arrived"][2]
+        # efforts of the motors, where the robot measures something else
+        self._converted = np.zeros(model.nv)
+        # of the cycle before, for the rotors' accelerations
+        self._velocity = np.zeros(model.nv)
         if options.measured_effort.plain:
             efforts = self._measured
         else:
             efforts = self._converted
-        self._compute_wrenches = bound(self.memory, self.routines, compute_wrenches, efforts)
-        self._observes = self._reads_flange = False
+        self._compute_wrenches = bound(self.memory, self.runner.routines, compute_wrenches, efforts)
+        self._observes = False
+        self._reads_flange = False
         if contact is not None:
             # compiled now
             self.base.link(contact.link)
@@ -157,15 +168,15 @@ class JointController(CycleRunner):
         within its limits.
 
         ``t``: stamp of the state, ns; ``q``, ``v``: (n,) measured position and velocity.
-            ArgumentError: a state of the wrong
-        length or not finite, a time that is no integer; nothing is changed then.
+        ArgumentError: a state of the wrong length or not finite, a time that is no integer; nothing
+        is changed then.
         """
         names = self.model.joint_names
         q, v = (vector(x, self.model.nv, name, joints=names) for x, name in ((q, "q"), (v, "v")))
-        self.set_state(t, q, v, None)
-        self.fault = self._law_failed = ""
+        self.runner.set_state(t, q, v, None)
+        self.runner.clear_fault()
         self.external_wrenches.clear()
-        self.between_cycles("activate", text="the controller was started afresh")
+        self.runner.between_cycles("activate", text="the controller was started afresh")
         self.reference[:] = self.motion.sample(t)
 
     def update(self, t: int, q: Array, v: Array, effort: Array | None = None) -> Array:
@@ -187,10 +198,10 @@ class JointController(CycleRunner):
             (n,) efforts to command: always finite, within the effort limits; ``command`` itself.
             ArgumentError: a time that is no integer.
         """
-        self.set_state(t, q, v, effort)
+        self.runner.set_state(t, q, v, effort)
         if self.mode is Mode.INACTIVE:
             return self.safe_command()
-        if self.answer():
+        if self.runner.answer():
             self.estimate(measured=effort is not None)
         return self.command
 
@@ -199,8 +210,8 @@ class JointController(CycleRunner):
 
         Goals still open are aborted.
         """
-        self.between_cycles("deactivate")
-        self.current = False
+        self.runner.between_cycles("deactivate")
+        self.runner.current = False
         return self.memory["safe_effort"].copy()
 
     def control(self, t: float, q: Array, v: Array) -> Array:
@@ -211,6 +222,48 @@ class JointController(CycleRunner):
         if self.mode is Mode.INACTIVE:
             self.activate(stamp, q, v)
         return self.update(stamp, q, v)
+
+    def watch(self, t: int) -> Array | None:
+        """To be called by a timer: the safe command if the state is stale at time ``t`` or a fault
+        stands, else None.  With the next joint state the controller recovers and holds where the
+        arm then is; a fault stays until it is activated again.
+        """
+        was_safe = self.mode is Mode.SAFE
+        reason = self.jump or f"no new joint state for {self.options.state_timeout:g} s"
+        text = f"the joint state is stale: {reason}"
+        stale = self.runner.between_cycles("watch_state", t, text=text)
+        if stale and not was_safe:
+            self.counts["stale_state"] += 1
+            self.runner.safe_reason = reason
+        return self.command if self.mode is Mode.SAFE else None
+
+    def process_was_delayed(self, t: int, gap: int) -> None:
+        """The next state, of time ``t``, comes late because this process was delayed by ``gap`` ns,
+        not the robot: up to twice ``state_timeout`` the motion goes on as if nothing had happened;
+        after more the arm is stopped where it is.
+        """
+        p = self.p
+        self.counts["own_delay"] += 1
+        if self.mode in (Mode.INACTIVE, Mode.SAFE) or self.fault:
+            return
+        if gap > 2 * p.timeout[0]:
+            text = f"the controller's process was delayed by {gap / NANOSECONDS:.3f} s"
+            self.motion.stop_from(p.last[0], self.work.q, self.work.v, ABORTED, Reason.STALE, text)
+        elif p.started[0] and t > p.last[0]:
+            p.last[0] = max(p.last[0], t - p.timeout[0])
+
+    def begins_to_fall(self) -> bool:
+        """Whether by the newest state, and by none before, the arm gets faster under the safe
+        command of a fault: it is zero from now on.
+        """
+        held = self.p.falls[0] == 0
+        self.runner.between_cycles("watch_fall")
+        return held and self.p.falls[0] == 1
+
+    def safe_command(self) -> Array:
+        """(n,) the command that ``options.safe_command`` names, at the last known position."""
+        self.runner.between_cycles("find_safe_command")
+        return self.memory["safe_effort"].copy()
 
     # -- motion ------------------------------------------------------------------------------------
 
@@ -263,7 +316,7 @@ class JointController(CycleRunner):
     def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
         self._require_tracking()
         if motion is not None:
-            with self.leaving_task(t):
+            with self.runner.followed.leaving_task(t):
                 goal = self.motion.adopt(motion, t, tolerances)
             self.p.mode[0] = TRAJECTORY
             return goal
@@ -322,7 +375,7 @@ class JointController(CycleRunner):
         )
         if adds and known and len(point.effort):
             self._check_efforts(joint_names, point.effort, "set-point, effort")
-        with self.leaving_task(t):
+        with self.runner.followed.leaving_task(t):
             self.motion.stream(joint_names, point, t)
         self.p.mode[0] = STREAM
 
@@ -334,7 +387,7 @@ class JointController(CycleRunner):
         TrajectoryRejected, with ``code`` and text: the arm goes on as before.
         """
         tool = self._tool()
-        begin = partial(self.begin_task, t)
+        begin = partial(self.runner.followed.begin_task, t)
         tool.to_pose(position, quaternion, t, frame=frame, stamp=stamp, begin=begin)
 
     def accept_twist(
@@ -344,14 +397,14 @@ class JointController(CycleRunner):
         :meth:`accept_pose`.
         """
         tool = self._tool()
-        begin = partial(self.begin_task, t)
+        begin = partial(self.runner.followed.begin_task, t)
         tool.by_twist(angular, linear, t, frame=frame, stamp=stamp, begin=begin)
 
     def accept_path(self, path: ToolPath, t: int) -> None:
         """Move the tool on a path, see :meth:`ToolReference.on_path`; else as
         :meth:`accept_pose`.
         """
-        self._tool().on_path(path, t, begin=partial(self.begin_task, t))
+        self._tool().on_path(path, t, begin=partial(self.runner.followed.begin_task, t))
 
     def accept_wrench(
         self, moment: ArrayLike, force: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
@@ -373,12 +426,25 @@ class JointController(CycleRunner):
 
         def begin(wrench: Array) -> None:
             try:
-                self.check_exerted_wrench(wrench)
+                self._check_exerted_wrench(wrench)
             except ArgumentError as error:
                 raise TrajectoryRejected.because_of(error) from None
-            self.begin_task(t)
+            self.runner.followed.begin_task(t)
 
         tool.exert(moment, force, t, frame=frame, stamp=stamp, begin=begin)
+
+    def _check_exerted_wrench(self, wrench: Array) -> None:
+        """Refuse a wrench on the tool's point, (6,) in world axes, that the joints cannot exert
+        where the robot is.
+        """
+        tool = self.tool
+        q = self._known_pose()
+        if q is None or tool is None:
+            return
+        gravity = np.zeros(self.model.nv)
+        self.work.kernels.gravity_forces(q, gravity)
+        asked = tool.efforts_of(q, wrench)
+        check_wrench_at_rest(self.model, gravity, asked, tool.link, wrench, "exerted", "wrench")
 
     def _tool(self) -> ToolReference:
         self._require_tracking()
@@ -386,7 +452,7 @@ class JointController(CycleRunner):
             problem = "the controller was made without a task"
             remedy = "Give it one: JointController(model, task=TaskSettings(link=...))."
             raise TrajectoryRejected(problem, where="controller", remedy=remedy)
-        if not self.follows_tool:
+        if not self.runner.followed.follows_tool:
             # frames of links are where the joints' reference has them
             self.tool.memory["position"][:] = self.reference[0]
         return self.tool
@@ -396,7 +462,7 @@ class JointController(CycleRunner):
 
         Open goals are cancelled.
         """
-        with self.leaving_task(t):
+        with self.runner.followed.leaving_task(t):
             pass
         q, v = self.state
         if self.law.tracks:
@@ -423,58 +489,68 @@ class JointController(CycleRunner):
         """The rest of that cycle: external efforts, contact, wrenches; ``measured``: the state has
         efforts.
         """
-        dt = self.p.dt[0]
-        work = self.work
-        p = self.p
-        # the motion is a new one
-        if fresh := bool(p.fresh[0]):
+        fresh = bool(self.p.fresh[0])
+        if fresh:
+            # the motion is a new one
             for estimate in (self.observer, self.collision):
                 if estimate is not None:
                     estimate.reset()
+        effort = None
         if measured and self.options.measured_effort.measured:
-            effort = self._motor_effort(dt)
-        else:
-            effort = None
+            effort = self._motor_effort(self.p.dt[0])
         # what acted until this state
         applied = self.previous if effort is None else effort
+        self._estimate_external_efforts(applied, unknown=fresh and effort is None)
+        self._compute_wrenches(effort is not None)
+        self._estimate_flange_load(applied)
+
+    def _estimate_external_efforts(self, applied: Array, *, unknown: bool) -> None:
+        """External efforts, and from them collisions and contact, if anybody needs them;
+        ``unknown``: what has acted until this state is not known.
+        """
+        observer = self.observer
+        if observer is None:
+            return
+        contact = None
         if self.contact is not None and self.contact.enabled:
             contact = self.contact
-        else:
-            contact = None
-        if self.observer is not None:
-            needed = self.want_efforts or self.collision is not None or contact is not None
-            if self._observes and not needed:
-                self.observer.reset()
-            self._observes = needed and not (fresh and effort is None)
-            if self._observes:
-                external = self.observer.update(work.kernels, work.q, work.v, applied, dt)
-                if self.collision is not None and self.collision.update(external, dt):
-                    self.counts["collision"] += 1
-                    self._collided()
-                if contact is not None:
-                    contact.update(work.kernels, work.q, external)
-        self._compute_wrenches(effort is not None)
-        if self.flange is not None and self.flange.enabled:
-            flange = self.flange
-        else:
-            flange = None
-        if flange is not None:
-            # its estimate needs every joint state, or starts afresh
-            if not self._reads_flange:
-                flange.observer.reset()
-            from_effort = p.wrench_source[0] in (COMMANDED, MEASURED) or not self.want_wrenches
-            if from_effort:
-                a = None
-            else:
-                a = self.wrench_acceleration
-            flange.update(work.q, work.v, applied, dt, self.external_wrenches, a)
-        self._reads_flange = flange is not None
+        needed = self.want_efforts or self.collision is not None or contact is not None
+        if self._observes and not needed:
+            observer.reset()
+        self._observes = needed and not unknown
+        if not self._observes:
+            return
+        work = self.work
+        dt = self.p.dt[0]
+        external = observer.update(work.kernels, work.q, work.v, applied, dt)
+        if self.collision is not None and self.collision.update(external, dt):
+            self.counts["collision"] += 1
+            self._collided()
+        if contact is not None:
+            contact.update(work.kernels, work.q, external)
+
+    def _estimate_flange_load(self, applied: Array) -> None:
+        flange = self.flange
+        if flange is None or not flange.enabled:
+            self._reads_flange = False
+            return
+        # its estimate needs every joint state, or starts afresh
+        if not self._reads_flange:
+            flange.observer.reset()
+        self._reads_flange = True
+        acceleration = None
+        known_from_effort = self.p.wrench_source[0] in (COMMANDED, MEASURED)
+        if self.want_wrenches and not known_from_effort:
+            acceleration = self.wrench_acceleration
+        work = self.work
+        dt = self.p.dt[0]
+        flange.update(work.q, work.v, applied, dt, self.external_wrenches, acceleration)
 
     def _motor_effort(self, dt: float) -> Array:
         """(n,) what the motors gave until this state, from the efforts that came with it.
 
         The momentum observer integrates τ: a rotor's B Δv / Δt is exact there, however the speed
-            has changed meanwhile.
+        has changed meanwhile.
         """
         kind = self.options.measured_effort
         measured = self._measured
@@ -515,7 +591,7 @@ class JointController(CycleRunner):
         reaction = self.options.collision_reaction
         if reaction == "none" or not self.law.tracks:
             return
-        self.between_cycles(
+        self.runner.between_cycles(
             "collide", text=f"collision: {'holding' if reaction == 'hold' else 'giving way'}"
         )
         if reaction == "gravity":

@@ -85,10 +85,9 @@ class EffortGate:
     arrays, for messages.
 
     ``state``: a :class:`GateState`; ``reason``: a sentence why the gate is not open, or "";
-        ``output``: (n,) the effort to send,
-    overwritten by the next call; ``counts``: cause → how often.  Times are integers in nanoseconds
-    of one steady clock.
-    Nothing here locks: calls belong to one thread.
+    ``output``: (n,) the effort to send, overwritten by the next call; ``counts``: cause → how
+    often. Times are integers in nanoseconds of one steady clock. Nothing here locks: calls belong
+    to one thread.
     """
 
     def __init__(self, settings: GateSettings, names: Sequence[str]) -> None:

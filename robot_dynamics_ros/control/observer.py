@@ -5,7 +5,7 @@ g.  The observer integrates the known terms; the difference from the true moment
 estimate.
 
 Source: De Luca, Albu-Schäffer, Haddadin, Hirzinger, IROS 2006; Haddadin, De Luca, Albu-Schäffer,
-    IEEE T-RO 33 (2017).
+IEEE T-RO 33 (2017).
 """
 
 from __future__ import annotations
@@ -86,8 +86,7 @@ class MomentumObserver:
     needed.
 
     ``gain``: (n,) K, 1/s; ``friction``: known, subtracted if given; ``effort``: (n,) the estimate,
-        positive along the joint's
-    positive direction, N m or N; ``memory``: what its routine works on.
+    positive along the joint's positive direction, N m or N; ``memory``: what its routine works on.
     """
 
     def __init__(

@@ -1,22 +1,20 @@
 """Rigid-body dynamics.
 
 Three layers: the functions people call are the files here;
-    :mod:`~robot_dynamics_ros.dynamics.engine` compiles them for
-a robot; :mod:`~robot_dynamics_ros.dynamics.algorithms` states them.
+:mod:`~robot_dynamics_ros.dynamics.engine` compiles them for a robot;
+:mod:`~robot_dynamics_ros.dynamics.algorithms` states them.
 
 Every function takes a model first, then coordinates.  ``q`` is (..., nq); ``v``, ``a`` and ``tau``
 are (..., nv); leading dimensions are a batch and follow NumPy's broadcasting.  ``external`` maps
 link names to (..., 6) wrenches [moment; force] that the surroundings exert on the link, about the
 link's origin, in the link's axes, or to :class:`Wrench` values (one or a list for each link) in any
-frame, about any point.  ``base`` says
-how the root link moves: a pair of (..., 6) arrays, velocity and acceleration [angular; linear] of
-    its origin, in its axes.
-``out`` receives the result if given: a C-contiguous float64 array of the exact shape.
+frame, about any point.  ``base`` says how the root link moves: a pair of (..., 6) arrays, velocity
+and acceleration [angular; linear] of its origin, in its axes.  ``out`` receives the result if
+given: a C-contiguous float64 array of the exact shape.
 
 Raised by all of them: :class:`ArgumentError` for wrong shapes, types or quaternions and for numbers
-    that are not finite,
-:class:`UnknownNameError` for names the model does not have.  :func:`kernel` lets NaN and infinities
-pass through instead.
+that are not finite, :class:`UnknownNameError` for names the model does not have. :func:`kernel`
+lets NaN and infinities pass through instead.
 """
 
 from robot_dynamics_ros.dynamics import (

@@ -53,6 +53,9 @@ HELD = 0
 HIGH = 1
 # or without a bound that acts.
 FREE = 2
+# Rounds in which all wrong rows change sides and yet as many are wrong: then one row at a time,
+# which is slower and ends for certain
+ROUNDS_WITHOUT_GAIN = 10
 # nothing where no row of loops or coupled motors is
 _UNLESS_PLAIN = "{} if rows + couples else 0"
 # of constraints, then of joints and coupled motors
@@ -381,7 +384,7 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
         if p.side[i] == HIGH and p.hi[i] == inf:
             p.side[i] = HELD
     fewest = p.nv + p.couples + 1
-    patience = 10
+    patience = ROUNDS_WITHOUT_GAIN
     for _ in range(50 + 20 * (p.nv + p.couples)):
         if _velocities(p) == 0:
             return 0
@@ -391,7 +394,7 @@ def solve_complementarity(p: ComplementarityMemory) -> int:
         single = False
         if count < fewest:
             fewest = count
-            patience = 10
+            patience = ROUNDS_WITHOUT_GAIN
         elif patience > 0:
             patience -= 1
         else:

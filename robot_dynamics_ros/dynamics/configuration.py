@@ -96,8 +96,9 @@ def integrate(
     result = np.empty((*lead, model.nq))
     for qs, vs, kind in _blocks(model):
         if kind is JointType.FLOATING:
-            columns: Any = np.moveaxis(q, -1, 0), np.moveaxis(dv, -1, 0), np.moveaxis(result, -1, 0)
-            move_free_joint(columns[0], columns[1], 1.0, columns[2], qs.start, vs.start)
+            # a batch: each number of the routine is an array
+            moved = _columns(result)
+            move_free_joint(_columns(q), _columns(dv), 1.0, moved, qs.start, vs.start)
         else:
             result[..., qs] = q[..., qs] + dv[..., vs]
     if out is None:
@@ -137,7 +138,13 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
 
 
 def _blocks(model: RobotModel) -> list[tuple[slice, slice, JointType]]:
+    """Where each joint's coordinates are in q and in v, and its type."""
     return [(model.q_slice(n), model.v_slice(n), model.joint(n).type) for n in model.joint_names]
+
+
+def _columns(rows: np.ndarray) -> Any:
+    """(n, ...) of (..., n), as what a routine takes for a vector."""
+    return np.moveaxis(rows, -1, 0)
 
 
 def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -178,6 +185,7 @@ def move_free_joint(q: Vector, v: Vector, h: float, out: Vector, k: int, i: int)
     half = 0.5 - s * (1.0 - s * (1.0 - s / 168.0) / 80.0) / 48.0
     third = (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0 * (1.0 - s / 110.0)))) / 6.0
     angle = sqrt(maximum(square, 0.01))
+    # 0 up to 0.1 rad, 1 beyond: it chooses without a branch
     beyond = minimum(maximum((square - 0.01) * 1e300, 0.0), 1.0)
     half = half + beyond * (sin(0.5 * angle) / angle - half)
     third = third + beyond * ((angle - sin(angle)) / (angle * angle * angle) - third)
@@ -216,6 +224,9 @@ def move_free_joint(q: Vector, v: Vector, h: float, out: Vector, k: int, i: int)
 
 
 def _twist(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """(..., 6) [φ; ρ] that leads a free joint from ``q0`` to ``q1``, (..., 7): the logarithm of
+    SE(3).
+    """
     inverse = q0[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
     step = quaternion_product(inverse, q1[..., 3:])
     step = np.where(step[..., 3:] < 0.0, -step, step)

@@ -58,6 +58,14 @@ __all__ = [
 
 RANK_TOLERANCE = 1e-8
 """Rows of K count as dependent where a singular value is smaller than this part of the largest."""
+# entries of a constraint's geometry that are one number; the others have three
+_SINGLE_NUMBERS = ("length", "ratio", "offset", "radius")
+# steps of Gauss and Newton until a configuration satisfies the constraints: some ten are usual
+_MOST_NEWTON_STEPS = 100
+# how often a step is halved at most
+_MOST_HALVINGS = 12
+# rad or m to the configurations with which a singular one is compared
+_NEARBY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -94,17 +102,19 @@ def _made(kind: str, name: str, a: str, b: str, **given: ArrayLike | None) -> Co
     )
     numbers = []
     for word, value in given.items():
-        if value is not None:
-            x = np.atleast_1d(real_array_or_nan(value))
-            size, kind_of = (1, "one finite number") if word in _SINGLE else (3, "3 finite numbers")
-            good = x.shape == (size,) and bool(np.isfinite(x).all())
-            remedy = "A constraint is the same in all states."
-            expect(good, kind_of, value, f"{word} of {name!r}", remedy)
-            numbers.append((word, tuple(x.tolist())))
+        if value is None:
+            continue
+        x = np.atleast_1d(real_array_or_nan(value))
+        size = 3
+        expected = "3 finite numbers"
+        if word in _SINGLE_NUMBERS:
+            size = 1
+            expected = "one finite number"
+        good = x.shape == (size,) and bool(np.isfinite(x).all())
+        remedy = "A constraint is the same in all states."
+        expect(good, expected, value, f"{word} of {name!r}", remedy)
+        numbers.append((word, tuple(x.tolist())))
     return Constraint(kind, name, a, b, tuple(numbers))
-
-
-_SINGLE = ("length", "ratio", "offset", "radius")
 
 
 def point_constraint(
@@ -533,7 +543,7 @@ class Constraints:
             free[model.v_slice(name)] = False
         columns = np.flatnonzero(free)
         best = np.inf
-        for _ in range(100):
+        for _ in range(_MOST_NEWTON_STEPS):
             residual, K, _ = self.terms(q, v)
             size = float(np.linalg.norm(residual))
             if size <= tolerance and best <= tolerance:
@@ -542,10 +552,12 @@ class Constraints:
             step = np.zeros(model.nv)
             step[columns] = -np.linalg.lstsq(K[:, columns], residual, rcond=RANK_TOLERANCE)[0]
             share = 1.0
-            # shorter steps where the whole one leads away
-            for _ in range(12):
+            # shorter steps where the whole one leads away: a quarter of what the linear model
+            # promises is enough
+            for _ in range(_MOST_HALVINGS):
                 trial = np.asarray(integrate(model, q, share * step))
-                if np.linalg.norm(self.residual(trial)) <= (1.0 - 0.25 * share) * size + tolerance:
+                enough = (1.0 - 0.25 * share) * size + tolerance
+                if np.linalg.norm(self.residual(trial)) <= enough:
                     break
                 share *= 0.5
             q = trial
@@ -623,7 +635,7 @@ class Constraints:
         nearby = rank
         rng = np.random.default_rng(0)
         for _ in range(3):
-            shifted = np.asarray(integrate(model, q, 1e-3 * rng.standard_normal(model.nv)))
+            shifted = np.asarray(integrate(model, q, _NEARBY * rng.standard_normal(model.nv)))
             try:
                 shifted, _ = self.consistent_state(shifted)
             except ConstraintError:
@@ -632,7 +644,8 @@ class Constraints:
                 near = np.linalg.svd(self.jacobian(shifted), compute_uv=False)
             else:
                 near = values
-            nearby = max(nearby, int((near > 1e3 * limit).sum()))
+            # one that is zero here grows in proportion to the distance
+            nearby = max(nearby, int((near > limit / _NEARBY).sum()))
         return ConstraintReport(
             self.rows,
             rank,
@@ -732,6 +745,9 @@ def _frame_of(axis: Array) -> tuple[Array, Array]:
 
 
 def _clean(*vectors: ArrayLike) -> tuple[float, ...]:
+    """All numbers in one row, those next to 0, 1 and −1 made exact: code for them is shorter, and
+    equal for constraints that differ in rounding.
+    """
     flat = np.concatenate([np.ravel(x) for x in vectors])
     for target in (0.0, 1.0, -1.0):
         flat[np.abs(flat - target) < 1e-13] = target

@@ -121,10 +121,9 @@ def inverse_kinematics(
     """Configurations in which a link, or a tool on it, has a given pose.
 
     Each iteration makes the step Δq = (JᵀWJ + λ D)⁻¹ JᵀW e with the remaining error e = [2 sin(φ/2)
-    u; position] (φ about
-    the axis u).  J is the geometric Jacobian in world axes, W has squared weights, D is the
-    diagonal of JᵀWJ.  λ shrinks if the error fell, and grows if it did not (Levenberg and
-    Marquardt).  Joints at a limit that would move beyond it are left out of the step.
+    u; position] (φ about the axis u). J is the geometric Jacobian in world axes, W has squared
+    weights, D is the diagonal of JᵀWJ. λ shrinks if the error fell, and grows if it did not
+    (Levenberg and Marquardt). Joints at a limit that would move beyond it are left out of the step.
 
     If ``start`` converges, the result is from ``start``, otherwise from the first random guess that
     converges.  If none does, the result is the configuration nearest to the pose.
@@ -153,9 +152,8 @@ def inverse_kinematics(
         UnknownNameError: there is no such link, or no such option.
 
     Source: Nakamura and Hanafusa, *Inverse kinematic solutions with singularity robustness for
-        robot manipulator control*,
-    ASME J. Dyn. Sys. Meas. Control 108 (1986); Levenberg–Marquardt damping as in Nocedal and
-    Wright, *Numerical Optimization*, section 10.3.
+    robot manipulator control*, ASME J. Dyn. Sys. Meas. Control 108 (1986); Levenberg–Marquardt
+    damping as in Nocedal and Wright, *Numerical Optimization*, section 10.3.
     """
     number = model.link_index(link)
     o = _options(options)

@@ -184,8 +184,7 @@ def forward_dynamics(
     rad/s² or m/s².
 
     Source: Featherstone (2008), table 7.1; where it takes fewer operations, and for robots with
-        mimic joints, table 6.2
-    and a sparse factorization.
+    mimic joints, table 6.2 and a sparse factorization.
 
     >>> import numpy as np, robot_dynamics_ros as rd
     >>> arm, q, v, tau = rd.load_robot("two_link"), [0.3, 0.5], [0.1, -0.2], [30.0, 5.0]
@@ -255,7 +254,7 @@ def christoffel_symbols(model: RobotModel, q: ArrayLike) -> np.ndarray:
     symmetric in j, k.
 
     No derivative is taken: the Coriolis matrix is linear in the velocity, and unit velocities read
-        the symbols off.
+    the symbols off.
 
     Raises:
         ModelError: the robot has a floating joint, whose velocities are no rates of coordinates.
@@ -280,7 +279,7 @@ def configuration_space_form(model: RobotModel, q: ArrayLike) -> tuple[np.ndarra
         (1,3), …, (2,3), … of :func:`velocity_products`; C (..., nv, nv) multiplies the squares.
 
     Source: Craig, *Introduction to Robotics*, section 6.8, after Khatib; from the Christoffel
-        symbols.
+    symbols.
     """
     symbols = christoffel_symbols(model, q)
     n = model.nv

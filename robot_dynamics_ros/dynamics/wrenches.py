@@ -265,8 +265,8 @@ def wrench_balance(
         UnknownNameError: no such link or frame.
 
     Source: for point masses in the plane, the balance of wrenches in any frame of biomechanics'
-        inverse dynamics
-    (Dumas, Aissaoui and de Guise 2004); fictitious forces as in any text on relative motion.
+    inverse dynamics (Dumas, Aissaoui and de Guise 2004); fictitious forces as in any text on
+    relative motion.
     """
     number, expressed_in = balanced_link(model, link, expressed_in)
     options, more = axes_and_point(model, expressed_in, reduced_at, ("observer",))

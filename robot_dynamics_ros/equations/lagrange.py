@@ -1,8 +1,7 @@
 """Equations of motion by Euler and Lagrange, straight from the robot's geometry.
 
 Independent of the recursive algorithms: positions and rotations of all bodies in the inertial
-    frame, as the URDF places
-them; velocities by differentiating these; K and U; and from them
+frame, as the URDF places them; velocities by differentiating these; K and U; and from them
 
     H = ∂²K/∂q̇²,    D = (∂²K/∂q̇∂q) q̇ − ∂K/∂q,    G = ∂U/∂q,    τ = H q̈ + D + G.
 """

@@ -37,10 +37,10 @@ class Parameter:
 Entry = Fraction | Root | Parameter
 """A constant of a robot: known exactly, or a symbol."""
 
-# : How far an entry of a rotation may be from a number such as √2/2 to stand for it: π with 14
+# How far an entry of a rotation may be from a number such as √2/2 to stand for it: π with 14
 # digits is closer.
 LEAST_FRACTION_ERROR = 1e-14
-#: How far the fractions of a quaternion may be from its numbers.
+# How far the fractions of a quaternion may be from its numbers.
 QUATERNION_ROUNDING = 2.0**-54
 
 

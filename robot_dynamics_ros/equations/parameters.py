@@ -1,15 +1,19 @@
 """Where a symbol can stand for a number of the robot.
 
-==========================
-==========================================================================================
-``mass:<link>``             mass of a body, kg ``com:<link>.x``            its centre of mass in the
-link's frame, m; also ``.y``, ``.z`` ``inertia:<link>.xx``       its rotational inertia about the
-centre of mass in the link's axes, kg m²; also ``.xy`` … ``origin:<joint>.x``        a joint's
-origin in the frame of the parent body, m; also ``.y``, ``.z`` ``armature:<joint>``        reflected
-inertia of the joint's rotor, kg m² ``gravity``                 strength of gravity, m/s², where it
-points along a coordinate axis ``gravity.x``               a component of the gravitational
-acceleration, m/s²; also ``.y``, ``.z`` ==========================
-==========================================================================================
+``mass:<link>``
+    mass of a body, kg
+``com:<link>.x``
+    its centre of mass in the link's frame, m; also ``.y``, ``.z``
+``inertia:<link>.xx``
+    its rotational inertia about the centre of mass in the link's axes, kg m²; also ``.xy`` …
+``origin:<joint>.x``
+    a joint's origin in the frame of the parent body, m; also ``.y``, ``.z``
+``armature:<joint>``
+    reflected inertia of the joint's rotor, kg m²
+``gravity``
+    strength of gravity, m/s², where it points along a coordinate axis
+``gravity.x``
+    a component of the gravitational acceleration, m/s²; also ``.y``, ``.z``
 
 A body is the child link of a moving joint with everything rigidly attached to it; it is called by
 that link.  ``mass`` and ``com`` of the root link are known, too: they matter for the potential

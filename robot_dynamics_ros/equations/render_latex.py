@@ -62,15 +62,17 @@ def symbol_latex(notation: Notation) -> str:
     text = _DOTS[notation.dots].format(base)
     if not notation.index:
         return text
+    # letters, and the digits after them
     head = notation.index.rstrip("0123456789")
-    if not head.isalpha():
-        index = notation.index
-    else:
+    if head.isalpha():
         index = f"\\mathrm{{{head}}}{notation.index[len(head) :]}"
-    return f"{text}_{{{escape(index) if not head.isalpha() else index}}}"
+    else:
+        index = escape(notation.index)
+    return f"{text}_{{{index}}}"
 
 
 def _names(document: Document, section: Section) -> dict[sympy.Symbol, str]:
+    """Each symbol in the equations of a section, as LaTeX."""
     symbols = set(
         itertools.chain.from_iterable(
             getattr(line.value, "free_symbols", ()) for line in section.lines
@@ -80,6 +82,7 @@ def _names(document: Document, section: Section) -> dict[sympy.Symbol, str]:
 
 
 def _left(line: Line, coordinates: str) -> str:
+    """The left-hand side of an equation."""
     if not line.index:
         return symbol_latex(notation_of(line.name, coordinates))
     short = all(len(x) == 1 for x in line.index)

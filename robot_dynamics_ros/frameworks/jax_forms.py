@@ -51,8 +51,8 @@ def form_of(model: RobotModel, request: Request) -> str:
 def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Array]:
     """A function of arrays, which may have batch dimensions in front; several outputs make a tuple.
 
-    ``form``: if not that of :func:`form_of`.  Raises :class:`ArgumentError` where it would be too
-        large for XLA.
+    ``form``: if not that of :func:`form_of`. Raises :class:`ArgumentError` where it would be too
+    large for XLA.
     """
     form = form or form_of(model, request)
     flat: Flat

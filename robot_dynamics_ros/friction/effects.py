@@ -152,9 +152,8 @@ def direction(
     effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()
 ) -> Array:
     """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any
-    order if there are no
-    ``parts``: stretches in order of time, along which presliding is followed.  Elsewhere all is a
-        function of speed.
+    order if there are no ``parts``: stretches in order of time, along which presliding is followed.
+    Elsewhere all is a function of speed.
     """
     width = np.array([e.smoothing for e in effects])
     out = np.tanh(np.asarray(v) / width)

@@ -210,7 +210,7 @@ class FrictionFile:
         form = JointEffects(float(friction.smoothing[j]), effects=effects, numbers=numbers)
         return IdentifiedFriction(form, values, fastest)
 
-    def _coupling(self, model: RobotModel) -> list[dict[str, Any]]:
+    def _coupling(self, model: RobotModel) -> list[dict[str, float]]:
         """Numbers of each joint, motors that turn with two joints among them: the model's, unless
         the file has some.
         """

@@ -7,20 +7,20 @@ is stated on single numbers.  The same functions run on floats, on arrays, on sy
 traced, and are read as routines. What friction depends on besides speed is a table of effects,
 :data:`EFFECTS`, each linear in its parameters:
 
-    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid| ] + F_a |d| + D v + E v (|v| − v_e) +
-    offset + Σ_k [ A_k sin kq + B_k cos kq ]
-        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d) + J a + G τ_rigid + C_1 m_1 + C_2 m_2,   d:
-        direction, between −1 and 1
+    τ = d·[F_c + (F_s − F_c) exp(−(v/v_s)²) + μ |τ_rigid|] + F_a |d|
+        + D v + E v (|v| − v_e) + offset
+        + Σ_k [A_k sin kq + B_k cos kq]
+        + S tanh((v + v_0)/w_s) + R (tanh(v/w_r) − d)
+        + J a + G τ_rigid + C_1 m_1 + C_2 m_2
 
-The direction is tanh(v/w) or a state of presliding friction
+The direction d, between −1 and 1, is tanh(v/w) or a state of presliding friction
 (:mod:`~robot_dynamics_ros.friction.effects`).  m_1 and m_2 are the moments across the joint's axis:
 a torque sensor in the joint reads a share of them (crosstalk).  G is the error of the joint's
 torque constant, compared with those of the others.
 
 Sources: Armstrong-Hélouvry, Dupont and Canudas de Wit, Automatica 30 (1994) (Stribeck); Hamon,
-    Gautier, Garrec and Janot,
-IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca, IEEE RA-L 4(4), 2019
-(sigmoid).
+Gautier, Garrec and Janot, IROS 2010 (load); Gaz, Cognetti, Oliva, Robuffo Giordano and De Luca,
+IEEE RA-L 4(4), 2019 (sigmoid).
 """
 
 from __future__ import annotations

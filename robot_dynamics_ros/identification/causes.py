@@ -2,10 +2,9 @@
 best.
 
 Each hypothesis changes the recording or the model: two columns exchanged, a sign, gravity, zeros of
-the joints, lengths of
-links.  With each, bodies, rotors and friction are estimated near the prior, friction that brakes
-only.  Hypotheses are compared by the profile of their likelihood, penalized by the distance from
-the prior.  Successive rows count for one in every ``_NEWS_APART_S`` seconds.
+the joints, lengths of links. With each, bodies, rotors and friction are estimated near the prior,
+friction that brakes only. Hypotheses are compared by the profile of their likelihood, penalized by
+the distance from the prior. Successive rows count for one in every ``_NEWS_APART_S`` seconds.
 
 Source: MacKay, Neural Computation 4 (1992) (comparison of hypotheses by evidence).
 """

@@ -11,10 +11,9 @@ controller along the commanded positions, which have no noise:
   positions are not used.
 
 Sources: Janot, Vandanjon and Gautier, *A generic instrumental variable approach for industrial
-    robot identification*, IEEE
-Transactions on Control Systems Technology 22(1), 2014; Gautier, Janot and Vandanjon, *A new
-closed-loop output error method for parameter identification of robot dynamics*, the same 21(2),
-2013.
+robot identification*, IEEE Transactions on Control Systems Technology 22(1), 2014; Gautier, Janot
+and Vandanjon, *A new closed-loop output error method for parameter identification of robot
+dynamics*, the same 21(2), 2013.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ positive definite for all U, and reaches all bodies; log-diagonal and off-diagon
 free parameters, all zero at the body known.
 
 Sources: MacKay, Neural Computation 4 (1992), *Bayesian interpolation* (evidence and its fixed-point
-    iteration); Wensing, Kim and
-Slotine, IEEE RA-L 3 (2018) (consistency as J > 0); Rucker and Wensing, IEEE RA-L 7 (2022)
-(triangular factors as parameters); Lee and Park, IEEE RA-L 3 (2018) (Riemannian distance between
-bodies).
+iteration); Wensing, Kim and Slotine, IEEE RA-L 3 (2018) (consistency as J > 0); Rucker and Wensing,
+IEEE RA-L 7 (2022) (triangular factors as parameters); Lee and Park, IEEE RA-L 3 (2018) (Riemannian
+distance between bodies).
 """
 
 from __future__ import annotations

@@ -4,14 +4,12 @@ all base parameters.
     q_i(t) = c_i + Σ_l [ a_il sin(l ω t) − b_il cos(l ω t) ] / (l ω)
 
 Limits of position, velocity and acceleration are met by construction: each joint's series is made
-smaller and moved
-until it fits.  Efforts (by the prior model) and a floor, which no formula inverts, are barriers.
-What is minimised is the condition number of the regressor, by an evolution strategy of one parent
-and one child with steps that adapt.
+smaller and moved until it fits. Efforts (by the prior model) and a floor, which no formula inverts,
+are barriers. What is minimised is the condition number of the regressor, by an evolution strategy
+of one parent and one child with steps that adapt.
 
 Sources: Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 13 (1997) (the series and
-    the criterion);
-Rechenberg, Evolutionsstrategie (1973) (the 1/5 rule).
+the criterion); Rechenberg, Evolutionsstrategie (1973) (the 1/5 rule).
 """
 
 from __future__ import annotations

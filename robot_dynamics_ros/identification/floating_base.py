@@ -10,9 +10,8 @@ with wrenches f from force plates or force/torque sensors.  These six rows show 
 parameters as the efforts of all joints together would.
 
 Source: Ayusawa, Venture and Nakamura, *Identifiability and identification of inertial parameters
-    using the underactuated
-base-link dynamics for legged multibody systems*, International Journal of Robotics Research 33(3),
-2014.
+using the underactuated base-link dynamics for legged multibody systems*, International Journal of
+Robotics Research 33(3), 2014.
 """
 
 from __future__ import annotations

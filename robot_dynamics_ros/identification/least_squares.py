@@ -1,10 +1,9 @@
 """Base parameters of bodies and joints together: what a robot's efforts can show at best, and their
 weighted least squares, with confidence intervals and the parameters that data do not show.
 
-Sources: Gautier and Poignet, Control Engineering Practice 9 (2001) (weights from each joint's
-    residual); Künsch,
-Annals of Statistics 17 (1989) (intervals by leaving out one piece after the other: the jackknife
-for observations in succession).
+Sources: Gautier and Poignet, Control Engineering Practice 9 (2001): weights from each joint's
+residual. Künsch, Annals of Statistics 17 (1989): intervals by leaving out one piece after the
+other, the jackknife for observations in succession.
 """
 
 from __future__ import annotations
@@ -164,10 +163,8 @@ class BaseEstimate:
     confidence: float
     # (nv,) standard deviation of the residual of one block, N m or N
     noise: Array
-    correlation: (
-        # (nv,) how much more than independent ones successive residuals count, at least 1
-        Array
-    )
+    # (nv,) how much more than independent ones successive residuals count, at least 1
+    correlation: Array
     # condition number of the weighted regressor, columns in proportion to their sensitivity
     condition: float
     # names of parameters that the motion does not show
@@ -258,76 +255,145 @@ def weighted_least_squares(
         PoorExcitation: parameters that cannot be seen, by name.
         ArgumentError: fewer usable rows than parameters.
     """
+    use = data.use
+    m, nv = data.effort.shape
+    least = 2 * nv if unseen == "keep" else None
+    _check_count(int(use.sum()), len(identifiable), least)
+    joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
+    regressor = identifiable.base.regressor(data.Y)[use]
+    scaled = regressor / identifiable.effort_scale[joint, None]
+    directions, share, hidden = _directions(identifiable, scaled, m, tolerance)
+    hidden_names = tuple(
+        name for name, is_hidden in zip(identifiable.names, hidden, strict=True) if is_hidden
+    )
+    if hidden_names and unseen != "keep":
+        raise _unseen(hidden_names, identifiable.parameters.model.joint_names, use)
+    # the estimate moves from the model's values along the directions that the motion shows
+    shown = directions[:, share >= tolerance]
+    prior = identifiable.prior
+    problem = _WeightedProblem(
+        data=data,
+        joint=joint,
+        A=regressor @ shown,
+        b=data.effort[use] - regressor @ prior,
+        instruments=None if instruments is None else instruments[use] @ shown,
+    )
+    fit = _fit(problem, identifiable.effort_scale, passes)
+    covariance = shown @ _covariance(problem, fit) @ shown.T
+    covariance[hidden] = 0.0
+    covariance[:, hidden] = 0.0
+    covariance[hidden, hidden] = np.inf
+    error = np.sqrt(covariance.diagonal().clip(0.0))
+    # columns by what fast motion shows
+    condition, weakest = _condition(scaled / identifiable.sensitivity)
+    return BaseEstimate(
+        names=identifiable.names,
+        values=prior + shown @ fit.x,
+        standard_error=error,
+        half_width=_quantile(problem.degrees_of_freedom, confidence) * error,
+        confidence=confidence,
+        noise=fit.noise,
+        correlation=fit.correlation,
+        condition=condition,
+        unseen=hidden_names,
+        residual=fit.table,
+        covariance=covariance,
+        limited_by=_largest_parts(identifiable.names, weakest),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _WeightedProblem:
+    """A x = b, each joint's rows with weights of its own."""
+
+    data: Blocks
+    # (rows,) the joint that each row belongs to
+    joint: NDArray[np.intp]
+    # (rows, p)
+    A: Array
+    # (rows,)
+    b: Array
+    # (rows, p) Zᵀ(b − A x) = 0 is solved with these, if they are given
+    instruments: Array | None
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        return max(len(self.b) - self.A.shape[1], 1)
+
+    def solved(self, noise: Array) -> Array:
+        """(p,) x, given (nv,) each joint's standard deviation."""
+        A = self.A
+        if self.instruments is not None:
+            Z = self.instruments
+            return np.asarray(np.linalg.solve(Z.T @ A, Z.T @ self.b))
+        weight = 1.0 / noise[self.joint]
+        return np.asarray(np.linalg.lstsq(A * weight[:, None], self.b * weight, rcond=None)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _WeightedFit:
+    """The solution of a :class:`_WeightedProblem`."""
+
+    # (p,)
+    x: Array
+    # (rows,) b − A x
+    residual: Array
+    # (m, nv) the same, NaN where a block was not used
+    table: Array
+    # (nv,) standard deviation of each joint's residual
+    noise: Array
+    # (nv,) see BaseEstimate.correlation
+    correlation: Array
+
+
+def _fit(problem: _WeightedProblem, effort_scale: Array, passes: int) -> _WeightedFit:
+    """Solve, find each joint's standard deviation from its residual, and solve again."""
+    use = problem.data.use
+    noise = effort_scale.copy()
+    # a residual of zero would be an infinite weight
+    least_noise = 1e-9 * effort_scale
+    correlation = np.ones(len(noise))
+    x = np.zeros(problem.A.shape[1])
+    residual = problem.b
+    table = np.full(use.shape, np.nan)
+    # each row's part of the degrees of freedom that x leaves
+    free_share = 1.0 - problem.A.shape[1] / len(problem.b)
+    for _ in range(passes):
+        x = problem.solved(noise)
+        residual = problem.b - problem.A @ x
+        table[use] = residual
+        for j in range(len(noise)):
+            own = residual[problem.joint == j]
+            if not len(own):
+                continue
+            free = max(len(own) * free_share, 1.0)
+            noise[j] = max(float(np.sqrt(own @ own / free)), least_noise[j])
+            correlation[j] = inflation(table[:, j], problem.data.part)
+    return _WeightedFit(x, residual, table, noise, correlation)
+
+
+def _covariance(problem: _WeightedProblem, fit: _WeightedFit) -> Array:
+    """(p, p) covariance of x."""
+    A = problem.A
+    B = problem.instruments
+    if B is None:
+        B = A / (fit.noise**2)[problem.joint, None]
+    block = np.nonzero(problem.data.use)[0]
+    return left_out_covariance(B.T @ A, A, B, fit.residual, pieces(problem.data.v)[block])
+
+
+def _quantile(degrees_of_freedom: int, confidence: float) -> float:
+    """Half-width of the confidence interval in standard errors: Student's t distribution."""
     from scipy.special import stdtrit
 
-    Yb = identifiable.base.regressor(data.Y)
-    prior = identifiable.prior
-    use, m, nv = data.use, *data.effort.shape
-    _check_count(int(use.sum()), len(identifiable), 2 * nv if unseen == "keep" else None)
-    joint = np.broadcast_to(np.arange(nv), (m, nv))[use]
-    rows = Yb[use]
-    target = data.effort[use]
-    scaled = rows / identifiable.effort_scale[joint, None]
-    T, share, taking = _directions(identifiable, scaled, m, tolerance)
-    names = tuple(name for name, hidden in zip(identifiable.names, taking, strict=True) if hidden)
-    if names and unseen != "keep":
-        raise _unseen(names, identifiable.parameters.model.joint_names, use)
-    seen = share >= tolerance
-    Z = T[:, seen]
-    A = rows @ Z
-    b = target - rows @ prior
-    B = A if instruments is None else instruments[use] @ Z
-    sigma = identifiable.effort_scale.copy()
-    floor = 1e-9 * identifiable.effort_scale
-    kappa = np.ones(nv)
-    x = np.zeros(Z.shape[1])
-    table = np.full((m, nv), np.nan)
-    for _ in range(passes):
-        w = 1.0 / sigma[joint]
-        if instruments is None:
-            x = np.linalg.lstsq(A * w[:, None], b * w, rcond=None)[0]
-        else:
-            x = np.linalg.solve(B.T @ A, B.T @ b)
-        residual = b - A @ x
-        table[use] = residual
-        for j in range(nv):
-            r = residual[joint == j]
-            if len(r):
-                free = max(len(r) * (1.0 - Z.shape[1] / len(b)), 1.0)
-                sigma[j] = max(float(np.sqrt(r @ r / free)), floor[j])
-                kappa[j] = inflation(table[:, j], data.part)
-    if instruments is None:
-        B = A / (sigma**2)[joint, None]
-    covariance = left_out_covariance(B.T @ A, A, B, b - A @ x, pieces(data.v)[np.nonzero(use)[0]])
-    covariance = Z @ covariance @ Z.T
-    covariance[taking] = 0.0
-    covariance[:, taking] = 0.0
-    covariance[taking, taking] = np.inf
-    error = np.sqrt(covariance.diagonal().clip(0.0))
-    quantile = float(stdtrit(max(len(b) - Z.shape[1], 1), 0.5 + 0.5 * confidence))
-    # columns by what fast motion shows
-    condition, direction = _condition(scaled / identifiable.sensitivity)
-    weak = np.abs(direction)
-    most = np.argsort(-weak, kind="stable")[:_LIMITING]
-    limited_by = tuple(
-        identifiable.names[k] for k in most if weak[k] > _LIMITING_PART * weak[most[0]]
-    )
-    values = prior + Z @ x
-    width = quantile * error
-    return BaseEstimate(
-        identifiable.names,
-        values,
-        error,
-        width,
-        confidence,
-        sigma,
-        kappa,
-        condition,
-        names,
-        table,
-        covariance,
-        limited_by,
-    )
+    return float(stdtrit(degrees_of_freedom, 0.5 + 0.5 * confidence))
+
+
+def _largest_parts(names: tuple[str, ...], direction: Array) -> tuple[str, ...]:
+    """Names of the parameters that take most part in a direction, the most first."""
+    part = np.abs(direction)
+    most = np.argsort(-part, kind="stable")[:_LIMITING]
+    return tuple(names[k] for k in most if part[k] > _LIMITING_PART * part[most[0]])
 
 
 def left_out_covariance(

@@ -391,8 +391,7 @@ def estimate_payload(
         UnknownNameError: no such link.
 
     Sources: Khalil, Gautier and Lemoine, ICRA 2007 (payload identification by least squares);
-        MacKay, Neural Computation 4
-    (1992) (size of the arm's errors by the evidence).
+    MacKay, Neural Computation 4 (1992) (size of the arm's errors by the evidence).
     """
     body, R, p = _carrier(model, link)
     friction = friction or Friction.of(model)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from robot_dynamics_ros.identification.comparison import Comparison, Estimates
 from robot_dynamics_ros.identification.consistent import pseudo_inertia
 from robot_dynamics_ros.identification.identify import Identification
 from robot_dynamics_ros.identification.least_squares import BaseEstimate
+from robot_dynamics_ros.identification.torque_constants import TorqueConstants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.version import __version__
@@ -525,10 +526,8 @@ def report_json(
         command: the command line that it was made with.
     """
     base = result.base
-    names = result.prior.joint_names
-    c = result.torque_constants
-    e = estimates
-    document: dict[str, Any] = {
+    every = result.parameters.names
+    document: dict[str, object] = {
         "robot": result.prior.name,
         "version": __version__,
         "command": command,
@@ -540,28 +539,9 @@ def report_json(
         "condition": base.condition,
         "condition_limited_by": base.limited_by,
         "confidence": base.confidence,
-        "joints": _named(
-            names,
-            effort_rms=result.effort_rms,
-            prior_residual_rms=result.prior_rms,
-            residual_rms=result.rms,
-            noise=base.noise,
-            prediction_rms=result.prediction_rms,
-            simple_prediction_rms=result.simple_rms,
-            controller_residual_rms=result.controller_rms,
-            friction_certain=result.friction_certain,
-            correlation=base.correlation,
-            used=result.used,
-        ),
+        "joints": _joints_json(result),
         "friction": friction_file(result).joints,
-        "base_parameters": _objects(
-            name=base.names,
-            value=base.values,
-            standard_error=base.standard_error,
-            half_width=base.half_width,
-            unit=_units(result),
-            stands_for=[result.identifiable.meaning(k) for k in range(len(base.names))],
-        ),
+        "base_parameters": _base_parameters_json(result),
         "masses": [
             {"link": link, "half_width": error, "seen": seen}
             for link, error, seen in _masses(result)
@@ -570,32 +550,76 @@ def report_json(
         "notes": result.notes,
         "findings": [{"level": level, "text": text} for level, text in findings(result, checks)],
         "recordings": [{"source": r.source, "rows": len(r), "notes": r.notes} for r in recordings],
-        "parameters": dict(zip(result.parameters.names, result.full.values, strict=True)),
-        "standard_errors": dict(
-            zip(result.parameters.names, result.full.standard_error, strict=True)
-        ),
-        "torque_constants": c
-        and _named(names, value=c.values, relative_error=c.error, given=c.given, known=c.known),
+        "parameters": dict(zip(every, result.full.values, strict=True)),
+        "standard_errors": dict(zip(every, result.full.standard_error, strict=True)),
+        "torque_constants": _torque_constants_json(result.torque_constants),
         "converged": result.full.converged,
-        "estimators": e
-        and _named(
-            e.names,
-            values=e.values,
-            standard_errors=e.standard_error,
-            error=e.error,
-            condition=e.condition,
-        ),
-        "without": e and e.without,
+        "estimators": _estimates_json(estimates),
+        "without": None if estimates is None else estimates.without,
     }
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
-def _objects(**columns: Sequence[Any] | np.ndarray) -> list[dict[str, Any]]:
+def _joints_json(result: Identification) -> dict[str, dict[str, object]]:
+    return _named(
+        result.prior.joint_names,
+        effort_rms=result.effort_rms,
+        prior_residual_rms=result.prior_rms,
+        residual_rms=result.rms,
+        noise=result.base.noise,
+        prediction_rms=result.prediction_rms,
+        simple_prediction_rms=result.simple_rms,
+        controller_residual_rms=result.controller_rms,
+        friction_certain=result.friction_certain,
+        correlation=result.base.correlation,
+        used=result.used,
+    )
+
+
+def _base_parameters_json(result: Identification) -> list[dict[str, object]]:
+    base = result.base
+    return _objects(
+        name=base.names,
+        value=base.values,
+        standard_error=base.standard_error,
+        half_width=base.half_width,
+        unit=_units(result),
+        stands_for=[result.identifiable.meaning(k) for k in range(len(base.names))],
+    )
+
+
+def _torque_constants_json(
+    constants: TorqueConstants | None,
+) -> dict[str, dict[str, object]] | None:
+    if constants is None:
+        return None
+    return _named(
+        constants.joint_names,
+        value=constants.values,
+        relative_error=constants.error,
+        given=constants.given,
+        known=constants.known,
+    )
+
+
+def _estimates_json(estimates: Estimates | None) -> dict[str, dict[str, object]] | None:
+    if estimates is None:
+        return None
+    return _named(
+        estimates.names,
+        values=estimates.values,
+        standard_errors=estimates.standard_error,
+        error=estimates.error,
+        condition=estimates.condition,
+    )
+
+
+def _objects(**columns: Sequence[object] | np.ndarray) -> list[dict[str, object]]:
     """Rows of a table with these columns."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _named(names: Sequence[str], **columns: np.ndarray) -> dict[str, dict[str, Any]]:
+def _named(names: Sequence[str], **columns: np.ndarray) -> dict[str, dict[str, object]]:
     return dict(zip(names, _objects(**columns), strict=True))
 
 

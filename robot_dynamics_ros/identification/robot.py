@@ -56,8 +56,8 @@ def with_parameters(parameters: EffortParameters, values: Array) -> RobotModel:
     """The robot of ``parameters`` with these values (p,), which are consistent.
 
     A body of several links: those fixed to the first keep what is known of them if the first can
-        then exist; otherwise
-    they keep as large a share of it as lets the first exist.  Offsets have no place in a model.
+    then exist; otherwise they keep as large a share of it as lets the first exist. Offsets have no
+    place in a model.
     """
     model = parameters.model
     inertias = _inertias_of_links(parameters, values)

@@ -8,7 +8,7 @@ constants.  The masses of the prior show their absolute size, or, much better, a
 with a load whose mass is known.
 
 Source: Gautier and Briot, ASME J. Dynamic Systems, Measurement and Control 136(5), 2014 (drive
-    gains by a known load).
+gains by a known load).
 """
 
 from __future__ import annotations

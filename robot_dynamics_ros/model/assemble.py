@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -78,24 +78,6 @@ def assemble(
     sums = _effects_of_joints(order, multiplier, v_index, nv)
     own_index = {j.name: v for j, v, m in zip(order, v_index, master, strict=True) if m < 0}
     coupling = _coupled(description, own_index, sums)
-    names = {
-        "name": description.name,
-        "joint_names": tuple(j.name for j in own),
-        "moving_joint_names": tuple(j.name for j in order),
-        "fixed_joint_names": tuple(j.name for j in fixed),
-        "link_names": tuple(placement),
-        "_body_index": MappingProxyType(number),
-    }
-    coordinates = {
-        "nq": nq,
-        "nv": nv,
-        "q_index": _ints(q_index),
-        "v_index": _ints(v_index),
-        "mimic_master": _ints(master),
-        "mimic_multiplier": frozen_array(multiplier, (nb,)),
-        "mimic_offset": frozen_array(offset, (nb,)),
-        **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
-    }
     return dict(
         description=description,
         gravity=frozen_array(g, (3,)),
@@ -104,13 +86,37 @@ def assemble(
         root_inertia=root_inertia,
         coupling=coupling,
         link_body=_ints(list(body_of.values())),
-        **names,
-        **_look_up(description, list(placement)),
-        **coordinates,
+        nq=nq,
+        nv=nv,
+        q_index=_ints(q_index),
+        v_index=_ints(v_index),
+        mimic_master=_ints(master),
+        mimic_multiplier=frozen_array(multiplier, (nb,)),
+        mimic_offset=frozen_array(offset, (nb,)),
+        **{word: frozen_array(values, (nv,)) for word, values in sums.items()},
+        **_names(description, own, order, fixed, placement),
+        **_look_up(description, list(placement), number),
         **_body_arrays(order, placements, merged),
         **_limit_arrays(own, bounds),
         **_link_arrays(list(pose_of.values())),
     )
+
+
+def _names(
+    description: RobotDescription,
+    own: Iterable[Joint],
+    moving: Iterable[Joint],
+    fixed: Iterable[Joint],
+    links: Iterable[str],
+) -> dict[str, str | tuple[str, ...]]:
+    """Name of the robot, and of its joints (``own``: those that are no mimics) and links."""
+    return {
+        "name": description.name,
+        "joint_names": tuple(j.name for j in own),
+        "moving_joint_names": tuple(j.name for j in moving),
+        "fixed_joint_names": tuple(j.name for j in fixed),
+        "link_names": tuple(links),
+    }
 
 
 def _effects_of_joints(
@@ -131,10 +137,11 @@ def _effects_of_joints(
 
 
 def _look_up(
-    description: RobotDescription, links: Sequence[str]
+    description: RobotDescription, links: Sequence[str], body_of_joint: Mapping[str, int]
 ) -> dict[str, Mapping[str, object]]:
-    """Name → joint, link, or number of a link."""
+    """Name → joint, link, number of a link, or number of the body that a joint moves."""
     return {
+        "_body_index": MappingProxyType(body_of_joint),
         "_joints": MappingProxyType({j.name: j for j in description.joints}),
         "_links": MappingProxyType({link.name: link for link in description.links}),
         "_link_index": MappingProxyType({n: i for i, n in enumerate(links)}),
@@ -204,7 +211,7 @@ def _with_regular_inertia(
     body last.
 
     ``singular``: from the inertias of the moving bodies to joints that can move together without
-        any effort.
+    any effort.
     """
     joint_named = {joint.name: joint for joint in order}
     policy = description.inertia_check

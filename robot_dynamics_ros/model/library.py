@@ -47,28 +47,19 @@ def find_robot(robot: str) -> tuple[Path, dict[str, str]]:
         if path.is_file():
             return path.resolve(), arguments
         exists = path.exists()
-    # no path at all: too long, a null byte, no such user
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ):
+    except (OSError, ValueError, RuntimeError):
+        # no path at all: too long, a null byte, no such user
         exists = False
     if address in robot_names():
         return robot_path(address), arguments
-    if len(address) <= 100:
-        shown = address
-    else:
-        shown = address[:100] + "…"
+    shown = address if len(address) <= 100 else address[:100] + "…"
+    is_not = "no file" if exists else "neither a file nor a robot that ships with the package"
+    names = ", ".join(robot_names())
+    remedy = f"Give a path to a URDF, xacro or MJCF file, or one of: {names}."
     near = difflib.get_close_matches(address, robot_names(), n=1)
-    raise ArgumentError(
-        f"{shown!r} is "
-        f"{'no file' if exists else 'neither a file nor a robot that ships with the package'}",
-        where="robot",
-        remedy=f"Did you mean {near[0]!r}?"
-        if near
-        else f"Give a path to a URDF, xacro or MJCF file, or one of: {', '.join(robot_names())}.",
-    )
+    if near:
+        remedy = f"Did you mean {near[0]!r}?"
+    raise ArgumentError(f"{shown!r} is {is_not}", where="robot", remedy=remedy)
 
 
 def robot_names() -> tuple[str, ...]:

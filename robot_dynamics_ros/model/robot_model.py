@@ -51,13 +51,12 @@ class RobotModel:
     """A robot, frozen.  Make one with :func:`load_urdf`, or from a :class:`RobotDescription` with
     :meth:`from_description`.
 
-    Positions ``q`` have ``nq`` entries, velocities, accelerations and efforts ``nv``.  They differ
-    only for floating
-    joints: ``q`` = [x, y, z, qx, qy, qz, qw] (placement of the child in the joint frame), ``v`` =
-        [ω; v], the angular
-    and linear velocity of the child expressed in the child frame.  Planar joints have q = [x, y, θ]
-    and v = q̇ (x and y along :func:`~robot_dynamics_ros.model.description.plane_axes`).
-    A mimic joint owns no entry: it reads its master's.
+    Positions ``q`` have ``nq`` entries, velocities, accelerations and efforts ``nv``. They differ
+    only for floating joints: ``q`` = [x, y, z, qx, qy, qz, qw] (placement of the child in the joint
+    frame), ``v`` = [ω; v], the angular and linear velocity of the child expressed in the child
+    frame. Planar joints have q = [x, y, θ] and v = q̇ (x and y along
+    :func:`~robot_dynamics_ros.model.description.plane_axes`). A mimic joint owns no entry: it reads
+    its master's.
 
     Attributes:
         name: robot name.

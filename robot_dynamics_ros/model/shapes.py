@@ -185,7 +185,7 @@ def inertia_of_mesh(
             all turn the same way round.
 
     Source: Mirtich, *Fast and accurate computation of polyhedral mass properties* (1996), by
-        tetrahedra.
+    tetrahedra.
     """
     try:
         p = real_array(vertices)

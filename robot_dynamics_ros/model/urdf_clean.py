@@ -23,8 +23,8 @@ from robot_dynamics_ros.model.xml_guard import MAX_BYTES, Node, parse_xml
 JOINT_TYPES = {kind.name.lower(): kind for kind in JointType}
 
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-#: Limits that URDF has from 1.2 on.  They are read in every version: a limit is stricter, never
-#: wrong.
+# Limits that URDF has from 1.2 on.  They are read in every version: a limit is stricter, never
+# wrong.
 RATES = ("acceleration", "deceleration", "jerk")
 _SOFT = ("soft_lower_limit", "soft_upper_limit")
 _TRANSMISSION_COUPLING = ("ratio", "damping", "friction", "armature", "width")

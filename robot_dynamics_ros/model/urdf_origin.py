@@ -17,7 +17,7 @@ import numpy as np
 from robot_dynamics_ros.model.description import Pose, rotation_of_quaternion
 from robot_dynamics_ros.model.xml_guard import Node
 
-#: The newest version of URDF whose elements are known here.
+# The newest version of URDF whose elements are known here.
 NEWEST_VERSION = (1, 2)
 _QUATERNIONS_SINCE = (1, 1)
 

@@ -373,7 +373,7 @@ def of_run(run: SimulationResult) -> WrenchHistory:
     drawn.
 
     Nothing is differentiated: motion, efforts and, where ``record_wrenches`` was set, joint
-        wrenches are the simulated ones.
+    wrenches are the simulated ones.
 
     Args:
         run: what :func:`~robot_dynamics_ros.simulation.simulate.simulate` returned.

@@ -3,7 +3,7 @@ constant; and mistakes of readings: columns of two joints exchanged, or a column
 sign.
 
 Source: Hampel, *The influence curve and its role in robust estimation* (1974) (distance from the
-    running median).
+running median).
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from robot_dynamics_ros.recordings.damage import frozen_positions, held, jumps, 
 from robot_dynamics_ros.recordings.times import REPAIRS, frozen_rows, repair_times
 from robot_dynamics_ros.simulation.model_error import robot_model_error
 
-#: what to do with rows that cannot be used
+# what to do with rows that cannot be used
 UNUSABLE_ROWS = ("skip", "refuse")
-#: of the times of a table; "auto": known by the step of whole numbers
 # s between rows: with more between them, the motion of an arm is not known from its positions
 SLOWEST_STEP_S = 0.5
 # a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
 _DOUBTFUL_STEP = 0.1
+# of the times of a table; "auto": known by the step between them, see :func:`in_seconds`
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
 _TIME_UNITS = {
     "s": (1.0, ""),
@@ -134,11 +134,9 @@ class ExternalWrench:
         poses = link_poses(model, q)
         if base >= 0:
             R = poses[:, base, :3, :3]
-        else:
-            R = np.broadcast_to(np.eye(3), (len(t), 3, 3))
-        if base >= 0:
             p = poses[:, base, :3, 3]
         else:
+            R = np.broadcast_to(np.eye(3), (len(t), 3, 3))
             p = np.zeros((len(t), 3))
         if own is not None:
             p = p + (R @ own.position[..., None])[..., 0]
@@ -306,10 +304,7 @@ class Recording:
             notes.append(f"{int(twice.sum())} rows that repeat the one before them left out")
         repaired = repair_times(self.t[keep], self.q[keep])
         if repaired.steady:
-            if repaired.lost:
-                lost = f", {repaired.lost} samples were not recorded"
-            else:
-                lost = ""
+            lost = f", {repaired.lost} samples were not recorded" if repaired.lost else ""
             notes.append(
                 f"stamps jittered by {1e3 * repaired.jitter:.2g} ms (root mean square) and were "
                 "replaced by steady times, "
@@ -410,7 +405,8 @@ class RowCollector:
         if len(place) != len(names):
             return "a joint is named twice"
         for what, values in zip(("position", "velocity", "effort"), fields, strict=True):
-            if len(values) not in ((len(names),) if what == "position" else (0, len(names))):
+            left_out = what != "position" and not len(values)
+            if not left_out and len(values) != len(names):
                 return f"{len(values)} values of {what} for {len(names)} joints"
         rows = [
             [float(values[place[name]]) for name in joints] if len(values) else []
@@ -421,7 +417,8 @@ class RowCollector:
         for name, value in zip(joints, rows[0], strict=True):
             if not abs(value) <= LARGEST_NUMBER:
                 return f"the position of joint {name!r} is {value}"
-        if rows[1] and any(map(math.isnan, rows[1])) and not all(map(math.isnan, rows[1])):
+        missing_velocities = sum(map(math.isnan, rows[1]))
+        if 0 < missing_velocities < len(rows[1]):
             return "some of the velocities are missing"
         if any(abs(x) > LARGEST_NUMBER for x in (*rows[1], *rows[2])):
             return f"a velocity or effort is infinite, or beyond {LARGEST_NUMBER:g}"
@@ -522,14 +519,10 @@ def in_seconds(t: Array, unit: str = "auto") -> tuple[Array, str]:
         unit = "s"
         if len(t) >= _FEWEST_ROWS_OF_A_UNIT:
             step = float(np.median(np.diff(t)))
-            unit = next(
-                (
-                    name
-                    for name, least in (("ns", 5e4), ("us", 500.0), ("ms", 1.0))
-                    if step >= least
-                ),
-                "s",
-            )
+            # the least steps of each unit: 50 µs in ns, 0.5 ms in µs, 1 ms in ms
+            for name, least in (("ms", 1.0), ("us", 500.0), ("ns", 5e4)):
+                if step >= least:
+                    unit = name
     factor, name = _TIME_UNITS[unit]
     return (t if unit == "s" else t * factor), name
 

@@ -1,9 +1,8 @@
 """Derivatives of recorded signals by local polynomials: Savitzky-Golay, on whatever times there
 are.
 
-Source: Savitzky and Golay (1964).  On evenly spaced times the result is theirs; recorded times
-    jitter, so the
-polynomial is fitted to the times as they are.
+Source: Savitzky and Golay (1964). On evenly spaced times the result is theirs; recorded times
+jitter, so the polynomial is fitted to the times as they are.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ GAP_STEPS = 5.0
 """Steps longer than this many median ones are gaps."""
 # Rows whose polynomials are fitted together: more of them fill the processor's caches.
 _SMOOTHED_ROWS_AT_ONCE = 500
-#: s, lengths of the local polynomials that are tried
+# s, lengths of the local polynomials that are tried
 WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 # Blocks of efforts that a window is judged by: more take longer and choose the same.
 _TRIED = 120
@@ -206,7 +205,7 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
     """Where the spectrum falls to its floor of noise lies the cut-off.
 
     Source: Schafer, IEEE Signal Processing Magazine 28(4), 2011 (cut-off of Savitzky-Golay
-        filters).
+    filters).
     """
     from scipy.signal import welch
 

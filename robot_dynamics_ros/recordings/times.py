@@ -1,13 +1,13 @@
 """Times of a recording as loggers write them: stamps that jitter, rows written twice, rows that
 never arrived.
 
-A robot is sampled by its own clock, at a steady rate.  A logger on another computer stamps rows
-when it gets to them: late by some of a sample, in bursts after a pause, or in steps of its clock;
-or it asks for the newest state at a rate of its own, and gets some twice and some never.  The
-steady times are found again from the numbers of the samples, which the least late stamps tell, or
-how far the joints have moved.  They are taken only if the positions are smoother on them than
-on the times as recorded: those of one half of the joints if the other half tells the times, and the
-    other way round.
+A robot is sampled by its own clock, at a steady rate. A logger on another computer stamps rows when
+it gets to them: late by some of a sample, in bursts after a pause, or in steps of its clock; or it
+asks for the newest state at a rate of its own, and gets some twice and some never. The steady times
+are found again from the numbers of the samples, which the least late stamps tell, or how far the
+joints have moved. They are taken only if the positions are smoother on them than on the times as
+recorded: those of one half of the joints if the other half tells the times, and the other way
+round.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-#: what to do with times that jitter and rows that are repeated
+# what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
 # rows from which on a rate is known
 _FEWEST_ROWS_OF_A_RATE = 50
@@ -162,7 +162,7 @@ def _lost(t: Array, step: float) -> np.ndarray:
     """(n,) rows lost before each.
 
     A stamp is late, never early: of some tens of rows the one least late tells how many rows are
-        missing.
+    missing.
     """
     from scipy.ndimage import minimum_filter1d
 

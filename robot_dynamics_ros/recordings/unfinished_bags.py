@@ -58,13 +58,15 @@ def _made_whole(path: Path, folder: Path) -> tuple[list[Path], list[str]]:
         elif _has_rows_in_its_log(file):
             repaired[file] = folder / file.name
             _take_up_log(file, repaired[file])
-    described = path / "metadata.yaml" in files
-    if path.is_file() or not (described or not bags):
-        if not path.is_file():
-            notes.append("the bag has no metadata.yaml, its recorder was ended: its files are read")
+    one_file = path.is_file()
+    undescribed = bool(bags) and path / "metadata.yaml" not in files
+    if undescribed and not one_file:
+        notes.append("the bag has no metadata.yaml, its recorder was ended: its files are read")
+    if one_file or undescribed:
         return [repaired.get(file, file) for file in bags or files], notes
     if not repaired:
         return [path], notes
+    # metadata.yaml names the files: those that are whole stand beside the repaired ones
     for file in files:
         if file not in repaired:
             (folder / file.name).symlink_to(file.resolve())
@@ -126,12 +128,14 @@ def _records_of_chunk(data: BinaryIO, start: int) -> int:
 
 
 def _copy(data: BinaryIO, copy: BinaryIO, count: int) -> None:
-    """Copy so many bytes."""
+    """Copy so many bytes, or as many as there are."""
     block = 1 << 20
     while count > 0:
         part = data.read(min(block, count))
+        if not part:
+            return
         copy.write(part)
-        count -= len(part) or count
+        count -= len(part)
 
 
 def _has_rows_in_its_log(file: Path) -> bool:

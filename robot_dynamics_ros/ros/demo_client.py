@@ -13,9 +13,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.controller_client import CONTROLLER_NAME, ControllerClient
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, STATE
+from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds
 from robot_dynamics_ros.ros.transport.topics import topic_token
 
 

@@ -118,7 +118,7 @@ def _parameter_lines(name: str, fields: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return '""' if value == "" else str(value)

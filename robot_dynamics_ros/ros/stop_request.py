@@ -8,7 +8,7 @@ from __future__ import annotations
 import _signal as signal  # type: ignore[import-not-found]
 from types import FrameType
 
-#: What a fault in machine code raises: a handler in Python would repeat the fault for ever.
+# What a fault in machine code raises: a handler in Python would repeat the fault for ever.
 _OF_MACHINE_CODE = {
     signal.SIGSEGV,
     signal.SIGBUS,
@@ -17,7 +17,7 @@ _OF_MACHINE_CODE = {
     signal.SIGTRAP,
     signal.SIGSYS,
 }
-#: What cannot be caught, and what neither ends nor halts a process.
+# What cannot be caught, and what neither ends nor halts a process.
 _NO_END = {
     signal.SIGKILL,
     signal.SIGSTOP,
@@ -26,9 +26,9 @@ _NO_END = {
     signal.SIGURG,
     signal.SIGWINCH,
 }
-#: What halts a process in the background for using its terminal; ignored, it goes on.
+# What halts a process in the background for using its terminal; ignored, it goes on.
 _TERMINAL = {signal.SIGTTIN, signal.SIGTTOU}
-# : What asks for the end even if the parent process has ignored it, as shells do for processes in
+# What asks for the end even if the parent process has ignored it, as shells do for processes in
 # the background.
 _ALWAYS = {signal.SIGINT, signal.SIGTERM}
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
@@ -41,7 +40,7 @@ from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import read_looks
 from robot_dynamics_ros.model.robot_model import RobotModel
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds, trajectory_message
+from robot_dynamics_ros.ros.controller.trajectory_messages import trajectory_message
 from robot_dynamics_ros.ros.transport.parameters import (
     APPLIES_LATER,
     ParameterSet,
@@ -55,6 +54,7 @@ from robot_dynamics_ros.ros.transport.robot import (
     DescriptionSource,
     load_robot_model,
 )
+from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds, to_time
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench, topic_token
 from robot_dynamics_ros.view.arrows import (
     Arrows,
@@ -731,7 +731,7 @@ def wrench_markers(
     scale = sensible_scale(model)
     noise = noise_of(model)
     size = robot_size(model)
-    time = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
+    time = to_time(stamp)
     markers: list[Marker] = []
 
     def add(space: str, segments: Array, colour: ColorRGBA) -> None:

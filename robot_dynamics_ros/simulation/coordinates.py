@@ -92,17 +92,20 @@ def per_joint(
     ``default``); not negative unless ``signed``.
     """
     out: Array = np.array(np.broadcast_to(default, (model.nv,)))
-    for name, entry in value.items() if isinstance(value, Mapping) else [("", value)]:
-        if name:
-            check_name("joint", name, model.joint_names, where=where)
-        block, of = (
-            (model.v_slice(name), f" of joint {name!r}") if name else (slice(0, model.nv), "")
-        )
+
+    def fill(block: slice, entry: float | Array, place: str) -> None:
         remedy = "Give a number, one for each coordinate, or a mapping of joint names."
         size = block.stop - block.start
         out[block] = non_negative(
-            entry, where + of, size=size, infinite=True, signed=signed, remedy=remedy
+            entry, place, size=size, infinite=True, signed=signed, remedy=remedy
         )
+
+    if not isinstance(value, Mapping):
+        fill(slice(0, model.nv), value, where)
+        return out
+    for name, entry in value.items():
+        check_name("joint", name, model.joint_names, where=where)
+        fill(model.v_slice(name), entry, f"{where} of joint {name!r}")
     return out
 
 

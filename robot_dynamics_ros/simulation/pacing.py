@@ -17,9 +17,9 @@ from fractions import Fraction
 from robot_dynamics_ros.errors import ArgumentError
 
 _SECOND_NS = 1_000_000_000
-#: Distance of a stamp from its clock at which it is moved beside it again, ns.
+# Distance of a stamp from its clock at which it is moved beside it again, ns.
 _RESYNC_NS = 50_000_000
-# : Two clocks that were read further apart than this say nothing about each other: the process
+# Two clocks that were read further apart than this say nothing about each other: the process
 # stood still meanwhile, ns.
 _TOGETHER_NS = 1_000_000
 

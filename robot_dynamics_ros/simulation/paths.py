@@ -1,4 +1,4 @@
-"""Paths of the segments' centres of mass, with their speeds."""
+"""Paths of links' centres of mass, with their speeds."""
 
 from __future__ import annotations
 
@@ -61,11 +61,7 @@ def draw_points(
     plt = pyplot()
     k = every_nth(len(next(iter(speeds.values()))))
     spread = np.ptp(np.concatenate([p[k] for p in paths.values()]), axis=0)
-    planes = sorted(
-        [(0, 1), (0, 2), (1, 2)], key=lambda plane: -spread[plane[0]] * spread[plane[1]]
-    )[:2]
-    # one is enough for what moves in a plane
-    planes = planes[: 1 + (spread.min() > 1e-6 * spread.max())]
+    planes = _widest_planes(spread)
     fastest = max(max(float(s[k].max()) for s in speeds.values()), 1e-12)
     with plt.rc_context(FIGURE_STYLE):
         size = (1.5 + 5.0 * len(planes), 5.4)
@@ -77,10 +73,8 @@ def draw_points(
         for axis, (a, b) in zip(axes, planes, strict=True):
             for name, points in paths.items():
                 p = points[k]
-                if name == "centre of mass":
-                    dot = 16.0
-                else:
-                    dot = 3.0
+                # area of a dot, in square points
+                dot = 16.0 if name == "centre of mass" else 3.0
                 axis.scatter(*p[:, [a, b]].T, c=speeds[name][k], s=dot, **colours)
                 if np.ptp(p, axis=0).max() < 1e-9:
                     axis.plot(p[0, a], p[0, b], "+", color="black", ms=5)
@@ -99,6 +93,16 @@ def draw_points(
         axes[0].set_title("Paths in the world")
         figure.colorbar(shades, ax=axes, label="speed [m/s]", shrink=0.85)
         return save(figure, path)
+
+
+def _widest_planes(spread: Array) -> list[tuple[int, int]]:
+    """Pairs of axes whose plane shows most of paths with this extent (3,), the widest first: two,
+    or one for what moves in a plane.
+    """
+    planes = [(0, 1), (0, 2), (1, 2)]
+    planes.sort(key=lambda plane: -spread[plane[0]] * spread[plane[1]])
+    is_plane = spread.min() <= 1e-6 * spread.max()
+    return planes[:1] if is_plane else planes[:2]
 
 
 def near_each_other(ends: Mapping[str, Array], distance: float) -> list[tuple[list[str], Array]]:

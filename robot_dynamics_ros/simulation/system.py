@@ -4,7 +4,7 @@
     at locked joints
 
 is the motion between two events: σ, the sliding direction of each joint, and the locked joints are
-    held over a step.
+held over a step.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.model.published import publish
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -30,8 +31,8 @@ def open_view(
     model: RobotModel,
     what: Any = None,
     *,
-    reference: Any = None,
-    external: Mapping[str, Any] | None = None,
+    reference: ArrayLike | None = None,
+    external: Mapping[str, ArrayLike] | None = None,
     urdf: UrdfInput | Looks | None = None,
     directory: str | os.PathLike[str] | None = None,
     host: str = "127.0.0.1",

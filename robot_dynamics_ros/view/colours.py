@@ -22,7 +22,7 @@ GHOST = (0.95, 0.60, 0.10, 0.35)
 # Boxes and ellipsoids of inertias.
 PAPER = (0.55, 0.70, 0.85, 0.55)
 
-#: part of a wrench balance → colour
+# part of a wrench balance → colour
 PART_COLOURS: dict[str, tuple[float, float, float]] = {
     "joint": FORCE,
     "dynamic": (0.00, 0.45, 0.70),

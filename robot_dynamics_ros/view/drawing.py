@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,11 @@ from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d import Axes3D
+
+# red, green, blue from 0 to 1: darker than that of forces
+_EXTERNAL_MOMENT = (0.45, 0.05, 0.65)
+_LINK_COLOUR = "#9aa3b2"
+_JOINT_COLOUR = "#30363f"
 
 
 def draw(
@@ -116,9 +121,9 @@ def draw(
                 np.concatenate([covered, centres, *([end] for end in ends.values())]),
                 size,
             )
-        if path is None:
-            return axes
-        return (save(axes.figure, path), axes)[1]
+        if path is not None:
+            save(axes.figure, path)
+        return axes
 
 
 def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
@@ -131,7 +136,7 @@ def _bars(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
             line = np.stack([pose[:3, 3], pose[:3, :3] @ end + pose[:3, 3]])
             if np.ptp(line, axis=0).max() > 1e-9:
                 axes.plot(
-                    *line.T, color="#9aa3b2", lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1
+                    *line.T, color=_LINK_COLOUR, lw=5.0, solid_capstyle="round", alpha=0.8, zorder=1
                 )
                 lines.append(line)
     return np.array(lines).reshape(-1, 2, 3)
@@ -146,7 +151,7 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
         turns = joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS)
         slides = joint.type is JointType.PRISMATIC
         if joint.type is JointType.FIXED:
-            axes.plot(*position[:, None], "o", color="#9aa3b2", ms=3.0, zorder=2)
+            axes.plot(*position[:, None], "o", color=_LINK_COLOUR, ms=3.0, zorder=2)
             continue
         if turns or slides:
             half = (0.035 if turns else 0.05) * size * (pose[:3, :3] @ joint.axis)
@@ -155,13 +160,16 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
             else:
                 line = {"lw": 2.0}
             axes.plot(
-                *np.stack([position - half, position + half]).T, color="#30363f", zorder=2, **line
+                *np.stack([position - half, position + half]).T,
+                color=_JOINT_COLOUR,
+                zorder=2,
+                **line,
             )
         if not turns:
             axes.plot(
                 *position[:, None],
                 "s" if slides else "D",
-                color="#30363f",
+                color=_JOINT_COLOUR,
                 ms=8.0 if slides else 7.0,
                 zorder=2,
             )
@@ -172,14 +180,20 @@ def _joints(axes: Axes3D, model: RobotModel, poses: Array, size: float) -> dict[
 def _centres(axes: Axes3D, model: RobotModel, poses: Array) -> Array:
     points, robot = arrows.centres_of_mass(model, poses)
     if len(points):
-        ball: dict[str, Any] = {
-            "marker": "o",
-            "markeredgecolor": "black",
-            "ls": "none",
-            "zorder": 3,
-        }
-        axes.plot(*points.T, color="white", ms=4.5, label="centres of mass", **ball)
-        axes.plot(*robot[:, None], color="#f5c211", ms=8.0, label="of the robot", **ball)
+
+        def draw_balls(at: Array, colour: str, size: float, label: str) -> None:
+            axes.plot(
+                *at,
+                "o",
+                color=colour,
+                ms=size,
+                label=label,
+                markeredgecolor="black",
+                zorder=3,
+            )
+
+        draw_balls(points.T, "white", 4.5, "centres of mass")
+        draw_balls(robot[:, None], "#f5c211", 8.0, "of the robot")
     return points
 
 
@@ -208,7 +222,7 @@ def _wrenches(
     lines = []
     kinds = (
         ("joint", inside, (FORCE, MOMENT)),
-        ("external", outside, (EXTERNAL, (0.45, 0.05, 0.65))),
+        ("external", outside, (EXTERNAL, _EXTERNAL_MOMENT)),
     )
     for whose, wrenches, colours in kinds:
         if wrenches is None:

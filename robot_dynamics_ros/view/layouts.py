@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from robot_dynamics_ros.errors import ArgumentError
@@ -33,8 +32,8 @@ def _short(number: float) -> float:
 
 
 def _display(
-    kind: str, name: str, properties: dict[str, Any], enabled: bool = True
-) -> dict[str, Any]:
+    kind: str, name: str, properties: dict[str, object], enabled: bool = True
+) -> dict[str, object]:
     return {
         "Class": f"rviz_default_plugins/{kind}",
         "Name": name,
@@ -47,7 +46,7 @@ def _best_effort(topic: str) -> dict[str, str]:
     return {"Value": topic, "Durability Policy": "Volatile", "Reliability Policy": "Best Effort"}
 
 
-def _rviz_view(size: float) -> dict[str, Any]:
+def _rviz_view(size: float) -> dict[str, object]:
     """A camera that sees the whole robot."""
     return {
         "Class": "rviz_default_plugins/Orbit",
@@ -63,7 +62,7 @@ def _rviz_colour(rgb: tuple[float, float, float]) -> str:
     return "; ".join(map(str, rgb255(rgb)))
 
 
-def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
+def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, object]:
     """An RViz configuration: the robot, its frames, wrench markers, and a Wrench display for every
     joint (off, except
     the first: each one that is on has the controller publish one topic more)."""
@@ -120,7 +119,7 @@ def rviz_config(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     }
 
 
-def _foxglove_plot(title: str, paths: dict[str, str]) -> dict[str, Any]:
+def _foxglove_plot(title: str, paths: dict[str, str]) -> dict[str, object]:
     """A panel of curves; ``paths``: label → path of a message's field."""
     curve = {"enabled": True, "timestampMethod": "headerStamp"}
     return {
@@ -140,11 +139,11 @@ def _foxglove_plot(title: str, paths: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _foxglove_scene(model: RobotModel, namespace: str) -> dict[str, Any]:
+def _foxglove_scene(model: RobotModel, namespace: str) -> dict[str, object]:
     """The panel with the robot and the markers of its wrenches."""
     size = robot_size(model)
-    topics: dict[str, Any] = {f"{namespace}/{_VIEWER}/wrench_markers": {"visible": True}}
-    layers: dict[str, Any] = {
+    topics: dict[str, object] = {f"{namespace}/{_VIEWER}/wrench_markers": {"visible": True}}
+    layers: dict[str, object] = {
         "grid": {"layerId": "foxglove.Grid", "visible": True, "size": 4.0 * size}
     }
     # Foxglove takes a robot from the topic /robot_description by itself, from any other only by a
@@ -178,7 +177,7 @@ def _foxglove_scene(model: RobotModel, namespace: str) -> dict[str, Any]:
     }
 
 
-def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
+def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, object]:
     """A Foxglove layout: the robot with wrench markers in 3-D, beside it positions, errors, efforts
     and the size of forces, and the diagnostics.
     """
@@ -204,7 +203,7 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
         "error": _foxglove_plot("tracking error [rad, m]", of_joints(f"{error}.position")),
         "position": _foxglove_plot("position [rad, m]", of_joints(f"{joints}.position")),
     }
-    column: Any = None
+    column: object = None
     for count, (key, plot) in enumerate(plots.items(), 1):
         panels[f"Plot!{key}"] = plot
         # the plots above together are as high as count - 1 of them
@@ -222,7 +221,7 @@ def foxglove_layout(model: RobotModel, namespace: str = "") -> dict[str, Any]:
     }
 
 
-def _split(first: Any, second: Any, share: float) -> dict[str, Any]:
+def _split(first: object, second: object, share: float) -> dict[str, object]:
     return {"first": first, "second": second, "direction": "column", "splitPercentage": share}
 
 

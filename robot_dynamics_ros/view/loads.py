@@ -63,7 +63,9 @@ class JointLoads:
             name for name in model.joint_names if model.joint(name).type.nq == 1
         )
         n = len(names)
-        self.position, self.effort, self.share = (np.full(n, np.nan) for _ in range(3))
+        self.position = np.full(n, np.nan)
+        self.effort = np.full(n, np.nan)
+        self.share = np.full(n, np.nan)
         self.wrench = np.full((n, 6), np.nan)
         self.force = np.full(n, np.nan)
         self.moment = np.full(n, np.nan)
@@ -73,16 +75,16 @@ class JointLoads:
         for i, name in enumerate(names):
             joint = model.joint(name)
             slides = joint.type is JointType.PRISMATIC
-            self.position[i] = shown.q[model.q_slice(name).start] * (
-                1e3 if slides else math.degrees(1.0)
-            )
+            unit = 1e3 if slides else math.degrees(1.0)
+            self.position[i] = shown.q[model.q_slice(name).start] * unit
             if name in wrenches:
                 moment, force = (
                     half @ poses[model.link_index(joint.child), :3, :3] for half in wrenches[name]
                 )
                 self.wrench[i] = *moment, *force
                 own = force if slides else moment
-                self.effort[i] = along = float(own @ joint.axis)
+                along = float(own @ joint.axis)
+                self.effort[i] = along
                 across = float(np.linalg.norm(own - along * joint.axis))
                 self.force[i] = across if slides else np.linalg.norm(force)
                 self.moment[i] = np.linalg.norm(moment) if slides else across
@@ -140,7 +142,8 @@ class LoadPanel:
         self._drawn = now
         self._changed = False
         loads, shown = self._newest
-        self._table.content, self._outside.content = self._rows(loads), _outside_rows(shown)
+        self._table.content = self._rows(loads)
+        self._outside.content = _outside_rows(shown)
         if self.link:
             self._detail.content = self._link_text(loads)
 

@@ -13,6 +13,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.dynamics import joint_wrenches, link_poses, subtree_state
@@ -193,17 +194,21 @@ class PoseSource(Source):
     def __init__(
         self,
         model: RobotModel,
-        q: Any = None,
-        v: Any = None,
-        a: Any = None,
-        external: Mapping[str, Any] | None = None,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        external: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         self.model = model
         self.name = model.name
         self.set(model.initial_configuration() if q is None else q, v, a, external)
 
     def set(
-        self, q: Any, v: Any = None, a: Any = None, external: Mapping[str, Any] | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        external: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         """Put it somewhere else."""
         m = self.model
@@ -293,7 +298,12 @@ class ShownMotion:
 
     @classmethod
     def of(
-        cls, model: RobotModel, what: Any, *, reference: Any = None, external: Any = None
+        cls,
+        model: RobotModel,
+        what: Any,
+        *,
+        reference: ArrayLike | None = None,
+        external: Mapping[str, ArrayLike] | None = None,
     ) -> ShownMotion:
         """A motion from a run, a recording, a :class:`WrenchHistory`, a pair ``(t, q)`` of arrays
         (n,) and (n, nq), or one configuration (nq,); ``reference`` and ``external`` as the

@@ -2,10 +2,9 @@
 moves the links.
 
 A page moves nodes and bones of skinned meshes at once, before it draws; anything else that changes
-reaches a later
-picture.  So a set of vectors is one skinned mesh.  A vertex is a sum of vectors, one a bone, times
-the weights of the
-vertex: a few bones a vector give any length, direction and thickness.
+reaches a later picture. So a set of vectors is one skinned mesh. A vertex is a sum of vectors, one
+a bone, times the weights of the vertex: a few bones a vector give any length, direction and
+thickness.
 """
 
 from __future__ import annotations

@@ -12,12 +12,13 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics import link_poses
 from robot_dynamics_ros.errors import RobotDynamicsError
@@ -427,7 +428,12 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
             self._stop.wait(max(due - time.monotonic(), 0.002))
 
     def show(
-        self, q: Any, v: Any = None, a: Any = None, external: Any = None, robot: int = 0
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        external: Mapping[str, ArrayLike] | None = None,
+        robot: int = 0,
     ) -> None:
         """Put a robot that stands still somewhere else; a RobotDynamicsError if it follows a motion
         or a topic.

@@ -12,7 +12,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.cli.main import COMMANDS, main
 
 LONG = "x" * 5000
-# : ``{tmp}`` is an empty directory, ``{file}`` a file with some text in it, ``{urdf}`` a robot,
+# ``{tmp}`` is an empty directory, ``{file}`` a file with some text in it, ``{urdf}`` a robot,
 # ``{csv}`` a recording of it
 LINES = [
     # commands and shared options

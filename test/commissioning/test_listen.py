@@ -85,7 +85,7 @@ def test_slow_messages(messages):
 
 
 @pytest.mark.parametrize("offset", [0.5, -0.5, 1.7e9])
-def test_another_clock(messages, offset):
+def test_stamps_of_another_clock_are_named_with_the_offset(messages, offset):
     messages.stamps = messages.stamps + offset
     report = messages.listen()
     assert kinds(report) == ["clock"] and report.findings[0].number == pytest.approx(
@@ -119,7 +119,7 @@ def test_one_velocity_with_the_opposite_sign(messages):
     assert finding.kind == "velocity_sign" and finding.joints == (messages.names[2],)
 
 
-def test_degrees(messages):
+def test_positions_and_velocities_in_degrees_are_named(messages):
     assert kinds(messages.listen(velocity=np.degrees(messages.velocity))) == ["velocity_unit"]
     named = kinds(
         messages.listen(

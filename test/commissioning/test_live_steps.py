@@ -196,7 +196,7 @@ def test_the_exposure_is_a_bound(pose, signs):
         ({"delay": 10}, ["delay"]),
     ],
 )
-def test_floating(mistake, kinds):
+def test_floating_names_the_mistake_and_stays_within_its_bounds(mistake, kinds):
     arm = WrongArm(SLIPPERY, home=calm_pose(SLIPPERY, LOADED, 0.08), **mistake)
     report = float_arm(StepRunner(arm, SLIPPERY), 0.6)
     assert set(kinds) <= {f.kind for f in report.findings} and (kinds or not report.findings)
@@ -228,7 +228,7 @@ def test_a_joint_without_brake_is_named_before_anything_is_sent():
         ({"play": 0.01}, ["joint1"], ["play"]),
     ],
 )
-def test_twitching(mistake, joints, kinds):
+def test_twitching_names_the_mistake_and_stays_within_its_bounds(mistake, joints, kinds):
     arm = WrongArm(MODEL, **mistake)
     runner = StepRunner(arm, MODEL)
     report = twitch(runner, probe(runner)[1], joints)

@@ -153,7 +153,7 @@ def test_gravity_compensated_by_the_driver(arm):
 
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, 9.81), (9.81, 0.0, 0.0), (1.0, -2.0, -9.55)])
-def test_another_mounting(arm, gravity):
+def test_a_base_mounted_otherwise_is_found_with_its_direction_of_gravity(arm, gravity):
     arm.gravity = np.array(gravity)
     finding = only(arm.weigh(), "mounting")
     assert np.allclose(finding.change.value, gravity, atol=0.5)
@@ -188,7 +188,7 @@ def test_a_link_that_may_have_another_mass_is_mentioned_and_not_accused(arm):
     assert not report.findings and f"perhaps link {link} has 1.2" in report.notes[0]
 
 
-def test_another_robot(arm):
+def test_the_description_of_another_robot_is_named(arm):
     factor = dict(
         zip(
             (link.name for link in arm.model.description.links),
@@ -205,7 +205,7 @@ def test_a_joint_that_a_brake_holds(arm):
     only(report, "held_joint", arm.model.joint_names[1])
 
 
-def test_friction(arm):
+def test_too_little_described_friction_is_named_and_none_is_taken_for_unknown(arm):
     arm.friction = 0.12
     # no word of friction in the description, and too little
     for share, names in (

@@ -66,7 +66,7 @@ LAYOUT_OF_MESSAGES = layout()
 
 def read(controller, raw):
     """The verdict of reading a message."""
-    return controller.read(raw, len(raw), LAYOUT_OF_MESSAGES)
+    return controller.runner.read(raw, len(raw), LAYOUT_OF_MESSAGES)
 
 
 class Twins:
@@ -79,7 +79,7 @@ class Twins:
         ]
         assert [controller.compiled for controller in self.controllers] == [True, False]
         self.buffer = bytearray(4 * ANSWER)
-        self.controllers[0].answer_into(AnswerLayout(self.buffer, 4, range(N), True))
+        self.controllers[0].runner.answer_into(AnswerLayout(self.buffer, 4, range(N), True))
         self.t, self.q, self.v = t, mid(MODEL), np.zeros(N)
         for controller in self.controllers:
             controller.activate(self.t, self.q, self.v)
@@ -107,7 +107,7 @@ class Twins:
         assert own.memory.python.measured[0] == (known is not None)
         np.testing.assert_array_equal(own.memory["arrived"][:2], [q, v])
         active = own.mode is not rd.control.Mode.INACTIVE
-        if active and own.answer():
+        if active and own.runner.answer():
             own.estimate(measured=known is not None)
         other.update(t, q, v, known)
         if active:
@@ -250,7 +250,7 @@ def test_a_changed_byte_is_noticed_where_it_matters(at, change):
     if verdict == Verdict.DONE:
         values = np.frombuffer(bytes(raw), np.float64, 3 * N, 12)
         assert own.memory["arrived"].ravel().tolist() == values.tolist()
-        own.answer()
+        own.runner.answer()
         assert np.isfinite(own.command).all()
 
 
@@ -265,9 +265,9 @@ def test_a_message_that_ends_too_early_is_not_read():
 def test_commands_of_some_joints_go_where_the_answer_has_them():
     own = Twins().controllers[0]
     buffer = bytearray(4 * 6)
-    own.answer_into(AnswerLayout(buffer, 2, (4, 1), False))
+    own.runner.answer_into(AnswerLayout(buffer, 2, (4, 1), False))
     assert read(own, message(10**9 + PERIOD, mid(MODEL), np.zeros(N))) == Verdict.DONE
-    assert own.answer()
+    assert own.runner.answer()
     command = own.command
     assert np.frombuffer(buffer, np.float64, 2, 8).tolist() == command[[4, 1]].tolist()
 

@@ -309,8 +309,8 @@ def test_answers_alone_are_judged_and_limited_without_estimates(arm):
     cycle = 2_000_000
     states = [q, q + 1e-4, q + 2e-4, q + 1.0]
     for k, position in enumerate(states, 1):
-        alone.set_state(k * cycle, position, still, None)
-        alone.answer()
+        alone.runner.set_state(k * cycle, position, still, None)
+        alone.runner.answer()
         whole.update(k * cycle, position, still)
         assert np.array_equal(alone.command, whole.command)
     assert alone.counts["state_jump"] == whole.counts["state_jump"] == 1

@@ -27,7 +27,7 @@ def one(x, joint, value):
     return np.where(np.arange(len(x)) == joint, value, x)
 
 
-# : name → what a fault makes of (cycle, stamp in ns, q, v): the states that arrive, none, one or
+# name → what a fault makes of (cycle, stamp in ns, q, v): the states that arrive, none, one or
 # more
 FAULTS = {
     "a position is NaN": lambda k, t, q, v: [(t, one(q, 1, NAN), v)],
@@ -244,7 +244,7 @@ def test_a_position_that_cannot_be_right_has_no_gravity(arm):
     assert fastest < 1.6
 
 
-# : of several hundred random starts, motions and faults those that were the fastest: fault,
+# of several hundred random starts, motions and faults those that were the fastest: fault,
 # efforts, start
 HARD = {
     "positions in degrees, beyond a limit": (

@@ -139,7 +139,7 @@ def test_kernels_are_the_library():
         BalanceKernel(model, names[-1], "moon")
 
 
-def test_patterns():
+def test_joints_are_chosen_by_patterns():
     names = ("tool0_joint", "tool1_joint", "camera_joint")
     assert matching(["tool*"], names, "p") == names[:2]
     assert matching(["*joint", "tool0_joint"], names, "p") == names

@@ -30,7 +30,7 @@ Z = np.zeros(6)
         (None, r"^q: expected real numbers .*NoneType"),
     ],
 )
-def test_wrong_inputs(model, q, message):
+def test_inputs_that_are_no_real_numbers_of_the_right_shape_are_refused(model, q, message):
     for call in (
         lambda: rd.inverse_dynamics(model, q, Z, Z),
         lambda: rd.kernel(model, "inverse_dynamics")(q, Z, Z, Z.copy()),

@@ -32,7 +32,7 @@ def frictionless(model: RobotModel) -> RobotModel:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_dynamics(name):
+def test_dynamics_are_those_of_mujoco(name):
     from support.mujoco_bridge import to_mjcf
 
     model = frictionless(ROBOTS[name]()).with_backend("interpreted")

@@ -115,14 +115,14 @@ def test_random_trees(first):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda.urdf", "bolt.urdf"])
-def test_machine_code(name):
+def test_machine_code_gives_what_pinocchio_gives(name):
     pytest.importorskip("llvmlite")
     path = example_urdf(name)
     compare(load(path).with_backend("native"), path.read_text(), seed=3)
 
 
 @pytest.mark.slow
-def test_loops():
+def test_compiled_loops_give_what_pinocchio_gives():
     pytest.importorskip("llvmlite")
     # without rotors: on a planar joint they turn with the plane's axes for us, with the link's for
     # Pinocchio

@@ -28,7 +28,7 @@ FUNCTIONS = sorted(TABLE.keys() - ON_LINKS_AND_OBSERVERS)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function(name):
+def test_every_function_gives_the_same_numbers_in_casadi(name):
     options = options_for(MODEL, name)
     inputs = inputs_for(MODEL, name, options)
     made = rd.casadi_function(MODEL, name, **options)

@@ -151,7 +151,7 @@ def shortened(data: bytes, still: Callable[[bytes], bool]) -> bytes:
 # 100 000 inputs take longer than any test may
 @pytest.mark.timeout(0 if "FUZZ" in os.environ else 300)
 @pytest.mark.parametrize("kind", TARGETS)
-def test_anything(kind, folder):
+def test_damaged_inputs_are_read_or_refused_with_a_reason(kind, folder):
     target = TARGETS[kind]
     if target.needs:
         pytest.importorskip(target.needs)

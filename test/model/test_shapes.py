@@ -95,7 +95,7 @@ def cube_mesh(size, at=(0.0, 0.0, 0.0)):
     return corners, [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
 
 
-def test_meshes():
+def test_a_cube_of_triangles_has_the_inertia_of_a_cuboid():
     size = np.array([0.3, 0.5, 0.2])
     at = np.array([1.0, -2.0, 3.0])
     vertices, triangles = cube_mesh(size, at)

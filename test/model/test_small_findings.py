@@ -96,7 +96,7 @@ def test_quaternions_and_damping_that_are_none() -> None:
             rd.operational_space_inertia(arm, np.zeros(6), arm.link_names[-1], damping=damping)
 
 
-def test_batches() -> None:
+def test_a_batch_gives_what_its_states_give_one_by_one() -> None:
     arm = rd.load_robot("six_axis")
     link = arm.link_names[-1]
     rng = np.random.default_rng(0)

@@ -218,7 +218,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_broken_text(case):
+def test_a_broken_text_is_an_error_that_says_what_where_and_what_to_do(case):
     text, message = CASES[case]
     with pytest.raises(ModelError, match=f"(?s){message}") as caught:
         rd.load_urdf(text)
@@ -231,7 +231,7 @@ def test_the_text_all_cases_start_from_is_sound():
         assert rd.load_urdf(GOOD).joint_names == ("elbow",)
 
 
-def test_broken_files(tmp_path):
+def test_a_path_that_is_no_readable_file_is_refused(tmp_path):
     with pytest.raises(UrdfError, match=r"does not exist.*current directory"):
         rd.load_urdf(tmp_path / "none.urdf")
     with pytest.raises(UrdfError, match="does not exist"):
@@ -345,13 +345,13 @@ def only_our_errors(data):
 
 @QUIET
 @given(st.text())
-def test_any_text(text):
+def test_any_text_loads_or_raises_an_error_of_this_package(text):
     only_our_errors("<" + text)
 
 
 @QUIET
 @given(st.binary())
-def test_any_bytes(data):
+def test_any_bytes_load_or_raise_an_error_of_this_package(data):
     only_our_errors(data)
 
 
@@ -399,7 +399,7 @@ VALUES = st.one_of(
         min_size=1,
     )
 )
-def test_any_values(values):
+def test_any_attribute_values_load_or_raise_an_error_of_this_package(values):
     text = GOOD
     for attribute, value in values.items():
         text = text.replace(attribute, f'{attribute.split("=")[0]}="{value}"')

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -148,8 +149,10 @@ def test_a_node_that_is_stopped_while_it_starts_ends_cleanly(start, node, number
             and int(mask.split()[1], 16) & caught
         )
 
+    # no pause: the signal is to come as early as possible
+    deadline = time.monotonic() + 60.0
     while process.exit_code is None and not handled():
-        pass
+        assert time.monotonic() < deadline, process.output()
     assert process.stop(number, 60.0) == 0, process.output()
 
 

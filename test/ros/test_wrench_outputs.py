@@ -34,7 +34,7 @@ def model():
     )
 
 
-# : case → (source, whether joints rub, median and 90 % bound of the force's error in N; forces go
+# case → (source, whether joints rub, median and 90 % bound of the force's error in N; forces go
 # up to some 140 N)
 SOURCES = {
     "model, without friction": ("model", False, 1e-6, 1e-6),

@@ -56,7 +56,7 @@ def problem(seed, n):
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_conditions_hold(seed, n, compiled):
+def test_the_solution_satisfies_the_complementarity_conditions(seed, n, compiled):
     A, b, lo, hi = problem(seed, n)
     x, w, side = boxed(A, b, lo, hi, compiled=compiled and COMPILED)
     scale = 1e-9 * (1.0 + np.abs(b).max())

@@ -82,11 +82,9 @@ def test_spring_and_dry_friction_in_closed_form():
     )
     turning = [1.0]
     half = np.pi * np.sqrt(m / k)
-    while (
-        turning[-1] != (end := np.sign(turning[-1]) * (abs(turning[-1]) - 2 * F / k) * -1)
-        and abs(turning[-1]) > F / k
-    ):
-        turning.append(end)
+    while abs(turning[-1]) > F / k:
+        reach = abs(turning[-1]) - 2 * F / k
+        turning.append(-np.sign(turning[-1]) * reach)
     plant_end = round((len(turning) + 1) * half / plant.dt)
     for _ in range(plant_end):
         plant.step([0.0])

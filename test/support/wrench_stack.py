@@ -28,7 +28,7 @@ def spatial(message: WrenchStamped) -> np.ndarray:
     return np.array([m.x, m.y, m.z, f.x, f.y, f.z])
 
 
-# : of a motion of the six axes through two points in 3 s, from where the arm is and back; every
+# of a motion of the six axes through two points in 3 s, from where the arm is and back; every
 # joint reverses once or twice
 POSITIONS = np.array(
     [

@@ -1,7 +1,9 @@
-"""Wrenches and twists, [about; along], from the axes of a frame to those of the world and back.
+"""Both halves of wrenches [moment; force] and twists [ω; v], from the axes of a frame to those of
+the world and back.
 
-``first``, ``second`` and ``third`` are the first three rows of the frame's pose: a routine does not
-know how long the rows of a matrix are that is handed to it.
+``first``, ``second`` and ``third`` are the first three rows of the frame's pose, whose first three
+numbers are those of its rotation matrix: a routine does not know how long the rows of a matrix are
+that is handed to it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def integrate(p: CycleMemory) -> None:
 
 
 def take_integral_gain(p: CycleMemory, gain: Vector) -> None:
-    """Ki z goes on where it was."""
+    """Take over Ki, so that the effort Ki z is what it was: z takes up the change."""
     p.integrates[0] = 0
     for i in range(p.nv):
         share = 0.0
@@ -116,6 +116,7 @@ def effort_is_finite(p: CycleMemory) -> bool:
     size = 0.0
     for i in range(p.nv):
         size = size + p.effort[i] * p.effort[i]
+    # an infinity less itself, and whatever is done with a NaN, is a NaN, which equals nothing
     return size - size == 0.0
 
 

@@ -22,30 +22,29 @@ from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
 
 LIMITS = ("position_zone", "velocity_limit", "effort_rate", "effort_limit")
 """Causes that joints are counted by in ``hits``."""
+# their places there
+LIMIT_COUNT = len(LIMITS)
+POSITION_ZONE, VELOCITY_LIMIT, EFFORT_RATE, EFFORT_LIMIT = range(LIMIT_COUNT)
 
 # Share of the velocity limit from which on a joint is near it
-NEAR = 0.95
-BRAKING = (
-    # A joint is near a position limit from one and a half times v²/2a before its soft zone
-    0.75
-)
+NEAR_SPEED_SHARE = 0.95
+# A joint is near a position limit from so many v²/a before its soft zone: one and a half times the
+# way v²/2a that braking takes
+BRAKING_WAY_FACTOR = 0.75
 # Distance to a limit, as a share of the soft zone, in which no friction is allowed for
-LAST = 0.01
+LAST_ZONE_SHARE = 0.01
 # Overspeed, as a share of the speed allowed, over which the allowance for friction fades out
-FADE = 0.1
+FADE_SPEED_SHARE = 0.1
 ROUNDING = 1e-6
 """Share of an effort that is no violation: a change of law begins with the command before, which
 may be the limit itself.
 """
-TINY = 1e-9
-STOP_TIME = (
-    # A speed limit is given up within this time where no deceleration is configured, s
-    0.25
-)
-PLAIN_DECELERATION = (
-    # Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
-    5.0
-)
+# rad/s or m/s: nothing is divided by less
+LEAST_SPEED_DIVISOR = 1e-9
+# A speed limit is given up within this time where no deceleration is configured, s
+STOP_TIME = 0.25
+# Deceleration where there is neither a configured one nor a velocity limit, rad/s² or m/s²
+PLAIN_DECELERATION = 5.0
 
 
 def narrow_limits(
@@ -68,16 +67,14 @@ def narrow_limits(
             p.upper[i] = inf
             p.velocity_limit[i] = inf
         p.margin[i] = min(position_margin, 0.25 * (p.upper[i] - p.lower[i]))
-        p.creep[i] = LAST * p.zone_rate[0] * p.margin[i]
+        p.creep[i] = LAST_ZONE_SHARE * p.zone_rate[0] * p.margin[i]
 
 
 def usual_deceleration(velocity_limit: float) -> float:
     """From a velocity limit to rest in STOP_TIME; without a limit, PLAIN_DECELERATION."""
-    return (
-        velocity_limit / STOP_TIME
-        if isfinite(velocity_limit) and velocity_limit > 0.0
-        else PLAIN_DECELERATION
-    )
+    if isfinite(velocity_limit) and velocity_limit > 0.0:
+        return velocity_limit / STOP_TIME
+    return PLAIN_DECELERATION
 
 
 def limit(p: CycleMemory) -> int:
@@ -89,7 +86,7 @@ def limit(p: CycleMemory) -> int:
     for i in range(p.nv):
         p.asked[i] = p.effort[i]
     p.cut[0] = 0
-    for k in range(4):
+    for k in range(LIMIT_COUNT):
         p.hits[k] = 0
     if near_limits(p):
         p.bias_forces(p.q, p.v, p.bias)
@@ -111,8 +108,8 @@ def near_limits(p: CycleMemory) -> bool:
     several = False
     for i in range(p.nv):
         speed = abs(p.v[i])
-        reach = BRAKING * speed * speed / p.deceleration[i] + p.margin[i]
-        fast = speed > NEAR * p.velocity_limit[i]
+        reach = BRAKING_WAY_FACTOR * speed * speed / p.deceleration[i] + p.margin[i]
+        fast = speed > NEAR_SPEED_SHARE * p.velocity_limit[i]
         near = fast or p.q[i] - reach < p.lower[i] or p.q[i] + reach > p.upper[i]
         p.near[i] = near
         several = several or near
@@ -133,7 +130,9 @@ def limit_motion(p: CycleMemory) -> None:
             if p.effort[i] < low - slack or p.effort[i] > high + slack:
                 p.effort[i] = min(max(p.effort[i], low), high)
                 p.cut[0] = 1
-                cause = 0 if min(fastest, slowest) < p.velocity_limit[i] else 1
+                cause = VELOCITY_LIMIT
+                if min(fastest, slowest) < p.velocity_limit[i]:
+                    cause = POSITION_ZONE
                 p.hits[cause] = p.hits[cause] + 1
 
 
@@ -145,7 +144,7 @@ def allowed_speed(p: CycleMemory, i: int, distance: float) -> float:
     ``velocity_limit``.
 
     Source: the soft zone of ros2_control's soft limits (position → velocity bound), with a braking
-        curve before it.
+    curve before it.
     """
     speed = p.zone_rate[0] * distance
     if distance >= p.margin[i]:
@@ -164,8 +163,9 @@ def motion_bound(p: CycleMemory, i: int, v: float, fastest: float) -> float:
     model's cannot carry the joint further, and where less than ``creep`` is allowed, so that it
     cannot carry it to the limit itself.
     """
-    over = max(v - fastest, 0.0) / max(FADE * fastest, TINY)
-    share = max(min(min(1.0 - over, (fastest - p.creep[i]) / max(p.creep[i], TINY)), 1.0), 0.0)
+    over = max(v - fastest, 0.0) / max(FADE_SPEED_SHARE * fastest, LEAST_SPEED_DIVISOR)
+    near_the_limit = (fastest - p.creep[i]) / max(p.creep[i], LEAST_SPEED_DIVISOR)
+    share = max(min(min(1.0 - over, near_the_limit), 1.0), 0.0)
     friction = p.dry[i] + p.viscous[i] * max(v, 0.0)
     inertia = p.inertia[i, i]
     # an effort that brakes may be one for a rotor
@@ -183,14 +183,14 @@ def limit_effort(p: CycleMemory) -> None:
             if abs(p.effort[i] - p.previous[i]) > step:
                 p.effort[i] = min(max(p.effort[i], p.previous[i] - step), p.previous[i] + step)
                 p.cut[0] = 1
-                p.hits[2] = p.hits[2] + 1
+                p.hits[EFFORT_RATE] = p.hits[EFFORT_RATE] + 1
     for i in range(p.nv):
         beyond = abs(p.effort[i]) - p.effort_limit[i]
         if beyond > 0.0:
             p.effort[i] = min(max(p.effort[i], -p.effort_limit[i]), p.effort_limit[i])
         if beyond > ROUNDING * (1.0 + p.effort_limit[i]):
             p.cut[0] = 1
-            p.hits[3] = p.hits[3] + 1
+            p.hits[EFFORT_LIMIT] = p.hits[EFFORT_LIMIT] + 1
 
 
 def find_safe_command(p: CycleMemory) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from robot_dynamics_ros.control.cycle.memory import ArrivedState, CycleMemory, bound
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.reference.trajectory import NANOSECONDS
 from robot_dynamics_ros.dynamics.engine.codegen.packed import (
     Packed,
     number,
@@ -35,9 +36,11 @@ STRONGEST = 1e9
 """Larger positions, rad or m, velocities, rad/s or m/s, and efforts, N m or N, are no measurements.
 """
 
-SECOND = 1_000_000_000
+# the word of a message in which the stamp's seconds are; its nanoseconds are in the next
 STAMP = 1
+# a word from here on stands for a negative number
 SIGN = 2**31
+# entries of the table before those that say where the numbers of the joints are
 HEAD = 3
 
 
@@ -74,7 +77,7 @@ def read_state(p: ArrivedState, message: Packed, size: int, table: Integers) -> 
     seconds = word(message, STAMP)
     if seconds >= SIGN:
         seconds = seconds - 2 * SIGN
-    p.time[0] = seconds * SECOND + word(message, STAMP + 1)
+    p.time[0] = seconds * NANOSECONDS + word(message, STAMP + 1)
     return Verdict.DONE
 
 
@@ -86,9 +89,9 @@ def write_command(p: CycleMemory, answer: Packed) -> None:
         put_number(answer, p.answer_at[0] + 2 * k, p.command[p.answer_joints[k]])
     if p.answer_at[1] == 1:
         # positive: division rounds down then
-        shifted = p.time[0] + 2 * SIGN * SECOND
-        seconds = shifted // SECOND
-        put_word(answer, STAMP + 1, shifted - seconds * SECOND)
+        shifted = p.time[0] + 2 * SIGN * NANOSECONDS
+        seconds = shifted // NANOSECONDS
+        put_word(answer, STAMP + 1, shifted - seconds * NANOSECONDS)
         if seconds >= 2 * SIGN:
             seconds = seconds - 2 * SIGN
         put_word(answer, STAMP, seconds)

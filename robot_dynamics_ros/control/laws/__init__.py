@@ -89,7 +89,7 @@ def bind(model: RobotModel, law: Law) -> Callable[..., Array]:
         try:
             x.set(q, v, q_d, v_d, a_d)
         except (TypeError, ValueError):
-            shapes = tuple(np.shape(x) for x in (q, v, q_d, v_d, a_d))
+            shapes = tuple(np.shape(row) for row in (q, v, q_d, v_d, a_d))
             problem = f"expected {model.nv} numbers in each"
             remedy = "Give them in the order of joint_names."
             raise ArgumentError(

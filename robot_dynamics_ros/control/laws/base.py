@@ -238,8 +238,7 @@ class Law:
 
     def check(self, model: RobotModel) -> Law:
         """The law, if it fits the model, with the friction of the model for ``friction=True``;
-        ArgumentError: a gain has neither one value nor one for
-        each joint.
+        ArgumentError: a gain has neither one value nor one for each joint.
         """
         for f in dataclasses.fields(self):
             one_a_joint = f.metadata.get("gain") and f.metadata["size"] is None
@@ -272,7 +271,7 @@ class Law:
         number (other joints keep theirs).
 
         UnknownNameError: the law has no such gain, the model no such joint; ArgumentError: values
-            negative, not finite, too many.
+        negative, not finite, too many.
         """
         changes: dict[str, Gain] = {}
         for name, value in gains.items():

@@ -46,7 +46,7 @@ class ComputedTorque(_PID):
             through the steep part around zero, "measured" makes the error dynamics exact.
 
     Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics (2009), section 8.5.2 (inverse dynamics
-        control).
+    control).
     """
 
     name: ClassVar[str] = "computed_torque"
@@ -134,7 +134,7 @@ class JointImpedance(Law):
     """τ = K e + D ė + M(q) q̈_d + C q̇ + g + F: springs and dampers between arm and reference.
 
     The arm keeps its own inertia: under external efforts τ_e its error obeys M ë + D ė + K e =
-        −τ_e.
+    −τ_e.
 
     Attributes:
         stiffness: N m/rad or N/m.

@@ -47,7 +47,7 @@ class CartesianImpedance(Law):
         friction, friction_at: as in :class:`ComputedTorque`.
 
     Source: Khatib, IEEE J. Robotics and Automation 3 (1987); Ott, Cartesian Impedance Control
-        (2008), chapter 4.
+    (2008), chapter 4.
     """
 
     name: ClassVar[str] = "cartesian_impedance"

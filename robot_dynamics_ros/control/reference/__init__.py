@@ -1,1 +1,3 @@
-"""References of the controller: trajectories, set-points, splicing, tolerances and results."""
+"""References of the controller: trajectories, set-points, the way from one motion to the next,
+tolerances and results.
+"""

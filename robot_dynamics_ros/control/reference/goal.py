@@ -188,9 +188,9 @@ class Tolerances:
         """These defaults with what an action goal asks for: 0 keeps the default, −1 lifts it, more
         sets it.
 
-        ``joints``: the n joint names, in the order of the arrays.  ArgumentError: an unknown joint
-            or another negative value; as
-        with joint_trajectory_controller, the caller then keeps the defaults.
+        ``joints``: the n joint names, in the order of the arrays. ArgumentError: an unknown joint
+        or another negative value; as with joint_trajectory_controller, the caller then keeps the
+        defaults.
         """
         columns: dict[str, Array] = {}
         for stage, requests in (("path", path or {}), ("goal", goal or {})):
@@ -249,8 +249,7 @@ class Goal:
     """One accepted trajectory; the controller keeps it up to date.
 
     ``start``, ``end``: when it replaces the earlier reference, and when its last point is due, ns;
-        ``code``, ``text``: the outcome,
-    once ``status.done``; a success may have a remark.
+    ``code``, ``text``: the outcome, once ``status.done``; a success may have a remark.
     """
 
     start: int

@@ -414,9 +414,9 @@ class ReferenceGenerator:
                 )
                 text = "" if first else text
         p.events[0] = 0
-        for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED]:
+        for slot in [k for k in self._motions if p.state[k] == tracks.RELEASED_SLOT]:
             del self._motions[slot]
-            p.state[slot] = tracks.NO_MODE
+            p.state[slot] = tracks.FREE_SLOT
         self._changed()
 
     def end_goals(self, cycle: Memory[CycleMemory], text: str) -> None:

@@ -39,25 +39,27 @@ SET_POINT = 0
 STREAM_POINTS = 4
 # Largest acceleration of a stop, to its mean
 STOP_TIME_SHARE = 1.5
-HARDEST = (
-    # How much harder than asked a joint may brake in order to stop before its position limit
-    10.0
-)
+# How much harder than asked a joint may brake in order to stop before its position limit
+HARDEST_BRAKE = 10.0
 # s; no stop is planned to take longer: it keeps absurd velocities within the range of integer times
 LONGEST_MOTION = 1e6
-FASTEST_SHARE = (
-    # How many times a joint's velocity limit a velocity may be that is taken for meant
-    10.0
-)
+# The largest numbers in a trajectory that somebody can mean; more would overflow in the law, which
+# is a fault. A velocity: as a multiple of the joint's limit; rad/s or m/s, where it has none
+FASTEST_SHARE = 10.0
 FASTEST_REFERENCE = 1e4
-SHARPEST = 1e7
+# an acceleration, rad/s² or m/s²
+SHARPEST_REFERENCE = 1e7
+# an effort, N m or N
 STRONGEST_REFERENCE = 1e7
-"""Where there is no limit, and for accelerations and efforts, the largest numbers so taken."""
 # rad or m beyond a position limit that is rounding
 SLACK = 1e-6
-NO_MODE = 0
-USED = 1
-RELEASED = 2
+# States of a slot: a released one is free once the caller has taken its arrays back
+FREE_SLOT = 0
+USED_SLOT = 1
+RELEASED_SLOT = 2
+# Rows of the fields of a trajectory: (4, points, width), width the number of its joints
+POSITION_ROW, VELOCITY_ROW, ACCELERATION_ROW, EFFORT_ROW = range(4)
+# Status of a goal
 ACTIVE, SUCCEEDED, ABORTED, PREEMPTED, CANCELED = range(5)
 _SLOTS = f"(nv + {WAITING + 3})"
 
@@ -146,8 +148,8 @@ def fit(
     a1: float,
     T: float,
 ) -> None:
-    """Coefficients of 1, τ … τ⁵, from ``out[at]`` on, of a polynomial of degree 1, 3 or 5 through
-    both ends, T s apart.
+    """Coefficients of 1, τ … τ⁵ of a polynomial of degree 1, 3 or 5 through both ends, T s apart;
+    ``first``: where they begin in ``out``.
     """
     d = (q1 - q0) / T
     for k in range(2, 6):
@@ -206,9 +208,9 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     way = 0.5 * STOP_TIME_SHARE * v * v
     if way > a * room:
         if room > 0.0:
-            a = min(way / room, HARDEST * a)
+            a = min(way / room, HARDEST_BRAKE * a)
         else:
-            a = HARDEST * a
+            a = HARDEST_BRAKE * a
     duration = min(STOP_TIME_SHARE * abs(v) / a, LONGEST_MOTION)
     rest = t + floor(duration * NANOSECONDS + 0.5)
     if rest > t:
@@ -273,8 +275,8 @@ def mode_at(p: TracksMemory, t: int) -> int:
 # -- goals and events ------------------------------------------------------------------------------
 
 
-def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
-    """An event; what ``bad_…`` say goes with it."""
+def add_event(p: TracksMemory, goal: int, status: int, reason: int) -> None:
+    """Keep an event for whoever takes them, with what ``bad_…`` say; one too many is lost."""
     k = p.events[0]
     if k >= EVENTS:
         return
@@ -291,14 +293,14 @@ def tell(p: TracksMemory, goal: int, status: int, reason: int) -> None:
 
 def end_goal(p: TracksMemory, status: int, reason: int) -> None:
     """The active goal ends."""
-    tell(p, p.active[0], status, reason)
+    add_event(p, p.active[0], status, reason)
     p.open[0] = 0
 
 
 def replace_waiting(p: TracksMemory, slot: int, status: int, reason: int) -> None:
     """The goal of a trajectory that waits ends, if it has not ended before."""
     if p.goal_waits[slot] == 1:
-        tell(p, p.goal[slot], status, reason)
+        add_event(p, p.goal[slot], status, reason)
         p.goal_waits[slot] = 0
 
 
@@ -315,7 +317,7 @@ def release(p: TracksMemory, slot: int) -> None:
     """One use of a trajectory less."""
     p.uses[slot] = p.uses[slot] - 1
     if p.uses[slot] == 0:
-        p.state[slot] = RELEASED
+        p.state[slot] = RELEASED_SLOT
 
 
 def leave(p: TracksMemory, i: int) -> None:
@@ -397,6 +399,13 @@ def end_goals(
 # -- trajectories and set-points -------------------------------------------------------------------
 
 
+def field_at(p: TracksMemory, slot: int, kind: int, entry: int, fields: Vector) -> float:
+    """Entry ``entry``, a point's number times ``width`` plus a column, of the positions,
+    velocities, accelerations or efforts of a trajectory.
+    """
+    return fields[kind * p.points[slot] * p.width[slot] + entry]
+
+
 def fastest_meant(p: TracksMemory, i: int) -> float:
     """The largest velocity of a joint that is taken for meant."""
     if isfinite(p.velocity_limit[i]):
@@ -420,39 +429,36 @@ def check_points(
     """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a
     time that is too short.
 
-    Numbers that are finite and cannot be meant would overflow in the law, a fault for nothing.
     Positions and times of points that are over at ``start`` are not looked at.  ``begin``: ns, what
-    the times (points,) count from;
-    ``fields``: (4, points, width).
+    the times (points,) count from; ``fields``: (4, points, width).
     """
     k = p.width[slot]
     last = p.points[slot] - 1
-    size = k * (last + 1)
     for m in range(last + 1):
         due = begin + times[m] > start or m == last
         for i in range(p.nv):
             column = p.column[slot * p.nv + i]
             if column < 0:
                 continue
-            place = m * k + column
+            entry = m * k + column
             fastest = fastest_meant(p, i)
-            for f in range(1, 4):
-                if f == 1:
-                    largest = fastest
-                elif f == 2:
-                    largest = SHARPEST
-                else:
+            for kind in range(VELOCITY_ROW, EFFORT_ROW + 1):
+                largest = fastest
+                if kind == ACCELERATION_ROW:
+                    largest = SHARPEST_REFERENCE
+                elif kind == EFFORT_ROW:
                     largest = STRONGEST_REFERENCE
-                if abs(fields[f * size + place]) > largest:
-                    refuse(p, m, i, fields[f * size + place], largest)
-                    return f + 1
-            q = fields[place]
+                value = field_at(p, slot, kind, entry, fields)
+                if abs(value) > largest:
+                    refuse(p, m, i, value, largest)
+                    return kind + 1
+            q = fields[entry]
             nearest = min(max(q, p.lower[i]), p.upper[i])
             if not isfinite(q) or (p.continuous[i] == 0 and due and abs(q - nearest) > SLACK):
                 refuse(p, m, i, q, nearest)
                 return 1
             if m > 0 and begin + times[m - 1] > start:
-                way = abs(fields[place] - fields[place - k])
+                way = abs(q - fields[entry - k])
                 T = (times[m] - times[m - 1]) / NANOSECONDS
                 if way > p.max_step[0] and way > fastest * T:
                     refuse(p, m, i, way, T)
@@ -467,29 +473,29 @@ def make_segments(
     its two ends.
     """
     k = p.width[slot]
-    v = k * p.points[slot]
-    a = 2 * k * p.points[slot]
-    e = 3 * k * p.points[slot]
     for m in range(p.points[slot] - 1):
         T = (times[m + 1] - times[m]) / NANOSECONDS
         least = min(degree[m], degree[m + 1])
         for x in range(m * k, m * k + k):
+            # the same joint, a point later
             y = x + k
             q0 = fields[x]
-            v0 = fields[v + x]
-            a0 = fields[a + x]
             q1 = fields[y]
-            v1 = fields[v + y]
-            a1 = fields[a + y]
+            v0 = field_at(p, slot, VELOCITY_ROW, x, fields)
+            v1 = field_at(p, slot, VELOCITY_ROW, y, fields)
+            a0 = field_at(p, slot, ACCELERATION_ROW, x, fields)
+            a1 = field_at(p, slot, ACCELERATION_ROW, y, fields)
+            effort0 = field_at(p, slot, EFFORT_ROW, x, fields)
+            effort1 = field_at(p, slot, EFFORT_ROW, y, fields)
             fit(segments, 8 * x, least, q0, v0, a0, q1, v1, a1, T)
-            segments[8 * x + 6] = fields[e + x]
-            segments[8 * x + 7] = (fields[e + y] - fields[e + x]) / T
+            segments[8 * x + 6] = effort0
+            segments[8 * x + 7] = (effort1 - effort0) / T
 
 
 def free_slot(p: TracksMemory) -> int:
     """A slot for a trajectory, or −1."""
     for slot in range(1, p.nv + WAITING + 3):
-        if p.state[slot] == NO_MODE and p.waiting[0] < WAITING:
+        if p.state[slot] == FREE_SLOT and p.waiting[0] < WAITING:
             return slot
     return -1
 
@@ -538,8 +544,9 @@ def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vec
 
 
 def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
-    """Have the trajectory that :func:`offer` has looked at wait for its start, at which ``now`` is;
-    0, or the reason not to.
+    """Put the trajectory that :func:`offer` has looked at into the queue, by its start, at which
+    ``now`` is; 0, or the reason not to.  Those that were to start then or later lose the joints
+    that it has.
     """
     start = p.start[slot]
     first = p.first[slot]
@@ -550,32 +557,31 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
         if p.start[p.queue[k]] >= start:
             replace_waiting(p, p.queue[k], PREEMPTED, Reason.REPLACED)
             take_joints(p, k, slot)
-    place = p.waiting[0]
-    p.waiting[0] = place + 1
-    while place > 0 and p.start[p.queue[max(place - 1, 0)]] > start:
-        p.queue[place] = p.queue[place - 1]
-        place = place - 1
-    p.queue[place] = slot
-    p.state[slot] = USED
+    k = p.waiting[0]
+    p.waiting[0] = k + 1
+    while k > 0 and p.start[p.queue[max(k - 1, 0)]] > start:
+        p.queue[k] = p.queue[k - 1]
+        k = k - 1
+    p.queue[k] = slot
+    p.state[slot] = USED_SLOT
     p.uses[slot] = 1
     p.goal_waits[slot] = 1
     return 0
 
 
 def approach(
-    p: TracksMemory, i: int, slot: int, place: int, t: int, due: int, degree: int, fields: Vector
+    p: TracksMemory, i: int, slot: int, entry: int, t: int, due: int, degree: int, fields: Vector
 ) -> None:
-    """Joint ``i`` goes from ``now``, at ``t``, to the entry ``place`` of ``fields``, which is due
-    then, or at once.
+    """Joint ``i`` goes from ``now``, at ``t``, to the point with this entry of ``fields``, where it
+    is at ``due``, or at once.
     """
-    size = p.points[slot] * p.width[slot]
     k = 4 * i
     # the short way round to the first point of the message, not to the first one that is left
-    turns = turns_to_first_point(p, i, fields[place % p.width[slot]])
-    q = fields[place] + turns
-    v = fields[size + place]
-    a = fields[2 * size + place]
-    effort = fields[3 * size + place]
+    turns = turns_to_first_point(p, i, fields[entry % p.width[slot]])
+    q = fields[entry] + turns
+    v = field_at(p, slot, VELOCITY_ROW, entry, fields)
+    a = field_at(p, slot, ACCELERATION_ROW, entry, fields)
+    effort = field_at(p, slot, EFFORT_ROW, entry, fields)
     leave(p, i)
     p.turns[i] = turns
     begin_piece(p, i, t, q, 0.0, 0.0, effort)
@@ -600,7 +606,6 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
     start = p.start[slot]
     first = p.first[slot]
     last = p.points[slot] - 1
-    size = p.points[slot] * p.width[slot]
     due = p.origin[slot] + times[first]
     end = p.origin[slot] + times[last]
     if p.goal_waits[slot] == 1:
@@ -611,7 +616,7 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         p.active_slot[0] = slot
         p.goal_end[0] = max(start, end)
         p.streaming[0] = 0
-        tell(p, p.active[0], ACTIVE, 0)
+        add_event(p, p.active[0], ACTIVE, 0)
     for i in range(p.nv):
         p.travel[i] = 1e300
         column = p.column[slot * p.nv + i]
@@ -621,7 +626,8 @@ def begin_next(p: TracksMemory, times: Integers, degree: Integers, fields: Vecto
         approach(p, i, slot, first * p.width[slot] + column, start, due, degree[first], fields)
         goal = fields[final] + p.turns[i]
         if due > start:
-            begin_piece(p, i, end, goal, 0.0, 0.0, fields[3 * size + final])
+            effort = field_at(p, slot, EFFORT_ROW, final, fields)
+            begin_piece(p, i, end, goal, 0.0, 0.0, effort)
         p.slot[i] = slot
         p.uses[slot] = p.uses[slot] + 1
         p.travel[i] = abs(goal - p.now[0, i])
@@ -638,7 +644,6 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
     for k in range(p.waiting[0] - 1, -1, -1):
         take_joints(p, k, SET_POINT)
     due = t + after
-    size = p.width[SET_POINT]
     halt = max(due, t + p.stream_timeout[0])
     for i in range(p.nv):
         j = p.column[i]
@@ -646,9 +651,9 @@ def stream(p: TracksMemory, t: int, after: int, degree: int, fields: Vector) -> 
             continue
         approach(p, i, SET_POINT, j, t, due, degree, fields)
         q = fields[j] + p.turns[i]
-        v = fields[size + j]
-        a = fields[2 * size + j]
-        effort = fields[3 * size + j]
+        v = field_at(p, SET_POINT, VELOCITY_ROW, j, fields)
+        a = field_at(p, SET_POINT, ACCELERATION_ROW, j, fields)
+        effort = field_at(p, SET_POINT, EFFORT_ROW, j, fields)
         if halt > due:
             begin_piece(p, i, due, q, v, a, effort)
         x = (halt - due) / NANOSECONDS
@@ -670,6 +675,6 @@ ROUTINES = (
     stream,
     stop_all,
     end_goals,
-    tell,
+    add_event,
 )
 """Those that are called from outside."""

@@ -103,9 +103,8 @@ class Trajectory:
         """Check points and freeze them.  No points make an empty trajectory, which means: hold.
 
         TrajectoryRejected: a name twice, no names, a field of the wrong length, a value that is not
-            finite, no positions, a negative
-        or not increasing time, a last point that moves although ``allow_nonzero_end_velocity`` is
-        false.
+        finite, no positions, a negative or not increasing time, a last point that moves although
+        ``allow_nonzero_end_velocity`` is false.
         """
         rows = list(points)
         names = _checked_names(joint_names, needed=bool(rows))
@@ -225,9 +224,8 @@ class Trajectory:
         continuous acceleration.
 
         ``start``: (k,) positions at the start of the trajectory, where the first point is not at
-            time 0; without it the arm
-        rests at the first point.  TrajectoryRejected: fewer than two positions to go through, or
-        ``start`` of the wrong length.
+        time 0; without it the arm rests at the first point. TrajectoryRejected: fewer than two
+        positions to go through, or ``start`` of the wrong length.
 
         Source: de Boor, A Practical Guide to Splines (1978), chapter IV (complete spline).
         """

@@ -53,6 +53,7 @@ def mass_moment(tree: Tree[S], q: Vector[S]) -> Vec3:
 
 
 def _in_world(pose: Transform, inertia: RigidInertia) -> Vec3:
+    """m c of a body in the world frame, where ``pose`` places its frame."""
     return pose.r * inertia.m + pose.E.tmul(inertia.h)
 
 
@@ -91,8 +92,7 @@ def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]
     """A with A v = [angular momentum about the centre of mass; linear momentum] in world axes.
 
     Source: Orin, Goswami and Lee, *Centroidal dynamics of a humanoid robot* (2013); in the root
-        frame each column is
-    composite inertia times subspace.
+    frame each column is composite inertia times subspace.
     """
     frame = RootFrame(tree, q)
     c = mass_center(tree, q)
@@ -121,12 +121,14 @@ def mass_center_motion(
     for i in motion.outward():
         momentum[i] = i.inertia.mul(motion.v[i])
         rate[i] = net_force(i.inertia, motion.v[i], motion.a[i])
+    # the sums arrive at the root as the pass goes on
     for _ in transmit(tree, motion.X, momentum, rate):
         pass
     to_root = tree.base_transform().E
     scale = 1.0 / tree.total_mass()
-    linear = (to_root.tmul(p[tree.root].lin) * scale for p in (momentum, rate))
-    return mass_center(tree, q), next(linear), next(linear)
+    velocity = to_root.tmul(momentum[tree.root].lin) * scale
+    acceleration = to_root.tmul(rate[tree.root].lin) * scale
+    return mass_center(tree, q), velocity, acceleration
 
 
 @function(
@@ -166,7 +168,7 @@ def subtree_state(
     start(tree.root, RigidInertia.zero())
     for i in motion.outward():
         start(i, i.inertia if i in inside and i is not top else RigidInertia.zero())
-    # of this body only what is fixed beyond the link
+    # of this body only what is rigidly attached to the link
     start(top, group_inertia(tree, links.fixed_group(link)))
     for _ in zip(
         composite_inertia(tree, motion.X, total),

@@ -160,9 +160,8 @@ def _rolling(
     each other.
 
     ``numbers``: of the plane, in its link's frame: normal and two tangents; radius; axis of a disc
-        in the wheel's frame
-    (zero for a ball).  Returns rows along the two tangents (velocity alone) and the normal
-    (position too), and the point of contact.
+    in the wheel's frame (zero for a ball). Returns rows along the two tangents (velocity alone) and
+    the normal (position too), and the point of contact.
     """
     normal, first, second = _vectors(numbers[:9])
     radius = float(numbers[9])

@@ -145,7 +145,7 @@ def constrained_acceleration(
     stabilization, 1/s² and 1/s.
 
     Source: Featherstone (2008), sections 3.2 and 8.5; Carpentier, Budhiraja and Mansard (2021) for
-        the damping.
+    the damping.
     """
     rows = constraint_rows(tree, q, v, options["constraints"])
     bias = bias_forces(tree, q, v, external)

@@ -74,8 +74,7 @@ def inverse_dynamics_derivatives(
     the tangent, q ⊕ δ.
 
     Source: Singh, Russo and Wensing, *Efficient analytical derivatives of rigid-body dynamics using
-        spatial vector
-    algebra* (2022), table I, in the root frame.
+    spatial vector algebra* (2022), table I, in the root frame.
     """
     return _derivatives(tree, RootFrame(tree, q, v, a, external, coriolis=True))
 
@@ -143,7 +142,7 @@ def forward_dynamics_derivatives(
     ``damping``: (nv,) viscous friction that ``tau`` must overcome, N m s/rad; none if not given.
 
     Source: Carpentier and Mansard, *Analytical derivatives of rigid body dynamics algorithms*
-        (2018).
+    (2018).
     """
     frame = RootFrame(tree, q, v, tree.zeros(), external, coriolis=True)
     bias = tree.vector()

@@ -46,10 +46,10 @@ def inverse_kinematics_step(
     robot: Δq = D⁻¹ Jᵀ √W (√W J D⁻¹ Jᵀ √W + λ 1)⁻¹ √W e.
 
     e = [2 sin(φ/2) u; p* − p] with φ about u the rotation that is missing, and p of the tool's
-    frame.  A joint at a limit that would go on beyond it gets no weight D⁻¹; each joint moves by
-    :data:`LONGEST_JOINT_STEP` at most and stays within its
-    limits.  Joints of several degrees of freedom stand.  ``target`` and ``tool`` are (3, 4) [R | p]
-    in the world and in the link's frame, ``weights`` those of radians, of metres, and λ.
+    frame. A joint at a limit that would go on beyond it gets no weight D⁻¹; each joint moves by
+    :data:`LONGEST_JOINT_STEP` at most and stays within its limits. Joints of several degrees of
+    freedom stand. ``target`` and ``tool`` are (3, 4) [R | p] in the world and in the link's frame,
+    ``weights`` those of radians, of metres, and λ.
 
     Returns the next q, and the squared errors at q: 4 sin²(φ/2), and |p* − p|² in m².
     """

@@ -28,9 +28,8 @@ def factorize(A: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[S
     """A = Lᵀ D L of a symmetric positive-definite matrix, L unit lower triangular.
 
     Eliminating from the last row up keeps the zeros that a kinematic tree puts into its mass
-    matrix: no entry is
-    filled in (Featherstone 2008, section 6.5).  Structural zeros are skipped.  Returns L below the
-    diagonal and 1/D.
+    matrix: no entry is filled in (Featherstone 2008, section 6.5). Structural zeros are skipped.
+    Returns L below the diagonal and 1/D.
     """
     n = len(A)
     L = [[A[i][j] for j in range(i + 1)] for i in range(n)]

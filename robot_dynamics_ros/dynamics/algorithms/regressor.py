@@ -24,7 +24,7 @@ def joint_torque_regressor(
     feels Sᵀ of them.
 
     Source: Atkeson, An and Hollerbach, *Estimation of inertial parameters of manipulator loads and
-        links* (1986).
+    links* (1986).
     """
     count = tree.model.nb
     Y: list[list[Any]] = [[0.0] * (10 * count) for _ in range(tree.nv)]

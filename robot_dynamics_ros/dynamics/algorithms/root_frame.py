@@ -28,8 +28,8 @@ class CoriolisOperator:
         2 B m = [J̇ ω − n × ω; −2 p × ω]        2 Bᵀ m = [J̇ ω + n × ω + 2 p × v; 0]
 
     Source: Echeandia and Wensing, *Numerical methods to compute the Coriolis matrix and Christoffel
-        symbols for rigid-body
-    systems* (2021), for B; the factorization of v ×* I v that makes Ṁ − 2C skew.
+    symbols for rigid-body systems* (2021), for B; the factorization of v ×* I v that makes Ṁ − 2C
+    skew.
     """
 
     __slots__ = ("inertia_rate", "momentum")

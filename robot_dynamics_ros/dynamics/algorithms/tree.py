@@ -10,9 +10,9 @@ An algorithm is a function of a :class:`Tree` and of coordinates whose scalars a
 their values.
 
 Transforms and frames: ``i.transform(q)`` is ⁱX_λ, from the frame of the parent λ = ``i.parent`` to
-    that of body i.  For
-X = ⁱX_λ, ``X.motion(m)`` brings a motion of the parent's frame into the body's, ``X.force_back(f)``
-and ``X.rigid_back(I)`` bring a force or inertia of the body's frame into the parent's.
+that of body i.  For X = ⁱX_λ, ``X.motion(m)`` brings a motion of the parent's frame into the
+body's, ``X.force_back(f)`` and ``X.rigid_back(I)`` bring a force or inertia of the body's frame
+into the parent's.
 """
 
 from __future__ import annotations

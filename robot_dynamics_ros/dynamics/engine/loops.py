@@ -410,8 +410,7 @@ class LoopTree(LoopRecord):
     """Records an algorithm; see the module.
 
     ``outputs``: array, counted as the algorithm makes them → number of the argument that it is, of
-        ``arguments``; further arrays are
-    working memory.
+    ``arguments``; further arrays are working memory.
     """
 
     def __init__(
@@ -591,8 +590,7 @@ def record_loops(
     bodies on every body.
 
     Recorded twice: the first time tells which arrays are results, and which fields gather from
-        children and so cannot keep
-    the patterns with which they were first stored.
+    children and so cannot keep the patterns with which they were first stored.
     """
     shapes = signature(model, name, options)
     arguments_count = len(shapes.inputs) + len(shapes.outputs)

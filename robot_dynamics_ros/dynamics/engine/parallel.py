@@ -34,10 +34,11 @@ def threads() -> int:
     """
     if _threads is not None:
         return _threads
-    return min(
-        MOST_THREADS,
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-    )
+    if hasattr(os, "sched_getaffinity"):
+        processors = len(os.sched_getaffinity(0))
+    else:
+        processors = os.cpu_count() or 1
+    return min(MOST_THREADS, processors)
 
 
 def set_threads(count: int | None) -> None:

@@ -12,13 +12,13 @@ from itertools import product
 import numpy as np
 
 from robot_dynamics_ros.control import observer
+from robot_dynamics_ros.control.adjustable import AdjustableController
 from robot_dynamics_ros.control.cycle.cycle import BETWEEN_CYCLES, begin_law, cycle
 from robot_dynamics_ros.control.cycle.disturbance import scale_rejection
 from robot_dynamics_ros.control.cycle.law import without_friction
 from robot_dynamics_ros.control.cycle.limits import narrow_limits
 from robot_dynamics_ros.control.cycle.loading import trace_law
 from robot_dynamics_ros.control.cycle.memory import CycleMemory, law_input_shapes
-from robot_dynamics_ros.control.cycle.runner import CycleRunner
 from robot_dynamics_ros.control.cycle.verdicts import Step, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import LAWS, ComputedTorque, Law, gain_fields
@@ -94,17 +94,16 @@ def _memories(plan: Plan, friction: Friction, task: ExportedTask) -> list[str]:
     described, shares of a robustness 1.
     """
     options = ControllerOptions(robustness=Robustness(rotor_share=1.0, rejected_effort=1.0))
-    runner = CycleRunner(plan.model, ComputedTorque(friction=friction), options, None)
-    runner.guards.describe(runner.memory)
-    runner.memory["want_wrenches"][0] = 1
+    controller = AdjustableController(plan.model, ComputedTorque(friction=friction), options)
+    controller.guards.describe(controller.memory)
     of_task = task.memories(plan.model)
     return [
-        *_initial(f"{plan.prefix}_cycle", runner.memory),
+        *_initial(f"{plan.prefix}_cycle", controller.memory),
         *_initial(
             f"{plan.prefix}_observer",
             observer.MomentumObserver(plan.model, friction=friction).memory,
         ),
-        *_initial(f"{plan.prefix}_tracks", runner.motion.memory),
+        *_initial(f"{plan.prefix}_tracks", controller.motion.memory),
         *itertools.chain.from_iterable(
             _initial(f"{plan.prefix}_{name}", tool) for name, tool in of_task.items()
         ),

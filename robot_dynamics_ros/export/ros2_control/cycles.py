@@ -36,6 +36,7 @@ from robot_dynamics_ros.control.observer import MomentumObserver
 from robot_dynamics_ros.control.reference.goal import STATUSES, Goal, Tolerances, TrajectoryRejected
 from robot_dynamics_ros.control.reference.task.path import ToolPath
 from robot_dynamics_ros.control.reference.task.settings import TaskSettings
+from robot_dynamics_ros.control.reference.task.tool import ToolReference
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, TrajectoryPoint
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload
@@ -336,6 +337,15 @@ def _home(model: RobotModel) -> Array:
     return np.clip(np.zeros(model.nv), lower + margin, upper - margin)
 
 
+# ns
+_MILLISECOND = 1_000_000
+# ns between two states of the example
+_EXAMPLE_STEP = 2 * _MILLISECOND
+# rad or m that the example moves each joint: a robot with low limits can follow it, and it is large
+# beside the deviations of ``_Example.run``
+_EXAMPLE_DISPLACEMENT = 0.05
+
+
 def example_cycles(
     model: RobotModel, friction: Friction, external: Sequence[str], payload_link: str
 ) -> str:
@@ -347,77 +357,120 @@ def example_cycles(
         external: links that may carry known wrenches.
         payload_link: one that may carry a payload.
     """
-    n = model.nv
-    names = model.joint_names
-    ms = 1_000_000
-    # without guards of motion in the way of a robot with low limits, this is about the law and the
-    # reference
-    controller = JointController(
-        model,
-        ComputedTorque(kp=100.0, kd=20.0, ki=50.0, friction=friction),
-        options=ControllerOptions(blend_time=0.02, max_step=0.5),
-        guards=GuardSettings(effort_scale=0.9),
-        tolerances=Tolerances.uniform(n, goal=0.5),
-        observer=MomentumObserver(model, 50.0, friction),
-        task=TaskSettings(twist_timeout=0.2),
-    )
-    tool = controller.tool
-    assert tool is not None
-    log = CycleLog(controller, external)
-    q = _home(model)
-    v = np.zeros(n)
-    way = 0.05 * np.array([1.0, -1.0])[np.arange(n) % 2]
-    t = 10**9
-    h = 2 * ms
-    log.activate(t, q, v)
+    example = _Example(model, friction, external)
+    example.run(2)
+    example.trajectories(payload_link)
+    example.wrench_and_set_point(external[0])
+    example.tool_targets()
+    example.stop_and_gap()
+    example.other_laws()
+    return example.log.text
 
-    def cycles(count: int) -> None:
-        """The arm is near its reference: no simulation, which would have to be stable for every
+
+class _Example:
+    """A controller, the arm that follows it, and what is written down of both."""
+
+    def __init__(self, model: RobotModel, friction: Friction, external: Sequence[str]) -> None:
+        n = model.nv
+        self.friction = friction
+        # limits on the motion would end it early on a robot with low limits: the example is about
+        # the law and the reference
+        self.controller = JointController(
+            model,
+            ComputedTorque(kp=100.0, kd=20.0, ki=50.0, friction=friction),
+            options=ControllerOptions(blend_time=0.02, max_step=0.5),
+            guards=GuardSettings(effort_scale=0.9),
+            tolerances=Tolerances.uniform(n, goal=0.5),
+            observer=MomentumObserver(model, 50.0, friction),
+            task=TaskSettings(twist_timeout=0.2),
+        )
+        self.log = CycleLog(self.controller, external)
+        self.joints = model.joint_names
+        self.t = 10**9
+        self.q = _home(model)
+        self.v = np.zeros(n)
+        # neighbouring joints move in opposite directions
+        self.displacement = _EXAMPLE_DISPLACEMENT * np.array([1.0, -1.0])[np.arange(n) % 2]
+        self.log.activate(self.t, self.q, self.v)
+
+    def run(self, cycles: int) -> None:
+        """So many cycles.
+
+        The arm is near its reference: no simulation, which would have to be stable for every
         robot.
         """
-        nonlocal t, q, v
-        for _ in range(count):
-            log.update(t, q, v)
-            t += h
-            phase = 1e-8 * t + np.arange(n)
-            q = controller.reference[0] + 1e-3 * np.sin(phase)
-            v = controller.reference[1] + 1e-2 * np.cos(phase)
+        for _ in range(cycles):
+            self.log.update(self.t, self.q, self.v)
+            self.t += _EXAMPLE_STEP
+            phase = 1e-8 * self.t + np.arange(len(self.joints))
+            desired = self.controller.reference
+            self.q = desired[0] + 1e-3 * np.sin(phase)
+            self.v = desired[1] + 1e-2 * np.cos(phase)
 
-    zero = [0.0] * n
-    cycles(2)
-    middle = TrajectoryPoint(20 * ms, (q + 0.5 * way).tolist(), (way / 0.05).tolist())
-    log.trajectory(names, [middle, TrajectoryPoint(50 * ms, (q + way).tolist(), zero, zero)], t)
-    cycles(12)
-    controller.set_payload(Payload(payload_link, 0.5, np.array([0.01, 0.0, 0.05])))
-    log.changed()
-    cycles(8)
-    log.trajectory(names, [TrajectoryPoint(30 * ms, q.tolist(), zero)], t, stamp=t + 8 * ms)
-    controller.set_gains(kp=225.0, kd=30.0)
-    log.changed()
-    cycles(10)
-    log.wrench(external[0], [0.1, 0.0, 0.2, 1.0, -2.0, 3.0], t)
-    cycles(4)
-    log.point(names, TrajectoryPoint(4 * ms, (q + 0.01 * way).tolist(), (0.5 * way).tolist()), t)
-    cycles(6)
-    home = tool.tool_at(controller.reference[0])
-    log.target_pose(home[:3] + 0.01, home[3:], t)
-    cycles(6)
-    log.target_twist([0.1, 0.0, 0.0], [0.0, 0.02, 0.01], t, tool.link)
-    cycles(4)
-    turns = [home[3:]] * 2
-    log.target_path(ToolPath.of([0.01, 0.03], [home[:3], home[:3] - 0.005], turns), t)
-    cycles(8)
-    log.hold(t)
-    cycles(3)
-    # the state goes missing
-    t += 200 * ms
-    log.watch(t - 50 * ms)
-    cycles(4)
-    controller.set_law(PDGravity(kp=50.0, kd=5.0, friction=friction))
-    log.changed()
-    cycles(3)
-    controller.set_law(CartesianImpedance(link=tool.link, friction=friction))
-    log.changed()
-    log.target_wrench([0.1, 0.0, 0.0], [0.0, 1.0, 2.0], t, tool.link)
-    cycles(6)
-    return log.text
+    def _point(self, ms: int, position: Array, *derivatives: Array) -> TrajectoryPoint:
+        """A point ``ms`` milliseconds after the start of its trajectory."""
+        values = [x.tolist() for x in (position, *derivatives)]
+        return TrajectoryPoint(ms * _MILLISECOND, *values)
+
+    def trajectories(self, payload_link: str) -> None:
+        """There, picking up a payload on the way, and on with other gains to where the arm is."""
+        rest = np.zeros(len(self.joints))
+        speed = self.displacement / _EXAMPLE_DISPLACEMENT
+        middle = self._point(20, self.q + 0.5 * self.displacement, speed)
+        end = self._point(50, self.q + self.displacement, rest, rest)
+        self.log.trajectory(self.joints, [middle, end], self.t)
+        self.run(12)
+        self.controller.set_payload(Payload(payload_link, 0.5, np.array([0.01, 0.0, 0.05])))
+        self.log.changed()
+        self.run(8)
+        start = self.t + 8 * _MILLISECOND
+        self.log.trajectory(self.joints, [self._point(30, self.q, rest)], self.t, stamp=start)
+        self.controller.set_gains(kp=225.0, kd=30.0)
+        self.log.changed()
+        self.run(10)
+
+    def wrench_and_set_point(self, link: str) -> None:
+        """A known wrench on ``link``, and a streamed set-point."""
+        self.log.wrench(link, [0.1, 0.0, 0.2, 1.0, -2.0, 3.0], self.t)
+        self.run(4)
+        position = self.q + 0.01 * self.displacement
+        point = self._point(4, position, 0.5 * self.displacement)
+        self.log.point(self.joints, point, self.t)
+        self.run(6)
+
+    @property
+    def tool(self) -> ToolReference:
+        tool = self.controller.tool
+        assert tool is not None
+        return tool
+
+    def tool_targets(self) -> None:
+        """A pose, a twist and a path of the tool, one after the other."""
+        home = self.tool.tool_at(self.controller.reference[0])
+        position = home[:3]
+        quaternion = home[3:]
+        self.log.target_pose(position + 0.01, quaternion, self.t)
+        self.run(6)
+        self.log.target_twist([0.1, 0.0, 0.0], [0.0, 0.02, 0.01], self.t, self.tool.link)
+        self.run(4)
+        path = ToolPath.of([0.01, 0.03], [position, position - 0.005], [quaternion, quaternion])
+        self.log.target_path(path, self.t)
+        self.run(8)
+
+    def stop_and_gap(self) -> None:
+        """A stop; then the states fail to arrive, and come again."""
+        self.log.hold(self.t)
+        self.run(3)
+        self.t += 200 * _MILLISECOND
+        self.log.watch(self.t - 50 * _MILLISECOND)
+        self.run(4)
+
+    def other_laws(self) -> None:
+        """The other two laws of the package, the second with a wrench that the tool exerts."""
+        self.controller.set_law(PDGravity(kp=50.0, kd=5.0, friction=self.friction))
+        self.log.changed()
+        self.run(3)
+        self.controller.set_law(CartesianImpedance(link=self.tool.link, friction=self.friction))
+        self.log.changed()
+        self.log.target_wrench([0.1, 0.0, 0.0], [0.0, 1.0, 2.0], self.t, self.tool.link)
+        self.run(6)

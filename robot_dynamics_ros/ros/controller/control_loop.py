@@ -29,7 +29,7 @@ from robot_dynamics_ros.ros.transport.qos import NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.robot import commanded_joints, load_robot_model
 from robot_dynamics_ros.ros.transport.topics import Outputs
 
-# : :meth:`ControlLoop.watch` coming this much later than the last time means that the process was
+# :meth:`ControlLoop.watch` coming this much later than the last time means that the process was
 # held up, ns.
 HELD_UP = 60_000_000
 
@@ -84,7 +84,8 @@ class ControlLoop:
         self._report = report
         self._failed = failed
         self._clock = node.get_clock()
-        self._reader = JointStateReader(model.joint_names, controller.memory, controller.read)
+        runner = controller.runner
+        self._reader = JointStateReader(model.joint_names, runner.memory, runner.read)
         self._efforts = EffortWatch(controller)
         self.wrenches = Outputs(
             wrench_outputs(node, controller, values), values["joint_wrenches.rate_divisor"]
@@ -98,7 +99,7 @@ class ControlLoop:
             self.joints,
             [model.joint_names.index(name) for name in self.joints],
         )
-        controller.answer_into(self.commands.answer)
+        runner.answer_into(self.commands.answer)
         controller.want_wrenches = False
         self.subscription = node.create_subscription(
             JointState,
@@ -168,7 +169,7 @@ class ControlLoop:
             if not 0 <= self.stamp - stamp <= self._late:
                 self.stamp = stamp
                 self._stamped = steady
-            current = controller.answer()
+            current = controller.runner.answer()
             ready = time.monotonic_ns()
             self.commands.publish_answer()
             sent = time.monotonic_ns()

@@ -27,6 +27,7 @@ from robot_dynamics_ros.ros.controller.task_inputs import TaskInputs
 from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
+from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds
 from robot_dynamics_ros.ros.transport.topics import spatial_wrench
 
 MOST_TRAJECTORIES = 4
@@ -269,7 +270,7 @@ class ControllerInputs:
     ) -> messages.QueryTrajectoryState.Response:
         """No success without a trajectory that covers the time asked for."""
         loop = self._running_loop("query")
-        time = messages.to_nanoseconds(request.time)
+        time = to_nanoseconds(request.time)
         response.success = False
         response.message = _NOT_ACTIVE
         if loop is None:

@@ -19,6 +19,7 @@ from robot_dynamics_ros.ros.controller.task_outputs import ToolTopics
 from robot_dynamics_ros.ros.transport import topics
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
+from robot_dynamics_ros.ros.transport.stamps import to_time
 
 
 def further_wrenches(
@@ -38,6 +39,10 @@ def further_wrenches(
     def motion() -> tuple[Array, Array, Array, Mapping[str, Array]]:
         return (*controller.state, controller.wrench_acceleration, controller.external_wrenches)
 
+    def balance(joint: str, observer: str) -> Array:
+        # asked for anew: another payload brings other functions
+        return controller.kernels.balance(joint, observer)(*motion())
+
     outputs: list[topics.Output] = []
     if joints:
         controller.kernels.joints(joints)
@@ -49,17 +54,14 @@ def further_wrenches(
     for name in matching(
         values["wrench_parts.joints"], all_joint_names(model), "parameter 'wrench_parts.joints'"
     ):
-        balance = name, values["wrench_parts.observer"] or model.joint(name).parent
-        controller.kernels.balance(*balance)
+        observer = values["wrench_parts.observer"] or model.joint(name).parent
+        # compiled now, at hand later
+        controller.kernels.balance(name, observer)
         prefix = f"~/wrench_parts/{topics.topic_token(name)}/"
         publishers = [
-            topics.WrenchPublisher(node, prefix + part, balance[1]) for part in BalanceKernel.names
+            topics.WrenchPublisher(node, prefix + part, observer) for part in BalanceKernel.names
         ]
-        outputs.append(
-            topics.WrenchTopics(
-                publishers, partial(lambda b: controller.kernels.balance(*b)(*motion()), balance)
-            )
-        )
+        outputs.append(topics.WrenchTopics(publishers, partial(balance, name, observer)))
     return outputs
 
 
@@ -106,9 +108,6 @@ class ExternalEfforts(topics.Output):
         self._publisher.send(stamp, self._observer.effort)
 
 
-# -- more topics: a class each
-
-
 class ReferenceTopics(topics.Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody
     listens.
@@ -120,7 +119,8 @@ class ReferenceTopics(topics.Output):
         self._reader = reader
         self._controller = controller
         self._period = round(1e9 / rate)
-        self._due = 0
+        # stamp of the last state that was published, ns; long ago at first
+        self._published = -self._period
         names = controller.model.joint_names
         self._reference = topics.JointTopic(
             node, "~/reference", names, "position", "velocity", "effort"
@@ -135,9 +135,10 @@ class ReferenceTopics(topics.Output):
 
     def publish(self, stamp: int) -> None:
         """Publish what belongs to the joint state of time ``stamp``, ns, if it is time to."""
-        if abs(stamp - self._due + self._period) < self._period:
+        # before the last time by a period or more: the clock was set back, and the wait is over
+        if abs(stamp - self._published) < self._period:
             return
-        self._due = stamp + self._period
+        self._published = stamp
         controller = self._controller
         if self._reference.has_listeners:
             self._reference.send(stamp, *controller.reference[:2], controller.effort)
@@ -153,7 +154,7 @@ class ReferenceTopics(topics.Output):
         state = messages.JointTrajectoryControllerState(
             joint_names=list(controller.model.joint_names)
         )
-        state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        state.header.stamp = to_time(stamp)
         state.reference = messages.point_message(controller.reference)
         state.feedback = messages.point_message((reader.position, reader.velocity))
         state.error = messages.point_message(controller.error)

@@ -121,7 +121,7 @@ def _six_or_matrix(
     return numbers if numbers.size == 6 else numbers.reshape(6, 6)
 
 
-#: parameter value → what the control core calls it
+# parameter value → what the control core calls it
 ACCELERATION_SOURCES = {
     "commanded": "commanded",
     "model": "measured_effort",

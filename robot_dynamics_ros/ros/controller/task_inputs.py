@@ -15,9 +15,9 @@ from robot_dynamics_ros.control.reference.task.path import ToolPath
 from robot_dynamics_ros.control.reference.task.settings import MOST_PATH_POINTS
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
-from robot_dynamics_ros.ros.controller.trajectory_messages import to_nanoseconds
 from robot_dynamics_ros.ros.transport.qos import EVENT, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.reports import Rejections
+from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds
 
 
 class TaskInputs:

@@ -34,10 +34,10 @@ from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.controller.trajectory_messages import (
     ActionGoal,
     ActionType,
-    to_nanoseconds,
 )
 from robot_dynamics_ros.ros.transport.apart import apart_action_server
 from robot_dynamics_ros.ros.transport.qos import MANY_REQUESTS
+from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds, to_time
 
 if TYPE_CHECKING:
     from control_msgs.msg import JointTolerance as JointToleranceMessage
@@ -63,8 +63,7 @@ def outcome(goal: Goal, cancel_requested: bool) -> tuple[str, int, str]:
     ``error_code``, ``error_string``.
 
     ROS 2 actions know no preemption: a goal that was replaced, or stopped by something other than
-        its own
-    cancellation, is aborted, and the text says by what.
+    its own cancellation, is aborted, and the text says by what.
     """
     if goal.status is GoalStatus.SUCCEEDED:
         return "succeed", int(ResultCode.SUCCESSFUL), goal.text
@@ -267,5 +266,5 @@ def feedback_message(
             [row[index] for row in rows], max(0, stamp - goal.start)
         )
     message = messages.ActionType.Feedback(joint_names=list(joints), **points)
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, NANOSECONDS)
+    message.header.stamp = to_time(stamp)
     return message

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -22,6 +21,7 @@ from robot_dynamics_ros.control.reference.trajectory import (
 )
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import HEADER, CdrReader, plain
+from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds, to_time
 
 try:
     from control_msgs.action import FollowJointTrajectory as ActionType
@@ -38,11 +38,6 @@ LONG = 20_000
 
 # the goal's identity comes first; a goal begins with its trajectory
 _TRAJECTORY_OF_REQUEST = HEADER + 16
-
-
-def to_nanoseconds(time: Time | Duration) -> int:
-    """``builtin_interfaces/Time`` or ``Duration`` as ns."""
-    return int(time.sec) * 1_000_000_000 + int(time.nanosec)
 
 
 def point_from_message(message: JointTrajectoryPoint) -> TrajectoryPoint:
@@ -78,7 +73,7 @@ def trajectory_message(
     ``trajectory_msgs/JointTrajectory``.
     """
     message = JointTrajectory(joint_names=list(joint_names))
-    message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
+    message.header.stamp = to_time(stamp)
     tables = [table for table in (positions, velocities, accelerations) if table is not None]
     message.points = [
         point_message([table[k] for table in tables], round(float(t) * 1e9))

@@ -85,7 +85,7 @@ class ClientLibrary:
         self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
         self._free = rcutils.rcutils_uint8_array_fini
         self._free.argtypes = [pointer]
-        # : after a C function that has failed, so that the next failure of this thread is not taken
+        # after a C function that has failed, so that the next failure of this thread is not taken
         # for a second one
         self.forget_error = rcutils.rcutils_reset_error
         self.forget_error.restype = None
@@ -141,7 +141,7 @@ class MessageType:
         from_python = (ctypes.c_bool, ctypes.py_object, pointer)
         to_python = (ctypes.py_object, pointer)
         self._from_python = ctypes.PYFUNCTYPE(*from_python)(address("_CONVERT_FROM_PY"))
-        #: the object of Python for a C message
+        # the object of Python for a C message
         self.to_python = ctypes.PYFUNCTYPE(*to_python)(address("_CONVERT_TO_PY"))
 
     @contextlib.contextmanager

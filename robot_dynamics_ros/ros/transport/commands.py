@@ -1,9 +1,8 @@
 """Effort commands in the two formats that ROS 2 hardware takes, and who else sends them.
 
 ``multi_array``: ``std_msgs/Float64MultiArray``, one effort a joint in an agreed order, as
-    forward_command_controller
-takes it.  ``joint_state``: ``sensor_msgs/JointState`` with names and efforts, as topic-based
-hardware takes it.
+forward_command_controller takes it. ``joint_state``: ``sensor_msgs/JointState`` with names and
+efforts, as topic-based hardware takes it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics_ros.control.cycle.message import AnswerLayout
+from robot_dynamics_ros.control.cycle.message import STRONGEST, AnswerLayout
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.ros.transport.cdr import Template, marks
@@ -105,7 +104,7 @@ class CommandPublisher:
             message = Float64MultiArray(data=effort)
         self._template = Template(message, effort)
         (self._effort,), self._buffer = self._template.blocks, self._template.buffer
-        #: the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
+        # the message that :meth:`publish_answer` sends, for a cycle that writes its command itself
         self.answer = AnswerLayout(
             self._buffer, self._template.words[0], self._index.tolist(), self._stamped
         )
@@ -135,10 +134,6 @@ class CommandPublisher:
         """
         self.wait_until_sent()
         self._node.destroy_publisher(self.publisher)
-
-
-# larger efforts, N m or N, are a mistake of whoever sends them
-LARGEST_EFFORT = 1e9
 
 
 class CommandRejected(ArgumentError):
@@ -250,7 +245,7 @@ class CommandReader:
             raise CommandRejected(
                 "not_finite", f"the effort of joint {names[bad]!r} is {values[bad]}"
             )
-        if len(values) and max(values.max(), -values.min()) > LARGEST_EFFORT:
+        if len(values) and max(values.max(), -values.min()) > STRONGEST:
             bad = int(np.abs(values).argmax())
             raise CommandRejected(
                 "absurd", f"the effort of joint {names[bad]!r} is {values[bad]:g} N m or N"

@@ -2,10 +2,9 @@
 a few times a second.
 
 rclpy makes a new wait set of every entity of a node each time it waits: publishers' events,
-parameter and lifecycle
-services, timers.  With the thirty or so of these nodes that takes longer than the cycle itself.
-Here one wait set of the few entities of the cycle is kept and waited on; everything else gets its
-turn many times a second, through rclpy's own way.
+parameter and lifecycle services, timers. With the thirty or so of these nodes that takes longer
+than the cycle itself. Here one wait set of the few entities of the cycle is kept and waited on;
+everything else gets its turn many times a second, through rclpy's own way.
 """
 
 from __future__ import annotations

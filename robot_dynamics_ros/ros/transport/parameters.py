@@ -50,6 +50,11 @@ _ARRAY_TYPES = {
     float: Parameter.Type.DOUBLE_ARRAY,
     str: Parameter.Type.STRING_ARRAY,
 }
+# the ends of a range that has no bound there
+_EXTREMES = {
+    int: (-(2**63), 2**63 - 1),
+    float: (-sys.float_info.max, sys.float_info.max),
+}
 _ARRAYS = {
     int: "a list of integers",
     float: "a list of numbers, such as [0.0, 0.0, -9.81]",
@@ -115,9 +120,7 @@ class Param:
         )
         kind = type(self.default)
         if kind in (int, float) and (self.lower is not None or self.upper is not None):
-            least, most = (
-                (-(2**63), 2**63 - 1) if kind is int else (-sys.float_info.max, sys.float_info.max)
-            )
+            least, most = _EXTREMES[kind]
             bounds = {
                 "from_value": kind(least if self.lower is None else self.lower),
                 "to_value": kind(most if self.upper is None else self.upper),
@@ -157,16 +160,16 @@ class Param:
         if isinstance(value, float) and not math.isfinite(value):
             raise ArgumentError(f"is {value}", where=where, remedy="Give a finite number.")
         if isinstance(value, int | float):
-            for bound, sign, comparison, most in (
-                (self.lower, -1, "less", "least"),
-                (self.upper, 1, "more", "most"),
-            ):
-                if bound is not None and sign * value > sign * bound:
-                    remedy = f"Give at {most} {bound} {self.unit}".rstrip() + "."
-                    raise ArgumentError(
-                        f"is {value}, {comparison} than {bound}", where=where, remedy=remedy
-                    )
+            self._check_bounds(where, value)
         return value
+
+    def _check_bounds(self, where: str, value: float) -> None:
+        if self.lower is not None and value < self.lower:
+            remedy = f"Give at least {self.lower} {self.unit}".rstrip() + "."
+            raise ArgumentError(f"is {value}, less than {self.lower}", where=where, remedy=remedy)
+        if self.upper is not None and value > self.upper:
+            remedy = f"Give at most {self.upper} {self.unit}".rstrip() + "."
+            raise ArgumentError(f"is {value}, more than {self.upper}", where=where, remedy=remedy)
 
 
 def parameter_table(
@@ -195,6 +198,15 @@ def _tables(file: str) -> Mapping[str, Mapping[str, dict[str, Any]]]:
         text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     )
     return tables
+
+
+def _names_in_tables(*joints: str) -> Iterator[str]:
+    """Names of the parameters of all nodes, with each of these names for ``<joint>``."""
+    tables = [_tables(path.stem) for path in _TABLES.glob("*.yaml")]
+    sections = [section for table in tables for section in table.values()]
+    for name in (*itertools.chain.from_iterable(sections), _START):
+        for joint in joints:
+            yield name.replace("<joint>", joint)
 
 
 def of_joints(joints: Iterable[str], *templates: Param) -> list[Param]:
@@ -309,24 +321,19 @@ class ParameterSet(Mapping[str, Any]):
         out.
         """
         names = [
-            name for name in self._node._parameter_overrides if not self._node.has_parameter(name)
-        ]
-        names = [
             name
-            for name in names
-            if not name.startswith(_OF_RCLPY) and (model is not None or "." not in name)
+            for name in self._node._parameter_overrides
+            if not self._node.has_parameter(name)
+            and not name.startswith(_OF_RCLPY)
+            and not _OF_SHAPE.match(name)
+            and (model is not None or "." not in name)
         ]
-        joints = ("<joint>", *(() if model is None else model.joint_names))
-        sections = itertools.chain.from_iterable(
-            _tables(path.stem).values() for path in _TABLES.glob("*.yaml")
-        )
-        known = (
-            [*(name for name in itertools.chain.from_iterable(sections)), _START] if names else ()
-        )
-        elsewhere = {
-            name.replace("<joint>", joint) for name, joint in itertools.product(known, joints)
-        }
-        return sorted(name for name in names if name not in elsewhere and not _OF_SHAPE.match(name))
+        # most often there are none, and the tables of other nodes need not be read
+        if not names:
+            return []
+        joints = () if model is None else model.joint_names
+        elsewhere = set(_names_in_tables("<joint>", *joints))
+        return sorted(name for name in names if name not in elsewhere)
 
     def report_unknown(self, model: RobotModel | None) -> None:
         """Log the names of :meth:`unknown`, each with the nearest of the node's own names."""

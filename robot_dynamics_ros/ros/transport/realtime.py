@@ -97,7 +97,7 @@ def yield_to_others() -> None:
             Path("/proc/self/autogroup").write_text("10")
 
 
-# : ``struct sched_attr``, its first version: size, policy, flags, nice, priority, runtime,
+# ``struct sched_attr``, its first version: size, policy, flags, nice, priority, runtime,
 # deadline, period
 _SCHED_ATTR = struct.Struct("=IIQiIQQQ")
 # Numbers of the system call, which the C library does not offer.
@@ -111,9 +111,8 @@ def wake_sooner() -> None:
     """Have every thread of this process run in short slices.
 
     From Linux 6.12 on, a thread of ordinary scheduling that wakes up interrupts one with longer
-    slices at once, and does not
-    wait until that one's slice of some milliseconds is over.  It takes no right.  Older kernels
-    ignore the request.
+    slices at once, and does not wait until that one's slice of some milliseconds is over. It takes
+    no right. Older kernels ignore the request.
     """
     number = _SCHED_SETATTR.get(platform.machine())
     syscall = _libc("syscall")

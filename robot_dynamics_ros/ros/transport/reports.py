@@ -59,8 +59,7 @@ class Rejections:
         to.
 
         ``distinct``: say a text that has not been said yet at once, whenever the cause was reported
-            last; only for texts of
-        which there are few.
+        last; only for texts of which there are few.
         """
         self.counts[cause] += 1
         self.say(cause, text, severity, distinct=distinct)

@@ -5,9 +5,8 @@ Normal force (Hunt and Crossley, J. Applied Mechanics 42, 1975), for a penetrati
     f_n = k δ^e (1 + 3/2 c δ̇),  never pulling
 
 Tangential force: f_t = −μ f_n v_t / √(|v_t|² + v_r²), Coulomb friction smoothed below the speed
-    v_r.  A link standing on
-a slope therefore creeps, at a speed below v_r as long as it is within the friction cone; joint
-friction does not.
+v_r. A link standing on a slope therefore creeps, at a speed below v_r as long as it is within the
+friction cone; joint friction does not.
 """
 
 from __future__ import annotations

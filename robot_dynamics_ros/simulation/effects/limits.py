@@ -9,9 +9,9 @@ accelerate further is cut to zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.engine.routines import Declared, Vector, numbers
 from robot_dynamics_ros.errors import ArgumentError
@@ -85,7 +85,7 @@ class RigidStops:
     restitution: Values = 0.0
     rest_velocity: float = 1e-3
 
-    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, Any]:
+    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, ArrayLike]:
         """The numbers for one model, by their names in the plant's memory."""
         e = per_joint(self.restitution, model, "restitution")
         if (e > 1.0).any():
@@ -97,8 +97,13 @@ class RigidStops:
         size = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)]
         # distance below which a joint counts as touching
         tolerance = 1e-12 * (1.0 + np.maximum(*size))
-        numbers = {"restitution": e, "rest_velocity": self.rest_velocity, "tolerance": tolerance}
-        return {"lower": lower, "upper": upper, **numbers}
+        return {
+            "lower": lower,
+            "upper": upper,
+            "restitution": e,
+            "rest_velocity": self.rest_velocity,
+            "tolerance": tolerance,
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +121,7 @@ class CompliantStops:
     stiffness: Values
     damping: Values = 0.0
 
-    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, Any]:
+    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, ArrayLike]:
         """The numbers for one model, by their names in :class:`LimitMemory`."""
         stiffness = per_joint(self.stiffness, model, "stop stiffness")
         damping = per_joint(self.damping, model, "stop damping")
@@ -130,7 +135,7 @@ class CompliantStops:
 
 def stop_parameters(
     stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
-) -> dict[str, Any]:
+) -> dict[str, ArrayLike]:
     """The numbers for an option of a plant, by their names in its memory: those of rigid stops
     always, at infinity if there are none.
     """

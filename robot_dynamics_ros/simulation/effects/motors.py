@@ -72,6 +72,7 @@ def motor_step(
     steady = (voltage - p.motor_ke[m] * speed) / p.motor_R[m]
     new = steady
     mean = steady
+    # mean of exp(−R t / L) over the step: the part of the present current that is left in it
     share = 0.0
     if p.motor_L[m] > 0.0:
         a = p.motor_R[m] * h / p.motor_L[m]

@@ -101,9 +101,8 @@ TABLEAUS: dict[str, tuple[int, list[list[float]] | str, list[float]]] = {
 that has them.
 
 Sources: Hairer, Nørsett, Wanner, *Solving Ordinary Differential Equations I*, 2nd ed., tables
-    II.1.2 and II.1.3;
-Butcher, *Numerical Methods for Ordinary Differential Equations*, 3rd ed., sections 232-236 (orders
-3, 5 and 6).
+II.1.2 and II.1.3; Butcher, *Numerical Methods for Ordinary Differential Equations*, 3rd ed.,
+sections 232-236 (orders 3, 5 and 6).
 """
 
 

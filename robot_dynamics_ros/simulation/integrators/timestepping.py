@@ -19,9 +19,8 @@ its end.  Closed loops bind the midpoint rule, K(q_m) (v + v₁) = 0; what is le
 v₁ is taken off by a projection.
 
 Sources: Stewart and Trinkle, Int. J. Num. Meth. Eng. 39, 1996; Anitescu, SIAM J. Optim. 16, 2006;
-    Acary and Brogliato, *Numerical
-Methods for Nonsmooth Dynamical Systems*, 2008, ch. 10; Hairer, Lubich and Wanner, *Geometric
-Numerical Integration*, 2006, sec. IV.4.
+Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008, ch. 10; Hairer,
+Lubich and Wanner, *Geometric Numerical Integration*, 2006, sec. IV.4.
 
 The functions here are routines, see
 :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.

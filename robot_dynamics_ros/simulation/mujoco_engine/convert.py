@@ -1,11 +1,10 @@
 """A robot as a MuJoCo model: one MuJoCo body for each moving body, joints in our coordinates,
 geometry from the URDF.
 
-Links that fixed joints join to a body are sites.  A floating joint is three slides along the axes
-of the joint frame and a ball, since MuJoCo has free joints only at the world.  A mimic joint is a
-joint and an equality constraint; its damping, friction and rotor count
-for its master.  Motors of two joints are tendons.  Limits, dry friction and loops are as stiff as
-the step allows.
+Links that fixed joints join to a body are sites. A floating joint is three slides along the axes of
+the joint frame and a ball, since MuJoCo has free joints only at the world. A mimic joint is a joint
+and an equality constraint; its damping, friction and rotor count for its master. Motors of two
+joints are tendons. Limits, dry friction and loops are as stiff as the step allows.
 """
 
 from __future__ import annotations

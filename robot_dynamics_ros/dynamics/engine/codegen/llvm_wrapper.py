@@ -1,10 +1,9 @@
 """Fast call wrappers of kernels: functions of CPython's fast calling convention, in LLVM assembly.
 
 A *wrapper* belongs to one kernel: it checks its arguments, allocates results where none are given,
-    and runs the kernel on
-the arrays' memory.  A *router* belongs to one public function: it finds the wrapper for the model
-it is called with. Whatever either of them does not expect goes, with the very same arguments, to a
-Python callable.
+and runs the kernel on the arrays' memory. A *router* belongs to one public function: it finds the
+wrapper for the model it is called with. Whatever either of them does not expect goes, with the very
+same arguments, to a Python callable.
 
 The object that the builtin is bound to is an array of words, the builtin's table.
 """

@@ -8,17 +8,19 @@ ancestors.
 
 Locations say where a value lives:
 
-======================================
-======================================================================= ``("record", k, who)``
-entry k of a body, kept as an array over bodies; who is ``i``, its parent ``p``, an
-                                        ancestor ``j``, or ``root``
-``("param", k)``                        constant k of body ``i``
-``("armature", c, who)``                rotor inertia of degree c of ``i``, or of the loop's degree
-``dof`` ``("arg", n, kind, c, who)``            argument n at the body's q or v index plus c, or at
-``dof``, or at flat index c ``("row", n, c)``                       argument n, entry c of the six
-that belong to the joint of body ``i`` ``("matrix", n, (c, who), (d, who))``   argument n, a square
-matrix over degrees ======================================
-=======================================================================
+``("record", k, who)``
+    entry k of a body, kept as an array over bodies; who is ``i``, its parent ``p``, an ancestor
+    ``j``, or ``root``
+``("param", k)``
+    constant k of body ``i``
+``("armature", c, who)``
+    rotor inertia of degree c of ``i``, or of the loop's degree ``dof``
+``("arg", n, kind, c, who)``
+    argument n at the body's q or v index plus c, or at ``dof``, or at flat index c
+``("row", n, c)``
+    argument n, entry c of the six that belong to the joint of body ``i``
+``("matrix", n, (c, who), (d, who))``
+    argument n, a square matrix over degrees
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """C99 of routines, see :mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_source`.
 
-The memory is a struct: one member an array, documented by its declaration.  The same text is C++.
-    Compiled without contraction of
-multiplications and additions, it gives Python's results bit for bit, those of the mathematical
-library aside.
+The memory is a struct: one member an array, documented by its declaration. The same text is C++.
+Compiled without contraction of multiplications and additions, it gives Python's results bit for
+bit, those of the mathematical library aside.
 """
 
 from __future__ import annotations

@@ -29,11 +29,9 @@ assembly (:mod:`~robot_dynamics_ros.dynamics.engine.codegen.routine_llvm`) or as
   :mod:`~robot_dynamics_ros.dynamics.engine.codegen.packed`, and other such functions, of any
   module.
 
-Integers are of 64 bits.  A division by zero gives an
-infinity where Python raises, so nothing here may divide by zero; what is rounded to an integer is
-finite and fits.
-Operands are evaluated in any order: a routine that changes the memory is called by itself, or after
-    ``and`` or ``or``.
+Integers are of 64 bits. A division by zero gives an infinity where Python raises, so nothing here
+may divide by zero; what is rounded to an integer is finite and fits. Operands are evaluated in any
+order: a routine that changes the memory is called by itself, or after ``and`` or ``or``.
 """
 
 from __future__ import annotations

@@ -357,7 +357,7 @@ private:
       }
     }
     if (reason != 0) {
-      @prefix@_tracks_tell(&reference.memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
+      @prefix@_tracks_add_event(&reference.memory, static_cast<Time>(motion.id), static_cast<Time>(Status::rejected), reason);
     } else {
       cycle.mode[0] = static_cast<Time>(wanted);
       reference_changed();

@@ -285,15 +285,15 @@ public:
   /// The next event, if there is one.
   bool take(Event & event)
   {
-    if (told_ < static_cast<std::size_t>(memory.events[0])) {
-      const Time * const row = memory.event + 5 * told_;
-      const double * const values = memory.event_value + 3 * told_++;
+    if (handed_out_ < static_cast<std::size_t>(memory.events[0])) {
+      const Time * const row = memory.event + 5 * handed_out_;
+      const double * const values = memory.event_value + 3 * handed_out_++;
       event = {static_cast<unsigned long>(row[0]), static_cast<Status>(row[1]), static_cast<Reason>(row[2]),
                static_cast<std::size_t>(row[3]), row[4] == 1, values[0], values[1], values[2]};
       return true;
     }
     memory.events[0] = 0;
-    told_ = 0;
+    handed_out_ = 0;
     const auto slot = std::find(std::begin(memory.state), std::end(memory.state), 2);
     if (slot == std::end(memory.state)) {
       return false;
@@ -310,7 +310,7 @@ private:
   std::array<double, 4 * N> point_{};  // a set-point, with what a stream adds
   Tracks ahead_{};
   std::array<const Motion *, sizeof(Tracks::state) / sizeof(Time)> motions_{};
-  std::size_t told_ = 0;
+  std::size_t handed_out_ = 0;
 };
 
 }  // namespace @package@

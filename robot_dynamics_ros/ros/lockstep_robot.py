@@ -36,8 +36,9 @@ _ASKED = {"update_rate": None, "time_mode": "lockstep", "command_format": "multi
 _ANSWER_PATIENCE_S = 60.0
 # s that one look at the middleware may last
 _LOOK_S = 0.05
-# A simulator that has stopped sends its last state again each second: so many, and it has.
-_REPEATS_OF_A_STOP = 3
+# A simulator that has stopped sends its last state again each second.  Ten of these may wait at
+# each side of the middleware from before the command, and say nothing: one more, and it has.
+_REPEATS_OF_A_STOP = 21
 
 
 class LockstepRobot:

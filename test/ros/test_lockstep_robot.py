@@ -81,5 +81,5 @@ def test_gymnasiums_checker_finds_nothing_and_a_task_space_target_arrives(robot,
 
 def test_a_simulator_that_is_not_in_lockstep_is_named(start, arm):
     start("simulator", robot_description_file="six_axis")
-    with pytest.raises(rd.ArgumentError, match="'time_mode' of 'robot_simulator'.*lockstep"):
+    with pytest.raises(rd.ArgumentError, match=r"'time_mode' of 'robot_simulator'.*lockstep"):
         LockstepRobot(arm)

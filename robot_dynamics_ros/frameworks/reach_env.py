@@ -5,9 +5,10 @@ Needs the extra ``gymnasium``, so nothing else imports this module.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.control.controller import JointController
 from robot_dynamics_ros.control.reference.task.settings import TaskSettings
@@ -15,8 +16,8 @@ from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.dynamics import kernel
 from robot_dynamics_ros.errors import ArgumentError, SimulationError, optional_package
 from robot_dynamics_ros.model.description import Array
+from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
-from robot_dynamics_ros.simulation.simulated_robot import SimulatedRobot
 
 gymnasium: Any = optional_package(
     "gymnasium", "environments need", "robot_dynamics_ros.frameworks.reach_env", "gymnasium"
@@ -41,6 +42,41 @@ ARRIVED_SPEED = 0.05
 UNLIMITED_EFFORT = 100.0
 
 
+class SteppedRobot(Protocol):
+    """What an environment needs of a simulated robot: ``rd.Plant``, ``rd.MujocoPlant`` and
+    ``LockstepRobot``, the one behind a simulator node, have it.
+
+    Attributes:
+        model: all its joints have one degree of freedom.
+        dt: s, the time that a step takes.
+    """
+
+    model: RobotModel
+    dt: float
+
+    @property
+    def t(self) -> float:
+        """Time since the last reset, s."""
+
+    @property
+    def q(self) -> Array:
+        """(nq,) rad and m; a copy."""
+
+    @property
+    def v(self) -> Array:
+        """(nv,) rad/s and m/s; a copy."""
+
+    @property
+    def tau(self) -> Array:
+        """(nv,) efforts that the motors gave in the last step, N m and N."""
+
+    def reset(self, q: ArrayLike | None = None) -> None:
+        """Rest at (nq,) a configuration; ``None``: the start."""
+
+    def step(self, command: ArrayLike) -> None:
+        """Move by ``dt`` under (nv,) efforts, N m and N."""
+
+
 class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
     """The tool is to come to rest at a target, which is drawn anew at each reset.
 
@@ -61,7 +97,7 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
 
     def __init__(
         self,
-        plant: SimulatedRobot,
+        plant: SteppedRobot,
         link: str = "",
         *,
         actions: str = "twist",
@@ -72,8 +108,8 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         """Check the settings, and compile what is needed.
 
         Args:
-            plant: any engine's; the environment resets and steps it.  Joints of one degree of
-                freedom each.
+            plant: any engine's, in this process or behind a simulator node; the environment resets
+                and steps it.
             link: whose origin is to be moved; ``""``: the last one of the longest chain.
             actions: "effort": (nv,) shares of the effort limits, gravity is held besides; "twist":
                 (6,) shares of the tool's largest angular and linear speed, world axes, which the

@@ -1,5 +1,5 @@
-"""What a controller works with, and how it is changed while the robot moves: law, gains, payload,
-limits, known wrenches.
+"""Law, gains, payload, limits and known wrenches of a controller, which change while the robot
+moves.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ UNLIMITED_EFFORT = 100.0
 
 
 class SteppedRobot(Protocol):
-    """What an environment needs of a simulated robot: ``rd.Plant``, ``rd.MujocoPlant`` and
-    ``LockstepRobot``, the one behind a simulator node, have it.
+    """A simulated robot as an environment needs it: ``rd.Plant``, ``rd.MujocoPlant`` or
+    ``LockstepRobot``, which a simulator node runs.
 
     Attributes:
         model: all its joints have one degree of freedom.
@@ -108,7 +108,7 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
         """Check the settings, and compile what is needed.
 
         Args:
-            plant: any engine's, in this process or behind a simulator node; the environment resets
+            plant: any engine's, in this process or in a simulator node; the environment resets
                 and steps it.
             link: whose origin is to be moved; ``""``: the last one of the longest chain.
             actions: "effort": (nv,) shares of the effort limits, gravity is held besides; "twist":

@@ -42,8 +42,8 @@ _REPEATS_OF_A_STOP = 21
 
 
 class LockstepRobot:
-    """A simulated robot behind the topics of ``robot_dynamics_simulator`` with ``time_mode:
-    lockstep``.  Use as a context manager.
+    """The simulated robot of a node ``robot_dynamics_simulator`` with ``time_mode: lockstep``, by
+    its topics.  Use as a context manager.
 
     Attributes:
         model: as given; all its joints have one degree of freedom.

@@ -1,4 +1,4 @@
-"""What the joints follow: a reference of their own, or that of the tool."""
+"""The reference that the joints follow: one of their own, or that of the tool."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ NOT_OF_A_STATE = frozenset(
         "independent_columns",
         "kernel",
         "load_constraints",
+        "pfaffian_constraint",
         "point_constraint",
         "prepare",
         "prepared",

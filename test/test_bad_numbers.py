@@ -253,6 +253,7 @@ NO_NUMBERS = set(
         "operation_report",
         "parameter_names",
         "parse_urdf",
+        "pfaffian_constraint",
         "plot_identification",
         "plot_joint",
         "plot_run",

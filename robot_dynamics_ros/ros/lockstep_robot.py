@@ -175,7 +175,11 @@ class LockstepRobot:
         self._repeats = 0
         answer = self._called(self._reset_world, Trigger.Request())
         if not answer.success:
-            raise RobotDynamicsError(answer.message, where="~/reset_world")
+            raise RobotDynamicsError(
+                f"the simulator refuses to reset: {answer.message}",
+                where="~/reset_world",
+                remedy="Look at the simulator's log.",
+            )
         self._next_state(before)
         if q is not None or v is not None:
             before = self._state.stamp

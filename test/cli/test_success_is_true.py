@@ -205,7 +205,7 @@ def test_a_run_whose_controller_gives_up_has_failed(monkeypatch, capsys):
 
     def blocked(*arguments, **options):
         run, controller = follow(*arguments, **options)
-        controller.fault = "runaway: 'elbow' accelerates against its effort"
+        controller.runner.fault = "runaway: 'elbow' accelerates against its effort"
         return run, controller
 
     monkeypatch.setattr(tracking, "follow", blocked)

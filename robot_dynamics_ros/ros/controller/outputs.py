@@ -108,6 +108,9 @@ class ExternalEfforts(topics.Output):
         self._publisher.send(stamp, self._observer.effort)
 
 
+# -- more topics: a class each
+
+
 class ReferenceTopics(topics.Output):
     """Publishes reference, error and commanded effort at a rate of its own in Hz, while somebody
     listens.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import inspect
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from robot_dynamics_ros.dynamics.engine.codegen.graph import Expr, Graph, reacha
 from robot_dynamics_ros.dynamics.engine.native_engine import TracedFunction
 from robot_dynamics_ros.dynamics.engine.routines import Memory
 from robot_dynamics_ros.dynamics.engine.trace import symbols
-from robot_dynamics_ros.errors import RobotDynamicsError
+from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -222,11 +221,10 @@ def trace_law(law: Law, n: int) -> TracedLaw | None:
         if getattr(law, name) is not None:
             object.__setattr__(law, name, row)
     try:
-        # symbols are no states: the checks of types around public methods are left out
-        effort = inspect.unwrap(type(law).effort)
-        efforts = _entries(graph, effort(law, x), n)  # type: ignore[arg-type]
+        efforts = _entries(graph, law.effort(x), n)  # type: ignore[arg-type]
         asked = None if x.asked is None else _entries(graph, x.asked, n)
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, ArgumentError):
+        # of the law, or of the check of types around it: symbols are no states
         return None
     results = [list(law_input_shapes(n)).index(name) for name in ("motion", "motion_of_reference")]
     if asked is not None and any(

@@ -23,8 +23,10 @@ from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
 from robot_dynamics_ros.control.cycle.memory import (
     HOLD,
     LATEST_ANSWER,
+    NANOSECONDS,
     CycleMemory,
 )
+from robot_dynamics_ros.control.cycle.reference import path_acceleration, path_velocity
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.dynamics.engine.routines import row
 
@@ -58,7 +60,7 @@ twice: it is as fast as its limit when a wall, a brake or friction lets it go.
 """
 DAMPING_FACTOR = 1.4
 """2 ζ, ζ = 0.7: the error decays fastest.  Half: it swings; twice: it creeps."""
-LATENESS_MARGIN = 1.0
+LATENESS_MARGIN = 0.8
 """Damping × lateness over inertia, all joints together; at about 1.57 it drives.  Half: light
 joints have a quarter of the stiffness; twice: they swing.
 """
@@ -78,6 +80,9 @@ BEARABLE_INTEGRAL = 0.2
 """Of damping over inertia; from 1 on it swings.  Half: slow rates have no integral; twice:
 joints in one line swing together.
 """
+STUCK = 0.2
+STUCK_INTEGRAL = 30.0
+STUCK_SPEED = 0.05
 RELEASE_WAY = 1e-3
 """rad beyond its place, over which a joint that the integral drives away makes it let go.  Half:
 a knock takes away what holds a load; twice: after a push the joint swings as far.
@@ -268,11 +273,35 @@ def reject_disturbances(p: CycleMemory) -> int:
         if p.asked_for[0] >= ASKED:
             watch_swings(p, dt)
     choose_gains(p, dt)
+    look_ahead(p)
     # gravity where the arm is: a soft or pushed joint would have that of another pose
-    p.inverse_dynamics(p.q, row(p.reference, 1), row(p.reference, 2), p.nominal)
+    p.inverse_dynamics(p.q, row(p.ahead, 0), row(p.ahead, 1), p.nominal)
     for i in range(p.nv):
         lead_joint(p, i, dt)
     return Verdict.DONE
+
+
+def look_ahead(p: CycleMemory) -> None:
+    """``ahead``: velocity and acceleration that the reference has when the effort of this cycle
+    acts: after the lateness, in the middle of the period for which it is held.  An effort for now
+    would move the arm behind its reference.
+
+    A path that ends before then rests at its end.
+    """
+    late = p.actuator_delay[0] + max(p.untold_lateness[0], 0.0) + 0.5 * p.period[0]
+    then = p.time[0] + late * NANOSECONDS
+    rests = p.due[0] == p.goal_end[0] and then >= p.due[0]
+    t = max(0.0, (then - p.knot[0]) / NANOSECONDS)
+    for i in range(p.nv):
+        if p.tracks[0] == 0 or p.commanded[i] == 0:
+            p.ahead[0, i] = p.reference[1, i]
+            p.ahead[1, i] = p.reference[2, i]
+        elif rests:
+            p.ahead[0, i] = 0.0
+            p.ahead[1, i] = 0.0
+        else:
+            p.ahead[0, i] = path_velocity(p, i, t)
+            p.ahead[1, i] = path_acceleration(p, i, t)
 
 
 def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
@@ -281,7 +310,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     """
     turn_friction(p, i, dt)
     most = p.largest_rejected[i]
-    damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
+    damper = p.damping[i] * (p.desired_velocity[i] - p.velocity[i])
     spring = p.stiffness[i] * p.error[0, i]
     if spring * damper < 0.0:
         # it comes back: where spring and damper are equal, at CLOSING_SPEED
@@ -292,16 +321,16 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     integrate_error(p, i, dt, spring)
     friction = p.known_friction[i] * p.side[i]
     learned = p.friction_seen[i] * p.side[i]
-    learned = learned + p.viscous_seen[i] * p.reference[1, i] / p.rated_speed[i]
+    learned = learned + p.viscous_seen[i] * p.ahead[0, i] / p.rated_speed[i]
     inertial = 0.0
     for j in range(p.nv):
-        inertial = inertial + p.inertia[i, j] * p.reference[2, j]
+        inertial = inertial + p.inertia[i, j] * p.ahead[1, j]
     most = p.largest_rejected[i]
     p.unexplained[i] = min(max(p.integral[i] + learned + spring, -most), most)
-    p.lead[i] = p.nominal[i] + p.rotor[i] * p.reference[2, i] + (friction + learned) + p.integral[i]
+    p.lead[i] = p.nominal[i] + p.rotor[i] * p.ahead[1, i] + (friction + learned) + p.integral[i]
     p.effort[i] = p.lead[i] + (spring + damper) + question(p, i)
     p.drive[0, i] = p.effort[i] - p.nominal[i] + inertial
-    p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
+    p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.ahead[1, i]
     # the friction that the law claims is explained
     if abs(p.reference[1, i]) > SLOW * p.scale[i]:
         p.moving[0, i] = p.moving[0, i] + dt
@@ -326,7 +355,7 @@ def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
     SIDE_WAY, and stays at rest, so that nothing springs when a motion ends.  Friction that the law
     knows is kept as it was in slow motion.
     """
-    desired = p.reference[1, i]
+    desired = p.ahead[0, i]
     if desired == 0.0 or dt <= 0.0:
         return
     sense = copysign(1.0, desired)
@@ -397,6 +426,11 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     breaking = held < largest_friction(p, i) and abs(p.reference[1, i]) > SLOW * p.scale[i]
     if breaking or is_moving(p, i, SLOW):
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
+    if breaking and p.velocity[i] * copysign(1.0, p.reference[1, i]) < STUCK * abs(p.reference[1, i]) and spring * p.reference[1, i] > 0.0:
+        lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
+        most = STUCK_SPEED * p.free_inertia[i] / (lateness * lateness)
+        fast = min(STUCK_INTEGRAL, 0.25 / lateness) * max(whole / max(p.stiffness[i], 1e-9), 1.0)
+        return max(rate, min(fast, most / max(abs(spring), 1e-9)))
     return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
 
 
@@ -423,6 +457,8 @@ def begin_rejection(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.position_before[i] = p.q[i]
         p.velocity[i] = p.v[i]
+        p.desired_velocity[i] = p.reference[1, i]
+        p.desired_before[i] = p.reference[0, i]
         p.raw_speed[0, i] = p.v[i]
         p.raw_speed[1, i] = p.v[i]
         p.waited[i] = 0.0
@@ -706,7 +742,7 @@ def listen(p: CycleMemory, dt: float) -> None:
             late = LATEST_ANSWER - 1 - k
             p.late_effort[late, i] = p.late_effort[late - 1, i]
         p.late_effort[0, i] = p.previous[i] - p.nominal[i]
-        gone = p.velocity[i] - p.reference[1, i]
+        gone = p.velocity[i] - p.desired_velocity[i]
         p.passed[0, i] = p.passed[0, i] + high * (gone - p.passed[0, i])
         once = gone - p.passed[0, i]
         p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
@@ -930,6 +966,9 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
             p.raw_speed[1, i] = p.raw_speed[0, i]
             p.raw_speed[0, i] = gone / p.waited[i]
             p.velocity[i] = p.velocity[i] + share * (p.raw_speed[0, i] - p.velocity[i])
+            desired = short_way(p, i, p.reference[0, i] - p.desired_before[i]) / p.waited[i]
+            p.desired_velocity[i] = p.desired_velocity[i] + share * (desired - p.desired_velocity[i])
+            p.desired_before[i] = p.reference[0, i]
             p.position_before[i] = p.q[i]
             p.told[i] = p.v[i]
             p.waited[i] = 0.0

@@ -123,6 +123,15 @@ class RejectionMemory(Declared):
     natural: Vector = numbers(1, unit="rad/s", meaning="natural frequency of the error")
     low_pass: Vector = numbers(1, unit="rad/s", meaning="corner of the velocity from positions")
     velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity from positions")
+    desired_velocity: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="the same from positions of the reference"
+    )
+    desired_before: Vector = numbers(
+        "nv", unit="rad or m", meaning="reference at the last new measurement"
+    )
+    ahead: Matrix = numbers(
+        2, "nv", meaning="velocity and acceleration of the reference when an effort acts"
+    )
     repeated: Integers = integers(
         "nv", meaning="1 if the position is a measurement that was published before"
     )

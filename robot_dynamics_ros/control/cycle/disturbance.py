@@ -81,8 +81,19 @@ BEARABLE_INTEGRAL = 0.2
 joints in one line swing together.
 """
 STUCK = 0.2
+"""Of the desired velocity; a joint that is slower stands, held by its friction.  Half: noise moves
+it; 1: a joint that lags stands.
+"""
 STUCK_INTEGRAL = 30.0
+"""1/s, of a joint that its friction holds while its reference moves.  Half: it lags by half as much
+again; twice: so does one that breaks free late.
+"""
+STUCK_MARGIN = 0.25
+"""Of the lateness after which such a joint is seen to move, that the integral needs to double."""
 STUCK_SPEED = 0.05
+"""rad/s, that such a joint gets by the integral before it is seen to move.  Half: light wrists lag
+longer; six times: they are thrown.
+"""
 RELEASE_WAY = 1e-3
 """rad beyond its place, over which a joint that the integral drives away makes it let go.  Half:
 a knock takes away what holds a load; twice: after a push the joint swings as far.
@@ -286,12 +297,13 @@ def look_ahead(p: CycleMemory) -> None:
     acts: after the lateness, in the middle of the period for which it is held.  An effort for now
     would move the arm behind its reference.
 
-    A path that ends before then rests at its end.
+    A piece of the path is not followed beyond its end, where polynomials of short pieces grow
+    without bound: its end stays in force, and the last piece of a goal rests.
     """
     late = p.actuator_delay[0] + max(p.untold_lateness[0], 0.0) + 0.5 * p.period[0]
     then = p.time[0] + late * NANOSECONDS
-    rests = p.due[0] == p.goal_end[0] and then >= p.due[0]
-    t = max(0.0, (then - p.knot[0]) / NANOSECONDS)
+    rests = then >= p.due[0] and p.due[0] == p.goal_end[0]
+    t = max(0.0, (min(then, p.due[0]) - p.knot[0]) / NANOSECONDS)
     for i in range(p.nv):
         if p.tracks[0] == 0 or p.commanded[i] == 0:
             p.ahead[0, i] = p.reference[1, i]
@@ -426,10 +438,13 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     breaking = held < largest_friction(p, i) and abs(p.reference[1, i]) > SLOW * p.scale[i]
     if breaking or is_moving(p, i, SLOW):
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
-    if breaking and p.velocity[i] * copysign(1.0, p.reference[1, i]) < STUCK * abs(p.reference[1, i]) and spring * p.reference[1, i] > 0.0:
+    stands = abs(p.velocity[i]) < STUCK * abs(p.reference[1, i])
+    if breaking and stands and spring * p.reference[1, i] > 0.0:
+        # nothing swings while it stands; what is too much once it is seen to move must be little
         lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
-        most = STUCK_SPEED * p.free_inertia[i] / (lateness * lateness)
-        fast = min(STUCK_INTEGRAL, 0.25 / lateness) * max(whole / max(p.stiffness[i], 1e-9), 1.0)
+        fast = min(STUCK_INTEGRAL, STUCK_MARGIN / lateness)
+        fast = fast * max(whole / max(p.stiffness[i], 1e-9), 1.0)
+        most = STUCK_SPEED * p.scale[i] * p.free_inertia[i] / (lateness * lateness)
         return max(rate, min(fast, most / max(abs(spring), 1e-9)))
     return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
 
@@ -883,7 +898,9 @@ def judge_fastest(p: CycleMemory, i: int, dt: float) -> None:
         return
     learned = p.friction_seen[i] - p.trust[i] * p.dry[i]
     p.friction_seen[i] = min(max(learned, 0.0), largest_friction(p, i))
-    p.rotor_seen[i] = min(max(LEFT_BY_FRICTION * heaviest - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i])
+    p.rotor_seen[i] = min(
+        max(LEFT_BY_FRICTION * heaviest - 1.0, 0.0) * p.free_inertia[i], p.rotor_seen[i]
+    )
     take_rotor(p, i)
 
 
@@ -967,7 +984,9 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
             p.raw_speed[0, i] = gone / p.waited[i]
             p.velocity[i] = p.velocity[i] + share * (p.raw_speed[0, i] - p.velocity[i])
             desired = short_way(p, i, p.reference[0, i] - p.desired_before[i]) / p.waited[i]
-            p.desired_velocity[i] = p.desired_velocity[i] + share * (desired - p.desired_velocity[i])
+            p.desired_velocity[i] = p.desired_velocity[i] + share * (
+                desired - p.desired_velocity[i]
+            )
             p.desired_before[i] = p.reference[0, i]
             p.position_before[i] = p.q[i]
             p.told[i] = p.v[i]

@@ -90,7 +90,7 @@ again; twice: so does one that breaks free late.
 """
 STUCK_MARGIN = 0.25
 """Of the lateness after which such a joint is seen to move, that the integral needs to double."""
-STUCK_SPEED = 0.05
+STUCK_SPEED = 0.025
 """rad/s, that such a joint gets by the integral before it is seen to move.  Half: light wrists lag
 longer; six times: they are thrown.
 """

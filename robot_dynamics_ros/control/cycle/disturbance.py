@@ -64,6 +64,13 @@ LATENESS_MARGIN = 0.8
 """Damping × lateness over inertia, all joints together; at about 1.57 it drives.  Half: light
 joints have a quarter of the stiffness; twice: they swing.
 """
+SHARED = 0.4
+"""Of 1/lateness, damping over mass matrix, in slow loops: it damps the motions of all joints
+together as well as those of one.  Half: joints in one line swing for seconds; twice: nothing is
+left for rotors that nobody described.
+"""
+SHARED_FROM = 0.01
+"""s of lateness, from which on there is some: quicker loops have dampers enough."""
 UNTOLD_LATENESS = 2e-3
 """s, that every robot is late beside what is told: a bus, a drive.  Half: one period of
 500 Hz that nobody told swings; twice: light joints are half as stiff.
@@ -340,7 +347,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     most = p.largest_rejected[i]
     p.unexplained[i] = min(max(p.integral[i] + learned + spring, -most), most)
     p.lead[i] = p.nominal[i] + p.rotor[i] * p.ahead[1, i] + (friction + learned) + p.integral[i]
-    p.effort[i] = p.lead[i] + (spring + damper) + question(p, i)
+    p.effort[i] = p.lead[i] + (spring + damper) + question(p, i) + shared_feedback(p, i)
     p.drive[0, i] = p.effort[i] - p.nominal[i] + inertial
     p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.ahead[1, i]
     # the friction that the law claims is explained
@@ -350,6 +357,20 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
             p.unexplained[i] + damper - (1.0 - p.trust[i]) * p.claimed[i]
         )
         p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
+
+
+def shared_feedback(p: CycleMemory, i: int) -> float:
+    """N m: spring and damper of all joints together, α M ė + α²/2 M e."""
+    alpha = p.shared_damping[0]
+    if alpha == 0.0:
+        return 0.0
+    total = 0.0
+    for j in range(p.nv):
+        inertia = p.inertia[i, j] + (p.rotor[i] if i == j else 0.0)
+        closing = p.desired_velocity[j] - p.velocity[j] + 0.5 * alpha * p.error[0, j]
+        total = total + alpha * inertia * closing
+    most = p.largest_rejected[i]
+    return min(max(total, -most), most)
 
 
 def forget_feedback(p: CycleMemory) -> None:
@@ -538,13 +559,16 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     p.stiffness_wish[0] = p.stiffness_wish[0] + share * (wanted - p.stiffness_wish[0])
     rise = 1.0 - exp(-max(dt, 0.0) / DAMPING_RISE)
     lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
+    slow = max(1.0 - SHARED_FROM / lateness, 0.0)
+    p.shared_damping[0] = SHARED * slow / lateness
+    left_margin = LATENESS_MARGIN - SHARED * slow
     slowest = p.bandwidth[0]
     for i in range(p.nv):
         inertia = p.inertia[i, i] + p.assumed_rotor[i]
         most = p.bandwidth[0] * p.bandwidth[0] * inertia
         left = p.share[i] * p.share[i]
         asked = min(left * p.stiffness_wish[0] * p.effort_size[i], most)
-        bearable = LATENESS_MARGIN * p.bearable_inertia[i] / lateness
+        bearable = left_margin * p.bearable_inertia[i] / lateness
         damping = min(DAMPING_FACTOR * sqrt(asked * inertia), bearable)
         told = -p.v[i] * copysign(1.0, p.velocity[i])
         apart = CONTRADICTING * p.rated_speed[i] + p.digit[i] * p.low_pass[0]

@@ -149,6 +149,9 @@ class RejectionMemory(Declared):
     damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="D of the feedback")
     integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
     nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
+    shared_damping: Vector = numbers(
+        1, unit="1/s", meaning="damping over mass matrix, of all joints together"
+    )
     lead: Vector = numbers(
         "nv",
         unit="N m or N",

@@ -459,7 +459,9 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     breaking = held < largest_friction(p, i) and abs(p.reference[1, i]) > SLOW * p.scale[i]
     if breaking or is_moving(p, i, SLOW):
         rate = max(rate, MOVING_INTEGRAL * p.stiffness[i] / damping)
+    # a coarse encoder shows no motion between two digits
     stands = abs(p.velocity[i]) < STUCK * abs(p.reference[1, i])
+    stands = stands and abs(p.error[0, i]) > 2.0 * p.digit[i]
     if breaking and stands and spring * p.reference[1, i] > 0.0:
         # nothing swings while it stands; what is too much once it is seen to move must be little
         lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])

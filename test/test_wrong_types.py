@@ -96,8 +96,8 @@ CLASSES = {
     if inspect.isclass(getattr(rd, name))
     and not issubclass(getattr(rd, name), (BaseException, enum.Enum))
 }
-# read a state, or run what the nodes run in each cycle: their arguments are the package's own
-OF_THE_NODES = {"answer", "answer_into", "begin_task", "between_cycles", "show"}
+# opens a picture
+OPENS_A_PICTURE = {"show"}
 
 
 def objects() -> dict[str, object]:
@@ -126,7 +126,7 @@ def methods_of(thing: object) -> dict[str, Callable]:
         name: getattr(thing, name)
         for name in dir(thing)
         if not name.startswith("_")
-        and name not in OF_THE_NODES
+        and name not in OPENS_A_PICTURE
         and inspect.isroutine(getattr(thing, name))
         and hasattr(getattr(thing, name), "__wrapped__")
     }

@@ -810,13 +810,18 @@ def _spec(model: RobotModel, c: Constraint, q: Array) -> Spec:
     return c.kind, a, b, _clean(p_a, p_b, n, *_frame_of(n), numbers["radius"], axis)
 
 
+def _moves_in_one_way(model: RobotModel, body: int) -> bool:
+    """Whether the joint of a body has one degree of freedom."""
+    return JointType(int(model.joint_type[body])).nv == 1
+
+
 def _of_joint(model: RobotModel, name: str, where: str) -> tuple[int, int, float, float]:
     """Indices of position and velocity of a joint, and multiplier and offset of what it is of
     them.
     """
     check_name("joint", name, model.moving_joint_names, where=where)
     i = model.body_index(name)
-    if JointType(int(model.joint_type[i])).nv != 1:
+    if not _moves_in_one_way(model, i):
         problem = f"joint {name!r} has more than one degree of freedom"
         remedy = "Name revolute or prismatic joints."
         raise ArgumentError(problem, where=where, got=name, remedy=remedy)
@@ -832,7 +837,7 @@ def _pfaffian_spec(model: RobotModel, c: Constraint, where: str) -> Spec:
     known = frozenset(
         name
         for name in model.moving_joint_names
-        if JointType(int(model.joint_type[model.body_index(name)])).nv == 1
+        if _moves_in_one_way(model, model.body_index(name))
     )
     used: set[str] = set()
     terms = []

@@ -21,7 +21,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 CONFIGURATIONS = frozenset({"q", "q0", "q1", "start"})
 """Names of parameters that are configurations."""
 
-_OF_EACH_CYCLE = frozenset({"answer", "answer_into", "step", "update"})
+_OF_EACH_CYCLE = frozenset({"step", "update"})
 """Methods that are called in each cycle or step, where a wrapper's 0.1 µs would count.  They look
 at their arguments themselves.
 """

@@ -26,12 +26,11 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, STATE
+from robot_dynamics_ros.ros.transport.spinning import spin_until
 
 CONTROLLER_NAME = "computed_torque_controller"
 # s that a service may take to appear, and then to answer
 SERVICE_PATIENCE = 10.0
-# s that one look at the middleware may last
-_SPIN = 0.05
 # s within which a held arm must stand: braking from full speed takes less than a second
 STANDSTILL_PATIENCE = 10.0
 # s for which every joint must stay within STANDSTILL_WAY of where it was
@@ -105,12 +104,7 @@ class ControllerClient:
 
     def spin_until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Listen until ``condition`` holds; ``False`` if ``timeout`` s are up before."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            self._executor.spin_once(timeout_sec=_SPIN)
-        return True
+        return spin_until(self._executor, condition, timeout)
 
     def send(self, message: JointTrajectory) -> None:
         """Send a trajectory; ``trajectory_status`` is :data:`SENT` until the controller answers."""

@@ -5,11 +5,10 @@ It uses the topics and services that every node uses.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
 import rclpy
 from numpy.typing import ArrayLike
 from rcl_interfaces.msg import ParameterType, ParameterValue
@@ -21,21 +20,20 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, SimulationError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import vector
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.commands import COMMAND_TOPICS
 from robot_dynamics_ros.ros.transport.qos import EVENT
+from robot_dynamics_ros.ros.transport.spinning import spin_until
 
 SIMULATOR_NAME = "robot_simulator"
 # parameters of the simulator, each with the value that this robot needs; the first is only read
 _ASKED = {"update_rate": None, "time_mode": "lockstep", "command_format": "multi_array"}
 # s that the simulator may take to appear, and to answer: it compiles its robot first
 _ANSWER_PATIENCE_S = 60.0
-# s that one look at the middleware may last
-_LOOK_S = 0.05
 # A simulator that has stopped sends its last state again each second.  Ten of these may wait at
 # each side of the middleware from before the command, and say nothing: one more, and it has.
 _REPEATS_OF_A_STOP = 21
@@ -73,9 +71,7 @@ class LockstepRobot:
                 remedy="Use Plant or MujocoPlant.",
             )
         self.model = model
-        joints = tuple(name for name in model.joint_names if model.joint(name).type.nv == 1)
-        self._joints = joints
-        self._state = JointStateReader(joints)
+        self._state = JointStateReader(model.joint_names)
         self._refused = ""
         # messages since the last command that bring the stamp of the state before it
         self._repeats = 0
@@ -151,11 +147,8 @@ class LockstepRobot:
             SimulationError: the simulation has stopped, for example because it diverged.
             RobotDynamicsError: the simulator does not answer.
         """
-        efforts = self._numbers("command", command)
-        before = self._state.stamp
-        self._repeats = 0
-        self._commands.publish(Float64MultiArray(data=efforts.tolist()))
-        self._next_state(before)
+        message = Float64MultiArray(data=self._numbers("command", command))
+        self._send_and_wait(partial(self._commands.publish, message))
 
     def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """Set the state, (nq,) rad and m, (nv,) rad/s and m/s; ``None``: the simulator's start.
@@ -166,13 +159,18 @@ class LockstepRobot:
             ArgumentError: a wrong length or a value that is not finite.
             RobotDynamicsError: the simulator refuses the state, or does not answer.
         """
-        message = JointState(name=list(self._joints))
+        message = JointState(name=list(self.model.joint_names))
         if q is not None:
-            message.position = self._numbers("q", q).tolist()
+            message.position = self._numbers("q", q)
         if v is not None:
-            message.velocity = self._numbers("v", v).tolist()
-        before = self._state.stamp
-        self._repeats = 0
+            message.velocity = self._numbers("v", v)
+        self._send_and_wait(self._reset)
+        if q is not None or v is not None:
+            self._send_and_wait(partial(self._set_state.publish, message))
+        self._origin_ns = self._state.stamp
+
+    def _reset(self) -> None:
+        """Have the simulator begin again."""
         answer = self._called(self._reset_world, Trigger.Request())
         if not answer.success:
             raise RobotDynamicsError(
@@ -180,26 +178,13 @@ class LockstepRobot:
                 where="~/reset_world",
                 remedy="Look at the simulator's log.",
             )
-        self._next_state(before)
-        if q is not None or v is not None:
-            before = self._state.stamp
-            self._repeats = 0
-            self._set_state.publish(message)
-            self._next_state(before)
-        self._origin_ns = self._state.stamp
 
     # -- messages ----------------------------------------------------------------------------------
 
-    def _numbers(self, name: str, values: ArrayLike) -> Array:
-        """(n,) one finite number a joint."""
-        numbers = real_array_or_nan(values)
-        if numbers.shape != (len(self._joints),) or not np.isfinite(numbers).all():
-            raise ArgumentError(
-                f"expected {len(self._joints)} finite numbers",
-                where=name,
-                got=values,
-                remedy=f"One for each of {', '.join(self._joints[:20])}.",
-            )
+    def _numbers(self, name: str, values: ArrayLike) -> list[float]:
+        """One finite number a joint."""
+        joints = self.model.joint_names
+        numbers: list[float] = vector(values, len(joints), name, joints=joints).tolist()
         return numbers
 
     def _on_state(self, raw: bytes) -> None:
@@ -212,8 +197,11 @@ class LockstepRobot:
         if self._state.stamp == before:
             self._repeats += 1
 
-    def _next_state(self, before: int) -> None:
-        """Wait for a state of another stamp than ``before``, ns."""
+    def _send_and_wait(self, send: Callable[[], None]) -> None:
+        """Wait for the state that follows on what ``send`` sends."""
+        before = self._state.stamp
+        self._repeats = 0
+        send()
         self._wait(
             lambda: self._state.stamp != before or self._repeats >= _REPEATS_OF_A_STOP,
             "does not answer",
@@ -255,12 +243,9 @@ class LockstepRobot:
 
     def _wait(self, condition: Callable[[], bool], problem: str) -> None:
         """Listen until ``condition`` holds; a RobotDynamicsError after the patience."""
-        deadline = time.monotonic() + _ANSWER_PATIENCE_S
-        while not condition():
-            if time.monotonic() > deadline:
-                raise RobotDynamicsError(
-                    f"{problem} within {_ANSWER_PATIENCE_S:g} s {self._refused}".rstrip(),
-                    where=f"node {SIMULATOR_NAME!r}",
-                    remedy="Start robot_dynamics_simulator, in the same ROS_DOMAIN_ID.",
-                )
-            self._executor.spin_once(timeout_sec=_LOOK_S)
+        if not spin_until(self._executor, condition, _ANSWER_PATIENCE_S):
+            raise RobotDynamicsError(
+                f"{problem} within {_ANSWER_PATIENCE_S:g} s {self._refused}".rstrip(),
+                where=f"node {SIMULATOR_NAME!r}",
+                remedy="Start robot_dynamics_simulator, in the same ROS_DOMAIN_ID.",
+            )

@@ -223,9 +223,13 @@ def trace_law(law: Law, n: int) -> TracedLaw | None:
     try:
         efforts = _entries(graph, law.effort(x), n)  # type: ignore[arg-type]
         asked = None if x.asked is None else _entries(graph, x.asked, n)
-    except (TypeError, AttributeError, ArgumentError):
-        # of the law, or of the check of types around it: symbols are no states
+    except (TypeError, AttributeError):
         return None
+    except ArgumentError as error:
+        # the check of types around a law's methods: symbols are no states
+        if isinstance(error.__cause__, (TypeError, AttributeError)):
+            return None
+        raise
     results = [list(law_input_shapes(n)).index(name) for name in ("motion", "motion_of_reference")]
     if asked is not None and any(
         node.op == "leaf" and node.a[0] in results for node in reachable(asked)

@@ -33,8 +33,10 @@ ROWS = {
     "rolling": 3,
     "pfaffian": 1,
 }
+"""How many rows each kind of constraint has."""
+
 OF_JOINTS = ("gear", "pfaffian")
-"""How many rows each kind of constraint has; kinds that bind joints: no wrench acts on links."""
+"""Kinds that bind joints: no wrench acts on links."""
 
 Spec = tuple[str, int, int, tuple[Any, ...]]
 """Kind, two links (or degrees of freedom), numbers: what functions are compiled for."""
@@ -220,10 +222,10 @@ def _pfaffian(links: LinkMotions[S], numbers: tuple[Any, ...]) -> ConstraintRow:
     joints, terms = numbers
 
     def value_of(name: str) -> Dual:
-        i, k, multiplier, offset = joints[names.index(name)][1:]
+        i, k, multiplier, offset = places[name]
         return Dual(links.q[i] * multiplier + offset, links.v[k] * multiplier)
 
-    names = [name for name, *_ in joints]
+    places = {name: place for name, *place in joints}
     K: list[Any] = [0.0] * links.tree.nv
     rate: Any = 0.0
     for k, multiplier, text in terms:

@@ -125,7 +125,7 @@ class Equations(SymbolicQuantities):
         entries = list(what) if shape else [what]
         constants = {s: sympy.Float(x, 17) for s, x in self.values.items()}
         steps = [(s, e.xreplace(constants)) for s, e in self.steps]
-        # as lambdify's own, but sums stay in SymPy's order: nobody reads them, and sorting takes long
+        # as lambdify's own, but sums stay in SymPy's order: nobody reads them
         printer = NumPyPrinter(
             {
                 "order": "none",

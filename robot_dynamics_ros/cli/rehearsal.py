@@ -28,7 +28,7 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult
-from robot_dynamics_ros.simulation.tracking import follow
+from robot_dynamics_ros.simulation.tracking import follow, tracking_law
 
 # s after the motion, as the demonstration with nodes waits
 SETTLING = 3.0
@@ -146,11 +146,16 @@ def rehearse(
     integrator: str = DEFAULT_INTEGRATOR,
     progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
-    """Follow ``motion`` from where it starts, arguments as for
-    :func:`~robot_dynamics_ros.simulation.tracking.follow`.
+    """Follow ``motion`` from where it starts.
 
     A robot without rotors that is lost with those that the controller assumes follows it once more
     without them.
+
+    Args:
+        law: one of :data:`~robot_dynamics_ros.simulation.tracking.TRACKING_LAWS`.
+        tolerance: of the goal, rad or m.
+        duration: s; if not given, the motion's and :data:`SETTLING` for the arm to come to rest.
+        dt, integrator, progress: as of :func:`~robot_dynamics_ros.simulation.tracking.follow`.
     """
     if duration is None:
         length = motion.duration + SETTLING
@@ -162,7 +167,7 @@ def rehearse(
             model,
             model,
             motion,
-            law=law,
+            law=tracking_law(model, law, motion.waypoints[0]),
             dt=dt,
             duration=length,
             integrator=integrator,

@@ -45,7 +45,6 @@ from robot_dynamics_ros.control.reference.trajectory import (
 from robot_dynamics_ros.control.rest_efforts import (
     check_feed_forward,
     check_gravity_at_rest,
-    check_wrench_at_rest,
 )
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
@@ -426,25 +425,18 @@ class JointController(AdjustableController):
 
         def begin(wrench: Array) -> None:
             try:
-                self._check_exerted_wrench(wrench)
+                self._check_wrench(
+                    tool.link,
+                    wrench,
+                    lambda q: tool.efforts_of(q, wrench),
+                    verb="exerted",
+                    where="wrench",
+                )
             except ArgumentError as error:
                 raise TrajectoryRejected.because_of(error) from None
             self.runner.followed.begin_task(t)
 
         tool.exert(moment, force, t, frame=frame, stamp=stamp, begin=begin)
-
-    def _check_exerted_wrench(self, wrench: Array) -> None:
-        """Refuse a wrench on the tool's point, (6,) in world axes, that the joints cannot exert
-        where the robot is.
-        """
-        tool = self.tool
-        q = self._known_pose()
-        if q is None or tool is None:
-            return
-        gravity = np.zeros(self.model.nv)
-        self.work.kernels.gravity_forces(q, gravity)
-        asked = tool.efforts_of(q, wrench)
-        check_wrench_at_rest(self.model, gravity, asked, tool.link, wrench, "exerted", "wrench")
 
     def _tool(self) -> ToolReference:
         self._require_tracking()

@@ -135,7 +135,7 @@ def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLik
 # -- MJCF ------------------------------------------------------------------------------------------
 
 # mjtJoint
-_EQUALITY_FREE = 0
+_FREE_JOINT = 0
 _SLIDE = 2
 _HINGE = 3
 # mjtObj, mjtWrap
@@ -293,7 +293,7 @@ class _Equalities:
         )
 
     def _to_neutral(self) -> None:
-        """Bring MuJoCo's joints to where those of the model's neutral configuration are."""
+        """Move MuJoCo's joints to the model's neutral configuration: poses of links agree there."""
         m = self.m
         model = self.model
         data = self.data
@@ -304,7 +304,7 @@ class _Equalities:
                 continue
             i = model.body_index(name)
             kind = model.joint(name).type
-            if int(m.jnt_type[j]) == _EQUALITY_FREE and kind is JointType.FLOATING:
+            if int(m.jnt_type[j]) == _FREE_JOINT and kind is JointType.FLOATING:
                 data.qpos[address : address + 7] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
                 data.qpos[address] = (

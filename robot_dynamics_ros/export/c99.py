@@ -118,6 +118,9 @@ def c_header(plan: Plan, real: str) -> str:
 
 
 def c_source(plan: Plan, real: str) -> str:
+    """The C source: values of the parameters, then every function; those that only the step of a
+    simulation calls are static.
+    """
     out = [f'#include "{plan.prefix}.h"', "", "#include <math.h>", ""]
     if plan.parameters:
         values = ",\n".join(f"    {c_number(float(d.value or 0.0), real)}" for d in plan.parameters)

@@ -445,6 +445,7 @@ def apart_action_server(
     """An :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:
         check_for_type_support(action_type)
+        # private names of rclpy that the server needs: an AttributeError where they have gone
         _ = _rclpy.ActionServer.pointer, ActionServer._execute_goal_request
         requests = GoalRequests(action_type)
     except (OSError, AttributeError, ValueError):

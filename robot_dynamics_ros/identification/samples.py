@@ -229,7 +229,7 @@ class MotionSamples:
         return float(np.median(np.diff(self.t[part])))
 
     def earlier(self, delay: float) -> MotionSamples:
-        """The same efforts with the motion ``delay`` s before them."""
+        """The same efforts; the motion at time t is now that at t − ``delay``, s."""
         if delay == 0.0:
             return self
         from scipy.interpolate import CubicHermiteSpline, interp1d

@@ -229,9 +229,12 @@ def select_effects(
 
 
 class _Directions:
-    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up
-    over distances; ``columns``, of each
-    joint: (m, 1 + widths + octaves · distances) block averages."""
+    """Candidates of each joint's direction of dry friction: the present one, those that change over
+    other speeds, and those that build up over distances (presliding).
+
+    Attributes:
+        columns: of each joint, (m, 1 + widths + octaves · distances) block averages, in this order.
+    """
 
     def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
         limit = parameters.model.velocity_limit
@@ -260,8 +263,12 @@ class _Directions:
             self.columns.append(np.column_stack([motion.mean(smooth, block), *pairs]))
 
     def form(self, joint: int, static: int, slide: int | None) -> JointEffects:
-        """The form of a smooth column and of one that slides, each counted from the first of its
-        kind.
+        """The friction of a joint by one or two of its candidates.
+
+        Args:
+            joint: its number.
+            static: number among the candidates that change over speeds, the present one first.
+            slide: number among those that build up over distances; ``None``: none of them.
         """
         smoothing = float([self.smoothing[joint], *self.width[joint]][static])
         if slide is None:

@@ -193,6 +193,9 @@ class _GeometryReader:
         )
 
     def material(self, node: Node) -> Colour | None:
+        """The colour of a ``<material>``: its own, or of the first material of that name; ``None``
+        if it has neither.
+        """
         name = node.attributes.get("name", "")
         for child in node.children:
             try:

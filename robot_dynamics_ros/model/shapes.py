@@ -417,12 +417,14 @@ def inertia_of_density(
                 "by one."
             ),
         )
+    # in coordinates from −1 to 1: mass, first moments x y z, second ones xx yy zz xy xz yz
     s = moments_of.estimate * float(np.prod(half))
     m = float(s[0])
     if not m > 0.0:
         remedy = "Check the density function and the corners of the box."
         raise ArgumentError("there is no mass in the box", where="density", got=m, remedy=remedy)
     c = s[1:4] / m
-    E = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]]) / m - np.outer(c, c)
-    E = m * half[:, None] * E * half
+    second = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]])
+    # ∫ρ r rᵀ about the centre of mass, in m
+    E = m * half[:, None] * (second / m - np.outer(c, c)) * half
     return Inertia(m, middle + half * c, np.trace(E) * np.eye(3) - E)

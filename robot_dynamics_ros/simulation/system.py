@@ -278,6 +278,11 @@ class JointSystem:
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user,
         wrenches, friction.
+
+        Args:
+            t: s.
+            q, v: configuration and velocity.
+            z: (motors,) motor currents, A.
         """
         memory = self.memory
         self._sample_wrenches(t)

@@ -288,6 +288,8 @@ def _guarded(
     name: str,
     report: Callable[[str, str], None],
 ) -> Callable[[Message, Message], Awaitable[Message]]:
+    """A service's callback whose exceptions are reported and answered by ``success = False``."""
+
     async def guarded(request: Message, response: Message) -> Message:
         try:
             answer = callback(request, response)

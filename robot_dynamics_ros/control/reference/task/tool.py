@@ -338,6 +338,9 @@ class ToolReference:
         return stamp if stamp > 0 else t
 
     def _check_stamp(self, stamp: int, t: int, *, streams: bool) -> None:
+        """Refuse a target by its stamp, ns, 0: now; ``t`` and ``streams`` as of
+        :func:`judge_stamp`.
+        """
         refusal = self._routines["judge_stamp"](self.memory, t, stamp, int(streams))
         if refusal == 0:
             return

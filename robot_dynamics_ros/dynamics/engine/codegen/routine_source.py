@@ -737,6 +737,9 @@ class _FunctionReader:
         return Call(_PACKED[function], function.__name__, self.arguments(node, node.args, kinds))
 
     def kernel_call(self, node: ast.Call, name: str) -> Expression:
+        """A call of a kernel in the memory, ``p.name(arrays)``; of several kernels under one name,
+        the first argument is the number of one.
+        """
         kernel = self.reader.fields.get(name)
         if kernel is None or kernel.kind not in ("kernel", "kernels"):
             self.refuse(node, "the memory has no such kernel")

@@ -512,8 +512,8 @@ class SymbolicQuantities(EquationTerms):
     def _external(
         self, external: External, options: Choices, inputs: Inputs
     ) -> tuple[str, tuple[Definition, ...]]:
-        """What external wrenches add to a quantity's title, and their variables; their values and
-        the choice to have them are added to ``inputs`` and ``options``.
+        """Words about external wrenches for a quantity's title, and their variables; their values,
+        and the choice to have them, are added to ``inputs`` and ``options``.
         """
         loads = names_of_wrench(external)
         if not loads:

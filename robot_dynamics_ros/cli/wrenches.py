@@ -35,6 +35,7 @@ from robot_dynamics_ros.recordings.compute import (
     compute,
     compute_each,
 )
+from robot_dynamics_ros.recordings.plausible_motion import check_motion
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 from robot_dynamics_ros.recordings.smoothing import POLYNOMIAL_ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.write import (
@@ -113,6 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--acceleration", ACCELERATIONS, text, "differentiated")
     add("--friction", None, "add the friction of the URDF to efforts")
     add("--friction-file", "FILE", "add the friction of this file, as identify writes it", "")
+    text = "what to do with positions that the robot cannot have, and with a wrong clock"
+    add("--plausibility", ("refuse", "accept"), text, "refuse")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -220,6 +223,8 @@ def _computed(
 
     def read(path: str, bag: bool) -> Recording:
         recording = recorded.read_recording(path, model, options, bag)
+        if options.plausibility == "refuse":
+            check_motion(model, recording)
         external = tuple(
             recorded.read_external(text, path, bag, model, options.time_unit)
             for text in options.external

@@ -44,11 +44,7 @@ from robot_dynamics_ros.identification.least_squares import (
     identifiable_parameters,
     weighted_least_squares,
 )
-from robot_dynamics_ros.identification.plausibility import (
-    Implausible,
-    check_prediction,
-    check_result,
-)
+from robot_dynamics_ros.identification.plausibility import check_prediction, check_result
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import (
     STILL_SMOOTHINGS,
@@ -66,6 +62,7 @@ from robot_dynamics_ros.identification.torque_constants import (
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
+from robot_dynamics_ros.recordings.plausible_motion import Implausible
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 

@@ -19,10 +19,10 @@ from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.plausibility import check_clock, check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
+from robot_dynamics_ros.recordings.plausible_motion import check_clock, check_positions
 from robot_dynamics_ros.recordings.recording import Recording, require_fast_enough
 from robot_dynamics_ros.recordings.smoothing import (
     POLYNOMIAL_ORDER,

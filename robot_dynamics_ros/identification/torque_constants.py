@@ -23,10 +23,10 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.plausible_motion import Implausible
 from robot_dynamics_ros.recordings.recording import Recording
 
 EFFORT_SCALE_ERROR_SHARE = 0.05

@@ -351,6 +351,8 @@ class RowCollector:
     times: str = "repair"
     bad: list[BadRow] = field(default_factory=list)
     other: int = 0
+    # rows whose time does not come after that of the row before
+    _not_increasing: int = 0
 
     def __post_init__(self) -> None:
         for where, value, choices in (
@@ -425,6 +427,7 @@ class RowCollector:
         times, *columns, numbers = self._columns
         last = times[-1] if times else -math.inf
         if t < last or (t == last and self.times == "keep"):
+            self._not_increasing += 1
             far = last - t > _FAR_BACK * (last - times[0])
             return _not_after(t, last) + (": two recordings in one, or rows twice?" if far else "")
         times.append(t)
@@ -438,6 +441,9 @@ class RowCollector:
 
         Velocities and efforts count as recorded if most rows have them; rows without are then bad.
         Otherwise velocities follow from positions throughout, and there are no efforts.
+
+        Raises:
+            ArgumentError: there is no usable row, or the times of most do not increase.
         """
         times, *columns, numbers = self._columns
         if not times:
@@ -449,6 +455,13 @@ class RowCollector:
             remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
             raise ArgumentError(
                 f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
+            )
+        if self._not_increasing > len(times):
+            count = len(times) + self._not_increasing
+            raise ArgumentError(
+                f"the times of {self._not_increasing} of {count} rows do not increase",
+                where=self.source,
+                remedy="Sort the rows by their times, and give each recording a file of its own.",
             )
         shape = (len(times), len(self.model.joint_names))
         t = np.array(times)

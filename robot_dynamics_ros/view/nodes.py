@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,8 @@ from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arro
 if TYPE_CHECKING:
     from viser import SceneApi, SceneNodeHandle
 
+# Axes of joints, where Python gives them no colour, 0 … 255.
+_AXIS_COLOUR = (230, 120, 20)
 # of the first camera, on the ground
 _RIGHT = np.array([0.785, 0.62, 0.0])
 # of a vector that is drawn, in sizes of the robot
@@ -105,6 +107,8 @@ class RobotNodes:
         # as the page has them: what does not move is not sent again
         self._placed = np.full_like(self.poses, np.inf)
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
+        self._joint_colours = looks.joints
+        self._mark("axes in colours", bool(looks.joints), lambda: self._axes_of(looks.joints))
         cell = nice_scale(0.25 * self.size, 1.0)
         scene.add_grid(
             f"{root}/ground",
@@ -453,18 +457,14 @@ class RobotNodes:
                 handles[-1].position = centres_of_mass(self.model, self.poses)[1]
 
     def axes(self, shown: bool) -> None:
-        """Show the axis of every moving joint, the arc of its limits, and a hand at its
-        position.
+        """Show the axis of every moving joint, the arc of its limits, and a hand at its position;
+        joints with a colour of their own have them always.
         """
-        self._mark(
-            "axes",
-            shown,
-            lambda: list(
-                itertools.chain.from_iterable(
-                    self._axis(name) for name in self.model.moving_joint_names
-                )
-            ),
-        )
+        others = [name for name in self.model.moving_joint_names if name not in self._joint_colours]
+        self._mark("axes", shown, lambda: self._axes_of(others))
+
+    def _axes_of(self, joints: Iterable[str]) -> list[SceneNodeHandle]:
+        return list(itertools.chain.from_iterable(self._axis(name) for name in joints))
 
     def _axis(self, name: str) -> list[SceneNodeHandle]:
         """Lines of the axis of a joint that turns or slides, of its limits, and of a hand at its
@@ -488,7 +488,11 @@ class RobotNodes:
         axis = joint.axis
         side = np.cross(axis, (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0))
         side /= np.linalg.norm(side)
-        handles = [lines(f"{child}/axis", [[-length * axis, length * axis]], (230, 120, 20))]
+        if name in self._joint_colours:
+            colour = rgb255(self._joint_colours[name][:3])
+        else:
+            colour = _AXIS_COLOUR
+        handles = [lines(f"{child}/axis", [[-length * axis, length * axis]], colour)]
         lower = joint.limits.lower
         upper = joint.limits.upper
         limited = math.isfinite(lower + upper)

@@ -282,8 +282,11 @@ class _Probe:
         return state
 
     def release(self, state: ArmState, length: float) -> StepMotion[tuple[Array, ArmState]]:
-        """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise,
-        and the state after that.
+        """Release the arm for ``length`` s, and hold it again.
+
+        Returns:
+            (n,) the largest speed of each joint that is no noise, by the measured velocities and
+            by the positions; and the state after that.
         """
         first = len(self.runner.record.t)
         t = state.t
@@ -294,6 +297,7 @@ class _Probe:
         times, q, v, _ = runner.record.arrays(first)
         calm = np.abs(v[-10:]).max(axis=0)
         speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
+        # slow motions show over more periods, those that last a moment only over few
         for back in (2, 6):
             moved = q[back:] - q[:-back]
             took = (times[back:] - times[:-back])[1:, None]

@@ -339,8 +339,8 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
 
 
 def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:
-    """Gravity in the direction that explains efforts best, and the logarithm of what its width
-    costs.
+    """Gravity of the described size in the direction that explains efforts best, and what the range
+    that it may have costs the score; None: the efforts hold no gravity, or it is as described.
     """
     r = weighing.readings
     q = x.positions(r.q)
@@ -349,12 +349,14 @@ def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] |
     weight = 1.0 / weighing.limit
     A = (columns * weight).reshape(3, -1)
     b = (effort * weight).ravel()
+    # any direction and size
     G = np.linalg.lstsq(A.T, b, rcond=1e-4)[0]
     if not np.linalg.norm(G) > 0.2 * weighing.g:
         return None
     error = np.ones(2)
     for _ in range(_REFINING_STEPS):
         G = G * weighing.g / max(float(np.linalg.norm(G)), 1e-9)
+        # two directions across, in which it can be turned
         across = np.linalg.svd(G[None])[2][1:]
         x = dataclasses.replace(x, gravity=G)
         tangent = weighing.g * np.einsum("cx,xkj->ckj", across, columns)

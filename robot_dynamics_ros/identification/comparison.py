@@ -323,7 +323,16 @@ def _along_commands(
     noise: Array,
     block: float,
 ) -> Blocks:
-    """The recorded efforts with the simulated motion of the robot that explains them best."""
+    """``data`` with the regressor along a simulated motion in place of the recorded one.
+
+    In each round the robot of the round before is simulated under the commands, and identified
+    anew from that motion and the recorded efforts.
+
+    Args:
+        motions, references: recorded motions and commanded positions, one of each a recording.
+        controller: of the joints, which follows the commands.
+        noise: (nv,) of the efforts.
+    """
     model = result.model
     for k in range(_OUTPUT_ERROR_ROUNDS):
         pairs = zip(motions, references, strict=True)

@@ -233,10 +233,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     # columns of numbers, or of several, with or without a unit
     right = [i > 0 and any(row[i].lstrip("+-.")[:1].isdigit() for row in rows) for i in columns]
 
+    def cell(text: str, i: int) -> str:
+        return text.rjust(widths[i]) if right[i] else text.ljust(widths[i])
+
     def line(row: Sequence[str]) -> str:
-        return "  ".join(
-            row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns
-        ).rstrip()
+        return "  ".join(cell(row[i], i) for i in columns).rstrip()
 
     return "\n".join(
         [line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])]

@@ -290,15 +290,13 @@ def _report(
             Figure.of(forces[:, i].max(), ".5g"),
             Figure.of(moments[:, i].max(), ".5g"),
         ]
-        row.append(
-            Figure.of(
-                np.abs(history.efforts[:, own.index(name)]).max(),
-                ".5g",
-                unit=history.model.joint(name).type.units[2],
-            )
-            if name in own
-            else "-"
-        )
+        if name in own:
+            effort = np.abs(history.efforts[:, own.index(name)]).max()
+            unit = history.model.joint(name).type.units[2]
+            row.append(Figure.of(effort, ".5g", unit=unit))
+        else:
+            # a fixed joint
+            row.append("-")
         if errors is not None:
             moment, force = np.linalg.norm(np.median(errors[:, i], axis=0).reshape(2, 3), axis=1)
             row += [Figure.of(force, ".2g", unit="N"), Figure.of(moment, ".2g", unit="N m")]

@@ -144,20 +144,16 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     model = runner.model
     distance = motion_seen(runner)[i]
     late = MOTION_SEEN_AFTER_S + 2.0 * runner.period
-    # how fast the others are then
+    # speed of joint i at which another one, which it drags along, is at its limit
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])
-    fastest = share * float(
-        (speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min()
-    )
+    bearable = speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])
+    fastest = share * float(bearable.min())
     # t, in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
     t = np.geomspace(1e-3, 10.0, 400)
     slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
-    return float(
-        min(
-            PUSH_RISE_PER_S * effort_limit(model)[i],
-            6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3,
-        )
-    )
+    shortest = t[int(np.argmax(slow))]
+    rise = 6.0 * distance * inertia / shortest**3
+    return float(min(PUSH_RISE_PER_S * effort_limit(model)[i], rise))
 
 
 def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:

@@ -160,11 +160,13 @@ def loop_of(sweep: Sweep) -> JointLoop:
         raise ArgumentError(
             "the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro."
         )
-    signals = sweep.q, sweep.effort
-    Q, U = (
-        np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving])
-        for x in signals
-    )
+
+    def amplitudes_of(x: Array) -> Array:
+        """(parts, frequencies) complex, each part's phase from its own beginning."""
+        return np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving])
+
+    Q = amplitudes_of(sweep.q)
+    U = amplitudes_of(sweep.effort)
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     least = math.inf

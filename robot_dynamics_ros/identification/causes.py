@@ -367,9 +367,9 @@ class _CauseProblem:
         for j, use in enumerate(rows.use.T):
             own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
             y = rows.effort[:, j] - self.Y[:, j] @ fit.bodies
-            out[use, j] = (
-                y - own @ np.linalg.lstsq(own[known[:, j]], y[known[:, j]], rcond=1e-9)[0]
-            )[use]
+            fitted = known[:, j]
+            x = np.linalg.lstsq(own[fitted], y[fitted], rcond=1e-9)[0]
+            out[use, j] = (y - own @ x)[use]
         return out
 
 

@@ -395,21 +395,29 @@ def _coupled_alone(forms: list[JointEffects]) -> list[int]:
     """Joints that are coupled with a neighbour that is not coupled with them: a motor acts on
     both.
     """
+    # with the joint before and with the one after it; None: with neither
     rows = [
-        (f.numbers["coupled_before"], f.numbers["coupled_after"]) if "coupled" in f.effects else ()
+        (f.numbers["coupled_before"], f.numbers["coupled_after"])
+        if "coupled" in f.effects
+        else None
         for f in forms
     ]
+
+    def coupled(j: int, other: int) -> bool:
+        """Whether joint j is coupled with its neighbour ``other``."""
+        row = rows[j]
+        if not 0 <= other < len(rows) or row is None:
+            return False
+        before, after = row
+        return bool(before if other < j else after)
+
+    def mutually(j: int, other: int) -> bool:
+        return coupled(j, other) and coupled(other, j)
+
     return [
         j
         for j, row in enumerate(rows)
-        if row
-        and not any(
-            0 <= j + k < len(rows)
-            and row[(k + 1) // 2]
-            and rows[j + k]
-            and rows[j + k][(1 - k) // 2]
-            for k in (-1, 1)
-        )
+        if row is not None and not mutually(j, j - 1) and not mutually(j, j + 1)
     ]
 
 

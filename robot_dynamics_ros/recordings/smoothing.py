@@ -221,9 +221,9 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         regular = np.interp(grid, t, signal)
         # a spectrum without the slope that leaks everywhere
         regular = np.diff(regular, 2)
-        frequency, power = welch(
-            regular, 1.0 / step, nperseg=min(n - 2, max(64, 1 << round(np.log2(2.0 / step))))
-        )
+        # some two seconds, a power of two
+        samples = max(64, 1 << round(np.log2(2.0 / step)))
+        frequency, power = welch(regular, 1.0 / step, nperseg=min(n - 2, samples))
         gain = np.maximum(2.0 * np.sin(np.pi * np.maximum(frequency, 1e-9) * step), 1e-9) ** 4
         # of the signal itself
         power = power / gain
@@ -231,8 +231,10 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         if not power[1:].max(initial=0.0) > 0.0:
             # it stands
             continue
+        # the first frequency at which there is noise alone
         noise = np.flatnonzero(power[1:] <= 3.0 * floor)
-        cutoffs.append(float(frequency[1 + int(noise[0])]) if noise.size else float(frequency[-1]))
+        first = 1 + int(noise[0]) if noise.size else -1
+        cutoffs.append(float(frequency[first]))
     if not cutoffs:
         return WINDOWS[-1]
     cutoff = max(float(np.median(cutoffs)), 1e-9)

@@ -241,10 +241,7 @@ class Diagnostics:
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
             message=message,
             hardware_id=self.hardware_id,
-            values=[
-                KeyValue(key=key, value=f"{value:.6g}" if isinstance(value, float) else str(value))
-                for key, value in shown.items()
-            ],
+            values=[KeyValue(key=key, value=_text_of(value)) for key, value in shown.items()],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()
@@ -281,6 +278,11 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
     for service in node.services:
         if not hasattr(service.callback, "guarded"):
             service.callback = _guarded(service.callback, service.srv_name, report)
+
+
+def _text_of(value: object) -> str:
+    """A value of the diagnostics as text, numbers with six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _guarded(

@@ -32,7 +32,7 @@ from robot_dynamics_ros.simulation.tracking import (
 )
 from robot_dynamics_ros.whole_files import whole_file
 
-# rad or m
+# rad or m: robots that are nearer to the goal count as arrived.
 COUNTED_AS_ARRIVED = 0.01
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 

@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _RED = "\x1b[31m"
 _YELLOW = "\x1b[33m"
 _BOLD = "\x1b[1m"
-# of a progress bar
+# Characters of a progress bar.
 _WIDTH = 30
 # the true one, while --json keeps it for the document
 _stdout: TextIO | None = None

@@ -35,7 +35,8 @@ SETTLING = 3.0
 # Largest share of a joint's travel by which it may leave its path and still have followed it: a
 # soft law lags by a tenth, a joint that stood still is off by half of its travel or more
 PATH_SHARE_OF_TRAVEL = 0.25
-# times the tolerance at the goal that every joint may be off its path, however short its travel
+# Every joint may be off its path by this many times the tolerance at the goal, however short its
+# travel.
 PATH_TOLERANCES = 10.0
 # s: 250 Hz, as slow as arms are led
 _PERIOD = 4e-3

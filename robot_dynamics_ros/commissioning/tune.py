@@ -63,7 +63,7 @@ STEP_SETTLING_S = 0.8
 STEP_WINDOW_S = 0.05
 # s, of those that smooth the slow tour, where accelerations are small and noise counts.
 WINDOW_SLOW = 0.2
-# Times as long as the tour itself takes
+# The slow tour takes this many times as long as the tour itself.
 SLOWLY = 4.0
 # rad, error on the way that counts as not followed
 NOT_FOLLOWED_RAD = 0.05

@@ -86,11 +86,11 @@ BELIEVED = 0.9
 # 1/s, of the largest friction: how fast the effort is raised while the joint is too slow. Twice as
 # fast, a joint that breaks free overshoots; half as fast, a sweep ends before it moves.
 AMPLITUDE_ADAPTATION = 0.7
-# Share of the sweep's speed below which a joint counts as stuck, and
+# A joint counts as stuck below this share of the sweep's speed,
 STUCK = 0.3
-# beyond which it counts as too fast: its effort is then lowered four times as quickly.
+# and as too fast beyond this one: its effort is then lowered four times as quickly.
 RUNS = 1.7
-# rad
+# rad: a joint with more play moves without its links there, and no inertia is had from it.
 LEAST_PLAY = 2e-3
 # Share of the largest rotors of such joints: an inertia that differs by less does not matter
 LEAST_ROTOR = 0.02

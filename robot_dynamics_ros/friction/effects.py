@@ -25,7 +25,7 @@ from robot_dynamics_ros.friction.law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-# of a state's largest moment or force; a smaller moment is zero
+# A moment below this share of a state's largest moment or force is zero.
 _WRENCH_ROUNDING = 1e-10
 
 

@@ -48,13 +48,13 @@ from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation import JointPD, Plant
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-# s, of the simulation
+# s: step of the simulations.
 _STEP = 1e-3
-# rad/s, of a controller that is not known
+# rad/s: bandwidth of a controller that is not known.
 _BANDWIDTH = 50.0
-# of the output error: each simulates the robot that the one before has found
+# Rounds of the output error: each simulates the robot that the one before has found.
 _OUTPUT_ERROR_ROUNDS = 2
-# s that a recording may be longer than its reference
+# s that a recording may be longer than its reference.
 _LONGER_RECORDING_S = 0.1
 
 

@@ -66,9 +66,9 @@ from robot_dynamics_ros.recordings.plausible_motion import Implausible
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 
-# estimates more, if errors of sensors are of the robot found before
+# Estimates more, if errors of sensors are of the robot found before.
 _AGAIN = 2
-# times the error without effects of a joint
+# Effects of a joint are left out if its error with them is more than this many times that without.
 _NEEDLESS = 1.1
 # effects of speed that can nearly cancel: each is a part of dry friction near rest
 _CANCELLING = ("stribeck", "step")
@@ -80,9 +80,9 @@ _LIMITED = {
     "Predictions and `wrenches` have this; "
     "controllers and the simulator have its friction, not its rotor",
 }
-# of the blocks
+# A joint moves one way if a smaller share of the blocks goes the other way.
 _ONE_WAY = 0.01
-# rows for a parameter below which a fit says nothing about its error
+# A fit of fewer rows for a parameter says nothing about its error.
 _FEW = 3.0
 
 

@@ -34,19 +34,19 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.workers import Tell, silent
 
-# of the velocity limit
+# Speeds over which the direction of friction may change, as shares of the velocity limit.
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])
-# rad
+# rad: distances over which it may build up after a reversal.
 _DISTANCES = 1e-4 * 2.0 ** np.arange(9)
-# from these to the two ways of presliding
+# Octaves by which the two distances of a joint lie below and above such a distance; 0: it has one.
 _OCTAVES = (0, 2)
-# m for a radian
+# m for a radian: distances of joints that slide.
 _METRES = 0.1
-# of what errors of a joint's sensor explain: the most that the other joints may lose
+# The other joints may lose at most this share of what errors of a joint's sensor explain.
 _PRICE = 0.1
-# share of the usual efforts that a parameter may well explain beyond the prior
+# Share of the usual efforts that a parameter may well explain beyond the prior.
 _RIDGE = 0.3
-# rad/s or m/s and shares: columns of a joint that stands are no larger
+# rad/s or m/s, and shares: columns of a joint that stands are no larger.
 _STANDS = 1e-6
 
 

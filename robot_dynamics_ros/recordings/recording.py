@@ -25,11 +25,11 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 
 # what to do with rows that cannot be used
 UNUSABLE_ROWS = ("skip", "refuse")
-# s between rows: with more between them, the motion of an arm is not known from its positions
+# s between rows: with more, the motion of an arm is not known from its positions.
 SLOWEST_STEP_S = 0.5
-# a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
+# A longer step, in an unknown unit, may be slow seconds or quick milliseconds.
 _DOUBTFUL_STEP = 0.1
-# of the times of a table; "auto": known by the step between them, see :func:`in_seconds`
+# Units of the times of a table; "auto": known by the step between them, see :func:`in_seconds`.
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
 _TIME_UNITS = {
     "s": (1.0, ""),
@@ -37,21 +37,21 @@ _TIME_UNITS = {
     "us": (1e-6, "microseconds"),
     "ns": (1e-9, "nanoseconds"),
 }
-# usual steps of an external wrench: nothing is interpolated across longer gaps
+# Usual steps of an external wrench: nothing is interpolated across longer gaps.
 _LONGEST_WRENCH_GAP_STEPS = 5.0
-# of the rows must have a velocity or effort for it to count as recorded
+# Velocities or efforts count as recorded if this share of the rows has them.
 _RECORDED_ROWS_SHARE = 0.5
-# in any unit: nanoseconds since 1970 are 2e18
+# No time is larger, in any unit: nanoseconds since 1970 are 2e18.
 _LATEST_STAMP = 1e20
-# s between two rows
+# s: no step between two rows is shorter.
 _SHORTEST_STEP_S = 1e-9
-# rows from which the step tells the unit of the times
+# From so many rows on the step tells the unit of the times.
 _FEWEST_ROWS_OF_A_UNIT = 20
 # s that are left out before and after a jump: longer polynomials do not reach across.
 _BESIDE_A_JUMP_S = 0.15
-# rad by which a jump may differ from full turns
+# rad by which a jump of a wrapped angle may differ from full turns.
 _WRAPPED = 0.3
-# of the time so far, by which times go back where another recording begins
+# Where times go back by more than this share of the time so far, another recording begins.
 _FAR_BACK = 0.1
 
 

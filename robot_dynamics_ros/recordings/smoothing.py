@@ -28,11 +28,11 @@ _HIGHEST_ORDER = 10
 # the last window / 4 rows at an edge see the acceleration with several times the noise of the
 # others
 _EDGE = 4
-# of the window: longer gaps part a recording
+# Gaps longer than this share of the window part a recording.
 _BRIDGED = 0.25
-# share by which recorded velocities may differ from those of the positions
+# Share by which recorded velocities may differ from those of the positions.
 _ROUGH = 0.03
-# s by which they may be late
+# s by which they may be late.
 _LATEST_SAMPLE_S = 2e-3
 GAP_STEPS = 5.0
 """Steps longer than this many median ones are gaps."""
@@ -44,7 +44,8 @@ WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 _TRIED = 120
 # s of one block, over which efforts are averaged: the same as in identification.
 _SMOOTHING_BLOCK_S = 0.05
-# of the logarithm of a joint's squared error
+# Windows are about as good if the logarithm of a joint's squared error is larger by less than
+# this; the shortest of them is taken.
 _ALIKE_LOG_ERROR = 0.15
 
 

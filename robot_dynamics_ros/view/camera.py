@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-# vertical, rad
+# rad: vertical field of view.
 FIELD_OF_VIEW = 0.8
 VIEWS = {
     "fit": (0.62, -0.785, 0.37),

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 # Axes of joints, where Python gives them no colour, 0 … 255.
 _AXIS_COLOUR = (230, 120, 20)
-# of the first camera, on the ground
+# Direction from the first camera to its right, on the ground.
 _RIGHT = np.array([0.785, 0.62, 0.0])
-# of a vector that is drawn, in sizes of the robot
+# A vector that is shorter, in sizes of the robot, is not drawn.
 _SHORTEST = 0.012
 # Texts, in sizes of the robot: their height,
 _TEXT_HEIGHT = 0.02

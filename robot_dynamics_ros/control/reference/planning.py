@@ -30,32 +30,32 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-# Largest values of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1: of ds/dx, in the middle,
+# Largest values of the step s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1: of ds/dx, at x = ½,
 PEAK_SPEED = 15.0 / 8.0
 # and of d²s/dx², at x = ½ − 1/√12.
 PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 # rad: how far a joint without nearer limits goes from where it is
 _FREE_JOINT_REACH_RAD = 0.9
-# m
+# m: how far a sliding joint without nearer limits goes from where it is.
 _SPREAD_PRISMATIC = 0.25
-# share of the range kept free at either end
+# Share of the range that is kept free at either end.
 _RANGE_MARGIN_SHARE = 0.1
-# s that a motion may be asked to take
+# s: shortest and longest time that a motion may be asked to take.
 _MOTION = (0.01, 3600.0)
 # s; a slow joint makes smaller movements
 _LONGEST_MOTION_S = 14.0
-# of the velocity and effort limits that may be used; the second if the first is too little
+# Shares of the velocity and effort limits that may be used; the second if the first is too little.
 _SHARES = (
     0.5,
     0.8,
 )
-# of the effort limits for a motion that somebody asked for
+# Share of the effort limits for a motion that somebody asked for.
 _MOST_EFFORT_SHARE = 0.95
 # tours of one joint that are tried until one stays within its limits
 _DRAWS = 40
 # starts that are tried where gravity is too much at the initial one
 _BEST_OF = 500
-# of the usual reach: less is no motion
+# A reach below this share of the usual one is no motion.
 _LEAST_MOTION_SHARE = 0.01
 # rad/s or m/s: a joint that is no faster stands
 _STANDING_SPEED = 1e-6

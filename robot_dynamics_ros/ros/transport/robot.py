@@ -33,7 +33,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 )
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-# s
+# s: a source that gives no description for so long is an error.
 _DESCRIPTION_PATIENCE_S = 5.0
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."

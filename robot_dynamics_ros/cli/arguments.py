@@ -174,7 +174,9 @@ def whole(text: str) -> int:
 
 
 def _checked(
-    read: Callable[[str], _N], good: Callable[[_N], bool], expected: str
+    read: Callable[[str], _N],
+    good: Callable[[_N], bool],
+    expected: str,
 ) -> Callable[[str], _N]:
     """As ``read``, for numbers that are good."""
 

@@ -224,7 +224,12 @@ def _findings(options: argparse.Namespace) -> Iterator[None]:
     """Warnings as remarks on standard error, each once; none with ``--quiet``."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        *_: object,
+        **__: object,
+    ) -> None:
         if not options.quiet and str(message) not in seen:
             seen.add(str(message))
             output.warning(str(message))

@@ -251,7 +251,12 @@ def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
     return names_by_reason
 
 
-def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:
+def _try(
+    model: RobotModel,
+    duration: float,
+    tolerance: float,
+    seed: int,
+) -> dict[str, object]:
     several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
     if several or not model.nv:
         if several:

@@ -259,7 +259,9 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
 
 
 def _report(
-    recording: Recording, history: WrenchHistory, directory: Path
+    recording: Recording,
+    history: WrenchHistory,
+    directory: Path,
 ) -> tuple[dict[str, object], str]:
     """Result, as data and as text."""
     bad = sorted([*recording.bad, *history.bad])

@@ -197,7 +197,10 @@ class Weighing:
         return self.gravity(x, x.positions(self.readings.q)), x.efforts(self.readings.effort)
 
     def extra_columns(
-        self, x: Explanation, Y: Array, bodies: Array
+        self,
+        x: Explanation,
+        Y: Array,
+        bodies: Array,
     ) -> tuple[list[Array], list[float]]:
         """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four
         of a payload.
@@ -215,7 +218,11 @@ class Weighing:
         return columns, sizes
 
     def tolerances(
-        self, x: Explanation, Y: Array, bodies: Array, band: Array
+        self,
+        x: Explanation,
+        Y: Array,
+        bodies: Array,
+        band: Array,
     ) -> tuple[Array, Array]:
         """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these
         parameters are.
@@ -238,7 +245,12 @@ class Weighing:
             sizes += [_WIDE_MASS * size, np.repeat(_WIDE_ARM * size, 3)]
         return np.concatenate(blocks, axis=2), np.concatenate(sizes)
 
-    def fit(self, x: Explanation, columns: Array | None = None, sizes: Array | None = None) -> Fit:
+    def fit(
+        self,
+        x: Explanation,
+        columns: Array | None = None,
+        sizes: Array | None = None,
+    ) -> Fit:
         """The evidence of an explanation; ``columns`` (m, k, nv) of further parameters, of
         ``sizes`` (m,), are estimated beside.
         """

@@ -156,7 +156,12 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     return float(min(PUSH_RISE_PER_S * effort_limit(model)[i], rise))
 
 
-def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
+def breaking_free(
+    t: Array,
+    displacement: Array,
+    rise: float,
+    least: float,
+) -> tuple[float, float]:
     """When, s, a joint that an effort pushes that grows from t = 0 on breaks free, and its inertia:
     it then moves by rise (t − t₀)³ / (6 J).
 
@@ -344,7 +349,11 @@ class _Probe:
         return any(slow), state
 
     def push(
-        self, i: int, sign: float, rise: float, state: ArmState
+        self,
+        i: int,
+        sign: float,
+        rise: float,
+        state: ArmState,
     ) -> StepMotion[tuple[Pushed, Array, ArmState]]:
         """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and
         the state after it.
@@ -379,7 +388,13 @@ class _Probe:
             state,
         )
 
-    def _unmoved(self, i: int, both: Array, drifts: Array, largest: float) -> Finding | None:
+    def _unmoved(
+        self,
+        i: int,
+        both: Array,
+        drifts: Array,
+        largest: float,
+    ) -> Finding | None:
         """The mistake of a joint that no push moves, or of an arm that moves whatever is pushed."""
         names = self.model.joint_names
         if max(np.abs(both).max(), 1.0) < drifts.max():
@@ -393,7 +408,10 @@ class _Probe:
         return None
 
     def signs(
-        self, i: int, state: ArmState, rise: float
+        self,
+        i: int,
+        state: ArmState,
+        rise: float,
     ) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
         """Push joint i both ways; a mistake of its commands, if there is one, what both pushes
         show, and the state after them.

@@ -42,7 +42,10 @@ class StandIn:
     """
 
     def __init__(
-        self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None
+        self,
+        model: RobotModel,
+        profile: ArmProfile | None = None,
+        q0: Array | None = None,
     ) -> None:
         rate = STAND_IN_RATE_HZ
         compensates = "nothing"

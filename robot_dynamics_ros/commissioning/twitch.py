@@ -234,7 +234,10 @@ def _more_friction(name: str, friction: float, described: float, unit: str) -> F
 
 
 def twitch_report(
-    model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float
+    model: RobotModel,
+    q: Array,
+    loops: Sequence[JointLoop | None],
+    period: float,
 ) -> StepReport:
     """Mistakes and measured numbers, from the loops of all joints.
 
@@ -311,7 +314,14 @@ class _Drive:
     speed: float
     most: float
 
-    def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
+    def effort(
+        self,
+        dt: float,
+        lag: float,
+        v: float,
+        rate: float,
+        acceleration: float,
+    ) -> float:
         """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate
         and acceleration.
         """
@@ -352,7 +362,10 @@ class _Twitches:
     """
 
     def __init__(
-        self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]
+        self,
+        runner: StepRunner,
+        joints: Sequence[int],
+        pushes: Mapping[int, Pushed],
     ) -> None:
         self.runner = runner
         self.joints = joints
@@ -361,7 +374,12 @@ class _Twitches:
         self.loops: list[JointLoop | None] = [None] * runner.model.nv
 
     def sweep(
-        self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
+        self,
+        controller: JointController,
+        i: int,
+        drive: _Drive,
+        size: Array,
+        state: ArmState,
     ) -> StepMotion[tuple[Sweep, ArmState]]:
         """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while
         ``controller`` holds the others.
@@ -465,7 +483,9 @@ class _Twitches:
 
 
 def twitch(
-    runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[str] | None = None
+    runner: StepRunner,
+    pushes: Mapping[int, Pushed],
+    joints: Sequence[str] | None = None,
 ) -> StepReport:
     """Move one joint after another, each within 0.06 rad and 6 % of its speed limit.
 

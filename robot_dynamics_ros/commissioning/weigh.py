@@ -186,7 +186,10 @@ def search(weighing: Weighing) -> list[Scored]:
 
 
 def _scored(
-    weighing: Weighing, found: tuple[Guess, ...], x: Explanation, cost: float = 0.0
+    weighing: Weighing,
+    found: tuple[Guess, ...],
+    x: Explanation,
+    cost: float = 0.0,
 ) -> Scored:
     fit = weighing.fit(x)
     return Scored(found, x, fit, fit.score - cost)
@@ -219,7 +222,11 @@ def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scor
     return further if _weights_named(x, further.fit) else None
 
 
-def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation, float] | None:
+def _with(
+    weighing: Weighing,
+    x: Explanation,
+    guess: Guess,
+) -> tuple[Explanation, float] | None:
     """An explanation with one more mistake, and what the range that the mistake's parameters may
     have costs its score; None: the mistake is too small to be named.
     """
@@ -266,7 +273,9 @@ def _weights_named(x: Explanation, fit: Fit) -> bool:
 
 
 def _unit(
-    weighing: Weighing, x: Explanation, joints: tuple[int, ...]
+    weighing: Weighing,
+    x: Explanation,
+    joints: tuple[int, ...],
 ) -> tuple[Explanation, float] | None:
     """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
     g, effort = weighing.expected_and_read(x)
@@ -508,7 +517,10 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
 
 
 def _without_model(
-    model: RobotModel, q: Array, moved: ArrayLike | None, asked: ArrayLike | None
+    model: RobotModel,
+    q: Array,
+    moved: ArrayLike | None,
+    asked: ArrayLike | None,
 ) -> list[Finding]:
     """Joints that sag, and joints whose position is frozen."""
     names = model.joint_names
@@ -549,7 +561,9 @@ _OTHER_ROBOT = (
 
 
 def _of_reading(
-    reading: ReadingMistake, model: RobotModel, names: tuple[str, ...]
+    reading: ReadingMistake,
+    model: RobotModel,
+    names: tuple[str, ...],
 ) -> tuple[float, _Value, str]:
     """Number, value and line of a finding: columns that are exchanged, or of the other sign."""
     if reading.exchanged:
@@ -580,7 +594,12 @@ def _of_unit(factors: Array, names: tuple[str, ...]) -> tuple[float, _Value, str
     return number, value, text, line
 
 
-def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float = 1.0) -> Finding:
+def _finding(
+    weighing: Weighing,
+    scored: Scored,
+    guess: Guess,
+    certainty: float = 1.0,
+) -> Finding:
     """The finding of one guess of an explanation."""
     model = weighing.model
     x = scored.explanation
@@ -759,7 +778,12 @@ def weighing_poses(
     return q[chosen]
 
 
-def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
+def _candidates(
+    model: RobotModel,
+    around: ArrayLike | None,
+    span: ArrayLike,
+    seed: int,
+) -> Array:
     """Random configurations within limits that the joints can carry."""
     if around is None:
         middle = np.zeros(model.nv)

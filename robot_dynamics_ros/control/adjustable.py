@@ -279,7 +279,12 @@ class AdjustableController:
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
         self.runner.followed.limit_tool()
 
-    def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
+    def set_external_wrench(
+        self,
+        link: str,
+        wrench: Sequence[float] | None,
+        t: int,
+    ) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None``
         forgets it.  UnknownNameError: the model has no such link; ArgumentError: not six finite
         numbers, or more than the joints can resist where the robot is; the one before stays.

@@ -279,7 +279,10 @@ class JointController(AdjustableController):
             raise TrajectoryRejected(problem, where="controller", got=self.law, remedy=remedy)
 
     def accept_trajectory(
-        self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None
+        self,
+        trajectory: Trajectory,
+        t: int,
+        tolerances: Tolerances | None = None,
     ) -> Goal:
         """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from
         ``t``, the present time, ns), leaving the present reference without a jump, with these
@@ -301,7 +304,12 @@ class JointController(AdjustableController):
             self._check_efforts(trajectory.joint_names, trajectory.effort, "trajectory, effort")
         return motion
 
-    def _check_efforts(self, joint_names: Sequence[str], effort: ArrayLike, where: str) -> None:
+    def _check_efforts(
+        self,
+        joint_names: Sequence[str],
+        effort: ArrayLike,
+        where: str,
+    ) -> None:
         """Refuse efforts to be added, (…, k) of these joints, that are beyond the limits alone."""
         effort = np.asarray(effort, dtype=float)
         every = np.zeros((*effort.shape[:-1], self.model.nv))
@@ -312,7 +320,12 @@ class JointController(AdjustableController):
         except ArgumentError as error:
             raise TrajectoryRejected.because_of(error) from None
 
-    def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
+    def _follow(
+        self,
+        motion: PreparedMotion | None,
+        t: int,
+        tolerances: Tolerances,
+    ) -> Goal:
         self._require_tracking()
         if motion is not None:
             with self.runner.followed.leaving_task(t):
@@ -362,7 +375,12 @@ class JointController(AdjustableController):
 
         self.changes.prepare("", job, lambda error: done(error, None))
 
-    def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
+    def accept_point(
+        self,
+        joint_names: Sequence[str],
+        point: TrajectoryPoint,
+        t: int,
+    ) -> None:
         """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm
         to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
@@ -379,7 +397,13 @@ class JointController(AdjustableController):
         self.p.mode[0] = STREAM
 
     def accept_pose(
-        self, position: ArrayLike, quaternion: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
     ) -> None:
         """Move the tool to a pose, see :meth:`ToolReference.to_pose`; joint goals are preempted.
 
@@ -390,7 +414,13 @@ class JointController(AdjustableController):
         tool.to_pose(position, quaternion, t, frame=frame, stamp=stamp, begin=begin)
 
     def accept_twist(
-        self, angular: ArrayLike, linear: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        angular: ArrayLike,
+        linear: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
     ) -> None:
         """Move the tool by a twist, see :meth:`ToolReference.by_twist`; else as
         :meth:`accept_pose`.
@@ -406,7 +436,13 @@ class JointController(AdjustableController):
         self._tool().on_path(path, t, begin=partial(self.runner.followed.begin_task, t))
 
     def accept_wrench(
-        self, moment: ArrayLike, force: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        moment: ArrayLike,
+        force: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
     ) -> None:
         """Press with the tool, see :meth:`ToolReference.exert`, beside its pose, twist or path;
         without one it holds its pose.  Needs a law that yields, best ``CartesianImpedance``.

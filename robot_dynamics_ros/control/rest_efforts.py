@@ -34,7 +34,9 @@ EARTH_GRAVITY = 9.81
 
 
 def check_payload_at_rest(
-    model: RobotModel, payload: Payload | None, q: Array | None = None
+    model: RobotModel,
+    payload: Payload | None,
+    q: Array | None = None,
 ) -> None:
     """Refuse a payload that the joints cannot hold.
 

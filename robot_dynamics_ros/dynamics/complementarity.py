@@ -485,7 +485,9 @@ def allow(p: LoopMemory, n: int, v: Vector) -> None:
 
 
 def solve_apart(
-    memory: Memory[M], solve: Callable[[Memory[M]], int], **problem: Array | float
+    memory: Memory[M],
+    solve: Callable[[Memory[M]], int],
+    **problem: Array | float,
 ) -> tuple[Array, Array, np.ndarray]:
     """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity
     stays as it is.

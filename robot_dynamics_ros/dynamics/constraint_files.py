@@ -24,7 +24,10 @@ __all__ = ["load_constraints"]
 
 
 def load_constraints(
-    model: RobotModel, source: str | Path, *, reference: ArrayLike | None = None
+    model: RobotModel,
+    source: str | Path,
+    *,
+    reference: ArrayLike | None = None,
 ) -> Constraints:
     """Constraints from a YAML or MJCF file.
 
@@ -201,7 +204,13 @@ class _Equalities:
             return self._tendon(name, first, second, numbers)
         raise self._refused(name, "bodies that bend are not read", "Take the element out.")
 
-    def _coupling(self, name: str, follower: int, leader: int, numbers: Array) -> list[Constraint]:
+    def _coupling(
+        self,
+        name: str,
+        follower: int,
+        leader: int,
+        numbers: Array,
+    ) -> list[Constraint]:
         """q₁ − q₁₀ = c₀ + c₁ (q₂ − q₂₀)."""
         m = self.m
         b = self._joint(name, follower)
@@ -242,7 +251,13 @@ class _Equalities:
             rpy_b=zero,
         )
 
-    def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
+    def _tendon(
+        self,
+        name: str,
+        tendon: int,
+        other: int,
+        numbers: Array,
+    ) -> list[Constraint]:
         m = self.m
         if other >= 0:
             raise self._refused(

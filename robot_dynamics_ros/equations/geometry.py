@@ -35,7 +35,10 @@ class Geometry:
     """
 
     def __init__(
-        self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None
+        self,
+        model: RobotModel,
+        symbols: Symbols = None,
+        taken: dict[str, str] | None = None,
     ) -> None:
         if model.nv == 0:
             problem = "the robot has no moving joint, so there is nothing to write equations for"

@@ -33,7 +33,10 @@ class Proof:
 
 
 def prove(
-    ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions
+    ring: TrigRing,
+    lagrange: LagrangeTerms,
+    C: list[list[Poly]],
+    recursive: Recursions,
 ) -> Proof:
     """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the
     Christoffel symbols of M.

@@ -84,7 +84,13 @@ class JointEffects:
         return {name: np.asarray(column(motion, numbers)) for name, column in columns.items()}
 
 
-def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
+def joint_loads(
+    model: RobotModel,
+    effects: Iterable[str],
+    q: Array,
+    v: Array,
+    a: Array,
+) -> Array:
     """Efforts of joints without friction and rotors, and moments across their axes, as far as the
     effects need them.
 
@@ -149,7 +155,10 @@ def presliding(q: Array, way: Array, start: Array) -> Array:
 
 
 def direction(
-    effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()
+    effects: tuple[JointEffects, ...],
+    q: Array,
+    v: Array,
+    parts: tuple[slice, ...] = (),
 ) -> Array:
     """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any
     order if there are no ``parts``: stretches in order of time, along which presliding is followed.

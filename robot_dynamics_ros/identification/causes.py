@@ -309,7 +309,12 @@ class _CauseProblem:
             error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))[p:]
         return _CauseFit(score, start[:p] + x[:p], x[p:], error, sigma / _rms_effort(rows), drives)
 
-    def _products(self, table: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, Array]:
+    def _products(
+        self,
+        table: Array,
+        rows: _Rows,
+        brakes: bool,
+    ) -> tuple[Array, Array, Array]:
         """Products (nv, c, c) of each joint's columns [W, effort less that of ``start``] (nv, k, c)
         without what friction, if it ``brakes``, rotor and offset explain of them; (nv, c) the
         power of friction as a function of the same columns; and (nv,) its standard error for one
@@ -450,7 +455,11 @@ def diagnose(
     return Diagnosis(late, None, kept, tuple(notes))
 
 
-def _causes(problem: _CauseProblem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
+def _causes(
+    problem: _CauseProblem,
+    hypotheses: Sequence[_Hypothesis],
+    tell: Tell,
+) -> list[Cause]:
     """The causes that explain the recording clearly better than none, and some joint's efforts
     much better.
     """
@@ -471,7 +480,10 @@ def _causes(problem: _CauseProblem, hypotheses: Sequence[_Hypothesis], tell: Tel
 
 
 def _rivals(
-    problem: _CauseProblem, best: Cause, causes: Sequence[Cause], currents: bool
+    problem: _CauseProblem,
+    best: Cause,
+    causes: Sequence[Cause],
+    currents: bool,
 ) -> list[Cause]:
     """Causes that the recording does not tell from the best one: those of other joints that are as
     likely, and those that it has once the best one is put right.
@@ -567,7 +579,11 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
-def _stretches(problem: _CauseProblem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
+def _stretches(
+    problem: _CauseProblem,
+    rows: _Rows,
+    step: float,
+) -> list[tuple[int, int, int]]:
     """Joint, first row and the one after the last of stretches that differ from all others;
     ``step``: s between two rows.
     """
@@ -625,7 +641,9 @@ def _delay(
 
 
 def _search(
-    fit: Callable[[float], _CauseFit], at_zero: _CauseFit, grid: Sequence[float]
+    fit: Callable[[float], _CauseFit],
+    at_zero: _CauseFit,
+    grid: Sequence[float],
 ) -> tuple[float, _CauseFit]:
     """Where the score is lowest, and the fit there: zero and the grid are tried, then half the
     distance beside the best, again and again.

@@ -104,7 +104,9 @@ def validate(
 
 
 def _validation(
-    result: Identification, motion: MotionSamples, block: float
+    result: Identification,
+    motion: MotionSamples,
+    block: float,
 ) -> tuple[Validation, MotionSamples]:
     """The same of a motion that is smoothed already, and this motion with efforts in time."""
     parameters = result.parameters
@@ -155,7 +157,12 @@ class Comparison:
     check: Validation
 
 
-def compare(result: Identification, recording: Recording, *, block: float = 0.05) -> Comparison:
+def compare(
+    result: Identification,
+    recording: Recording,
+    *,
+    block: float = 0.05,
+) -> Comparison:
     """Predict the efforts of a recording.
 
     Args:
@@ -268,7 +275,9 @@ def compare_estimators(
     data = blocks(result.parameters, MotionSamples.joined(motions), block)
 
     def least_squares(
-        data: Blocks, passes: int = 3, instruments: Array | None = None
+        data: Blocks,
+        passes: int = 3,
+        instruments: Array | None = None,
     ) -> BaseEstimate:
         return weighted_least_squares(
             identifiable,
@@ -394,7 +403,11 @@ def _simulated(
 
 
 def _without(
-    result: Identification, motion: MotionSamples, data: Blocks, base: BaseEstimate, block: float
+    result: Identification,
+    motion: MotionSamples,
+    data: Blocks,
+    base: BaseEstimate,
+    block: float,
 ) -> dict[str, Array]:
     """Error of prediction of weighted least squares without one kind of parameters, presliding or
     the delay.

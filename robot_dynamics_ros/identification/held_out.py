@@ -71,7 +71,10 @@ def held_out_least_squares(
 
 
 def held_out_bodies(
-    identifiable: Identifiable, data: Blocks, noise: Array, full: ConsistentEstimate
+    identifiable: Identifiable,
+    data: Blocks,
+    noise: Array,
+    full: ConsistentEstimate,
 ) -> Array:
     """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far
     these may be from the prior.

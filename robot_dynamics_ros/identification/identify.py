@@ -276,7 +276,14 @@ class Identification:
             return float(self.full.values[index])
         return 0.0
 
-    def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, in_order: bool = True) -> Array:
+    def predict(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        in_order: bool = True,
+    ) -> Array:
         """Motor efforts for a motion: inverse dynamics, friction and offset, as the URDF and all of
         the friction file have them.
 
@@ -390,7 +397,9 @@ def identify_each(
 
 
 def _one(
-    model: RobotModel, settings: IdentificationSettings | None, recording: Recording
+    model: RobotModel,
+    settings: IdentificationSettings | None,
+    recording: Recording,
 ) -> Identification | RobotDynamicsError:
     try:
         return identify_recordings(model, recording, settings)
@@ -477,7 +486,11 @@ class _Fits:
         )
 
     def aligned(
-        self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep"
+        self,
+        identifiable: Identifiable,
+        delay: float,
+        times: int,
+        unseen: str = "keep",
     ) -> _Fit:
         """With the delay that the residual shows, corrected some times."""
         for k in range(times + 1):
@@ -530,7 +543,9 @@ def _remarks(diagnosis: Diagnosis, s: IdentificationSettings) -> tuple[str, ...]
 
 
 def _in_efforts(
-    model: RobotModel, motion: MotionSamples, s: IdentificationSettings
+    model: RobotModel,
+    motion: MotionSamples,
+    s: IdentificationSettings,
 ) -> tuple[TorqueConstants | None, MotionSamples]:
     """Torque constants where currents were recorded, and the motion with efforts in N m or N."""
     if s.currents is None:
@@ -541,7 +556,11 @@ def _in_efforts(
 
 
 def _check_plausible(
-    model: RobotModel, fit: _Fit, unexplained: Array, before: Array, error: Array
+    model: RobotModel,
+    fit: _Fit,
+    unexplained: Array,
+    before: Array,
+    error: Array,
 ) -> None:
     """Refuse a result that no robot has, or that predicts worse than the model before."""
     data = fit.data
@@ -555,7 +574,11 @@ def _check_plausible(
         check_prediction(model.joint_names, error, before, effort)
 
 
-def _standing_speed(parameters: EffortParameters, s: IdentificationSettings, dry: bool) -> Array:
+def _standing_speed(
+    parameters: EffortParameters,
+    s: IdentificationSettings,
+    dry: bool,
+) -> Array:
     """(nv,) rad/s or m/s, below which a joint stands: its dry friction is not known there."""
     model = parameters.model
     if s.slow is None:
@@ -568,7 +591,10 @@ def _standing_speed(parameters: EffortParameters, s: IdentificationSettings, dry
 
 
 def _identify(
-    model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
+    model: RobotModel,
+    motion: MotionSamples,
+    s: IdentificationSettings,
+    tell: Tell = silent,
 ) -> Identification:
     constants, motion = _in_efforts(model, motion, s)
     parameters = EffortParameters(model, s.terms)
@@ -629,7 +655,10 @@ def _identify(
 
 
 def _formed(
-    fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell
+    fits: _Fits,
+    identifiable: Identifiable,
+    delay: float,
+    tell: Tell,
 ) -> tuple[_Fit, Selection]:
     """The fit with the form of friction that predicts best, and how it was chosen."""
     s = fits.settings
@@ -637,7 +666,9 @@ def _formed(
     fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
     def chosen(
-        identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent
+        identifiable: Identifiable,
+        forms: tuple[str, ...],
+        tell: Tell = silent,
     ) -> Selection:
         return select_effects(
             identifiable, fit.data, fit.motion, s.block, fit.base.noise, forms, tell
@@ -661,7 +692,11 @@ def _formed(
     return fit if fit.scarce else fits.with_rotors(fit), selection
 
 
-def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, ConsistentEstimate, Array]:
+def _bodies(
+    fits: _Fits,
+    fit: _Fit,
+    selection: Selection,
+) -> tuple[_Fit, ConsistentEstimate, Array]:
     """Bodies that can exist, with effects of joints only where these predict better: the fit with
     its final form of friction, the estimate, and (m, nv) what such estimates leave of stretches
     that they are not made from.
@@ -718,7 +753,9 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 
 
 def _without_uncertain(
-    parameters: EffortParameters, full: ConsistentEstimate, confidence: float
+    parameters: EffortParameters,
+    full: ConsistentEstimate,
+    confidence: float,
 ) -> EffortParameters | None:
     """Without the less certain of two effects of a joint that can nearly cancel, if its interval
     contains zero; or ``None`` if there is no such joint.
@@ -831,7 +868,10 @@ class _JointFriction:
 
 
 def _joint_friction(
-    parameters: EffortParameters, data: Blocks, full: ConsistentEstimate, confidence: float
+    parameters: EffortParameters,
+    data: Blocks,
+    full: ConsistentEstimate,
+    confidence: float,
 ) -> _JointFriction:
     """Friction of speed, and the share of it that the interval leaves."""
     model = parameters.model
@@ -862,7 +902,11 @@ def _joint_friction(
 
 
 def efforts_as_controllers_read(
-    parameters: EffortParameters, values: Array, friction: Friction, offset: Array, data: Blocks
+    parameters: EffortParameters,
+    values: Array,
+    friction: Friction,
+    offset: Array,
+    data: Blocks,
 ) -> Array:
     """(m, nv) efforts of the two files as controllers read them: the bodies, friction in the
     controllers' form, and offsets.
@@ -873,7 +917,9 @@ def efforts_as_controllers_read(
 
 
 def _with_safe_friction(
-    parameters: EffortParameters, values: Array, friction: _JointFriction
+    parameters: EffortParameters,
+    values: Array,
+    friction: _JointFriction,
 ) -> RobotModel:
     """The robot found, with the viscous and Coulomb friction that may be compensated alone: a URDF
     has no others.

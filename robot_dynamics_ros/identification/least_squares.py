@@ -142,7 +142,12 @@ class PoorExcitation(ArgumentError):
     """
 
     def __init__(
-        self, problem: str, *, parameters: Sequence[str], where: str = "", remedy: str = ""
+        self,
+        problem: str,
+        *,
+        parameters: Sequence[str],
+        where: str = "",
+        remedy: str = "",
     ) -> None:
         self.parameters = tuple(parameters)
         super().__init__(problem, where=where, got=self.parameters, remedy=remedy)
@@ -180,7 +185,10 @@ class BaseEstimate:
 
 
 def _directions(
-    identifiable: Identifiable, W: Array, count: int, tolerance: float
+    identifiable: Identifiable,
+    W: Array,
+    count: int,
+    tolerance: float,
 ) -> tuple[Array, Array, Array]:
     """(nbase, nbase) directions in parameter space, columns; (nbase,) share of each that ``count``
     states of motion with the regressor W (rows, nbase) show, compared with fast random motion,
@@ -199,7 +207,9 @@ def _directions(
 
 
 def _unseen(
-    names: tuple[str, ...], joints: Sequence[str], use: NDArray[np.bool_]
+    names: tuple[str, ...],
+    joints: Sequence[str],
+    use: NDArray[np.bool_],
 ) -> PoorExcitation:
     """The error that names hidden parameters, and joints that hardly moved."""
     moved = zip(joints, use.mean(axis=0), strict=True)
@@ -398,7 +408,11 @@ def _largest_parts(names: tuple[str, ...], direction: Array) -> tuple[str, ...]:
 
 
 def left_out_covariance(
-    normal: Array, A: Array, B: Array, residual: Array, piece: NDArray[np.int64]
+    normal: Array,
+    A: Array,
+    B: Array,
+    residual: Array,
+    piece: NDArray[np.int64],
 ) -> Array:
     """(p, p) covariance of estimates with Bᵀ(b − A x) = 0, from how they change when the rows of
     one ``piece`` after the other are left out.

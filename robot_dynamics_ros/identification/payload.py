@@ -421,7 +421,11 @@ def estimate_payload(
 
 
 def _of_motion(
-    model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array
+    model: RobotModel,
+    m: MotionSamples,
+    friction: Friction,
+    body: int,
+    directions: Array,
 ) -> _Problem:
     """Of block averages."""
     arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)

@@ -56,7 +56,11 @@ def check_result(
 
 
 def check_prediction(
-    names: tuple[str, ...], error: Array, prior: Array, effort: Array, source: str = "recording"
+    names: tuple[str, ...],
+    error: Array,
+    prior: Array,
+    effort: Array,
+    source: str = "recording",
 ) -> None:
     """Compare errors of prediction with those of the robot as it was known, and with no model at
     all.

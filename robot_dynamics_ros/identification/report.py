@@ -768,7 +768,10 @@ def _vector(p: np.ndarray) -> str:
 
 
 def _section(
-    title: str, text: str, head: str | Sequence[str], rows: Sequence[Sequence[str]]
+    title: str,
+    text: str,
+    head: str | Sequence[str],
+    rows: Sequence[Sequence[str]],
 ) -> list[str]:
     words = head.split(",") if isinstance(head, str) else head
     return [f"## {title}", "", text, "", *_table(words, rows), ""]
@@ -820,7 +823,10 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
 
 
 def plot_joint(
-    result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None
+    result: Identification,
+    comparison: Comparison,
+    joint: str,
+    path: str | Path | None = None,
 ) -> Figure:
     """Draw one joint of a recording: measured and predicted efforts, their difference and its
     spectrum, the motion, and friction, all before and after the identification.
@@ -878,7 +884,12 @@ def plot_joint(
         return save(figure, path)
 
 
-def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
+def _over_time(
+    axis: Axes,
+    c: Comparison,
+    j: int,
+    curves: Iterable[tuple[Array, str, str]],
+) -> None:
     """Curves: (n, nv) values, a colour and a name."""
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_PLOT_POINTS))
@@ -892,7 +903,12 @@ def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, 
             )
 
 
-def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
+def _spectrum(
+    axis: Axes,
+    c: Comparison,
+    j: int,
+    curves: Iterable[tuple[Array, str, str]],
+) -> None:
     from scipy.signal import welch
 
     part = max(c.parts, key=lambda p: p.stop - p.start)
@@ -906,7 +922,13 @@ def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, s
     axis.set_xlabel("frequency [Hz]")
 
 
-def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
+def _excitation(
+    axis: Axes,
+    result: Identification,
+    c: Comparison,
+    j: int,
+    kind: str,
+) -> None:
     k = every_nth(len(c.t))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)

@@ -278,7 +278,10 @@ class MotionSamples:
 
 
 def _motion_of(
-    model: RobotModel, window: float | None, check: bool, recording: Recording
+    model: RobotModel,
+    window: float | None,
+    check: bool,
+    recording: Recording,
 ) -> MotionSamples:
     assert recording.effort is not None
     return MotionSamples.of(
@@ -307,7 +310,10 @@ class Blocks:
         return np.asarray(np.sqrt(np.where(self.use, residual**2, 0.0).sum(axis=0) / count))
 
     def with_parameters(
-        self, parameters: EffortParameters, motion: MotionSamples, length: float
+        self,
+        parameters: EffortParameters,
+        motion: MotionSamples,
+        length: float,
     ) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were
         made from.

@@ -75,7 +75,11 @@ class _Trials:
     """
 
     def __init__(
-        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array
+        self,
+        identifiable: Identifiable,
+        data: Blocks,
+        candidates: list[Array],
+        noise: Array,
     ) -> None:
         parameters = identifiable.parameters
         independent = identifiable.base.independent
@@ -126,7 +130,10 @@ class _Trials:
         return N, b
 
     def errors(
-        self, joint: int, columns: list[int], others: tuple[Array, Array]
+        self,
+        joint: int,
+        columns: list[int],
+        others: tuple[Array, Array],
     ) -> tuple[Array, Array]:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds,
         columns).
@@ -141,7 +148,13 @@ class _Trials:
         P = self.products[joint][:, own][:, :, own]
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
-    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
+    def helps_all(
+        self,
+        chosen: list[list[int]],
+        joint: int,
+        more: list[int],
+        won: float,
+    ) -> bool:
         """Whether more columns of a joint, which win some of its squared error, cost the other
         joints hardly anything: errors of sensors resemble what bodies do, and with few data would
         take their place.
@@ -236,7 +249,12 @@ class _Directions:
         columns: of each joint, (m, 1 + widths + octaves · distances) block averages, in this order.
     """
 
-    def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
+    def __init__(
+        self,
+        parameters: EffortParameters,
+        motion: MotionSamples,
+        block: float,
+    ) -> None:
         limit = parameters.model.velocity_limit
         limit = np.where(np.isfinite(limit) & (limit > 0), limit, 2.0)
         self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
@@ -355,7 +373,12 @@ def _offered(
 
 
 def _add_effects(
-    trials: _Trials, chosen: _Columns, j: int, form: JointEffects, offers: _Offers, least: float
+    trials: _Trials,
+    chosen: _Columns,
+    j: int,
+    form: JointEffects,
+    offers: _Offers,
+    least: float,
 ) -> JointEffects:
     """The form of joint ``j`` with effects added one after the other, each only if it predicts
     better; ``chosen`` follows.

@@ -299,7 +299,12 @@ def _rows_of(
     return rows, first, braking
 
 
-def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> tuple[Array, Array]:
+def _normal(
+    rows: list[tuple[Array, ...]],
+    c: Array,
+    x: Array,
+    worth: float,
+) -> tuple[Array, Array]:
     """Normal equations of changes of c (nv,) and of the bodies and load x, at these values;
     ``worth``: share of independent rows.
     """

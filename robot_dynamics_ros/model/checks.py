@@ -85,7 +85,12 @@ def listed(sentences: Sequence[str], most: int) -> str:
     return "".join(f"\n  {line}" for line in [*sentences[:most], *more])
 
 
-def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:
+def check_numbers(
+    numbers: ArrayLike,
+    where: str,
+    what: str,
+    error: ErrorType = ModelError,
+) -> None:
     """Refuse numbers that are not finite, or beyond :data:`LARGEST_NUMBER`."""
     if not (np.abs(numbers) <= LARGEST_NUMBER).all():
         problem = (

@@ -257,7 +257,13 @@ class _GeometryReader:
             )
         return found
 
-    def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
+    def shape(
+        self,
+        link: str,
+        pose: Pose,
+        colour: Colour | None,
+        node: Node,
+    ) -> Shape | None:
         attributes = node.attributes
         size = size_of(node)
         if node.tag == "mesh":
@@ -386,7 +392,10 @@ def with_inertia_from_geometry(
 
 
 def _body(
-    piece: Node, density: float, directory: Path | None, version: tuple[int, int]
+    piece: Node,
+    density: float,
+    directory: Path | None,
+    version: tuple[int, int],
 ) -> tuple[Inertia, Pose]:
     poses = [pose_of_origin(node, version) for node in piece.all("origin")]
     shapes = itertools.chain.from_iterable(node.children for node in piece.all("geometry"))

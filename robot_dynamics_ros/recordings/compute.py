@@ -147,7 +147,12 @@ class WrenchHistory:
         return {name: point[:, 3] for name, point in self._points.items()}
 
 
-def _on_links(recording: Recording, model: RobotModel, t: Array, q: Array) -> dict[str, Array]:
+def _on_links(
+    recording: Recording,
+    model: RobotModel,
+    t: Array,
+    q: Array,
+) -> dict[str, Array]:
     """Link → (n, 6) sum of the wrenches on it that were recorded."""
     on_links: dict[str, Array] = {}
     for wrench in recording.external:
@@ -345,7 +350,9 @@ def _usable(
 
 
 def _friction_left_out(
-    model: RobotModel, efforts: Array, recorded: Array | None
+    model: RobotModel,
+    efforts: Array,
+    recorded: Array | None,
 ) -> tuple[str, ...]:
     """A note, where the description has friction and the efforts are without."""
     rubs = (model.friction > 0.0) | (model.damping > 0.0)
@@ -438,7 +445,9 @@ def _errors(
 
 
 def _joints(
-    model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]
+    model: RobotModel,
+    joints: str | Sequence[str],
+    every: tuple[str, ...],
 ) -> tuple[str, ...]:
     if joints == "all":
         return every

@@ -199,7 +199,10 @@ def moves(t: Array, q: Array) -> NDArray[np.bool_]:
 
 
 def unusable_efforts(
-    t: Array, q: Array, effort: Array, names: Sequence[str]
+    t: Array,
+    q: Array,
+    effort: Array,
+    names: Sequence[str],
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
     """Efforts (n, nv) that a sensor or logger did not measure: (n, nv) those frozen or clipped,
     sentences about them, and the names of joints whose effort is constant although they move.

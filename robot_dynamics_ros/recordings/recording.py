@@ -378,7 +378,13 @@ class RowCollector:
             [],
         )
 
-    def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
+    def add(
+        self,
+        number: int,
+        t: float,
+        names: Sequence[str],
+        *fields: Sequence[float],
+    ) -> None:
         """Take one row of positions, velocities and efforts, the last two empty where there are
         none; a bad one is remembered or refused, see :meth:`reject`.
         """
@@ -393,7 +399,11 @@ class RowCollector:
         self.bad.append(BadRow(number, why))
 
     def _take(
-        self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]
+        self,
+        number: int,
+        t: float,
+        names: Sequence[str],
+        fields: tuple[Sequence[float], ...],
     ) -> str:
         """Why a row is bad; empty if it is not, and is kept."""
         joints = self.model.joint_names
@@ -570,7 +580,11 @@ def robot_of_efforts(model: RobotModel, kind: MeasuredEffort) -> RobotModel:
     return robot_model_error(model, damping=0.0, friction=0.0, armature=0.0)
 
 
-def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEffort) -> Recording:
+def with_motor_efforts(
+    recording: Recording,
+    model: RobotModel,
+    kind: MeasuredEffort,
+) -> Recording:
     """The recording with efforts that move ``robot_of_efforts(model, kind)``; without efforts where
     none was measured.
 

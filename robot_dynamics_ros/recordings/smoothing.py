@@ -70,7 +70,13 @@ def segments(t: Array, bridge: float = 0.0) -> list[slice]:
 
 
 def derivatives(
-    t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0
+    t: Array,
+    x: Array,
+    *,
+    window: int = 21,
+    order: int = 3,
+    up_to: int = 2,
+    bridge: float = 0.0,
 ) -> Array:
     """(up_to + 1, n, m) values and derivatives of polynomials fitted to the ``window`` samples
     around each; NaN in stretches with too few samples.
@@ -108,7 +114,12 @@ def check_order(order: int, least: int = 2) -> None:
 
 
 def _fit(
-    t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None
+    t: Array,
+    x: Array,
+    window: int,
+    order: int,
+    up_to: int,
+    indices: np.ndarray | None = None,
 ) -> Array:
     """Values and derivatives at some samples (all if not given) of a stretch without gaps."""
     rows = np.arange(len(t)) if indices is None else indices
@@ -362,7 +373,12 @@ def smooth_motion(
     )
 
 
-def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
+def _gains(
+    step: float,
+    samples: int,
+    order: int,
+    late: float = 0.0,
+) -> tuple[float, float, float]:
     """Standard errors of value, first and second derivative of the polynomial ``late`` s after its
     middle, of white noise of one.
     """
@@ -409,7 +425,12 @@ def _earlier(y: Array, late: float) -> Array:
 
 
 def _worse(
-    model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float
+    model: RobotModel,
+    x: Array,
+    y: Array,
+    remaining: Array,
+    gains: tuple[float, float],
+    step: float,
 ) -> str:
     """Why recorded velocities are worse than the derivatives of positions; empty if they are not;
     ``x, y`` see :func:`_lateness`, and what polynomials leave of both, (2, n, nv), and make of

@@ -108,7 +108,11 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
 
 
 def _steady(
-    parts: list[slice], t: Array, like: Array, q: Array | None, step: float
+    parts: list[slice],
+    t: Array,
+    like: Array,
+    q: Array | None,
+    step: float,
 ) -> tuple[Array, int]:
     """Steady times (n,), and the number of rows that are missing: by how far joints ``q`` (n, m)
     moved, or by stamps.

@@ -97,7 +97,9 @@ class PayloadIdentificationNode(Node):
         self.model = model
 
     async def _on_request(
-        self, _request: Trigger.Request, response: Trigger.Response
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
     ) -> Trigger.Response:
         try:
             if self._aside.busy:

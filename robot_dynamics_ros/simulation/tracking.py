@@ -35,7 +35,10 @@ END_ERROR = "error at the end [mrad, mm]"
 
 
 def tracking_law(
-    model: RobotModel, name: str, q: Array, frequency: float | None = None
+    model: RobotModel,
+    name: str,
+    q: Array,
+    frequency: float | None = None,
 ) -> Law | None:
     """A law of :data:`TRACKING_LAWS`; ``None``, the controller's default, for computed torque
     without a frequency.

@@ -22,7 +22,11 @@ VIEWS = {
 _FILLED = 0.95
 
 
-def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
+def camera_that_sees(
+    points: Array,
+    away: Sequence[float],
+    aspect: float,
+) -> tuple[Array, Array]:
     """(3,) position of the nearest camera that sees all points (n, 3), and (3,) what it looks at,
     level with their middle, m.
 

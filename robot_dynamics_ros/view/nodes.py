@@ -272,7 +272,12 @@ class RobotNodes:
         self.vectors(f"{name}_forces", arrows if forces else None, "forces", scale, force)
         self.vectors(f"{name}_moments", arrows if moments else None, "moments", scale, moment)
 
-    def balance(self, arrows: Arrows | None, scale: ArrowScale, what: str = "forces") -> None:
+    def balance(
+        self,
+        arrows: Arrows | None,
+        scale: ArrowScale,
+        what: str = "forces",
+    ) -> None:
         """Show the parts of a wrench balance, each in its own colour; ``None`` hides them."""
         if arrows is None and not any(name.startswith("part_") for name in self._vectors):
             return
@@ -323,7 +328,11 @@ class RobotNodes:
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
     def largest(
-        self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
+        self,
+        arrows: Arrows | None,
+        scale: ArrowScale,
+        forces: bool = True,
+        moments: bool = True,
     ) -> None:
         """Write the largest force and the largest moment outside the robot, each with the name of
         its joint, and a line to it.
@@ -350,7 +359,10 @@ class RobotNodes:
             self._label(name, f"{arrows.names[k]}: {', '.join(words)}", start, at, anchor)
 
     def _outside(
-        self, arrows: Arrows | None, chosen: Sequence[int], force_scale: float
+        self,
+        arrows: Arrows | None,
+        chosen: Sequence[int],
+        force_scale: float,
     ) -> list[tuple[Array, Array, str]]:
         """For each of the arrows chosen: a point on it, a point for its text beside the robot as
         the first camera sees it, and the side of the text that is there.
@@ -474,7 +486,11 @@ class RobotNodes:
         if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
             return []
 
-        def lines(node: str, segments: ArrayLike, colour: tuple[int, int, int]) -> SceneNodeHandle:
+        def lines(
+            node: str,
+            segments: ArrayLike,
+            colour: tuple[int, int, int],
+        ) -> SceneNodeHandle:
             return self.scene.add_line_segments(
                 f"{self.root}/links/{node}",
                 np.asarray(segments, np.float32),

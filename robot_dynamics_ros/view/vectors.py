@@ -168,7 +168,11 @@ class Vectors:
     """
 
     def __init__(
-        self, scene: SceneApi, name: str, template: ArrowMesh, colour: Sequence[float]
+        self,
+        scene: SceneApi,
+        name: str,
+        template: ArrowMesh,
+        colour: Sequence[float],
     ) -> None:
         self._scene, self._name, self._template, self._colour = (
             scene,

@@ -153,7 +153,11 @@ def plan_move(
 
 
 def _move_through(
-    model: RobotModel, q0: ArrayLike, waypoints: Array, scale: float, duration: float | None
+    model: RobotModel,
+    q0: ArrayLike,
+    waypoints: Array,
+    scale: float,
+    duration: float | None,
 ) -> Trajectory:
     """A move through waypoints (k, n), each within the limits."""
     names = model.joint_names
@@ -187,7 +191,12 @@ def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
 
 
 def _time_for_efforts(
-    model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int
+    model: RobotModel,
+    q0: Array,
+    way: Array,
+    effort_scale: float,
+    start: float,
+    samples: int,
 ) -> float:
     """Shortest T with |static + friction + dynamic/T²| ≤ limit at all samples; friction is taken at
     ``start`` and T raised until it fits with its own.
@@ -261,7 +270,12 @@ class PlannedMotion:
 
 
 def plan_motion(
-    model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7
+    model: RobotModel,
+    start: Array,
+    *,
+    waypoints: int = 4,
+    duration: float = 0.0,
+    seed: int = 7,
 ) -> PlannedMotion:
     """Waypoints at random well inside the limits, joined by a quintic spline that begins at
     ``start`` and ends there.
@@ -292,7 +306,11 @@ def plan_motion(
     raise _too_weak(model, start)
 
 
-def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> PlannedMotion:
+def motion_through(
+    model: RobotModel,
+    visits: Array,
+    times: Array | None = None,
+) -> PlannedMotion:
     """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in
     equal steps as fast as half of the velocity and effort limits allow.
     """
@@ -324,7 +342,12 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
 
 
 def configuration_at(
-    model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose"
+    model: RobotModel,
+    link: str,
+    pose: Pose,
+    start: Array,
+    *,
+    where: str = "pose",
 ) -> Array:
     """The configuration nearest to ``start`` that was found to put a link at a pose in the world,
     within the limits; errors call the pose ``where``.
@@ -414,7 +437,10 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
 
 
 def _tour(
-    model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator
+    model: RobotModel,
+    start: Array,
+    waypoints: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads
     away from it.
@@ -480,7 +506,10 @@ def _within_limits(
 
 
 def _too_weak(
-    model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
+    model: RobotModel,
+    q: Array,
+    place: str = "where the robot starts",
+    share: float = _SHARES[-1],
 ) -> ArgumentError:
     """The error for a robot that is too weak to move, with the joint that needs most for its limit
     at ``q``.
@@ -530,7 +559,11 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
     return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g} {unit}"
 
 
-def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array, Array]:
+def _bounds(
+    model: RobotModel,
+    start: Array,
+    reach: float = 1.0,
+) -> tuple[Array, Array, Array]:
     """Where waypoints may lie: inside the limits, drawn in by a share of the range, or of two turns
     (m: 4 π) if that is less, and at most ``reach`` times the usual spread from the start; and what
     is there next to the start.

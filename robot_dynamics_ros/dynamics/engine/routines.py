@@ -169,7 +169,9 @@ class Memory(Generic[D]):
 
 
 def _check_names(
-    declared: type[Declared], constants: Mapping[str, Constant], kernels: Mapping[str, object]
+    declared: type[Declared],
+    constants: Mapping[str, Constant],
+    kernels: Mapping[str, object],
 ) -> None:
     declarations = fields(declared)
     needed = {name for name, field in declarations.items() if field.kind == "constant"}

@@ -185,7 +185,12 @@ class ControllerInputs:
         else:
             done(goal, trajectory)
 
-    def _begun(self, what: str, outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
+    def _begun(
+        self,
+        what: str,
+        outcome: Goal | Exception,
+        trajectory: Trajectory | None,
+    ) -> None:
         """Report a trajectory that is followed from now on, or is not."""
         if not isinstance(outcome, Goal):
             self._report.refused(what, outcome)
@@ -199,7 +204,9 @@ class ControllerInputs:
         self._report.tell_trajectory(f"following: {length}")
 
     def _begin_goal(
-        self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]
+        self,
+        requested: messages.ActionGoal,
+        done: Callable[[Goal | Exception], None],
     ) -> None:
         loop = self._loop()
         if loop is None or not loop.running:
@@ -254,7 +261,11 @@ class ControllerInputs:
         except RobotDynamicsError as error:
             self._rejections.report("external_wrench", f"external wrench refused: {error}")
 
-    def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_hold(
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
         response.success = self._running_loop("hold") is not None
         self._stop_arm()
         if response.success:

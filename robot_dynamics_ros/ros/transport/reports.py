@@ -53,7 +53,12 @@ class Rejections:
         self.counts: Counter[str] = Counter()
 
     def report(
-        self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False
+        self,
+        cause: str,
+        text: str,
+        severity: str = "warning",
+        *,
+        distinct: bool = False,
     ) -> None:
         """Count one event and say so, as ``"info"``, ``"warning"`` or ``"error"``, if it is time
         to.

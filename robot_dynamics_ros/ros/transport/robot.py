@@ -43,7 +43,11 @@ ROBOT_PARAMETERS = parameter_table(
 )
 
 
-def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:
+def load_robot_model(
+    description: str,
+    values: ParameterSet,
+    logger: RcutilsLogger,
+) -> RobotModel:
     """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no
     element for it.
 
@@ -137,7 +141,10 @@ class DescriptionSource:
     """
 
     def __init__(
-        self, node: Node, parameters: ParameterSet, changed: Callable[[str], None]
+        self,
+        node: Node,
+        parameters: ParameterSet,
+        changed: Callable[[str], None],
     ) -> None:
         self.text = ""
         self.origin = "topic robot_description"

@@ -195,7 +195,13 @@ class GearTable:
         weight = gravity_forces(links, q)[self.index]
         return weight / self.stiffness + 0.5 * self.backlash * np.sign(weight)
 
-    def substeps(self, links: RobotModel, q: Array, period: float, given: int | None) -> int:
+    def substeps(
+        self,
+        links: RobotModel,
+        q: Array,
+        period: float,
+        given: int | None,
+    ) -> int:
         """Integration steps in a control period, so many that they follow the fastest spring.
 
         Args:
@@ -236,7 +242,10 @@ class GearMotors:
     """
 
     def __init__(
-        self, table: GearTable, friction: FrictionTable, with_brakes: FrictionTable
+        self,
+        table: GearTable,
+        friction: FrictionTable,
+        with_brakes: FrictionTable,
     ) -> None:
         self.table = table
         self.angle = np.zeros(len(table.index))

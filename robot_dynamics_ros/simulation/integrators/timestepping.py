@@ -213,7 +213,12 @@ def step(p: PlantMemory, command: Vector) -> int:
 
 
 def run(
-    p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int
+    p: PlantMemory,
+    steps: int,
+    commands: Vector,
+    stride: int,
+    path: Vector,
+    recorded: int,
 ) -> int:
     """Many control periods; how many were done.  The command of period k begins at k · ``stride``;
     q, v and motor effort after every period go to ``path`` if they are ``recorded``.
@@ -275,7 +280,13 @@ def advance(p: PlantMemory) -> int:
 
 
 def copy_state(
-    p: PlantMemory, q: Vector, v: Vector, z: Vector, to_q: Vector, to_v: Vector, to_z: Vector
+    p: PlantMemory,
+    q: Vector,
+    v: Vector,
+    z: Vector,
+    to_q: Vector,
+    to_v: Vector,
+    to_z: Vector,
 ) -> None:
     """Copy a state."""
     assign(p.nq, q, to_q)

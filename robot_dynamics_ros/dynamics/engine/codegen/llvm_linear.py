@@ -103,7 +103,14 @@ class LinearWriter(Writer):
     def vector(self, row: str, column: str | int) -> str:
         return self.put(f"load {self.rows.type}, ptr {self.entry(row, column)}, align 8")
 
-    def store_at(self, value: str, row: str, column: str | int, *, scalar: bool = False) -> None:
+    def store_at(
+        self,
+        value: str,
+        row: str,
+        column: str | int,
+        *,
+        scalar: bool = False,
+    ) -> None:
         kind = "double" if scalar else self.rows.type
         self.line(f"store {kind} {value}, ptr {self.entry(row, column)}, align 8")
 
@@ -331,7 +338,10 @@ class LinearWriter(Writer):
         self._in_pairs(upper, lower)
 
     def _store_results(
-        self, results: Sequence[int], places: list[tuple[str, int, int]], values: list[str]
+        self,
+        results: Sequence[int],
+        places: list[tuple[str, int, int]],
+        values: list[str],
     ) -> None:
         """Values at (row, right-hand side, column): all but the last result change their sign."""
         e = self.rows
@@ -347,7 +357,9 @@ class LinearWriter(Writer):
                 e.masked_store(value, entry, f"<{lanes}>")
 
     def _in_pairs(
-        self, upper: Callable[[list[str]], None], lower: Callable[[list[str]], None]
+        self,
+        upper: Callable[[list[str]], None],
+        lower: Callable[[list[str]], None],
     ) -> None:
         """Up through all rows and down again, two at a time; where their number is odd, the first
         one alone.

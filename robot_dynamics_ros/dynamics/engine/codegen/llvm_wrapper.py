@@ -57,7 +57,9 @@ class ArrayArgument:
 
 
 def python_wrapper(
-    arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0
+    arguments: Sequence[ArrayArgument],
+    disjoint: bool = False,
+    extra: int = 0,
 ) -> str:
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing,
     or one ``None``.
@@ -71,7 +73,12 @@ def python_wrapper(
 
 
 class _Wrapper(Writer):
-    def __init__(self, arguments: Sequence[ArrayArgument], disjoint: bool, extra: int) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[ArrayArgument],
+        disjoint: bool,
+        extra: int,
+    ) -> None:
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
         super().__init__()
@@ -148,7 +155,12 @@ class _Wrapper(Writer):
         sizes = ", ".join(f"i64 {x}" for x in a.shape) or "i64 0"
         return f"[{max(len(a.shape), 1)} x i64] [{sizes}]"
 
-    def arrays(self, objects: list[str], expected: Sequence[ArrayArgument], word: str) -> list[str]:
+    def arrays(
+        self,
+        objects: list[str],
+        expected: Sequence[ArrayArgument],
+        word: str,
+    ) -> list[str]:
         """Check arrays and return where their data is."""
         is_array = [
             self.put(f"icmp eq ptr {self.field(o, OB_TYPE, 'ptr')}, {self.array_type}")

@@ -200,7 +200,11 @@ class _RoutineWriter(Writer):
         self.begin(after)
 
     def looped(
-        self, statements: Sequence[source.Statement], body: str, again: str, after: str
+        self,
+        statements: Sequence[source.Statement],
+        body: str,
+        again: str,
+        after: str,
     ) -> None:
         self.begin(body)
         self.loops.append((again, after))

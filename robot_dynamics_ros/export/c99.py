@@ -250,6 +250,7 @@ def eigen_header(plan: Plan, real: str) -> str:
 
 
 def _inline(plan: Plan, request: ExportRequest) -> list[str]:
+    """Lines of the inline function that calls one C function; several results are a struct."""
     out = []
     result = _result(request)
     several = len(request.results) > 1

@@ -134,6 +134,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
     run = jax.custom_jvp(lambda *rows: flat(*rows)[0])
 
     def derivative(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+        """q̈ and its tangent M⁻¹ (dτ − d(inverse dynamics at fixed q̈))."""
         inverse = _plain(model, request, "inverse_dynamics")
         solve = _plain(model, request, "mass_matrix_solve")
         # fixed in what follows: its own tangent is what is looked for

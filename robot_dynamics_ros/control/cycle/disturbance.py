@@ -185,16 +185,8 @@ def reject_disturbances(p: CycleMemory) -> int:
         if dt > 0.0:
             adapt_friction(p, i, dt)
         pulse = pulse_of_stuck_joint(p, i, dt)
-        wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
-        # a joint that is stuck does not wind up others; without those that move, joints in one line
-        # would swing
-        for j in range(p.nv):
-            if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
-                wound = wound + p.inertia[i, j] * p.held_back[j]
         most = p.largest_rejected[i]
-        if not p.saturated[i] * wound > 0.0:
-            integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
-            p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
+        integrate_rejection(p, i, gain)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
         # the friction that the law claims is explained
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:
@@ -212,6 +204,22 @@ def reject_disturbances(p: CycleMemory) -> int:
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
     return Verdict.DONE
+
+
+def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
+    """``rejected`` of joint ``i`` takes over what its error asks for, within ``largest_rejected``
+    and not beyond a limit of the effort.
+    """
+    wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
+    # a joint that is stuck does not wind up others; without those that move, joints in one line
+    # would swing
+    for j in range(p.nv):
+        if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
+            wound = wound + p.inertia[i, j] * p.held_back[j]
+    most = p.largest_rejected[i]
+    if not p.saturated[i] * wound > 0.0:
+        integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
+        p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
 
 
 def is_unmoved(p: CycleMemory, i: int, dt: float) -> bool:

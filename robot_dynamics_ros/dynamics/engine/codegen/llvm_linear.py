@@ -270,7 +270,6 @@ class LinearWriter(Writer):
         Args:
             parts: right-hand side and first column of each vector.
         """
-        w = self
         e = self.rows
         right = step.right
         L, D, *results = step.arrays
@@ -300,7 +299,7 @@ class LinearWriter(Writer):
                 row = self.row(L, k)
                 return less(values, [self.number(row, i) for i in rows], k)
 
-            values = w.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
+            values = self.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
             if len(rows) > 1:
                 # the first row less the second, which is known by now
                 factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
@@ -312,19 +311,14 @@ class LinearWriter(Writer):
         def lower(rows: list[str]) -> None:
             """L⁻¹ D⁻¹ times that: less the known rows of the ancestors; the results are stored."""
             addresses = list(itertools.chain.from_iterable(of_row(k) for k in rows))
-            inverses = [
-                e.repeated(self.number(f"%p{D}", k)) for k, _ in itertools.product(rows, parts)
-            ]
-            start = [
-                (e.type, e.binary("mul", x, y))
-                for x, y in zip(self._load(addresses), inverses, strict=True)
-            ]
+            pivots = [k for k, _ in itertools.product(rows, parts)]
+            start = [(e.type, x) for x in self._times_numbers(addresses, f"%p{D}", pivots)]
             factors = [self.row(L, k) for k in rows]
 
             def before(i: str, values: list[str]) -> list[str]:
                 return less(values, [self.number(row, i) for row in factors], i)
 
-            values = w.chain("ancestor", rows[0], before, start)
+            values = self.chain("ancestor", rows[0], before, start)
             if len(rows) > 1:
                 # the second row less the first, which is known by now
                 factor = e.repeated(self.number(factors[1], rows[0]))
@@ -336,6 +330,12 @@ class LinearWriter(Writer):
             self._store_results(results, places, values)
 
         self._in_pairs(upper, lower)
+
+    def _times_numbers(self, addresses: list[str], numbers: str, places: list[str]) -> list[str]:
+        """What is stored at addresses, each times the number at its place in an array."""
+        e = self.rows
+        factors = [e.repeated(self.number(numbers, k)) for k in places]
+        return [e.binary("mul", x, y) for x, y in zip(self._load(addresses), factors, strict=True)]
 
     def _store_results(
         self,

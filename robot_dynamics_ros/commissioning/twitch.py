@@ -47,7 +47,6 @@ from robot_dynamics_ros.commissioning.release import (
     speed_limit,
 )
 from robot_dynamics_ros.control.controller import JointController
-from robot_dynamics_ros.control.cycle.disturbance import MARGIN
 from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.reference.trajectory import Trajectory, nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
@@ -56,6 +55,9 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
+# ω times the whole delay of the loop: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the
+# phase.
+BANDWIDTH_TIMES_DELAY = 0.28
 # s at constant speed: four periods of the slowest vibration fit in.
 SWEEP = 1.0
 # s of speeding up, and of slowing down.
@@ -283,7 +285,7 @@ def twitch_report(
         "rotor": rotor,
         "described inertia": locked,
         "robot_delay": robot_delay,
-        "largest bandwidth": MARGIN / whole,
+        "largest bandwidth": BANDWIDTH_TIMES_DELAY / whole,
     }
     return StepReport(
         "twitch", sorted_by_certainty(findings), numbers, enough=len(measured_loops) == n

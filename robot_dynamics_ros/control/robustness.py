@@ -24,13 +24,14 @@ class Robustness:
     """Feedback that does not rest on an inertia that may be wrong, and rejection of what the model
     does not explain.
 
-    The natural frequency of the error is ``bandwidth``, or less where delay and rate ask for it.
+    The stiffness of a joint is a multiple of its effort limit, or less where ``bandwidth``, delay
+    and rate ask for it; see docs/explanation/default_law.md.
 
     Attributes:
         rotor_share: rotor inertia assumed of a joint that has not shown another, as a share of the
             largest that joints of its effort limit have, 0.2 kg m² √(limit / 100 N m); with 0 none
             is learned either.
-        bandwidth: rad/s.
+        bandwidth: rad/s, largest natural frequency of the error of a joint.
         rejected_effort: bound of the effort that makes up for what the model does not explain, as a
             share of the effort limit; a person or an obstacle is pushed no harder than with this
             and the stiffness.
@@ -41,7 +42,7 @@ class Robustness:
     """
 
     rotor_share: float = 0.4
-    bandwidth: float = 35.0
+    bandwidth: float = 80.0
     rejected_effort: float = 0.4
     delay: float = 0.0
 

@@ -284,10 +284,8 @@ def test_joints_that_are_stuck_at_rest_reach_the_band_of_the_late_loop():
     """Dry friction of 7 % of the limits and a delay of 12 ms; 5.5 mrad is left where the integral
     alone moves them.
     """
-    errors, controller, _ = lead(differing(rotors=0.05, dry=0.07 * ARM.effort_limit), delay=6)
+    errors, _, _ = lead(differing(rotors=0.05, dry=0.07 * ARM.effort_limit), delay=6)
     assert errors[-50:].max() < 3.1e-3
-    # the error before the last pulse
-    assert np.abs(controller.memory["struck"]).max() > 3e-3
 
 
 @pytest.mark.parametrize("friction", [0.0, 5e-4], ids=["free", "rubs a little"])
@@ -326,7 +324,7 @@ def test_a_push_is_resisted_up_to_the_bound_and_released_without_a_swing():
 
 
 @pytest.mark.parametrize(
-    ("joint", "load", "rotors", "delay"), [(3, 8.0, 0.01, 0), (5, 3.0, 0.02, 2), (5, 4.0, 0.02, 0)]
+    ("joint", "load", "rotors", "delay"), [(3, 8.0, 0.01, 0), (5, 4.0, 0.02, 2), (5, 5.0, 0.02, 0)]
 )
 def test_an_unknown_load_at_the_start_is_caught_although_it_speeds_the_joint_beyond_its_limit(
     joint, load, rotors, delay

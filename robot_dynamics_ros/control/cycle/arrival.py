@@ -205,9 +205,10 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         steady = (
             abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
         )
-        # pushed
+        slows = abs(speed) < abs(p.v[i])
+        # pushed, or pushed before and caught by the law
         if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not (
-            leaves and steady
+            leaves and (steady or slows)
         ):
             p.fast[i] = p.fast[i] + 2
         elif p.fast[i] > 0:
@@ -223,7 +224,9 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         # an arm that floats may be pushed that fast
         if p.tracks[0] == 1:
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                return Verdict.TOO_FAST
+                # the way shows no such speed: the velocity has another unit
+                other_unit = said > OTHER_UNIT * (way + p.digit[i])
+                return Verdict.CONTRADICTED if other_unit else Verdict.TOO_FAST
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
                 return Verdict.RUNAWAY
     return Verdict.DONE

@@ -15,7 +15,10 @@ from ``q`` and ``v`` at the time ``last``.
 from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
-from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
+from robot_dynamics_ros.control.cycle.disturbance import (
+    forget_feedback,
+    reject_disturbances,
+)
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
     blend,
@@ -147,6 +150,8 @@ def react(p: CycleMemory, verdict: int) -> None:
         stop(p, ABORTED, Reason.UNMOVED)
     elif Verdict.NOT_FINITE <= verdict <= Verdict.LATE:
         p.next[0] = Step.DROPPED
+        if verdict == Verdict.JUMP and p.robust[0] == 1 and p.steady[0] == 1 and p.fresh[0] == 0:
+            forget_feedback(p)
     elif Verdict.FIRST <= verdict <= Verdict.RESUMED:
         if p.fault[0] != Reason.NONE:
             watch_fall(p)

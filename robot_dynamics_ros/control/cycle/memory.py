@@ -33,8 +33,9 @@ from robot_dynamics_ros.model.description import JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 NANOSECONDS = 1e9
-# Control periods that a command may be late
-PAST = 32
+# Periods up to which the answer to the first pulse may be late
+LATEST_ANSWER = 8
+_ANSWER_ROWS = 2 * LATEST_ANSWER
 # Most gains that a compiled law may have
 GAINS = 8
 _LAW_INPUTS = (
@@ -97,7 +98,6 @@ class RejectionMemory(Declared):
         1, meaning="share of the law's friction that is compensated at first"
     )
     steady: Integers = integers(1, meaning="1 once the step has begun")
-    entered: Vector = numbers(1, meaning="share of the rotors that the feedback is for already")
     bandwidth: Vector = numbers(1, unit="rad/s", meaning="largest natural frequency of the error")
     actuator_delay: Vector = numbers(
         1, unit="s", meaning="from a command to its effort, holding excluded"
@@ -123,6 +123,15 @@ class RejectionMemory(Declared):
     natural: Vector = numbers(1, unit="rad/s", meaning="natural frequency of the error")
     low_pass: Vector = numbers(1, unit="rad/s", meaning="corner of the velocity from positions")
     velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity from positions")
+    desired_velocity: Vector = numbers(
+        "nv", unit="rad/s or m/s", meaning="the same from positions of the reference"
+    )
+    desired_before: Vector = numbers(
+        "nv", unit="rad or m", meaning="reference at the last new measurement"
+    )
+    ahead: Matrix = numbers(
+        2, "nv", meaning="velocity and acceleration of the reference when an effort acts"
+    )
     repeated: Integers = integers(
         "nv", meaning="1 if the position is a measurement that was published before"
     )
@@ -132,52 +141,106 @@ class RejectionMemory(Declared):
     position_before: Vector = numbers(
         "nv", unit="rad or m", meaning="position of the last new measurement"
     )
-    feedback: Vector = numbers("nv", unit="rad/s² or m/s²", meaning="ω² e + 2 ω ė")
-    held_back: Vector = numbers("nv", unit="rad or m", meaning="error that is integrated")
-    calm: Vector = numbers("nv", unit="s", meaning="time that a joint has been standing")
-    nominal: Vector = numbers(
-        "nv", unit="N m or N", meaning="inverse dynamics for the reference's acceleration"
+    level: Integers = integers(1, meaning="0 precise, 1 plain, 2 soft, 3 safe")
+    stiffness_wish: Vector = numbers(
+        1, unit="1/rad or 1/m", meaning="stiffness over effort limit, where nothing bounds it"
     )
-    past: Matrix = numbers(
-        PAST, "nv", unit="N m or N", meaning="efforts less the nominal ones, the newest first"
+    stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="K of the feedback")
+    damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="D of the feedback")
+    integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
+    nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
+    shared_damping: Vector = numbers(
+        1, unit="1/s", meaning="damping over mass matrix, of all joints together"
     )
-    passed: Matrix = numbers(
-        5, "nv", meaning="states of the filters of velocity (2) and effort (3)"
-    )
-    ringing: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity, high-passed")
-    swing: Vector = numbers(
-        "nv", unit="s", meaning="time since the ringing changed its side, with the sign of it"
-    )
-    peak: Matrix = numbers(
-        2, "nv", unit="rad/s or m/s", meaning="largest ringing of this swing, and of the one before"
-    )
-    swings: Integers = integers(
-        "nv", meaning="quick swings, one after the other, that did not decay"
-    )
-    share: Vector = numbers(
-        "nv", meaning="root of the share of its feedback that a joint has, less once it has rung"
-    )
-    evidence: Matrix = numbers(
-        4, "nv", meaning="Σ v², v ∫τ − M v², v ∫τ, (∫τ)² of what rang, less what was forgotten"
+    lead: Vector = numbers(
+        "nv",
+        unit="N m or N",
+        meaning="the effort without spring and damper: what needs no new state",
     )
     rotor: Vector = numbers(
-        "nv", unit="kg m² or kg", meaning="rotor inertia that the feedback is for"
+        "nv", unit="kg m² or kg", meaning="rotor inertia that a joint has, beside its description"
     )
-    rejected: Vector = numbers(
-        "nv", unit="N m or N", meaning="integral part of what is unexplained"
+    answers: Matrix = numbers(
+        "nv", "nv", unit="rad/s²/(N m)", meaning="inverse of the mass matrix, rotors included"
     )
-    stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
-    side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
-    taken: Vector = numbers(
-        "nv", unit="N m or N", meaning="part of it that the last breaking free took"
+    free_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="of a joint while the others yield"
     )
-    stuck: Vector = numbers(
-        "nv", unit="s", meaning="time that a joint is stuck; below 0: a pulse acts"
+    bearable_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="that over the coupling of all joints"
     )
-    pulse: Vector = numbers(
-        "nv", unit="N m or N", meaning="pulse that moves a joint that is stuck at rest"
+    direction: Vector = numbers("nv", meaning="in which the joints couple most")
+    next_direction: Vector = numbers("nv", meaning="the same, one round later")
+    bounded_at: Vector = numbers("nv", unit="rad or m", meaning="reference of these bounds")
+    bounds_known: Integers = integers(1, meaning="1 if they hold near that reference")
+    share: Vector = numbers(
+        "nv", meaning="share of its stiffness that a joint has, less once it has swung"
     )
-    struck: Vector = numbers("nv", unit="rad or m", meaning="error before the last pulse")
+    passed: Matrix = numbers(
+        4, "nv", meaning="states of the filters of velocity (2) and effort (2)"
+    )
+    quick: Vector = numbers("nv", unit="rad/s or m/s", meaning="velocity error, high-passed twice")
+    swing: Vector = numbers(
+        "nv", unit="s", meaning="time since v̂ swung to its other side, with the sign of it"
+    )
+    peak: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="largest v̂ of this swing, and of the one before"
+    )
+    swings: Integers = integers("nv", meaning="swings, one after the other, that did not decay")
+    asked_for: Vector = numbers(
+        1, unit="s", meaning="since the first pulse began; below 0: it has not"
+    )
+    times_asked: Integers = integers(1, meaning="times that the first pulse was asked before")
+    answered: Integers = integers("nv", meaning="times that a joint has answered it, 2 at most")
+    asked_most: Vector = numbers("nv", unit="N m or N", meaning="largest effort of a pulse")
+    held_by_friction: Vector = numbers(
+        "nv", unit="N m or N", meaning="largest effort of a pulse that moved nothing"
+    )
+    fastest: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="least and largest velocity error of an answer"
+    )
+    untold_lateness: Vector = numbers(
+        1, unit="s", meaning="by which joints answered later than was told"
+    )
+    asking_effort: Vector = numbers(
+        "nv", unit="N m or N", meaning="size and side of the first pulse"
+    )
+    rotor_seen: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="the assumed rotor inertia, or less by evidence"
+    )
+    impulse: Vector = numbers(
+        "nv", unit="N m s or N s", meaning="efforts beyond the model's, integrated and high-passed"
+    )
+    late_impulse: Matrix = numbers(
+        LATEST_ANSWER, "nv", unit="N m s or N s", meaning="that, filtered, the newest first"
+    )
+    sums: Matrix = numbers(_ANSWER_ROWS, "nv", meaning="Σ v ∫τ, then Σ (∫τ)², a row a lateness")
+    late_effort: Matrix = numbers(
+        LATEST_ANSWER, "nv", unit="N m or N", meaning="efforts beyond the model's, the newest first"
+    )
+    tossed: Matrix = numbers(
+        LATEST_ANSWER, "nv", unit="N m or N", meaning="the last that changed the speed too much"
+    )
+    raw_speed: Matrix = numbers(
+        2, "nv", unit="rad/s or m/s", meaning="change of the position over its time; and before"
+    )
+    squared_speed: Vector = numbers("nv", unit="rad²/s² or m²/s²", meaning="Σ v²")
+    side: Vector = numbers("nv", meaning="side friction acts on, −1 to 1")
+    friction_seen: Vector = numbers(
+        "nv", unit="N m or N", meaning="dry friction that was learned, beside what is known"
+    )
+    viscous_seen: Vector = numbers(
+        "nv", unit="N m or N", meaning="viscous friction that was learned, at the velocity limit"
+    )
+    viscous_variance: Vector = numbers("nv", unit="N² m² or N²", meaning="how uncertain it is")
+    friction_covariance: Vector = numbers("nv", unit="N² m² or N²", meaning="of both frictions")
+    friction_variance: Vector = numbers("nv", unit="N² m² or N²", meaning="how uncertain it is")
+    known_friction: Vector = numbers(
+        "nv", unit="N m or N", meaning="friction that the law knows, as it was in slow motion"
+    )
+    slow_forces: Vector = numbers(
+        "nv", unit="N m or N", meaning="what the feedback gives and is no friction"
+    )
     trust: Vector = numbers("nv", meaning="share of the law's friction that is compensated, 0 to 1")
     claimed: Vector = numbers(
         "nv", unit="N m or N", meaning="friction that the law would compensate"

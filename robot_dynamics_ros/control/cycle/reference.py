@@ -66,13 +66,23 @@ def sample(p: CycleMemory) -> None:
             p.piece[1, i]
             + t * (p.piece[2, i] + t * (p.piece[3, i] + t * (p.piece[4, i] + t * p.piece[5, i])))
         )
-        p.reference[1, i] = p.piece[1, i] + t * (
-            2.0 * p.piece[2, i]
-            + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
-        )
-        p.reference[2, i] = 2.0 * p.piece[2, i] + t * (
-            6.0 * p.piece[3, i] + t * (12.0 * p.piece[4, i] + t * 20.0 * p.piece[5, i])
-        )
+        p.reference[1, i] = path_velocity(p, i, t)
+        p.reference[2, i] = path_acceleration(p, i, t)
+
+
+def path_velocity(p: CycleMemory, i: int, t: float) -> float:
+    """Velocity of joint ``i`` on the path's piece, ``t`` s after its knot, rad/s or m/s."""
+    return p.piece[1, i] + t * (
+        2.0 * p.piece[2, i]
+        + t * (3.0 * p.piece[3, i] + t * (4.0 * p.piece[4, i] + t * 5.0 * p.piece[5, i]))
+    )
+
+
+def path_acceleration(p: CycleMemory, i: int, t: float) -> float:
+    """Acceleration of joint ``i`` there, rad/s² or m/s²."""
+    return 2.0 * p.piece[2, i] + t * (
+        6.0 * p.piece[3, i] + t * (12.0 * p.piece[4, i] + t * 20.0 * p.piece[5, i])
+    )
 
 
 def compute_errors(p: CycleMemory) -> None:

@@ -255,10 +255,10 @@ def test_a_motion_beyond_the_efforts_is_named_beside_a_wrong_driver():
     )
 
 
-@pytest.mark.parametrize(("inertia", "fault"), [(1e-4, "runs away"), (3e-4, "moves at")])
-def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_driver(inertia, fault):
-    """Less than a twentieth of what is assumed, efforts three periods late, and a touch."""
-    late = 3
+def touched_wrist(inertia, late):
+    """A wrist far lighter than is assumed, efforts some periods late, and a touch: its controller,
+    and the largest speed.
+    """
     arm = rd.load_urdf(f"""<robot name="wrist"><link name="base"/><link name="tip"><inertial>
     <mass value="0.1"/>
         <inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/>
@@ -271,6 +271,7 @@ def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_drive
     v = np.zeros(1)
     control.activate(0, q, v)
     efforts = [0.0] * late
+    fastest = 0.0
     for k in range(1, 200):
         efforts.append(control.update(round(k * PERIOD * 1e9), q, v)[0])
         if control.fault:
@@ -279,8 +280,24 @@ def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_drive
         for _ in range(4):
             v = v + efforts[-1 - late] / inertia * PERIOD / 4
             q = q + v * PERIOD / 4
+        fastest = max(fastest, abs(v[0]))
+    return control, fastest
+
+
+@pytest.mark.parametrize("inertia", [1e-4, 3e-4])
+def test_a_joint_without_the_rotor_that_is_assumed_is_found_by_the_first_pulse(inertia):
+    """Less than a hundredth of what is assumed, efforts three periods late."""
+    control, fastest = touched_wrist(inertia, late=3)
+    assert not control.fault
+    # the pulse itself: 1 mrad in 10 ms
+    assert fastest < 0.5
+
+
+def test_a_joint_without_the_rotor_that_is_assumed_is_named_beside_a_wrong_driver():
+    """So late that the answer to the pulse is not heard."""
+    control, _ = touched_wrist(1e-4, late=8)
     assert (
-        fault in control.fault
+        "moves at" in control.fault
         and "or it has no rotor: robustness.rotor_share assumes" in control.fault
     )
 

@@ -75,6 +75,8 @@ UNTOLD_LATENESS = 2e-3
 """s, that every robot is late beside what is told: a bus, a drive.  Half: one period of
 500 Hz that nobody told swings; twice: light joints are half as stiff.
 """
+VISCOUS_SHARE = 0.25
+"""Of viscous friction over lateness, stiffness that it damps beside the damper."""
 INTEGRAL_RATE = 2.0
 """1/s: the integral takes over the feedback's effort.  Half: a load is seen for 2 s; twice: joints
 that friction holds creep to and fro.
@@ -101,6 +103,8 @@ STUCK_SPEED = 0.025
 """rad/s, that such a joint gets by the integral before it is seen to move.  Half: light wrists lag
 longer; six times: they are thrown.
 """
+FREED_SPEED = 0.2
+"""Of the velocity limit, that it gets so at most."""
 RELEASE_WAY = 1e-3
 """rad beyond its place, over which a joint that the integral drives away makes it let go.  Half:
 a knock takes away what holds a load; twice: after a push the joint swings as far.
@@ -175,6 +179,10 @@ TOSSED_GROWTH = 1.5
 """By which its effort grows; what does not grow friction holds."""
 TOSSED_SOFTER = 0.15
 """Of the rotor inertia, that is left each time.  Half: too soft for friction; twice: it grows."""
+COARSE_DIGIT = 2e-3
+"""rad, of an encoder that does not show a light joint swing before it is thrown.  Half: joints with
+12 bits are soft; twice: joints with 11 bits, and friction but no rotor, are thrown.
+"""
 ANSWERING_PERIODS = 4.0
 """Control periods after the pulse, beside the declared delay, until which it may answer.  Half:
 what nobody told is too late; twice: an unknown load is held softly for longer.
@@ -340,7 +348,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     integrate_error(p, i, dt, spring)
     friction = p.known_friction[i] * p.side[i]
     learned = p.friction_seen[i] * p.side[i]
-    learned = learned + p.viscous_seen[i] * p.ahead[0, i] / p.rated_speed[i]
+    learned = learned + p.viscous_seen[i] * moving_shape(p, i)
     inertial = 0.0
     for j in range(p.nv):
         inertial = inertial + p.inertia[i, j] * p.ahead[1, j]
@@ -400,19 +408,19 @@ def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
 
 def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     """Friction of joint ``i`` by least squares of what the feedback gives while it moves: dry
-    friction × side + viscous friction × speed + what is slow.  What friction takes the integral
-    gives: no step.
+    friction × side + friction in motion × its shape + what is slow.  What friction takes the
+    integral gives: no step.
     """
     moves = abs(p.side[i]) > 0.9 and is_moving(p, i, LEARNING_SPEED)
     if not moves or dt <= 0.0 or p.level[0] != PRECISE or p.saturated[i] != 0.0:
         return
     size = p.effort_size[i]
     noise = FRICTION_NOISE * size
-    speed = p.reference[1, i] / p.rated_speed[i]
-    # covariance times the regressors: the side, and the share of the velocity limit
-    dry_part = p.friction_variance[i] * p.side[i] + p.friction_covariance[i] * speed
-    viscous_part = p.friction_covariance[i] * p.side[i] + p.viscous_variance[i] * speed
-    uncertain = dry_part * p.side[i] + viscous_part * speed
+    shape = moving_shape(p, i)
+    # covariance times the regressors
+    dry_part = p.friction_variance[i] * p.side[i] + p.friction_covariance[i] * shape
+    viscous_part = p.friction_covariance[i] * p.side[i] + p.viscous_variance[i] * shape
+    uncertain = dry_part * p.side[i] + viscous_part * shape
     spread = uncertain + noise * noise * 0.1 / dt
     surprise = feedback + p.integral[i] - p.slow_forces[i]
     most = largest_friction(p, i)
@@ -421,9 +429,10 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     dry = dry_before + dry_part / spread * surprise
     viscous = viscous_before + viscous_part / spread * surprise
     p.friction_seen[i] = min(max(dry, -p.known_friction[i]), most)
-    p.viscous_seen[i] = min(max(viscous, 0.0), most)
+    described = described_friction(p, i)
+    p.viscous_seen[i] = min(max(viscous, 0.0), described if described > 0.0 else most)
     taken = (p.friction_seen[i] - dry_before) * p.side[i]
-    p.integral[i] = p.integral[i] - taken - (p.viscous_seen[i] - viscous_before) * speed
+    p.integral[i] = p.integral[i] - taken - (p.viscous_seen[i] - viscous_before) * shape
     drift = FRICTION_DRIFT * size
     p.friction_variance[i] = (
         p.friction_variance[i] - dry_part * dry_part / spread + drift * drift * dt
@@ -431,6 +440,29 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     p.friction_covariance[i] = p.friction_covariance[i] - dry_part * viscous_part / spread
     p.viscous_variance[i] = p.viscous_variance[i] - viscous_part * viscous_part / spread
     p.slow_forces[i] = p.slow_forces[i] + dt / SLOW_FORCES_TIME * surprise
+
+
+def described_friction(p: CycleMemory, i: int) -> float:
+    """N m, at 1 rad/s; 0, where the law's friction is compensated without learning."""
+    return p.dry[i] + p.viscous[i] * p.scale[i] if p.trust[i] == 0.0 else 0.0
+
+
+def viscous_damping(p: CycleMemory, i: int) -> float:
+    """N m s/rad, of the friction that joint ``i`` was seen to have."""
+    described = described_friction(p, i)
+    if described > 0.0:
+        return p.viscous_seen[i] / described * p.viscous[i]
+    return p.viscous_seen[i] / p.rated_speed[i]
+
+
+def moving_shape(p: CycleMemory, i: int) -> float:
+    """How friction in motion goes with the reference: as described, if it is, else as its speed;
+    1 at 1 rad/s, or at the velocity limit.
+    """
+    described = described_friction(p, i)
+    if described > 0.0:
+        return p.claimed[i] / described
+    return p.reference[1, i] / p.rated_speed[i]
 
 
 def largest_friction(p: CycleMemory, i: int) -> float:
@@ -467,8 +499,11 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
         lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
         fast = min(STUCK_INTEGRAL, STUCK_MARGIN / lateness)
         fast = fast * max(whole / max(p.stiffness[i], 1e-9), 1.0)
-        most = STUCK_SPEED * p.scale[i] * p.free_inertia[i] / (lateness * lateness)
-        return max(rate, min(fast, most / max(abs(spring), 1e-9)))
+        # N m/s for each rad/s that it may get before it is seen to move
+        per_speed = p.free_inertia[i] / (lateness * lateness)
+        most = STUCK_SPEED * p.scale[i] * per_speed
+        rate = max(rate, min(fast, most / max(abs(spring), 1e-9)))
+        return min(rate, FREED_SPEED * p.rated_speed[i] * per_speed / max(abs(spring), 1e-9))
     return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
 
 
@@ -518,6 +553,7 @@ def begin_rejection(p: CycleMemory) -> None:
         if p.friction_variance[i] == 0.0:
             unknown = FRICTION_UNKNOWN * p.effort_size[i]
             p.friction_variance[i] = unknown * unknown
+            unknown = max(unknown, described_friction(p, i))
             p.viscous_variance[i] = unknown * unknown
     if p.asked_for[0] < answering_time(p):
         begin_to_ask(p)
@@ -578,7 +614,8 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
             damping = 0.0
         # at once where less is borne, in time where more is
         p.damping[i] = min(damping, p.damping[i] + rise * (damping - p.damping[i]))
-        p.stiffness[i] = min(asked, 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i])
+        damped = 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i]
+        p.stiffness[i] = min(asked, damped + VISCOUS_SHARE * viscous_damping(p, i) / lateness)
         if p.commanded[i] == 1:
             slowest = min(slowest, sqrt(p.stiffness[i] / (p.inertia[i, i] + p.rotor[i])))
     p.natural[0] = slowest
@@ -828,9 +865,14 @@ def listen(p: CycleMemory, dt: float) -> None:
 
 
 def take_rotor(p: CycleMemory, i: int) -> None:
-    """The bounds of joint ``i`` are for the rotor that it is seen to have."""
-    if p.rotor[i] != p.rotor_seen[i]:
-        p.rotor[i] = p.rotor_seen[i]
+    """The bounds of joint ``i`` are for the rotor that it is seen to have; for none, if it did not
+    answer and its encoder is coarse.
+    """
+    rotor = p.rotor_seen[i]
+    if p.answered[i] < ANSWERED and p.digit[i] > COARSE_DIGIT * p.scale[i]:
+        rotor = 0.0
+    if p.rotor[i] != rotor:
+        p.rotor[i] = rotor
         p.bounds_known[0] = 0
 
 

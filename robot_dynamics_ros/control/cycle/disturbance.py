@@ -780,7 +780,7 @@ def ask_again(p: CycleMemory, dt: float) -> bool:
     quick = asking_time(p) <= 2.0 * ASKING_TIME
     for i in range(p.nv):
         light = quick and p.assumed_rotor[i] > p.free_inertia[i] and p.commanded[i] == 1
-        if p.times_asked[0] == 0:
+        if p.times_asked[0] == 0 and p.answered[i] == 0:
             # friction holds none that moves
             light = light and p.fastest[1, i] - p.fastest[0, i] <= speed_noise(p, i, dt)
         most = 0.999 * ASKING_AGAIN * p.effort_size[i]
@@ -851,7 +851,8 @@ def listen(p: CycleMemory, dt: float) -> None:
         if is_complete and p.answered[i] < ANSWERED:
             if p.times_asked[0] == 0:
                 judge_answer(p, i)
-            else:
+            # the motions of many joints may hide how effort and speed go together
+            if p.answered[i] < ANSWERED:
                 judge_fastest(p, i, dt)
         watch_to_and_fro(p, i, dt)
     if is_complete:

@@ -69,6 +69,10 @@ SHARED = 0.4
 together as well as those of one.  Half: joints in one line swing for seconds; twice: nothing is
 left for rotors that nobody described.
 """
+SHARED_OF_LIGHT = 0.1
+"""The same, of joints that have shown that they have no rotor.  0: many of them swing together for
+seconds; twice: without friction, they swing with the loop.
+"""
 SHARED_FROM = 0.01
 """s of lateness, from which on there is some: quicker loops have dampers enough."""
 UNTOLD_LATENESS = 2e-3
@@ -367,13 +371,18 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
         p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
 
 
+def is_light(p: CycleMemory, i: int) -> bool:
+    """Whether joint ``i`` has shown that it has no rotor: there is no spring of a gear either."""
+    return p.rotor[i] < PROVEN * p.assumed_rotor[i]
+
+
 def shared_feedback(p: CycleMemory, i: int) -> float:
     """N m: spring and damper of all joints together, α M ė + α²/2 M e."""
-    alpha = p.shared_damping[0]
-    if alpha == 0.0:
-        return 0.0
     total = 0.0
     for j in range(p.nv):
+        alpha = p.shared_damping[0]
+        if is_light(p, i) and is_light(p, j):
+            alpha = max(alpha, p.shared_damping[1])
         inertia = p.inertia[i, j] + (p.rotor[i] if i == j else 0.0)
         closing = p.desired_velocity[j] - p.velocity[j] + 0.5 * alpha * p.error[0, j]
         total = total + alpha * inertia * closing
@@ -599,14 +608,17 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
     slow = max(1.0 - SHARED_FROM / lateness, 0.0)
     p.shared_damping[0] = SHARED * slow / lateness
-    left_margin = LATENESS_MARGIN - SHARED * slow
+    p.shared_damping[1] = SHARED_OF_LIGHT / lateness
     slowest = p.bandwidth[0]
     for i in range(p.nv):
         inertia = p.inertia[i, i] + p.assumed_rotor[i]
         most = p.bandwidth[0] * p.bandwidth[0] * inertia
         left = p.share[i] * p.share[i]
         asked = min(left * p.stiffness_wish[0] * p.effort_size[i], most)
-        bearable = left_margin * p.bearable_inertia[i] / lateness
+        shared = SHARED * slow
+        if is_light(p, i):
+            shared = max(shared, SHARED_OF_LIGHT)
+        bearable = (LATENESS_MARGIN - shared) * p.bearable_inertia[i] / lateness
         damping = min(DAMPING_FACTOR * sqrt(asked * inertia), bearable)
         told = -p.v[i] * copysign(1.0, p.velocity[i])
         apart = CONTRADICTING * p.rated_speed[i] + p.digit[i] * p.low_pass[0]

@@ -150,7 +150,7 @@ class RejectionMemory(Declared):
     integral: Vector = numbers("nv", unit="N m or N", meaning="what the integral gives")
     nominal: Vector = numbers("nv", unit="N m or N", meaning="inverse dynamics at the reference")
     shared_damping: Vector = numbers(
-        1, unit="1/s", meaning="damping over mass matrix, of all joints together"
+        2, unit="1/s", meaning="damping over mass matrix, of all joints together; of light ones"
     )
     lead: Vector = numbers(
         "nv",

@@ -107,6 +107,10 @@ STUCK_SPEED = 0.025
 """rad/s, that such a joint gets by the integral before it is seen to move.  Half: light wrists lag
 longer; six times: they are thrown.
 """
+STANDING = 1e-3
+"""rad/s, below which a joint at rest is held by its friction."""
+BESIDE = 1e-3
+"""rad beside its place, from which on such a joint gets the quick integral, too."""
 FREED_SPEED = 0.2
 """Of the velocity limit, that it gets so at most."""
 RELEASE_WAY = 1e-3
@@ -163,6 +167,8 @@ of it swings; 1: joints that friction holds seem lighter than they are.
 """
 PUSHED_BEYOND = 1.5
 """Times the fastest answer that the description allows; a faster joint is pushed."""
+TWO_SIDED = 0.3
+"""Speed to one side over that to the other, of a free joint that answers the first pulse."""
 ANSWERED_SPEED = 0.02
 """rad/s, from which on a joint answers.  Half: noise does; twice: it is faster before."""
 TOSSED_SPEED = 0.3
@@ -503,7 +509,11 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     # a coarse encoder shows no motion between two digits
     stands = abs(p.velocity[i]) < STUCK * abs(p.reference[1, i])
     stands = stands and abs(p.error[0, i]) > 2.0 * p.digit[i]
-    if breaking and stands and spring * p.reference[1, i] > 0.0:
+    behind = breaking and stands and spring * p.reference[1, i] > 0.0
+    # at rest, beside its place
+    beside = abs(p.velocity[i]) < STANDING * p.scale[i] and abs(p.reference[1, i]) == 0.0
+    beside = beside and abs(p.error[0, i]) > BESIDE * p.scale[i] + 2.0 * p.digit[i]
+    if behind or (beside and held < largest_friction(p, i)):
         # nothing swings while it stands; what is too much once it is seen to move must be little
         lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
         fast = min(STUCK_INTEGRAL, STUCK_MARGIN / lateness)
@@ -863,8 +873,12 @@ def listen(p: CycleMemory, dt: float) -> None:
         if is_complete and p.answered[i] < ANSWERED:
             if p.times_asked[0] == 0:
                 judge_answer(p, i)
-            # the motions of many joints may hide how effort and speed go together
-            if p.answered[i] < ANSWERED:
+            # the motions of many joints may hide how effort and speed go together; a load that
+            # nobody described moves a joint to one side
+            slower = min(p.fastest[1, i], -p.fastest[0, i])
+            faster = max(p.fastest[1, i], -p.fastest[0, i])
+            two_sided = p.times_asked[0] > 0 or slower > TWO_SIDED * faster
+            if p.answered[i] < ANSWERED and two_sided:
                 judge_fastest(p, i, dt)
         watch_to_and_fro(p, i, dt)
     if is_complete:

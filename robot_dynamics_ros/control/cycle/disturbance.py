@@ -416,7 +416,17 @@ def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
         return
     sense = copysign(1.0, desired)
     kept = exp(-abs(desired) * dt / (SIDE_WAY * p.scale[i]))
-    p.side[i] = sense + (p.side[i] - sense) * kept
+    turn = (1.0 - kept) * (sense - p.side[i])
+    p.side[i] = p.side[i] + turn
+    # what the integral has given against friction at rest is that friction: both together would
+    # throw a soft joint
+    taken = p.friction_seen[i] * turn
+    if taken * p.integral[i] > 0.0:
+        whole = p.stiffness_wish[0] * p.effort_size[i]
+        softness = max(1.0 - p.stiffness[i] / max(whole, 1e-9), 0.0)
+        p.integral[i] = p.integral[i] - softness * copysign(
+            min(abs(taken), abs(p.integral[i])), taken
+        )
     if abs(desired) > LEARNING_SPEED * p.scale[i]:
         p.known_friction[i] = p.trust[i] * max(p.claimed[i] * sense, 0.0)
 

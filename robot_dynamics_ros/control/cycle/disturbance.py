@@ -109,8 +109,12 @@ longer; six times: they are thrown.
 """
 STANDING = 1e-3
 """rad/s, below which a joint at rest is held by its friction."""
+STOOD_LATENESSES = 3.0
+"""Times the lateness, that it has stood: a swing turns back sooner."""
 BESIDE = 1e-3
 """rad beside its place, from which on such a joint gets the quick integral, too."""
+FREED_PASSES = 3.0
+"""Times the way that it goes before it is seen to move; nearer, it would go to and fro."""
 FREED_SPEED = 0.2
 """Of the velocity limit, that it gets so at most."""
 RELEASE_WAY = 1e-3
@@ -382,13 +386,18 @@ def is_light(p: CycleMemory, i: int) -> bool:
     return p.rotor[i] < PROVEN * p.assumed_rotor[i]
 
 
+def shared_damping(p: CycleMemory, i: int, j: int) -> float:
+    """1/s, damping over mass matrix, for joints ``i`` and ``j`` together."""
+    if is_light(p, i) and is_light(p, j):
+        return max(p.shared_damping[0], p.shared_damping[1])
+    return p.shared_damping[0]
+
+
 def shared_feedback(p: CycleMemory, i: int) -> float:
     """N m: spring and damper of all joints together, α M ė + α²/2 M e."""
     total = 0.0
     for j in range(p.nv):
-        alpha = p.shared_damping[0]
-        if is_light(p, i) and is_light(p, j):
-            alpha = max(alpha, p.shared_damping[1])
+        alpha = shared_damping(p, i, j)
         inertia = p.inertia[i, j] + (p.rotor[i] if i == j else 0.0)
         closing = p.desired_velocity[j] - p.velocity[j] + 0.5 * alpha * p.error[0, j]
         total = total + alpha * inertia * closing
@@ -520,20 +529,24 @@ def integral_rate(p: CycleMemory, i: int, spring: float) -> float:
     stands = abs(p.velocity[i]) < STUCK * abs(p.reference[1, i])
     stands = stands and abs(p.error[0, i]) > 2.0 * p.digit[i]
     behind = breaking and stands and spring * p.reference[1, i] > 0.0
-    # at rest, beside its place
-    beside = abs(p.velocity[i]) < STANDING * p.scale[i] and abs(p.reference[1, i]) == 0.0
-    beside = beside and abs(p.error[0, i]) > BESIDE * p.scale[i] + 2.0 * p.digit[i]
-    if behind or (beside and held < largest_friction(p, i)):
-        # nothing swings while it stands; what is too much once it is seen to move must be little
-        lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
-        fast = min(STUCK_INTEGRAL, STUCK_MARGIN / lateness)
-        fast = fast * max(whole / max(p.stiffness[i], 1e-9), 1.0)
-        # N m/s for each rad/s that it may get before it is seen to move
-        per_speed = p.free_inertia[i] / (lateness * lateness)
-        most = STUCK_SPEED * p.scale[i] * per_speed
-        rate = max(rate, min(fast, most / max(abs(spring), 1e-9)))
-        return min(rate, FREED_SPEED * p.rated_speed[i] * per_speed / max(abs(spring), 1e-9))
-    return min(rate, BEARABLE_INTEGRAL * damping / (p.inertia[i, i] + p.rotor[i]))
+    # at rest, beside its place, and not only where a swing turns back
+    lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
+    beside = p.stood[i] > STOOD_LATENESSES * lateness and abs(p.reference[1, i]) == 0.0
+    least = max(BESIDE, FREED_PASSES * STUCK_SPEED * lateness)
+    beside = beside and abs(p.error[0, i]) > least * p.scale[i] + 2.0 * p.digit[i]
+    decay = damping / (p.inertia[i, i] + p.rotor[i]) + shared_damping(p, i, i)
+    bearable = BEARABLE_INTEGRAL * decay
+    if not behind and not (beside and held < largest_friction(p, i)):
+        return min(rate, bearable)
+    # nothing swings while it stands; what is too much once it is seen to move must be little.
+    # N m/s for each rad/s that it may get before
+    per_speed = p.free_inertia[i] / (lateness * lateness * max(abs(spring), 1e-9))
+    quick = min(STUCK_INTEGRAL, STUCK_MARGIN / lateness)
+    quick = quick * max(whole / max(p.stiffness[i], 1e-9), 1.0)
+    quick = min(quick, STUCK_SPEED * p.scale[i] * per_speed)
+    if behind:
+        return min(max(rate, quick), FREED_SPEED * p.rated_speed[i] * per_speed)
+    return max(min(rate, bearable), quick)
 
 
 def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
@@ -571,6 +584,7 @@ def begin_rejection(p: CycleMemory) -> None:
         p.side[i] = 0.0
         p.slow_forces[i] = 0.0
         p.let_go[i] = 0.0
+        p.stood[i] = 0.0
         p.share[i] = 1.0
         p.swing[i] = 0.0
         p.swings[i] = 0
@@ -1077,6 +1091,7 @@ def estimate_velocity(p: CycleMemory, dt: float) -> None:
     for i in range(p.nv):
         way = short_way(p, i, p.q[i] - p.position_before[i])
         p.waited[i] = p.waited[i] + dt
+        p.stood[i] = p.stood[i] + dt if abs(p.velocity[i]) < STANDING * p.scale[i] else 0.0
         p.repeated[i] = 1 if way == 0.0 and is_repeated(p, i, all_stand) else 0
         if p.repeated[i] == 0:
             gone = 0.0 if way * p.last_change[i] < 0.0 and abs(way) < 1.5 * p.digit[i] else way

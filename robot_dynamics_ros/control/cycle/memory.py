@@ -251,6 +251,7 @@ class RejectionMemory(Declared):
     drive: Matrix = numbers(
         4, "nv", unit="N m or N", meaning="effort beyond two balances; as the joint last moved"
     )
+    stood: Vector = numbers("nv", unit="s", meaning="for which a joint has shown no motion")
     let_go: Vector = numbers(
         "nv", unit="s", meaning="time without effort; a joint gets none until it is seen to move"
     )

@@ -50,6 +50,10 @@ DAMPING_RISE = 0.02
 """s, in which the damper rises to what is borne.  Half: a joint with a wrong sign is faster before
 it is found; twice: a load is held softly for longer.
 """
+UNSEEN_RISE = 0.2
+"""s, the same of a joint that has shown no motion yet.  Half: behind a dead encoder it is fast before
+that is found; twice: friction holds it for longer.
+"""
 CONTRADICTING = 0.1
 """Of the velocity limit, by which v̂ and the velocity that the robot tells go different ways: one
 of them is wrong, so neither is damped.
@@ -638,7 +642,6 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         p.stiffness_wish[0] = STIFFNESS_AT_LEVEL_PLAIN
     share = 1.0 - exp(-max(dt, 0.0) / STIFFNESS_TIME)
     p.stiffness_wish[0] = p.stiffness_wish[0] + share * (wanted - p.stiffness_wish[0])
-    rise = 1.0 - exp(-max(dt, 0.0) / DAMPING_RISE)
     lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
     slow = max(1.0 - SHARED_FROM / lateness, 0.0)
     p.shared_damping[0] = SHARED * slow / lateness
@@ -659,6 +662,7 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
         if min(told, abs(p.velocity[i])) > apart:
             damping = 0.0
         # at once where less is borne, in time where more is
+        rise = 1.0 - exp(-max(dt, 0.0) / (DAMPING_RISE if p.digit[i] > 0.0 else UNSEEN_RISE))
         p.damping[i] = min(damping, p.damping[i] + rise * (damping - p.damping[i]))
         damped = 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i]
         p.stiffness[i] = min(asked, damped + VISCOUS_SHARE * viscous_damping(p, i) / lateness)

@@ -110,7 +110,13 @@ def test_the_bandwidth_changes_without_a_step_in_the_effort(arm):
     )
     steps = np.abs(np.diff(efforts, axis=0))
     assert (steps[200] <= 2 * steps[150:200].max(axis=0) + 0.02).all()
-    assert control.feedback_frequency[0] == pytest.approx(20.0)
+    # no joint is stiffer, with the rotor that is assumed, and some are as stiff
+    stiffest = np.sqrt(
+        control.memory["stiffness"]
+        / (np.diagonal(control.memory["inertia"]) + control.memory["assumed_rotor"])
+    )
+    assert stiffest.max() == pytest.approx(20.0)
+    assert control.feedback_frequency[0] <= 20.0
     assert control.options.robustness is lower
     np.testing.assert_allclose(q, mid(arm) + 0.3, atol=5e-3)
 
@@ -178,7 +184,8 @@ def test_a_payload_that_changes_all_the_time_does_not_step_the_effort(period):
         if k >= 500 and k % period == 0:
             control.set_payload(loads[k // period % 2])
         effort = control.update(START + k * MS, plant.q, plant.v)
-        if before is not None:
+        # the first pulse is over
+        if k >= 400:
             assert np.abs(effort - before).max() < 0.03 * changed_by
         before = effort.copy()
         plant.step(effort)

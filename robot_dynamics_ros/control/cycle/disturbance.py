@@ -364,7 +364,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     spring = min(max(spring, -most), most)
     learn_friction(p, i, dt, spring + damper)
     integrate_error(p, i, dt, spring)
-    friction = p.known_friction[i] * p.side[i]
+    friction = known_effort(p, i)
     learned = p.friction_seen[i] * p.side[i]
     learned = learned + p.viscous_seen[i] * moving_shape(p, i)
     inertial = 0.0
@@ -383,6 +383,18 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
             p.unexplained[i] + damper - (1.0 - p.trust[i]) * p.claimed[i]
         )
         p.moving[2, i] = p.moving[2, i] + dt * abs(inertial)
+
+
+def known_effort(p: CycleMemory, i: int) -> float:
+    """N m, against friction that the law knows: as it claims in motion, and at least what was left
+    as the reference came to rest.
+    """
+    kept = p.known_friction[i] * p.side[i]
+    claimed = p.trust[i] * p.claimed[i]
+    if p.ahead[0, i] == 0.0:
+        return kept
+    sense = copysign(1.0, p.ahead[0, i])
+    return max(claimed * sense, kept * sense) * sense
 
 
 def is_light(p: CycleMemory, i: int) -> bool:
@@ -440,8 +452,10 @@ def turn_friction(p: CycleMemory, i: int, dt: float) -> None:
         p.integral[i] = p.integral[i] - softness * copysign(
             min(abs(taken), abs(p.integral[i])), taken
         )
-    if abs(desired) > LEARNING_SPEED * p.scale[i]:
-        p.known_friction[i] = p.trust[i] * max(p.claimed[i] * sense, 0.0)
+    # laws round their friction off at rest
+    known = p.trust[i] * max(p.claimed[i] * sense, 0.0)
+    if abs(desired) > LEARNING_SPEED * p.scale[i] or known > p.known_friction[i]:
+        p.known_friction[i] = known
 
 
 def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:

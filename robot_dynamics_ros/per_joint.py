@@ -15,7 +15,11 @@ from robot_dynamics_ros.model.description import Array
 
 
 def expect(
-    good: bool, kind: str, value: object, where: str, remedy: str = "Correct the setting."
+    good: bool,
+    kind: str,
+    value: object,
+    where: str,
+    remedy: str = "Correct the setting.",
 ) -> None:
     """Raise an ArgumentError that says of which ``kind`` the value must be, unless it is
     ``good``.
@@ -111,7 +115,12 @@ def per_joint(
 
 
 def vector(
-    values: ArrayLike, n: int, where: str, *, joints: Sequence[str] = (), remedy: str = ""
+    values: ArrayLike,
+    n: int,
+    where: str,
+    *,
+    joints: Sequence[str] = (),
+    remedy: str = "",
 ) -> Array:
     """(n,) array of finite numbers; errors name the joints, or the remedy where the values do not
     belong to joints.

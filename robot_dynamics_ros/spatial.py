@@ -162,7 +162,14 @@ class Mat3:
         return Mat3(Vec3.of(a), Vec3.of(b), Vec3.of(c))
 
     @staticmethod
-    def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Mat3:
+    def symmetric(
+        xx: Scalar,
+        xy: Scalar,
+        xz: Scalar,
+        yy: Scalar,
+        yz: Scalar,
+        zz: Scalar,
+    ) -> Mat3:
         return Mat3(Vec3(xx, xy, xz), Vec3(xy, yy, yz), Vec3(xz, yz, zz))
 
     @staticmethod

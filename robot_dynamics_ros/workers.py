@@ -21,7 +21,7 @@ Workers = Executor | Callable[[], AbstractContextManager[Executor]] | None
 """
 Tell = Callable[[float, str], None]
 """Called by a long computation with the share that is done, from 0 to 1, and what is done next."""
-# Times that a task is begun: its worker may have been lost, for lack of memory for instance.
+# A task is begun so many times: its worker may have been lost, for lack of memory for instance.
 _TRIES = 3
 
 

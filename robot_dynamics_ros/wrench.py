@@ -99,7 +99,10 @@ class Wrench(Rebuilt):
 
     @classmethod
     def from_vector(
-        cls, vector: ArrayLike, point: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "world"
+        cls,
+        vector: ArrayLike,
+        point: Sequence[float] = (0.0, 0.0, 0.0),
+        frame: str = "world",
     ) -> Wrench:
         """From a spatial vector [moment; force], as the dynamics functions return it, or of six
         SymPy expressions.
@@ -127,7 +130,10 @@ class Wrench(Rebuilt):
         )
 
     def express(
-        self, frame: str, placement: ArrayLike | None = None, rotation: ArrayLike | None = None
+        self,
+        frame: str,
+        placement: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
     ) -> Wrench:
         """The same wrench, about the same point, in the coordinates of another frame.
 

@@ -19,7 +19,7 @@ _S = TypeVar("_S")
 # all digits, and a digit was typed twice.
 SMALLEST = 1e-15
 LARGEST_ARGUMENT = 1e12
-# steps, or waypoints
+# More steps, or waypoints, are refused: they would take hours.
 MOST_STEPS = 2_000_000
 
 
@@ -174,7 +174,9 @@ def whole(text: str) -> int:
 
 
 def _checked(
-    read: Callable[[str], _N], good: Callable[[_N], bool], expected: str
+    read: Callable[[str], _N],
+    good: Callable[[_N], bool],
+    expected: str,
 ) -> Callable[[str], _N]:
     """As ``read``, for numbers that are good."""
 

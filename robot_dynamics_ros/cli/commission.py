@@ -122,7 +122,9 @@ def _robot(options: argparse.Namespace) -> tuple[RobotModel, ArmProfile | None]:
 
 @contextmanager
 def _arm(
-    options: argparse.Namespace, model: RobotModel, profile: ArmProfile | None
+    options: argparse.Namespace,
+    model: RobotModel,
+    profile: ArmProfile | None,
 ) -> Iterator[tuple[Arm, Callable[[], bool], Callable[[Commissioning], None]]]:
     """The arm, whether somebody has asked to stop, and what shows a session on the network."""
     if options.live:
@@ -146,7 +148,9 @@ def _arm(
 
 
 def _steps(
-    options: argparse.Namespace, session: Commissioning, interrupted: threading.Event
+    options: argparse.Namespace,
+    session: Commissioning,
+    interrupted: threading.Event,
 ) -> dict[str, str]:
     """Do the chosen steps; those that were not done, and why."""
     chosen = [step for step in STEPS if not options.only or step in options.only]

@@ -185,7 +185,10 @@ def _keep_to_this_machine() -> None:
 
 
 def _node_process(
-    node: str, files: Sequence[Path], words: Sequence[str], directory: Path
+    node: str,
+    files: Sequence[Path],
+    words: Sequence[str],
+    directory: Path,
 ) -> NodeProcess:
     """A node with these parameter files and words, its log in the directory."""
     named_files = chain.from_iterable(("--params-file", str(file)) for file in files)
@@ -256,7 +259,9 @@ class Followed:
 
 
 def _end_if_interrupted(
-    started: list[NodeProcess], kind: type[BaseException] | None, *_: object
+    started: list[NodeProcess],
+    kind: type[BaseException] | None,
+    *_: object,
 ) -> bool:
     """An exit of a stack: a person who interrupts does not wait for nodes that still start."""
     if kind is not None and issubclass(kind, KeyboardInterrupt):
@@ -478,7 +483,10 @@ def error_unit(model: RobotModel, joint: str = "") -> str:
 
 
 def _report(
-    options: argparse.Namespace, model: RobotModel, followed: Followed, recording: DemoRecording
+    options: argparse.Namespace,
+    model: RobotModel,
+    followed: Followed,
+    recording: DemoRecording,
 ) -> None:
     motion = followed.motion
     during = (recording.t >= 0.0) & (recording.t <= motion.duration)

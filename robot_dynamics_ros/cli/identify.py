@@ -391,7 +391,12 @@ def _effort_rows(model: RobotModel, *columns: Array) -> list[list[str]]:
     return rows
 
 
-def _numbers(words: list[str], where: str, form: str, default: str = "") -> dict[str, float]:
+def _numbers(
+    words: list[str],
+    where: str,
+    form: str,
+    default: str = "",
+) -> dict[str, float]:
     """Name → number, of words NAME=NUMBER."""
     out: dict[str, float] = {}
     for text in words:

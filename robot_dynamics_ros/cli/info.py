@@ -86,9 +86,10 @@ def facts(model: RobotModel) -> dict[str, Any]:
 
 def describe(data: dict[str, Any]) -> str:
     """The facts as two tables for people."""
+    count = data["degrees_of_freedom"]
+    freedom = "1 degree" if count == 1 else f"{count} degrees"
     paragraphs = [
-        f"{data['name']}: {data['degrees_of_freedom']} degrees of freedom, {len(data['links'])} "
-        "links, "
+        f"{data['name']}: {freedom} of freedom, {len(data['links'])} links, "
         f"{data['mass']:.6g} kg, root {data['root']!r}",
         _joints(data["joints"]),
         "mass in kg; centre of mass in the link's frame, m; inertia about it, link axes, kg m^2",

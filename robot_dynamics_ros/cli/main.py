@@ -82,8 +82,8 @@ def make_parser(load: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="robot_dynamics",
         description="Dynamics, control and simulation of any robot with a URDF. The robot is the "
-        "first argument of every "
-        "command: robot_dynamics COMMAND ROBOT [options].",
+        "first argument: robot_dynamics COMMAND ROBOT [options]. hold and payload have none: "
+        "they ask the controller that runs.",
         epilog="exit codes: "
         + "; ".join(f"{code} {text}" for code, text in EXIT_CODES.items())
         + ".",
@@ -224,7 +224,12 @@ def _findings(options: argparse.Namespace) -> Iterator[None]:
     """Warnings as remarks on standard error, each once; none with ``--quiet``."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        *_: object,
+        **__: object,
+    ) -> None:
         if not options.quiet and str(message) not in seen:
             seen.add(str(message))
             output.warning(str(message))

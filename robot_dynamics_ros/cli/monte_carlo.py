@@ -24,10 +24,15 @@ from robot_dynamics_ros.simulation.integrators.methods import (
     DEFAULT_STEP,
     INTEGRATORS,
 )
-from robot_dynamics_ros.simulation.tracking import END_ERROR, TRACKING_LAWS, tracking_figures
+from robot_dynamics_ros.simulation.tracking import (
+    END_ERROR,
+    TRACKING_LAWS,
+    tracking_figures,
+    tracking_law,
+)
 from robot_dynamics_ros.whole_files import whole_file
 
-# rad or m
+# rad or m: robots that are nearer to the goal count as arrived.
 COUNTED_AS_ARRIVED = 0.01
 FIGURES = ("mass", "com", "inertia", "damping", "friction", "armature")
 
@@ -96,7 +101,11 @@ def run(options: argparse.Namespace) -> int:
         output.remark(f"starts elsewhere: {elsewhere}")
     motion = plan_motion(model, start, duration=options.duration, seed=options.seed)
     take.check_count(motion.duration / options.dt, "control periods", "--duration, --dt")
-    how = {name: getattr(options, name) for name in ("law", "frequency", "dt", "integrator")}
+    how = {
+        "law": tracking_law(model, options.law, start, options.frequency),
+        "dt": options.dt,
+        "integrator": options.integrator,
+    }
     experiment = partial(tracking_figures, model, motion, how)
     spread = {name: getattr(options, name) for name in FIGURES}
     shares = ", ".join(f"{name} {value:g}" for name, value in spread.items())

@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _RED = "\x1b[31m"
 _YELLOW = "\x1b[33m"
 _BOLD = "\x1b[1m"
-# of a progress bar
+# Characters of a progress bar.
 _WIDTH = 30
 # the true one, while --json keeps it for the document
 _stdout: TextIO | None = None
@@ -141,7 +141,11 @@ def with_progress(label: str, work: Callable[[Callable[[float], None]], _T]) -> 
     return result
 
 
-def with_count(label: str, things: str, work: Callable[[Callable[[int, int], None]], _T]) -> _T:
+def with_count(
+    label: str,
+    things: str,
+    work: Callable[[Callable[[int, int], None]], _T],
+) -> _T:
     """The same of one that tells how many things are done, and how many there are."""
     with Progress(label, 1.0) as bar:
         return work(lambda done, total: bar.update(done / total, f"{done} of {total} {things}"))
@@ -154,7 +158,13 @@ class Figure(str):
     value: float
 
     @classmethod
-    def of(cls, value: SupportsFloat, form: str, scale: float = 1.0, unit: str = "") -> Figure:
+    def of(
+        cls,
+        value: SupportsFloat,
+        form: str,
+        scale: float = 1.0,
+        unit: str = "",
+    ) -> Figure:
         """``value`` written in the given format, times ``scale``, and the unit beside it."""
         figure = cls(f"{float(value) * scale:{form}} {unit}".rstrip())
         figure.value = float(value) * scale
@@ -219,7 +229,10 @@ def _number(cell: object) -> object:
 
 
 def print_table(
-    options: argparse.Namespace, head: Sequence[str], rows: Sequence[Sequence[str]], **more: object
+    options: argparse.Namespace,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    **more: object,
 ) -> None:
     """Print one table as the result; ``more`` goes into the JSON document beside its ``rows``."""
     result(options, {**more, "rows": rows_as_data(head, rows)}, table(head, rows))
@@ -233,10 +246,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     # columns of numbers, or of several, with or without a unit
     right = [i > 0 and any(row[i].lstrip("+-.")[:1].isdigit() for row in rows) for i in columns]
 
+    def cell(text: str, i: int) -> str:
+        return text.rjust(widths[i]) if right[i] else text.ljust(widths[i])
+
     def line(row: Sequence[str]) -> str:
-        return "  ".join(
-            row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in columns
-        ).rstrip()
+        return "  ".join(cell(row[i], i) for i in columns).rstrip()
 
     return "\n".join(
         [line(cells[0]), "  ".join("-" * width for width in widths), *map(line, cells[1:])]

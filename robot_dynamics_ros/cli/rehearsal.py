@@ -28,14 +28,15 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.model.urdf import load_urdf
 from robot_dynamics_ros.simulation.integrators.methods import DEFAULT_INTEGRATOR, DEFAULT_STEP
 from robot_dynamics_ros.simulation.simulate import SimulationResult
-from robot_dynamics_ros.simulation.tracking import follow
+from robot_dynamics_ros.simulation.tracking import follow, tracking_law
 
 # s after the motion, as the demonstration with nodes waits
 SETTLING = 3.0
 # Largest share of a joint's travel by which it may leave its path and still have followed it: a
 # soft law lags by a tenth, a joint that stood still is off by half of its travel or more
 PATH_SHARE_OF_TRAVEL = 0.25
-# times the tolerance at the goal that every joint may be off its path, however short its travel
+# Every joint may be off its path by this many times the tolerance at the goal, however short its
+# travel.
 PATH_TOLERANCES = 10.0
 # s: 250 Hz, as slow as arms are led
 _PERIOD = 4e-3
@@ -146,11 +147,16 @@ def rehearse(
     integrator: str = DEFAULT_INTEGRATOR,
     progress: Callable[[float], None] | None = None,
 ) -> Rehearsal:
-    """Follow ``motion`` from where it starts, arguments as for
-    :func:`~robot_dynamics_ros.simulation.tracking.follow`.
+    """Follow ``motion`` from where it starts.
 
     A robot without rotors that is lost with those that the controller assumes follows it once more
     without them.
+
+    Args:
+        law: one of :data:`~robot_dynamics_ros.simulation.tracking.TRACKING_LAWS`.
+        tolerance: of the goal, rad or m.
+        duration: s; if not given, the motion's and :data:`SETTLING` for the arm to come to rest.
+        dt, integrator, progress: as of :func:`~robot_dynamics_ros.simulation.tracking.follow`.
     """
     if duration is None:
         length = motion.duration + SETTLING
@@ -162,7 +168,7 @@ def rehearse(
             model,
             model,
             motion,
-            law=law,
+            law=tracking_law(model, law, motion.waypoints[0]),
             dt=dt,
             duration=length,
             integrator=integrator,
@@ -245,7 +251,12 @@ def by_reason(standing: Mapping[str, str]) -> dict[str, list[str]]:
     return names_by_reason
 
 
-def _try(model: RobotModel, duration: float, tolerance: float, seed: int) -> dict[str, object]:
+def _try(
+    model: RobotModel,
+    duration: float,
+    tolerance: float,
+    seed: int,
+) -> dict[str, object]:
     several = [name for name in model.joint_names if model.joint(name).type.nv != 1]
     if several or not model.nv:
         if several:

@@ -29,7 +29,10 @@ TOPIC = "robot_description"
 
 
 def add_robot(
-    parser: argparse.ArgumentParser, default: str | None = None, *, required: bool = True
+    parser: argparse.ArgumentParser,
+    default: str | None = None,
+    *,
+    required: bool = True,
 ) -> None:
     """The argument ``robot``, to be given if it is ``required`` and has no default; and the options
     about it.
@@ -179,7 +182,11 @@ def without_other_joints(model: RobotModel, profile: ArmProfile) -> RobotModel:
     return model
 
 
-def configuration_argument(model: RobotModel, words: Sequence[float | str], where: str) -> Array:
+def configuration_argument(
+    model: RobotModel,
+    words: Sequence[float | str],
+    where: str,
+) -> Array:
     """(nq,) a configuration as typed: a name, or all coordinates."""
     if len(words) == 1 and isinstance(words[0], str):
         return model.configuration(words[0], where=where)

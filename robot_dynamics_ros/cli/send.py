@@ -102,7 +102,9 @@ def _wait_for_controller(client: ControllerClient) -> None:
 
 
 def _planned(
-    model: RobotModel, options: argparse.Namespace, start: Array
+    model: RobotModel,
+    options: argparse.Namespace,
+    start: Array,
 ) -> planning.PlannedMotion:
     """The motion that was asked for, from where the arm is."""
     if options.tour:

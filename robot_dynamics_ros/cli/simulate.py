@@ -94,7 +94,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _check_law(
-    options: argparse.Namespace, law: str, motion: planning.PlannedMotion | None, v0: Array
+    options: argparse.Namespace,
+    law: str,
+    motion: planning.PlannedMotion | None,
+    v0: Array,
 ) -> None:
     """Refuse a law without a motion, and a motion that no law can follow."""
     if (law == "none") != (motion is None):
@@ -197,7 +200,9 @@ def _start(model: RobotModel, options: argparse.Namespace) -> Array:
 
 
 def _motion(
-    model: RobotModel, options: argparse.Namespace, start: Array
+    model: RobotModel,
+    options: argparse.Namespace,
+    start: Array,
 ) -> planning.PlannedMotion | None:
     if not (options.tour or options.to or options.pose or options.trajectory):
         return None
@@ -279,7 +284,11 @@ def _report(
     result(options, data, f"{text}\n\n{table(head, rows)}")
 
 
-def _write(options: argparse.Namespace, done: SimulationResult, reference: Array | None) -> None:
+def _write(
+    options: argparse.Namespace,
+    done: SimulationResult,
+    reference: Array | None,
+) -> None:
     if options.csv or options.bag:
         from robot_dynamics_ros.recordings import of_run, write_bag, write_csv, write_run_csv
 

@@ -123,7 +123,10 @@ def meaning_of_efforts(model: RobotModel, options: argparse.Namespace) -> Measur
 
 
 def read_recording(
-    path: str, model: RobotModel, options: argparse.Namespace, bag: bool | None = None
+    path: str,
+    model: RobotModel,
+    options: argparse.Namespace,
+    bag: bool | None = None,
 ) -> Recording:
     """Read one, a bag or a table by its name if not said; efforts are the motors', see
     :func:`meaning_of_efforts`.
@@ -151,7 +154,11 @@ def bad_row_lines(bad: Sequence[BadRow]) -> list[str]:
 
 
 def read_external(
-    text: str, path: str, bag: bool, model: RobotModel, time_unit: str = "auto"
+    text: str,
+    path: str,
+    bag: bool,
+    model: RobotModel,
+    time_unit: str = "auto",
 ) -> ExternalWrench:
     """A wrench recorded beside a recording, ``LINK=[-]SOURCE[@FRAME]``; the time unit is that of
     tables.

@@ -35,6 +35,7 @@ from robot_dynamics_ros.recordings.compute import (
     compute,
     compute_each,
 )
+from robot_dynamics_ros.recordings.plausible_motion import check_motion
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 from robot_dynamics_ros.recordings.smoothing import POLYNOMIAL_ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.write import (
@@ -113,6 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--acceleration", ACCELERATIONS, text, "differentiated")
     add("--friction", None, "add the friction of the URDF to efforts")
     add("--friction-file", "FILE", "add the friction of this file, as identify writes it", "")
+    text = "what to do with positions that the robot cannot have, and with a wrong clock"
+    add("--plausibility", ("refuse", "accept"), text, "refuse")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -220,6 +223,8 @@ def _computed(
 
     def read(path: str, bag: bool) -> Recording:
         recording = recorded.read_recording(path, model, options, bag)
+        if options.plausibility == "refuse":
+            check_motion(model, recording)
         external = tuple(
             recorded.read_external(text, path, bag, model, options.time_unit)
             for text in options.external
@@ -254,7 +259,9 @@ def _write(history: WrenchHistory, directory: Path, formats: list[str]) -> None:
 
 
 def _report(
-    recording: Recording, history: WrenchHistory, directory: Path
+    recording: Recording,
+    history: WrenchHistory,
+    directory: Path,
 ) -> tuple[dict[str, object], str]:
     """Result, as data and as text."""
     bad = sorted([*recording.bad, *history.bad])
@@ -285,15 +292,13 @@ def _report(
             Figure.of(forces[:, i].max(), ".5g"),
             Figure.of(moments[:, i].max(), ".5g"),
         ]
-        row.append(
-            Figure.of(
-                np.abs(history.efforts[:, own.index(name)]).max(),
-                ".5g",
-                unit=history.model.joint(name).type.units[2],
-            )
-            if name in own
-            else "-"
-        )
+        if name in own:
+            effort = np.abs(history.efforts[:, own.index(name)]).max()
+            unit = history.model.joint(name).type.units[2]
+            row.append(Figure.of(effort, ".5g", unit=unit))
+        else:
+            # a fixed joint
+            row.append("-")
         if errors is not None:
             moment, force = np.linalg.norm(np.median(errors[:, i], axis=0).reshape(2, 3), axis=1)
             row += [Figure.of(force, ".2g", unit="N"), Figure.of(moment, ".2g", unit="N m")]

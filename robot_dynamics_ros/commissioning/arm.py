@@ -116,7 +116,11 @@ class Bounds:
 
     @classmethod
     def around(
-        cls, model: RobotModel, q: Array, reach: Array | float, speed: float = UNTUNED_SPEED_SHARE
+        cls,
+        model: RobotModel,
+        q: Array,
+        reach: Array | float,
+        speed: float = UNTUNED_SPEED_SHARE,
     ) -> Bounds:
         """Bounds about a configuration, with all of the effort.
 
@@ -255,7 +259,12 @@ class StepRunner:
             return np.zeros(self.model.nv)
         return gravity_forces(self.model, q)
 
-    def run(self, motion: Callable[[ArmState], StepMotion[T]], *, open_to: float = 1.0) -> T | None:
+    def run(
+        self,
+        motion: Callable[[ArmState], StepMotion[T]],
+        *,
+        open_to: float = 1.0,
+    ) -> T | None:
         """Carry a step out, come to a stop, send the safe command.
 
         Args:

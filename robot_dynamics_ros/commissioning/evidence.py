@@ -29,31 +29,31 @@ from robot_dynamics_ros.recordings.damage import ReadingMistake
 # that size are taken for usual; with half of them, usual descriptions are accused.
 # Of a body's mass.
 MASS = 0.035
-# m, of a centre of mass, and
+# Error of a centre of mass, m, and
 CENTRE = 0.004
 # the part of it that grows with the distance of the centre from the joint.
 CENTRE_SHARE = 0.02
-# Usual errors of measured efforts, judged in the same way: of the effort itself, and
+# Usual errors of measured efforts, judged in the same way: a share of the effort itself, and
 SCALE = 0.035
-# of the effort limit, the same in all poses.
+# a share of the effort limit, the same in all poses.
 USUAL_OFFSET_SHARE = 0.01
-# Of the effort limit: what friction adds to the efforts of an arm that holds still.
+# Friction adds this share of the effort limit to the efforts of an arm that holds still.
 _USUAL_FRICTION_SHARE = 0.05
-# Of the effort limit: smaller efforts are lost in the sensor's resolution.
+# Efforts below this share of the effort limit are lost in the sensor's resolution.
 _RESOLVED = 0.002
-# Of a joint's usual efforts: what no model of rigid bodies explains.
+# Share of a joint's usual efforts that no model of rigid bodies explains.
 _MODEL = 0.01
-# of the spread of friction
+# Friction may repeat better than its spread says, down to this share of it.
 _CALMEST = 0.1
-# probability that the band of a joint tells nothing
+# Probability that the friction band of a joint tells nothing.
 _USELESS_BAND_PROBABILITY = 1e-7
-# of the limit, that a brake may carry
+# A brake may carry this share of the effort limit.
 _BRAKE_LIMIT_SHARE = 0.3
 PARAMETERS_OF = {"link_mass": 1, "payload": 4}
 """Of a body with a mass of its own, by kind."""
-# What bodies of another robot may differ by: the mass as a share, since any is possible, and
+# Bodies of another robot may differ by this share of the mass, since any is possible, and by
 _WIDE_MASS = 1.0
-# m, the centre of mass, by a good part of a link's length.
+# so many metres in the centre of mass, a good part of a link's length.
 _WIDE_ARM = 0.2
 
 
@@ -197,7 +197,10 @@ class Weighing:
         return self.gravity(x, x.positions(self.readings.q)), x.efforts(self.readings.effort)
 
     def extra_columns(
-        self, x: Explanation, Y: Array, bodies: Array
+        self,
+        x: Explanation,
+        Y: Array,
+        bodies: Array,
     ) -> tuple[list[Array], list[float]]:
         """(k, nv) columns of ``bodies``, and how large their parameters may be: one of a link, four
         of a payload.
@@ -215,7 +218,11 @@ class Weighing:
         return columns, sizes
 
     def tolerances(
-        self, x: Explanation, Y: Array, bodies: Array, band: Array
+        self,
+        x: Explanation,
+        Y: Array,
+        bodies: Array,
+        band: Array,
     ) -> tuple[Array, Array]:
         """(k, nv, c) columns of what is usually not known exactly, and (c,) how large these
         parameters are.
@@ -238,7 +245,12 @@ class Weighing:
             sizes += [_WIDE_MASS * size, np.repeat(_WIDE_ARM * size, 3)]
         return np.concatenate(blocks, axis=2), np.concatenate(sizes)
 
-    def fit(self, x: Explanation, columns: Array | None = None, sizes: Array | None = None) -> Fit:
+    def fit(
+        self,
+        x: Explanation,
+        columns: Array | None = None,
+        sizes: Array | None = None,
+    ) -> Fit:
         """The evidence of an explanation; ``columns`` (m, k, nv) of further parameters, of
         ``sizes`` (m,), are estimated beside.
         """

@@ -144,23 +144,24 @@ def _rise(runner: StepRunner, i: int, inertia: float, q: Array, share: float) ->
     model = runner.model
     distance = motion_seen(runner)[i]
     late = MOTION_SEEN_AFTER_S + 2.0 * runner.period
-    # how fast the others are then
+    # speed of joint i at which another one, which it drags along, is at its limit
     drags = np.abs(mass_matrix_inverse(model, q)[:, i])
-    fastest = share * float(
-        (speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])).min()
-    )
+    bearable = speed_limit(model) * drags[i] / np.maximum(drags, 1e-9 * drags[i])
+    fastest = share * float(bearable.min())
     # t, in which it moves that far: rise t³ / (6 J); its speed after that and the delay:
     t = np.geomspace(1e-3, 10.0, 400)
     slow = 3.0 * distance * (t + late) ** 2 / t**3 < fastest
-    return float(
-        min(
-            PUSH_RISE_PER_S * effort_limit(model)[i],
-            6.0 * distance * inertia / t[int(np.argmax(slow))] ** 3,
-        )
-    )
+    shortest = t[int(np.argmax(slow))]
+    rise = 6.0 * distance * inertia / shortest**3
+    return float(min(PUSH_RISE_PER_S * effort_limit(model)[i], rise))
 
 
-def breaking_free(t: Array, displacement: Array, rise: float, least: float) -> tuple[float, float]:
+def breaking_free(
+    t: Array,
+    displacement: Array,
+    rise: float,
+    least: float,
+) -> tuple[float, float]:
     """When, s, a joint that an effort pushes that grows from t = 0 on breaks free, and its inertia:
     it then moves by rise (t − t₀)³ / (6 J).
 
@@ -282,8 +283,11 @@ class _Probe:
         return state
 
     def release(self, state: ArmState, length: float) -> StepMotion[tuple[Array, ArmState]]:
-        """Release the arm for so many s, and hold it again; (n,) largest speeds that are no noise,
-        and the state after that.
+        """Release the arm for ``length`` s, and hold it again.
+
+        Returns:
+            (n,) the largest speed of each joint that is no noise, by the measured velocities and
+            by the positions; and the state after that.
         """
         first = len(self.runner.record.t)
         t = state.t
@@ -294,6 +298,7 @@ class _Probe:
         times, q, v, _ = runner.record.arrays(first)
         calm = np.abs(v[-10:]).max(axis=0)
         speed = np.where(np.abs(v).max(axis=0) > 3.0 * calm, np.abs(v).max(axis=0), 0.0)
+        # slow motions show over more periods, those that last a moment only over few
         for back in (2, 6):
             moved = q[back:] - q[:-back]
             took = (times[back:] - times[:-back])[1:, None]
@@ -344,7 +349,11 @@ class _Probe:
         return any(slow), state
 
     def push(
-        self, i: int, sign: float, rise: float, state: ArmState
+        self,
+        i: int,
+        sign: float,
+        rise: float,
+        state: ArmState,
     ) -> StepMotion[tuple[Pushed, Array, ArmState]]:
         """Push joint i until something moves, and hold the arm; what is seen, (n,) the motion, and
         the state after it.
@@ -379,7 +388,13 @@ class _Probe:
             state,
         )
 
-    def _unmoved(self, i: int, both: Array, drifts: Array, largest: float) -> Finding | None:
+    def _unmoved(
+        self,
+        i: int,
+        both: Array,
+        drifts: Array,
+        largest: float,
+    ) -> Finding | None:
         """The mistake of a joint that no push moves, or of an arm that moves whatever is pushed."""
         names = self.model.joint_names
         if max(np.abs(both).max(), 1.0) < drifts.max():
@@ -393,7 +408,10 @@ class _Probe:
         return None
 
     def signs(
-        self, i: int, state: ArmState, rise: float
+        self,
+        i: int,
+        state: ArmState,
+        rise: float,
     ) -> StepMotion[tuple[Finding | None, Pushed, ArmState]]:
         """Push joint i both ways; a mistake of its commands, if there is one, what both pushes
         show, and the state after them.

@@ -60,7 +60,11 @@ class JointParameters:
     unexplained: tuple[float, float]
 
 
-def _rigid_efforts(model: RobotModel, motion: MotionSamples, gravity_compensated_by: str) -> Array:
+def _rigid_efforts(
+    model: RobotModel,
+    motion: MotionSamples,
+    gravity_compensated_by: str,
+) -> Array:
     """(k, n) what the bodies of the motion need, without what the robot compensates itself."""
     rigid = inverse_dynamics(model, motion.q, motion.v, motion.a)
     if gravity_compensated_by == "robot":

@@ -25,7 +25,7 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import moves, unusable_efforts
 
-# messages
+# Fewer messages show nothing.
 _FEWEST_MESSAGES = 20
 # Share by which the rate may differ from the declared one.
 _RATE_DEVIATION_SHARE = 0.1
@@ -39,26 +39,26 @@ _EARLY = 0.002
 _LATE_S = 0.1
 # s/s: quartz clocks differ by 1e-4 at most, so a larger drift is another clock.
 _DRIFT = 5e-4
-# rad or m, of a joint that somebody moves by hand, and
+# rad or m: somebody moves a joint by hand if it goes farther than this;
 _MOVED_RAD = 0.05
-# of one that stands still: play and noise are less.
+# it stands if it goes less far than this: play and noise are less.
 _STILL_RAD = 0.02
-# no position is beyond, in rad
+# rad: no position is farther from zero.
 _TURNS = 4.0 * math.pi
-# a factor of velocities beyond that is another unit
+# Velocities that are larger or smaller by this factor are in another unit.
 _UNIT_FACTOR = 1.25
-# s: less is usual
+# s: velocities that are later than this are filtered.
 _FILTER = 0.012
-# rad or m: less is usual
+# rad or m: more play is named.
 _PLAY = 3e-3
-# of the largest velocity
+# Signs are compared at speeds above this share of the largest one.
 _BACKWARDS_SPEED_SHARE = 0.1
 # share of the samples in motion whose effort is frozen or clipped: fewer are taken for a coarse
 # sensor
 _UNUSABLE_EFFORT_SHARE = 0.2
-# standard errors
+# A number is sure if it is this many standard errors from zero.
 _SURE_STANDARD_ERRORS = 4.0
-# by which errors alike in successive messages make standard errors larger
+# Errors alike in successive messages make standard errors larger by this factor.
 _CORRELATED = 3.0
 
 

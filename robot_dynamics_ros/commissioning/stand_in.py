@@ -17,7 +17,7 @@ from robot_dynamics_ros.simulation.driver import Driver
 from robot_dynamics_ros.simulation.plant import Plant
 from robot_dynamics_ros.simulation.sensors import Sensors, SensorSettings
 
-# Hz
+# Hz: joint states and commands of the stand-in.
 STAND_IN_RATE_HZ = 500.0
 # rad or m, standard deviation: about that of an encoder of 17 bits on the joint.
 POSITION_NOISE = 2e-5
@@ -42,7 +42,10 @@ class StandIn:
     """
 
     def __init__(
-        self, model: RobotModel, profile: ArmProfile | None = None, q0: Array | None = None
+        self,
+        model: RobotModel,
+        profile: ArmProfile | None = None,
+        q0: Array | None = None,
     ) -> None:
         rate = STAND_IN_RATE_HZ
         compensates = "nothing"

@@ -63,7 +63,7 @@ STEP_SETTLING_S = 0.8
 STEP_WINDOW_S = 0.05
 # s, of those that smooth the slow tour, where accelerations are small and noise counts.
 WINDOW_SLOW = 0.2
-# Times as long as the tour itself takes
+# The slow tour takes this many times as long as the tour itself.
 SLOWLY = 4.0
 # rad, error on the way that counts as not followed
 NOT_FOLLOWED_RAD = 0.05
@@ -143,7 +143,11 @@ class ArmSettings:
         }
         return FrictionFile(joints, BELIEVED_FRICTION_SHARE if self.friction else 0.0)
 
-    def learned(self, names: Sequence[str], numbers: Mapping[str, Array | float]) -> ArmSettings:
+    def learned(
+        self,
+        names: Sequence[str],
+        numbers: Mapping[str, Array | float],
+    ) -> ArmSettings:
         """With the rotors, friction, damping and delay among the numbers of a report, of joints
         with these names; NaN leaves a joint as it was.
         """
@@ -163,7 +167,10 @@ class ArmSettings:
         )
 
     def learned_from(
-        self, runner: StepRunner, window: float, quantities: Sequence[str]
+        self,
+        runner: StepRunner,
+        window: float,
+        quantities: Sequence[str],
     ) -> tuple[ArmSettings, dict[str, Array | float], str]:
         """With what the motion of the last run, smoothed over ``window`` s, shows of the joints,
         out of rotor, damping, friction: the settings, the numbers, and a sentence.
@@ -204,7 +211,13 @@ class StepResponse:
     noise: float
 
 
-def step_response(t: Array, q: Array, command: Array, goal: float, start: float) -> StepResponse:
+def step_response(
+    t: Array,
+    q: Array,
+    command: Array,
+    goal: float,
+    start: float,
+) -> StepResponse:
     """The response of a joint.
 
     Args:
@@ -293,7 +306,9 @@ class _Tuning:
         self.margin = self.whole_delay = self.best = 0.0
 
     def numbers(
-        self, reached: float, learned: Mapping[str, Array | float]
+        self,
+        reached: float,
+        learned: Mapping[str, Array | float],
     ) -> dict[str, Array | float]:
         """Numbers of the report; NaN for joints without a response."""
         numbers: dict[str, Array | float] = {
@@ -318,7 +333,11 @@ class _Tuning:
         return controller
 
     def steps(
-        self, controller: JointController, joints: list[int], state: ArmState, late: float = 0.0
+        self,
+        controller: JointController,
+        joints: list[int],
+        state: ArmState,
+        late: float = 0.0,
     ) -> StepMotion[ArmState]:
         """These joints go forth and back together; their responses."""
         model = self.runner.model
@@ -362,7 +381,11 @@ class _Tuning:
                 return f"the command of {name} has {r.noise:.2g} N m or N of noise"
         return ""
 
-    def attempt(self, bandwidth: float, state: ArmState) -> StepMotion[tuple[bool, ArmState]]:
+    def attempt(
+        self,
+        bandwidth: float,
+        state: ArmState,
+    ) -> StepMotion[tuple[bool, ArmState]]:
         """Steps of each joint, then of all, as long as they are good."""
         controller = self.controller(bandwidth, state)
         everyone = list(range(self.runner.model.nv))
@@ -477,7 +500,11 @@ def tune(
 
 
 def move(
-    runner: StepRunner, settings: ArmSettings, tour: PlannedMotion, *, slowly: float = SLOWLY
+    runner: StepRunner,
+    settings: ArmSettings,
+    tour: PlannedMotion,
+    *,
+    slowly: float = SLOWLY,
 ) -> tuple[StepReport, ArmSettings]:
     """Make a tour twice: in ``slowly`` times its duration, then as it is, with the friction that
     the slow one has shown.
@@ -559,7 +586,10 @@ def _tour(
 
 
 def _tracking(
-    model: RobotModel, name: str, e: Array, numbers: dict[str, Array | float]
+    model: RobotModel,
+    name: str,
+    e: Array,
+    numbers: dict[str, Array | float],
 ) -> list[Finding]:
     """Joints that are far off; the errors (k, n) of a tour with this name go into ``numbers``."""
     far = np.abs(e).max(axis=0)

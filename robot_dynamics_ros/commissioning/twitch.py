@@ -88,11 +88,11 @@ BELIEVED = 0.9
 # 1/s, of the largest friction: how fast the effort is raised while the joint is too slow. Twice as
 # fast, a joint that breaks free overshoots; half as fast, a sweep ends before it moves.
 AMPLITUDE_ADAPTATION = 0.7
-# Share of the sweep's speed below which a joint counts as stuck, and
+# A joint counts as stuck below this share of the sweep's speed,
 STUCK = 0.3
-# beyond which it counts as too fast: its effort is then lowered four times as quickly.
+# and as too fast beyond this one: its effort is then lowered four times as quickly.
 RUNS = 1.7
-# rad
+# rad: a joint with more play moves without its links there, and no inertia is had from it.
 LEAST_PLAY = 2e-3
 # Share of the largest rotors of such joints: an inertia that differs by less does not matter
 LEAST_ROTOR = 0.02
@@ -162,11 +162,13 @@ def loop_of(sweep: Sweep) -> JointLoop:
         raise ArgumentError(
             "the joint has hardly moved", where="sweep", got=len(moving), remedy="Sweep to and fro."
         )
-    signals = sweep.q, sweep.effort
-    Q, U = (
-        np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving])
-        for x in signals
-    )
+
+    def amplitudes_of(x: Array) -> Array:
+        """(parts, frequencies) complex, each part's phase from its own beginning."""
+        return np.array([amplitudes(t[part] - t[part[0]], x[part], w)[0] for part in moving])
+
+    Q = amplitudes_of(sweep.q)
+    U = amplitudes_of(sweep.effort)
     seen = (np.abs(Q) ** 2).sum(axis=0)
     G = (U * Q.conj()).sum(axis=0) / np.maximum(seen, 1e-30)
     least = math.inf
@@ -234,7 +236,10 @@ def _more_friction(name: str, friction: float, described: float, unit: str) -> F
 
 
 def twitch_report(
-    model: RobotModel, q: Array, loops: Sequence[JointLoop | None], period: float
+    model: RobotModel,
+    q: Array,
+    loops: Sequence[JointLoop | None],
+    period: float,
 ) -> StepReport:
     """Mistakes and measured numbers, from the loops of all joints.
 
@@ -311,7 +316,14 @@ class _Drive:
     speed: float
     most: float
 
-    def effort(self, dt: float, lag: float, v: float, rate: float, acceleration: float) -> float:
+    def effort(
+        self,
+        dt: float,
+        lag: float,
+        v: float,
+        rate: float,
+        acceleration: float,
+    ) -> float:
         """N m or N, beside the weight, where the position lags by ``lag``, on a way with this rate
         and acceleration.
         """
@@ -352,7 +364,10 @@ class _Twitches:
     """
 
     def __init__(
-        self, runner: StepRunner, joints: Sequence[int], pushes: Mapping[int, Pushed]
+        self,
+        runner: StepRunner,
+        joints: Sequence[int],
+        pushes: Mapping[int, Pushed],
     ) -> None:
         self.runner = runner
         self.joints = joints
@@ -361,7 +376,12 @@ class _Twitches:
         self.loops: list[JointLoop | None] = [None] * runner.model.nv
 
     def sweep(
-        self, controller: JointController, i: int, drive: _Drive, size: Array, state: ArmState
+        self,
+        controller: JointController,
+        i: int,
+        drive: _Drive,
+        size: Array,
+        state: ArmState,
     ) -> StepMotion[tuple[Sweep, ArmState]]:
         """Sweep joint i to and fro twice with vibrations of the given efforts (f,), while
         ``controller`` holds the others.
@@ -465,7 +485,9 @@ class _Twitches:
 
 
 def twitch(
-    runner: StepRunner, pushes: Mapping[int, Pushed], joints: Sequence[str] | None = None
+    runner: StepRunner,
+    pushes: Mapping[int, Pushed],
+    joints: Sequence[str] | None = None,
 ) -> StepReport:
     """Move one joint after another, each within 0.06 rad and 6 % of its speed limit.
 

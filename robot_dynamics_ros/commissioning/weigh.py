@@ -35,68 +35,67 @@ from robot_dynamics_ros.model.measured_effort import MeasuredEffort, motor_effor
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes
 
-# misfit of an explanation that leaves nothing
+# An explanation whose misfit, divided by the noise, is below this leaves nothing to explain.
 ADEQUATE = 1.6
-# by which a further mistake must raise the score
+# A further mistake has to raise the score, a logarithm of likelihood, by this much: half of it
+# names mistakes that are not there, twice as much leaves small ones unnamed.
 _FURTHER_MISTAKE_SCORE = 6.0
-# explanations from which a further mistake is looked for
+# A further mistake is looked for beside so many explanations, the best ones.
 _EXPLANATIONS_EXTENDED = 5
-# mistakes
+# An explanation has at most so many mistakes.
 _MOST_MISTAKES = 3
-# logarithm of how unlikely a mistake is, beside the number of its kind
-_COST = 3.0
-# rad, the least error of a joint's zero that is named: what poses of an arm show reliably.
+# Logarithm of how unlikely a mistake is; the number of mistakes of its kind comes on top.
+_MISTAKE_COST = 3.0
+# rad: a joint's zero that is wrong by less is not named: poses of an arm do not show it reliably.
 _NAMED_ZERO_RAD = 0.012
-# rad, a usual error of a zero that is wrong; a search begins with steps of that size.
+# rad: usual error of a zero that is wrong; a search begins with steps of that size.
 _ZERO_USUAL = 0.15
-# rad, by which an arm may be mounted off its description without being named.
+# rad: an arm that is tilted by less from its description is mounted as described.
 _USUAL_TILT_RAD = 0.06
-# Logarithm of the least factor that is another unit: less is an error of masses.
+# Logarithm of the smallest factor that is another unit: a smaller one is an error of masses.
 _LEAST_UNIT_LOG = math.log(1.2)
 # What each different factor costs an explanation: without it, one factor a joint explains all.
 _UNIT_WIDTH = 4.0
-# units that differ by less are rare: that cost counts twice
+# Logarithm: units that differ by a smaller factor are rare, and that cost counts twice.
 _RARE_UNIT_LOG = math.log(1.8)
-# a common factor below that is another robot's, beyond it another unit
-_FAMILY = math.log(4.0)
-# share of a link's mass that is named
-_LIGHTEST = 0.11
-# times its mass: a link is lighter
-_HEAVIEST = 3.0
-# several of them are another robot, or all efforts in another unit
-_ONCE = (
-    "link_mass",
-    "effort_unit",
-)
+# Logarithm of the largest factor between robots of one family; a larger one is another unit.
+_LARGEST_FAMILY_LOG = math.log(4.0)
+# A link is named if its mass is wrong by more than this share,
+_NAMED_MASS_SHARE = 0.11
+# and if it weighs less than this many times what is described.
+_LARGEST_MASS_RATIO = 3.0
+# Kinds of which an explanation has one at most: several wrong masses are another robot, and several
+# wrong units are efforts that are all in another unit.
+_ONE_OF_A_KIND = ("link_mass", "effort_unit")
 # Gauss-Newton steps about a guess, which begins near the solution.
 _REFINING_STEPS = 4
-# Poses: fewer tell nothing, and
+# Fewer poses tell no mistake from another.
 _FEWEST_POSES = 3
-# as many tell most: each further one takes seconds and adds little.
-_USUAL = 12
-# Certainty from which on a finding is named alone.
+# As many poses tell most of what any number would; each further one takes seconds.
+_USUAL_POSES = 12
+# A finding that is at least as certain is named alone, without its rival.
 _NAMED_CERTAINTY = 0.95
 # Squared standard errors between what two explanations expect in a pose: three standard errors
 # decide between them, so the arm goes there.
 _DECIDES = 9.0
-# logarithm of the factor by which another mass of a link has to be more likely, to be mentioned
-_HINT = 3.0
-# rad or m from limits
+# Another mass of a link that raises the score by this much is mentioned, though not found.
+_MENTIONED_SCORE = 3.0
+# rad or m: poses keep this distance from the position limits.
 _WEIGHING_MARGIN_RAD = 0.1
-# Of the effort limit: gravity takes no more in a pose, so that an unknown load can be borne.
+# Share of the effort limits that gravity takes at most in a pose: the rest bears an unknown load.
 _CARRIED_LIMIT_SHARE = 0.6
-# Poses that are drawn, and of which the few that tell most are taken.
+# Poses that are drawn; the few that tell most are taken of them.
 _CANDIDATES = 300
-# rad or m during a rest
-_SAGS = 0.02
-# Friction that is nothing to name: this many times what is described,
-_RUBS = 1.9
-# or this share of the effort limit if that is more; gears rub more in the cold.
-_LEAST_FRICTION_SHARE = 0.04
-# Of the effort limit, where none is described.
-_RUBS_UNKNOWN = 0.16
-# of the effort limit
-_UNKNOWN_FRICTION = 0.03
+# rad or m: a joint that moves farther while the arm rests is not held.
+_SAG_NAMED_RAD = 0.02
+# Friction is named from this many times the described one on, and from
+_NAMED_FRICTION_RATIO = 1.9
+# this share of the effort limit on: gears rub more in the cold.
+_NAMED_FRICTION_LIMIT_SHARE = 0.04
+# The same share where the description has no friction.
+_NAMED_UNDESCRIBED_LIMIT_SHARE = 0.16
+# Friction that is expected at least of each joint, as a share of its effort limit.
+_EXPECTED_FRICTION_LIMIT_SHARE = 0.03
 
 
 @dataclass(frozen=True)
@@ -180,14 +179,17 @@ def search(weighing: Weighing) -> list[Scored]:
             weighing,
             (Guess("wrong_robot"),),
             dataclasses.replace(described, other_robot=True),
-            _COST,
+            _MISTAKE_COST,
         )
     )
     return sorted(tried, key=lambda s: -(s.score - _FURTHER_MISTAKE_SCORE * len(s.guesses)))
 
 
 def _scored(
-    weighing: Weighing, found: tuple[Guess, ...], x: Explanation, cost: float = 0.0
+    weighing: Weighing,
+    found: tuple[Guess, ...],
+    x: Explanation,
+    cost: float = 0.0,
 ) -> Scored:
     fit = weighing.fit(x)
     return Scored(found, x, fit, fit.score - cost)
@@ -204,25 +206,33 @@ def _best_of_each(scored: list[Scored]) -> list[Scored]:
 def _further(weighing: Weighing, base: Scored, guess: Guess, count: int) -> Scored | None:
     """``base`` with one more mistake; None if that is none, or too small to be named."""
     for other in base.guesses:
-        again = not guess.joints or guess.kind in _ONCE or set(other.joints) & set(guess.joints)
+        again = (
+            not guess.joints
+            or guess.kind in _ONE_OF_A_KIND
+            or set(other.joints) & set(guess.joints)
+        )
         if other.kind == guess.kind and again:
             return None
     changed = _with(weighing, base.explanation, guess)
     if changed is None:
         return None
     x, width = changed
-    cost = base.fit.score - base.score + _COST + math.log(count) + width
+    cost = base.fit.score - base.score + _MISTAKE_COST + math.log(count) + width
     further = _scored(weighing, (*base.guesses, guess), x, cost)
-    return further if _heavy(x, further.fit) else None
+    return further if _weights_named(x, further.fit) else None
 
 
-def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation, float] | None:
-    """An explanation with one more mistake, and what the width of its parameters costs; None: too
-    small to be named.
+def _with(
+    weighing: Weighing,
+    x: Explanation,
+    guess: Guess,
+) -> tuple[Explanation, float] | None:
+    """An explanation with one more mistake, and what the range that the mistake's parameters may
+    have costs its score; None: the mistake is too small to be named.
     """
     if guess.reading is not None:
         return x.without(guess.reading), 0.0
-    # nothing else shows then
+    # gravity of another robot, or none, hides every other mistake
     if x.other_robot or (x.compensated and guess.kind != "payload"):
         return None
     match guess.kind:
@@ -246,7 +256,7 @@ def _with(weighing: Weighing, x: Explanation, guess: Guess) -> tuple[Explanation
     return _zero(weighing, x, guess.joints[0])
 
 
-def _heavy(x: Explanation, fit: Fit) -> bool:
+def _weights_named(x: Explanation, fit: Fit) -> bool:
     """Whether masses of bodies are large enough to be named, and not too large."""
     first = 0
     for kind, _ in x.bodies:
@@ -255,7 +265,7 @@ def _heavy(x: Explanation, fit: Fit) -> bool:
         if not (
             mass > 2.0 * error
             if kind == "payload"
-            else abs(mass) > _LIGHTEST and 0.0 < 1.0 + mass < _HEAVIEST
+            else abs(mass) > _NAMED_MASS_SHARE and 0.0 < 1.0 + mass < _LARGEST_MASS_RATIO
         ):
             return False
         first += PARAMETERS_OF[kind]
@@ -263,7 +273,9 @@ def _heavy(x: Explanation, fit: Fit) -> bool:
 
 
 def _unit(
-    weighing: Weighing, x: Explanation, joints: tuple[int, ...]
+    weighing: Weighing,
+    x: Explanation,
+    joints: tuple[int, ...],
 ) -> tuple[Explanation, float] | None:
     """Factors of the efforts of one joint, of each, or one of all, and what they cost."""
     g, effort = weighing.expected_and_read(x)
@@ -291,7 +303,7 @@ def _unit(
             )
     size = np.abs(np.log(factor))
     if size.max() < _LEAST_UNIT_LOG or (
-        len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _FAMILY
+        len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _LARGEST_FAMILY_LOG
     ):
         return None
     odd = _UNIT_WIDTH if size.max() < _RARE_UNIT_LOG else 0.0
@@ -304,7 +316,7 @@ def _family(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | N
     g, effort = weighing.expected_and_read(x)
     along = float(np.sum(g * effort / weighing.limit**2))
     factor = along / max(float(np.sum((g / weighing.limit) ** 2)), 1e-300)
-    if not (factor > 0.0 and _LEAST_UNIT_LOG < abs(math.log(factor)) < _FAMILY):
+    if not (factor > 0.0 and _LEAST_UNIT_LOG < abs(math.log(factor)) < _LARGEST_FAMILY_LOG):
         return None
     return dataclasses.replace(x, gravity=factor * x.gravity, other_robot=True), _UNIT_WIDTH
 
@@ -336,8 +348,8 @@ def _zero(weighing: Weighing, x: Explanation, j: int) -> tuple[Explanation, floa
 
 
 def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] | None:
-    """Gravity in the direction that explains efforts best, and the logarithm of what its width
-    costs.
+    """Gravity of the described size in the direction that explains efforts best, and what the range
+    that it may have costs the score; None: the efforts hold no gravity, or it is as described.
     """
     r = weighing.readings
     q = x.positions(r.q)
@@ -346,12 +358,14 @@ def _mounting(weighing: Weighing, x: Explanation) -> tuple[Explanation, float] |
     weight = 1.0 / weighing.limit
     A = (columns * weight).reshape(3, -1)
     b = (effort * weight).ravel()
+    # any direction and size
     G = np.linalg.lstsq(A.T, b, rcond=1e-4)[0]
     if not np.linalg.norm(G) > 0.2 * weighing.g:
         return None
     error = np.ones(2)
     for _ in range(_REFINING_STEPS):
         G = G * weighing.g / max(float(np.linalg.norm(G)), 1e-9)
+        # two directions across, in which it can be turned
         across = np.linalg.svd(G[None])[2][1:]
         x = dataclasses.replace(x, gravity=G)
         tangent = weighing.g * np.einsum("cx,xkj->ckj", across, columns)
@@ -447,7 +461,7 @@ def weigh(
     if not best.guesses:
         lighter = [s for s in tried if [g.kind for g in s.guesses] == ["link_mass"]]
         for scored in sorted(lighter, key=lambda s: -s.fit.score)[:2]:
-            if scored.fit.score > best.fit.score + _HINT:
+            if scored.fit.score > best.fit.score + _MENTIONED_SCORE:
                 perhaps = _finding(weighing, scored, scored.guesses[0]).sentence
                 notes.append(f"perhaps {perhaps}: the evidence is too weak to say so")
     pose = None
@@ -491,7 +505,7 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
     """Mean, friction band and spread of efforts (k, 1 or 2, nv)."""
     limit = effort_scale(model)
     if both.shape[1] == 1:
-        spread = np.maximum(model.friction, _UNKNOWN_FRICTION * limit)
+        spread = np.maximum(model.friction, _EXPECTED_FRICTION_LIMIT_SHARE * limit)
         return Readings(q, both[:, 0], None, spread)
     half = 0.5 * (both[:, 0] - both[:, 1])
     band = np.median(half, axis=0)
@@ -503,14 +517,17 @@ def _readings(model: RobotModel, q: Array, both: Array) -> Readings:
 
 
 def _without_model(
-    model: RobotModel, q: Array, moved: ArrayLike | None, asked: ArrayLike | None
+    model: RobotModel,
+    q: Array,
+    moved: ArrayLike | None,
+    asked: ArrayLike | None,
 ) -> list[Finding]:
     """Joints that sag, and joints whose position is frozen."""
     names = model.joint_names
     findings = []
     if moved is not None:
         sag = np.abs(_checked(model, moved, "moved")).max(axis=0)
-        for j in np.flatnonzero(sag > _SAGS):
+        for j in np.flatnonzero(sag > _SAG_NAMED_RAD):
             text = f"joint {names[j]} is not held: it moves by {sag[j]:.2g} while the arm rests"
             findings.append(mistake("brake", names[j], text, sag[j], certainty=0.99))
     if asked is not None and len(q) > 1:
@@ -544,7 +561,9 @@ _OTHER_ROBOT = (
 
 
 def _of_reading(
-    reading: ReadingMistake, model: RobotModel, names: tuple[str, ...]
+    reading: ReadingMistake,
+    model: RobotModel,
+    names: tuple[str, ...],
 ) -> tuple[float, _Value, str]:
     """Number, value and line of a finding: columns that are exchanged, or of the other sign."""
     if reading.exchanged:
@@ -575,7 +594,12 @@ def _of_unit(factors: Array, names: tuple[str, ...]) -> tuple[float, _Value, str
     return number, value, text, line
 
 
-def _finding(weighing: Weighing, scored: Scored, guess: Guess, certainty: float = 1.0) -> Finding:
+def _finding(
+    weighing: Weighing,
+    scored: Scored,
+    guess: Guess,
+    certainty: float = 1.0,
+) -> Finding:
     """The finding of one guess of an explanation."""
     model = weighing.model
     x = scored.explanation
@@ -669,8 +693,8 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     band = np.abs(x.e_factor * r.band[x.e_order])
     error = np.abs(x.e_factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
     claimed = np.asarray(model.friction)
-    more = np.maximum(_RUBS * claimed, _LEAST_FRICTION_SHARE * weighing.limit)
-    usual = np.where(claimed > 0.0, more, _RUBS_UNKNOWN * weighing.limit)
+    more = np.maximum(_NAMED_FRICTION_RATIO * claimed, _NAMED_FRICTION_LIMIT_SHARE * weighing.limit)
+    usual = np.where(claimed > 0.0, more, _NAMED_UNDESCRIBED_LIMIT_SHARE * weighing.limit)
     out = []
     for j in np.flatnonzero(band - error > usual):
         name = model.joint_names[j]
@@ -712,7 +736,7 @@ def _numbers(weighing: Weighing, best: Scored | None) -> dict[str, Array | float
 
 def weighing_poses(
     model: RobotModel,
-    count: int = _USUAL,
+    count: int = _USUAL_POSES,
     *,
     around: ArrayLike | None = None,
     span: float = math.inf,
@@ -754,7 +778,12 @@ def weighing_poses(
     return q[chosen]
 
 
-def _candidates(model: RobotModel, around: ArrayLike | None, span: ArrayLike, seed: int) -> Array:
+def _candidates(
+    model: RobotModel,
+    around: ArrayLike | None,
+    span: ArrayLike,
+    seed: int,
+) -> Array:
     """Random configurations within limits that the joints can carry."""
     if around is None:
         middle = np.zeros(model.nv)

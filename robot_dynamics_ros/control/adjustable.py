@@ -279,7 +279,12 @@ class AdjustableController:
         self.motion.memory["deceleration"][:] = self.memory["deceleration"]
         self.runner.followed.limit_tool()
 
-    def set_external_wrench(self, link: str, wrench: Sequence[float] | None, t: int) -> None:
+    def set_external_wrench(
+        self,
+        link: str,
+        wrench: Sequence[float] | None,
+        t: int,
+    ) -> None:
         """Feed a known wrench [moment; force] on ``link`` (its origin, its frame) forward; ``None``
         forgets it.  UnknownNameError: the model has no such link; ArgumentError: not six finite
         numbers, or more than the joints can resist where the robot is; the one before stays.
@@ -288,9 +293,7 @@ class AdjustableController:
         until = 0
         known = None
         if wrench is not None:
-            remedy = "Use [moment; force], N m and N, in its frame."
-            known = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
-            self._check_wrench(link, known)
+            known = self._resistible_wrench(link, wrench)
         self.external_wrenches.pop(link, None)
         if known is not None:
             self.external_wrenches[link] = known
@@ -298,14 +301,45 @@ class AdjustableController:
         self.runner.between_cycles("know_wrench", k, until)
         self.runner.gather_wrenches()
 
-    def _check_wrench(self, link: str, wrench: Array) -> None:
-        """Refuse a wrench that asks the joints for more than they have, where the robot is."""
+    def _resistible_wrench(self, link: str, wrench: Sequence[float]) -> Array:
+        """(6,) the external wrench, after checks."""
+        remedy = "Use [moment; force], N m and N, in its frame."
+        known = vector(wrench, 6, f"external wrench on {link!r}", remedy=remedy)
+        self._check_wrench(
+            link,
+            known,
+            lambda q: -self._external_efforts(link, known, q),
+            verb="resisted",
+            where="external_wrench",
+        )
+        return known
+
+    def _external_efforts(self, link: str, wrench: Array, q: Array) -> Array:
+        """(n,) efforts that an external wrench (6,) on a link causes at (n,) positions ``q``."""
+        kernels = self.work.kernels
+        caused = np.zeros(self.model.nv)
+        kernels.external_efforts(q, kernels.gather({link: wrench}), caused)
+        return caused
+
+    def _check_wrench(
+        self,
+        link: str,
+        wrench: Array,
+        efforts: Callable[[Array], Array],
+        *,
+        verb: str,
+        where: str,
+    ) -> None:
+        """Refuse a wrench (6,) that asks the joints for more than they have, where the robot is.
+
+        Args:
+            efforts: (n,) what the wrench asks of the joints, as a function of their positions.
+            link, wrench, verb, where: of the message, see
+                :func:`~robot_dynamics_ros.control.rest_efforts.check_wrench_at_rest`.
+        """
         q = self._known_pose()
         if q is None:
             return
-        kernels = self.work.kernels
         gravity = np.zeros(self.model.nv)
-        kernels.gravity_forces(q, gravity)
-        caused = np.zeros(self.model.nv)
-        kernels.external_efforts(q, kernels.gather({link: wrench}), caused)
-        check_wrench_at_rest(self.model, gravity, -caused, link, wrench)
+        self.work.kernels.gravity_forces(q, gravity)
+        check_wrench_at_rest(self.model, gravity, efforts(q), link, wrench, verb, where)

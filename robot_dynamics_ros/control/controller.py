@@ -45,7 +45,6 @@ from robot_dynamics_ros.control.reference.trajectory import (
 from robot_dynamics_ros.control.rest_efforts import (
     check_feed_forward,
     check_gravity_at_rest,
-    check_wrench_at_rest,
 )
 from robot_dynamics_ros.control.robustness import Robustness, description_gaps
 from robot_dynamics_ros.errors import ArgumentError
@@ -280,7 +279,10 @@ class JointController(AdjustableController):
             raise TrajectoryRejected(problem, where="controller", got=self.law, remedy=remedy)
 
     def accept_trajectory(
-        self, trajectory: Trajectory, t: int, tolerances: Tolerances | None = None
+        self,
+        trajectory: Trajectory,
+        t: int,
+        tolerances: Tolerances | None = None,
     ) -> Goal:
         """Follow a trajectory of the commanded joints, in any order, from its stamp on (0: from
         ``t``, the present time, ns), leaving the present reference without a jump, with these
@@ -302,7 +304,12 @@ class JointController(AdjustableController):
             self._check_efforts(trajectory.joint_names, trajectory.effort, "trajectory, effort")
         return motion
 
-    def _check_efforts(self, joint_names: Sequence[str], effort: ArrayLike, where: str) -> None:
+    def _check_efforts(
+        self,
+        joint_names: Sequence[str],
+        effort: ArrayLike,
+        where: str,
+    ) -> None:
         """Refuse efforts to be added, (…, k) of these joints, that are beyond the limits alone."""
         effort = np.asarray(effort, dtype=float)
         every = np.zeros((*effort.shape[:-1], self.model.nv))
@@ -313,7 +320,12 @@ class JointController(AdjustableController):
         except ArgumentError as error:
             raise TrajectoryRejected.because_of(error) from None
 
-    def _follow(self, motion: PreparedMotion | None, t: int, tolerances: Tolerances) -> Goal:
+    def _follow(
+        self,
+        motion: PreparedMotion | None,
+        t: int,
+        tolerances: Tolerances,
+    ) -> Goal:
         self._require_tracking()
         if motion is not None:
             with self.runner.followed.leaving_task(t):
@@ -363,7 +375,12 @@ class JointController(AdjustableController):
 
         self.changes.prepare("", job, lambda error: done(error, None))
 
-    def accept_point(self, joint_names: Sequence[str], point: TrajectoryPoint, t: int) -> None:
+    def accept_point(
+        self,
+        joint_names: Sequence[str],
+        point: TrajectoryPoint,
+        t: int,
+    ) -> None:
         """Follow one streamed set-point until the next, or until ``stream_timeout`` brings the arm
         to a stop;
         TrajectoryRejected, with ``code`` and text: the arm goes on as before."""
@@ -380,7 +397,13 @@ class JointController(AdjustableController):
         self.p.mode[0] = STREAM
 
     def accept_pose(
-        self, position: ArrayLike, quaternion: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
     ) -> None:
         """Move the tool to a pose, see :meth:`ToolReference.to_pose`; joint goals are preempted.
 
@@ -391,7 +414,13 @@ class JointController(AdjustableController):
         tool.to_pose(position, quaternion, t, frame=frame, stamp=stamp, begin=begin)
 
     def accept_twist(
-        self, angular: ArrayLike, linear: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        angular: ArrayLike,
+        linear: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
     ) -> None:
         """Move the tool by a twist, see :meth:`ToolReference.by_twist`; else as
         :meth:`accept_pose`.
@@ -407,7 +436,13 @@ class JointController(AdjustableController):
         self._tool().on_path(path, t, begin=partial(self.runner.followed.begin_task, t))
 
     def accept_wrench(
-        self, moment: ArrayLike, force: ArrayLike, t: int, *, frame: str = "", stamp: int = 0
+        self,
+        moment: ArrayLike,
+        force: ArrayLike,
+        t: int,
+        *,
+        frame: str = "",
+        stamp: int = 0,
     ) -> None:
         """Press with the tool, see :meth:`ToolReference.exert`, beside its pose, twist or path;
         without one it holds its pose.  Needs a law that yields, best ``CartesianImpedance``.
@@ -426,25 +461,18 @@ class JointController(AdjustableController):
 
         def begin(wrench: Array) -> None:
             try:
-                self._check_exerted_wrench(wrench)
+                self._check_wrench(
+                    tool.link,
+                    wrench,
+                    lambda q: tool.efforts_of(q, wrench),
+                    verb="exerted",
+                    where="wrench",
+                )
             except ArgumentError as error:
                 raise TrajectoryRejected.because_of(error) from None
             self.runner.followed.begin_task(t)
 
         tool.exert(moment, force, t, frame=frame, stamp=stamp, begin=begin)
-
-    def _check_exerted_wrench(self, wrench: Array) -> None:
-        """Refuse a wrench on the tool's point, (6,) in world axes, that the joints cannot exert
-        where the robot is.
-        """
-        tool = self.tool
-        q = self._known_pose()
-        if q is None or tool is None:
-            return
-        gravity = np.zeros(self.model.nv)
-        self.work.kernels.gravity_forces(q, gravity)
-        asked = tool.efforts_of(q, wrench)
-        check_wrench_at_rest(self.model, gravity, asked, tool.link, wrench, "exerted", "wrench")
 
     def _tool(self) -> ToolReference:
         self._require_tracking()

@@ -77,7 +77,13 @@ class _WrenchKernel:
         self._external = np.zeros((len(model.link_names), 6))
         self._run = kernel(model, name, about="joint", external=True, **options)
 
-    def __call__(self, q: Array, v: Array, a: Array, external: Mapping[str, Array]) -> Array:
+    def __call__(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        external: Mapping[str, Array],
+    ) -> Array:
         """``wrenches`` for a state, under wrenches (6,) [moment; force] on links, about their
         origins, in their frames.
         """

@@ -90,7 +90,10 @@ class MomentumObserver:
     """
 
     def __init__(
-        self, model: RobotModel, gain: ArrayLike = 50.0, friction: Friction | None = None
+        self,
+        model: RobotModel,
+        gain: ArrayLike = 50.0,
+        friction: Friction | None = None,
     ) -> None:
         """Raises ArgumentError for a gain that is not positive and finite, or of the wrong
         length.

@@ -29,7 +29,14 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> LinearModel:
     return LinearModel(stepped[:n, :n], stepped[:n, n:])
 
 
-def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, discrete: bool = False) -> Array:
+def lqr(
+    A: ArrayLike,
+    B: ArrayLike,
+    Q: ArrayLike,
+    R: ArrayLike,
+    *,
+    discrete: bool = False,
+) -> Array:
     """(nu, nx) K of the feedback u = −K x that minimizes ∫ xᵀQ x + uᵀR u dt (or the sum over
     steps).
 

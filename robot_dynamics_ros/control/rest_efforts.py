@@ -34,7 +34,9 @@ EARTH_GRAVITY = 9.81
 
 
 def check_payload_at_rest(
-    model: RobotModel, payload: Payload | None, q: Array | None = None
+    model: RobotModel,
+    payload: Payload | None,
+    q: Array | None = None,
 ) -> None:
     """Refuse a payload that the joints cannot hold.
 
@@ -109,26 +111,26 @@ def check_feed_forward(model: RobotModel, effort: Array, where: str) -> None:
 def check_wrench_at_rest(
     model: RobotModel,
     gravity: Array,
-    resisting: Array,
+    asked: Array,
     link: str,
     wrench: Array,
-    verb: str = "resisted",
-    where: str = "external_wrench",
+    verb: str,
+    where: str,
 ) -> None:
     """Refuse a wrench that the joints cannot resist, or exert, in the present pose.
 
     Args:
         model: the robot.
         gravity: (nv,) efforts that hold it without the wrench.
-        resisting: (nv,) efforts that resist the wrench, or exert it.
+        asked: (nv,) efforts that resist the wrench, or exert it.
         link: what the wrench acts on.
         wrench: (6,) [moment; force], N m and N.
-        verb, where: of the message.
+        verb, where: of the message: "resisted" or "exerted", and the name of the input.
 
     Raises:
         ArgumentError: a joint would need more than its effort limit.
     """
-    needed = gravity + resisting
+    needed = gravity + asked
     if (i := _overloaded(model, gravity, needed)) is None:
         return
     force = float(np.linalg.norm(wrench[3:]))

@@ -55,7 +55,10 @@ class Robustness:
 
 
 def description_gaps(
-    model: RobotModel, unexplained: Array, inertial: Array, share: ArrayLike = 1.0
+    model: RobotModel,
+    unexplained: Array,
+    inertial: Array,
+    share: ArrayLike = 1.0,
 ) -> tuple[str, ...]:
     """One sentence a joint whose mean effort in motion, N m or N, the description did not explain
     by more than 1 % of the effort limit, and than what the desired acceleration took by the model:

@@ -437,7 +437,7 @@ def bind(p: LoopMemory, q: Vector, with_stops: bool) -> int:
             p.loop_K[r, i] = p.closing[r, i]
     n = p.rows
     for i in range(p.nv):
-        if with_stops and p.limit[i] != 0 and p.side[i] == 0:
+        if with_stops and p.limit[i] != 0 and p.side[i] == HELD:
             for j in range(p.nv):
                 p.loop_K[n, j] = 0.0
             p.loop_K[n, i] = 1.0
@@ -485,7 +485,9 @@ def allow(p: LoopMemory, n: int, v: Vector) -> None:
 
 
 def solve_apart(
-    memory: Memory[M], solve: Callable[[Memory[M]], int], **problem: Array | float
+    memory: Memory[M],
+    solve: Callable[[Memory[M]], int],
+    **problem: Array | float,
 ) -> tuple[Array, Array, np.ndarray]:
     """u, x and sides, (nv,) each, of a problem on its own, in the memory of a robot, whose velocity
     stays as it is.

@@ -72,7 +72,10 @@ def clamp_to_limits(model: RobotModel, q: ArrayLike) -> Array:
 
 
 def integrate(
-    model: RobotModel, q: ArrayLike, dv: ArrayLike, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    dv: ArrayLike,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """q ⊕ dv: the configuration after one second at constant velocity ``dv``.
 

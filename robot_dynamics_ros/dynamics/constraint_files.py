@@ -24,7 +24,10 @@ __all__ = ["load_constraints"]
 
 
 def load_constraints(
-    model: RobotModel, source: str | Path, *, reference: ArrayLike | None = None
+    model: RobotModel,
+    source: str | Path,
+    *,
+    reference: ArrayLike | None = None,
 ) -> Constraints:
     """Constraints from a YAML or MJCF file.
 
@@ -135,7 +138,7 @@ def _entries(text: str, where: str) -> tuple[list[object], Mapping[str, ArrayLik
 # -- MJCF ------------------------------------------------------------------------------------------
 
 # mjtJoint
-_EQUALITY_FREE = 0
+_FREE_JOINT = 0
 _SLIDE = 2
 _HINGE = 3
 # mjtObj, mjtWrap
@@ -201,7 +204,13 @@ class _Equalities:
             return self._tendon(name, first, second, numbers)
         raise self._refused(name, "bodies that bend are not read", "Take the element out.")
 
-    def _coupling(self, name: str, follower: int, leader: int, numbers: Array) -> list[Constraint]:
+    def _coupling(
+        self,
+        name: str,
+        follower: int,
+        leader: int,
+        numbers: Array,
+    ) -> list[Constraint]:
         """q₁ − q₁₀ = c₀ + c₁ (q₂ − q₂₀)."""
         m = self.m
         b = self._joint(name, follower)
@@ -242,7 +251,13 @@ class _Equalities:
             rpy_b=zero,
         )
 
-    def _tendon(self, name: str, tendon: int, other: int, numbers: Array) -> list[Constraint]:
+    def _tendon(
+        self,
+        name: str,
+        tendon: int,
+        other: int,
+        numbers: Array,
+    ) -> list[Constraint]:
         m = self.m
         if other >= 0:
             raise self._refused(
@@ -293,7 +308,7 @@ class _Equalities:
         )
 
     def _to_neutral(self) -> None:
-        """Bring MuJoCo's joints to where those of the model's neutral configuration are."""
+        """Move MuJoCo's joints to the model's neutral configuration: poses of links agree there."""
         m = self.m
         model = self.model
         data = self.data
@@ -304,7 +319,7 @@ class _Equalities:
                 continue
             i = model.body_index(name)
             kind = model.joint(name).type
-            if int(m.jnt_type[j]) == _EQUALITY_FREE and kind is JointType.FLOATING:
+            if int(m.jnt_type[j]) == _FREE_JOINT and kind is JointType.FLOATING:
                 data.qpos[address : address + 7] = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
             elif int(m.jnt_type[j]) in (_SLIDE, _HINGE) and kind.nq == 1:
                 data.qpos[address] = (

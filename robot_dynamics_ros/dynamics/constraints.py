@@ -199,7 +199,14 @@ def distance_constraint(
     return _made("distance", name, a, b, point_a=point_a, point_b=point_b, length=length)
 
 
-def gear_constraint(name: str, a: str, b: str, *, ratio: float, offset: float = 0.0) -> Constraint:
+def gear_constraint(
+    name: str,
+    a: str,
+    b: str,
+    *,
+    ratio: float,
+    offset: float = 0.0,
+) -> Constraint:
     """Joint b follows joint a: q_b = ratio · q_a + offset; one row, λ the effort on b (−ratio · λ
     on a).
 
@@ -490,7 +497,12 @@ class Constraints:
         return self.forward_dynamics(q, v, inverse_dynamics(self.model, q, v, a)).a
 
     def project(
-        self, q: ArrayLike, v: ArrayLike, *, iterations: int = 10, tolerance: float = 1e-12
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        iterations: int = 10,
+        tolerance: float = 1e-12,
     ) -> tuple[Array, Array]:
         """The nearest configuration and velocity that the constraints allow, in the metric of the
         mass matrix.
@@ -656,7 +668,11 @@ class Constraints:
             np.asarray(residual),
         )
 
-    def wrenches(self, q: ArrayLike, reactions: ArrayLike) -> dict[str, tuple[Array, Array]]:
+    def wrenches(
+        self,
+        q: ArrayLike,
+        reactions: ArrayLike,
+    ) -> dict[str, tuple[Array, Array]]:
         """Wrenches of each constraint on its two links, [moment; force] about the link's origin in
         its axes.
 
@@ -692,7 +708,11 @@ class Constraints:
         return np.einsum("...ij,...i->...j", self.jacobian(q), np.asarray(reactions, dtype=float))
 
 
-def _shared(whole: Array, K: Array, driven: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+def _shared(
+    whole: Array,
+    K: Array,
+    driven: NDArray[np.bool_],
+) -> tuple[Array, Array, Array]:
     """τ and λ with τ + Kᵀ λ = ``whole``, and the largest effort that is missing.
 
     λ bears first what acts on joints without a motor, then, with what is free of it, what it can of
@@ -850,7 +870,10 @@ def _pfaffian_spec(model: RobotModel, c: Constraint, where: str) -> Spec:
 
 
 def _gear_spec(
-    model: RobotModel, c: Constraint, given: Mapping[str, tuple[float, ...]], where: str
+    model: RobotModel,
+    c: Constraint,
+    given: Mapping[str, tuple[float, ...]],
+    where: str,
 ) -> Spec:
     numbers: list[float] = []
     indices = []

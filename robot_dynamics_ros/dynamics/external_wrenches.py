@@ -143,7 +143,11 @@ def _lead(values: Mapping[str, Array]) -> tuple[int, ...]:
     )
 
 
-def _checked(model: RobotModel, external: Mapping[str, OnLink], q: ArrayLike) -> dict[str, Array]:
+def _checked(
+    model: RobotModel,
+    external: Mapping[str, OnLink],
+    q: ArrayLike,
+) -> dict[str, Array]:
     remedy = "For example {'tool0': [0, 0, 0, 0, 0, -10]}: moment, then force, in the link's axes."
     expect(
         isinstance(external, Mapping),
@@ -169,7 +173,12 @@ def _numbers(model: RobotModel, q: ArrayLike, link: str, value: OnLink) -> Array
     return cast("ArrayLike", value)
 
 
-def _sum_on_link(model: RobotModel, q: ArrayLike, link: str, values: Sequence[Wrench]) -> Array:
+def _sum_on_link(
+    model: RobotModel,
+    q: ArrayLike,
+    link: str,
+    values: Sequence[Wrench],
+) -> Array:
     """(..., 6) [moment; force] about a link's origin, in its axes, of :class:`Wrench` values in any
     frame.
     """

@@ -43,7 +43,10 @@ def center_of_mass(model: RobotModel, q: ArrayLike) -> np.ndarray:
 
 
 def center_of_mass_motion(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Position, velocity and acceleration of the centre of mass in the world frame, three (..., 3)
     arrays.
@@ -58,7 +61,10 @@ def center_of_mass_jacobian(model: RobotModel, q: ArrayLike) -> np.ndarray:
 
 
 def centroidal_momentum_matrix(
-    model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """(..., 6, nv) A(q): A v = [angular momentum about the mass centre; linear], world axes (Orin
     and others 2013).

@@ -290,7 +290,12 @@ class _PoseSearch:
             expect(good, wanted, start, "inverse kinematics, start", remedy)
         return q
 
-    def set_task(self, tool: Pose | None, orientation: bool, o: InverseKinematicsOptions) -> None:
+    def set_task(
+        self,
+        tool: Pose | None,
+        orientation: bool,
+        o: InverseKinematicsOptions,
+    ) -> None:
         """Set the frame that is searched for, and how near."""
         memory = self._memory
         memory["tool"][:] = _NO_TOOL if tool is None else tool.matrix()[:3].ravel()
@@ -298,7 +303,12 @@ class _PoseSearch:
         memory["tolerances"][:] = _tolerances(o, orientation)
 
     def find(
-        self, target: Array, first: Array, q: Array, errors: Array, o: InverseKinematicsOptions
+        self,
+        target: Array,
+        first: Array,
+        q: Array,
+        errors: Array,
+        o: InverseKinematicsOptions,
     ) -> int:
         """Configurations and errors of (k, 3, 4) poses; the most steps that one of them took."""
         draws, draws_address = _draws(o.seed, o.starts, self._nq)
@@ -322,7 +332,12 @@ class _PoseSearch:
         return taken
 
     def find_one(
-        self, pose: Array, start: Array, q: Array, errors: Array, o: InverseKinematicsOptions
+        self,
+        pose: Array,
+        start: Array,
+        q: Array,
+        errors: Array,
+        o: InverseKinematicsOptions,
     ) -> None:
         """The same for one pose (4, 4); the errors are in rad and m."""
         finite = bool(np.isfinite(pose).all()) and bool(np.isfinite(start).all())

@@ -100,14 +100,23 @@ def bias_forces(
 
 
 def coriolis_forces(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """(..., nv) C(q, v) v: Coriolis and centrifugal efforts, the D of M a + D + G, N m or N."""
     run = _coriolis_forces.run
     return run(model, q, v, out)
 
 
-def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+def gravity_forces(
+    model: RobotModel,
+    q: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """(..., nv) g(q) = ∂U/∂q: the efforts that hold the robot still against gravity, N m or N.
 
     >>> import robot_dynamics_ros as rd
@@ -119,14 +128,23 @@ def gravity_forces(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = 
 
 
 def external_efforts(
-    model: RobotModel, q: ArrayLike, external: Wrenches, *, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    external: Wrenches,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """(..., nv) Σ Jᵀ f_ext: the efforts that external wrenches cause at the joints, N m or N."""
     return call(model, "external_efforts", (q,), external, out)
 
 
 def inverse_dynamics_derivatives(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, external: Wrenches = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    external: Wrenches = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """∂τ/∂q and ∂τ/∂v of :func:`inverse_dynamics`, each (..., nv, nv); ∂τ/∂a is
     :func:`mass_matrix`.
@@ -198,7 +216,12 @@ def forward_dynamics(
 
 
 def forward_dynamics_derivatives(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, external: Wrenches = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    external: Wrenches = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂q̈/∂q, ∂q̈/∂v, ∂q̈/∂τ = M⁻¹ of :func:`forward_dynamics`, (..., nv, nv) each (Carpentier and
     Mansard 2018).
@@ -209,7 +232,12 @@ def forward_dynamics_derivatives(
     return call(model, "forward_dynamics_derivatives", (q, v, tau), external)
 
 
-def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+def mass_matrix(
+    model: RobotModel,
+    q: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """(..., nv, nv) M(q), the joint-space inertia matrix, positive definite, rotor inertia on its
     diagonal.
 
@@ -224,7 +252,10 @@ def mass_matrix(model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = Non
 
 
 def mass_matrix_inverse(
-    model: RobotModel, q: ArrayLike, *, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """(..., nv, nv) M(q)⁻¹, from the sparse factors."""
     run = _mass_matrix_inverse.run
@@ -240,7 +271,11 @@ def mass_matrix_factors(model: RobotModel, q: ArrayLike) -> tuple[np.ndarray, np
 
 
 def coriolis_matrix(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """(..., nv, nv) C(q, v) of the Christoffel symbols, Ṁ − 2C skew-symmetric (Echeandia and
     Wensing 2021).

@@ -73,7 +73,12 @@ def link_velocities(model: RobotModel, q: ArrayLike, v: ArrayLike) -> np.ndarray
     return run(model, q, v)
 
 
-def link_accelerations(model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> np.ndarray:
+def link_accelerations(
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+) -> np.ndarray:
     """(..., nl, 6) [ω̇; acceleration of the origin] of all links, without gravity, world axes,
     rad/s² and m/s².
     """
@@ -128,7 +133,11 @@ def jacobian_derivative(
 
 
 def analytical_jacobian(
-    model: RobotModel, q: ArrayLike, link: str, *, representation: str = "rpy"
+    model: RobotModel,
+    q: ArrayLike,
+    link: str,
+    *,
+    representation: str = "rpy",
 ) -> np.ndarray:
     """Jacobian to the rates of an orientation's coordinates: J v = [φ̇; velocity of the link's
     origin], world axes.
@@ -144,7 +153,12 @@ def analytical_jacobian(
 
 
 def analytical_jacobian_derivative(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, link: str, *, representation: str = "rpy"
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    link: str,
+    *,
+    representation: str = "rpy",
 ) -> np.ndarray:
     """(..., 6 or 7, nv) time derivative of :func:`analytical_jacobian`: Ṫ J + T J̇.
 
@@ -163,7 +177,11 @@ def analytical_jacobian_derivative(
     )
 
 
-def _one_batch(model: RobotModel, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _one_batch(
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+) -> tuple[np.ndarray, np.ndarray]:
     """Configurations and velocities with the same leading dimensions."""
     positions = as_input(q, (model.nq,), "q")
     speeds = as_input(v, (model.nv,), "v")

@@ -75,7 +75,11 @@ class BaseParameters:
 
 
 def base_parameters(
-    model: RobotModel, *, samples: int | None = None, seed: int = 0, tolerance: float = 1e-9
+    model: RobotModel,
+    *,
+    samples: int | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-9,
 ) -> BaseParameters:
     """Find the base parameters from the regressor at random states.
 
@@ -96,7 +100,10 @@ def base_parameters(
 
 
 def independent_columns(
-    W: np.ndarray, tolerance: float, *, equilibrate: bool = False
+    W: np.ndarray,
+    tolerance: float,
+    *,
+    equilibrate: bool = False,
 ) -> BaseParameters:
     """Split the columns of a regressor into independent ones and those that depend on them, by
     pivoted QR.
@@ -140,7 +147,10 @@ def independent_columns(
 
 
 def joint_torque_regressor(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
 ) -> np.ndarray:
     """(..., nv, 10 nb) Y: τ = Y π + rotor inertia · a, π of :func:`inertial_parameters` (Atkeson
     and others 1986).

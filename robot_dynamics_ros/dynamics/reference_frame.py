@@ -131,7 +131,12 @@ def _are_placements(array: Array) -> bool:
     return bool(good if single else good.all())
 
 
-def link_number(model: RobotModel, name: object, where: str, words: Sequence[str] = ()) -> int:
+def link_number(
+    model: RobotModel,
+    name: object,
+    where: str,
+    words: Sequence[str] = (),
+) -> int:
     """Row of a link, −1 for the world; a link that is called "world" goes first."""
     if isinstance(name, str):
         if name in model.link_names:
@@ -142,7 +147,10 @@ def link_number(model: RobotModel, name: object, where: str, words: Sequence[str
 
 
 def frame_of(
-    model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()
+    model: RobotModel,
+    frame: FrameLike,
+    where: str,
+    words: Sequence[str] = (),
 ) -> tuple[int, Frame | None]:
     """The link a frame is placed on (−1: the world), and the frame where it is not the link's
     own.
@@ -158,7 +166,10 @@ def frame_of(
 
 
 def axes_of(
-    model: RobotModel, frame: FrameLike, where: str, words: Sequence[str] = ()
+    model: RobotModel,
+    frame: FrameLike,
+    where: str,
+    words: Sequence[str] = (),
 ) -> tuple[Options, tuple[Array, ...]]:
     """Options and inputs of a compiled function for axes; ``words``: its own names for such."""
     if isinstance(frame, str) and frame in words and frame not in model.link_names:
@@ -170,7 +181,9 @@ def axes_of(
 
 
 def observer_of(
-    model: RobotModel, frame: FrameLike, where: str
+    model: RobotModel,
+    frame: FrameLike,
+    where: str,
 ) -> tuple[Options, tuple[Array, ...]]:
     """The same for an observer."""
     link, own = frame_of(model, frame, where)
@@ -180,7 +193,10 @@ def observer_of(
 
 
 def point_of(
-    model: RobotModel, point: PointLike, where: str, words: Sequence[str] = ()
+    model: RobotModel,
+    point: PointLike,
+    where: str,
+    words: Sequence[str] = (),
 ) -> tuple[int, Array | None]:
     """The link a point is fixed to (−1: the world), and its (..., 3) place in that frame if not the
     origin.

@@ -171,7 +171,10 @@ def _checked_steps(method: str, dt: float, steps: int) -> int:
 
 
 def _efforts(
-    model: RobotModel, tau: ArrayLike | None, v: np.ndarray, steps: int
+    model: RobotModel,
+    tau: ArrayLike | None,
+    v: np.ndarray,
+    steps: int,
 ) -> tuple[np.ndarray, bool]:
     if tau is None:
         return np.zeros(model.nv), False

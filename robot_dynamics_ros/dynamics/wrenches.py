@@ -279,7 +279,11 @@ def wrench_balance(
     return WrenchBalance(link, joint, parts.pop("joint"), MappingProxyType(parts))
 
 
-def balanced_link(model: RobotModel, link: str, expressed_in: FrameLike) -> tuple[int, FrameLike]:
+def balanced_link(
+    model: RobotModel,
+    link: str,
+    expressed_in: FrameLike,
+) -> tuple[int, FrameLike]:
     """Number of a link whose balance is asked for, and whose axes, ``"child"`` and ``"parent"`` by
     the link's name.
     """

@@ -215,13 +215,23 @@ def _constant(graph: Graph, lift: Lift, x: Entry | str | sympy.Expr) -> Expr:
 
 
 def _jacobian_and_rate(
-    tree: Tree[S], q: Vector[S], v: Vector[S], point: Vector[S], *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    point: Vector[S],
+    *,
+    options: Options,
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])
 
 
 def _tip_efforts(
-    tree: Tree[S], q: Vector[S], point: Vector[S], wrench: Vector[S], *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    point: Vector[S],
+    wrench: Vector[S],
+    *,
+    options: Options,
 ) -> list[Scalar]:
     J, _ = jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])
     return [dot(column, wrench) for column in zip(*J, strict=True)]

@@ -132,7 +132,9 @@ class Equations(SymbolicQuantities):
         )
 
         def call(
-            q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+            q: ArrayLike,
+            v: ArrayLike | None = None,
+            a: ArrayLike | None = None,
         ) -> np.ndarray | float:
             n = len(self.v)
             arguments = [

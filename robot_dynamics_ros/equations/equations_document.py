@@ -206,7 +206,9 @@ def _motors(equations: EquationTerms) -> Iterator[_Part]:
 
 
 def _entries(
-    name: str, matrix: sympy.Matrix, printed: Callable[[int, int], bool] = lambda i, j: True
+    name: str,
+    matrix: sympy.Matrix,
+    printed: Callable[[int, int], bool] = lambda i, j: True,
 ) -> list[Line]:
     rows, columns = matrix.shape
     return [

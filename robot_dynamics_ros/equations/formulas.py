@@ -91,7 +91,10 @@ class Formulas(Mapping[str, "sympy.Matrix"]):
         return next(iter(self.matrices.values()))
 
     def along(
-        self, motion: Mapping[str | sympy.Symbol, sympy.Expr | float], *, values: bool = True
+        self,
+        motion: Mapping[str | sympy.Symbol, sympy.Expr | float],
+        *,
+        values: bool = True,
     ) -> dict[str, sympy.Matrix]:
         """The matrices along a motion given in symbols, products of sines and cosines written as
         sums.

@@ -35,7 +35,10 @@ class Geometry:
     """
 
     def __init__(
-        self, model: RobotModel, symbols: Symbols = None, taken: dict[str, str] | None = None
+        self,
+        model: RobotModel,
+        symbols: Symbols = None,
+        taken: dict[str, str] | None = None,
     ) -> None:
         if model.nv == 0:
             problem = "the robot has no moving joint, so there is nothing to write equations for"
@@ -74,19 +77,23 @@ class Geometry:
         model = self.model
         kind = JointType(int(model.joint_type[i]))
         moments = {m: self._entry(f"inertia:{link}.{m}") for m in INERTIA_ENTRIES}
+        # symmetric: the entry yx is xy
+        inertia = [[moments["".join(sorted(a + b))] for b in AXIS_NAMES] for a in AXIS_NAMES]
+        if kind is JointType.CONTINUOUS:
+            kind = JointType.REVOLUTE
+        if kind is JointType.FLOATING:
+            axis_rotation = np.eye(3)
+        else:
+            axis_rotation = z_from(model.joint_axis[i])
         return BodyConstants(
             int(model.parent[i]),
-            JointType.REVOLUTE if kind is JointType.CONTINUOUS else kind,
+            kind,
             array(exact_rotation(model.joint_rotation[i])),
             array(self._vector(f"origin:{joint}")),
-            array(
-                exact_rotation(
-                    np.eye(3) if kind is JointType.FLOATING else z_from(model.joint_axis[i])
-                )
-            ),
+            array(exact_rotation(axis_rotation)),
             self._entry(f"mass:{link}"),
             array(self._vector(f"com:{link}")),
-            array([[moments["".join(sorted(a + b))] for b in AXIS_NAMES] for a in AXIS_NAMES]),
+            array(inertia),
             int(model.q_index[i]),
             int(model.v_index[i]),
             fraction_of(float(model.mimic_multiplier[i])),

@@ -108,7 +108,9 @@ def coriolis_matrix(ring: TrigRing, gamma: list[list[list[Poly]]]) -> list[list[
 
 
 def _joint_motion(
-    ring: TrigRing, number: int, body: BodyConstants
+    ring: TrigRing,
+    number: int,
+    body: BodyConstants,
 ) -> tuple[list[list[Poly]], list[Poly]]:
     """Rotation and displacement that the joint's coordinates make, in the joint frame."""
     along_x, along_y, axis = ([ring.lift(x) for x in row] for row in body.normal)

@@ -90,7 +90,11 @@ def motor_names(model: RobotModel, motors: Mapping[str, DCMotor] | None) -> dict
     return taken
 
 
-def motor_equations(equations: Any, motors: Mapping[str, DCMotor], symbols: bool) -> MotorEquations:
+def motor_equations(
+    equations: Any,
+    motors: Mapping[str, DCMotor],
+    symbols: bool,
+) -> MotorEquations:
     """The driven robot's equations from those of the robot alone; ``symbols``: whether motor
     constants are such.
     """

@@ -96,7 +96,12 @@ _Parameter: TypeAlias = tuple[str, str, str, float, str]
 
 
 def _vector(
-    parameter: str, meaning: str, unit: str, values: np.ndarray, single: str, several: str
+    parameter: str,
+    meaning: str,
+    unit: str,
+    values: np.ndarray,
+    single: str,
+    several: str,
 ) -> Iterator[_Parameter]:
     """Three components; ``meaning`` has an asterisk for the axis, ``single`` is the symbol where
     one alone is not zero.
@@ -199,7 +204,9 @@ def _common_axis(model: RobotModel) -> list[str] | None:
 
 
 def resolve_symbols(
-    model: RobotModel, symbols: Symbols, taken: Mapping[str, str]
+    model: RobotModel,
+    symbols: Symbols,
+    taken: Mapping[str, str],
 ) -> dict[str, Definition]:
     """Parameter → definition for the chosen symbols.
 
@@ -246,7 +253,11 @@ def resolve_symbols(
     return defined
 
 
-def _unknown(model: RobotModel, parameter: str, parameters: Mapping[str, object]) -> Exception:
+def _unknown(
+    model: RobotModel,
+    parameter: str,
+    parameters: Mapping[str, object],
+) -> Exception:
     kind, _, rest = str(parameter).partition(":")
     link, _, component = rest.partition(".")
     if (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics_ros.equations.lagrange import LagrangeTerms
@@ -32,7 +33,10 @@ class Proof:
 
 
 def prove(
-    ring: TrigRing, lagrange: LagrangeTerms, C: list[list[Poly]], recursive: Recursions
+    ring: TrigRing,
+    lagrange: LagrangeTerms,
+    C: list[list[Poly]],
+    recursive: Recursions,
 ) -> Proof:
     """Reduce both sides of every identity to normal form and compare; ``C``: Coriolis matrix of the
     Christoffel symbols of M.
@@ -73,10 +77,12 @@ def prove(
         flat["bias"],
     )
     show("G: derivative of U = recursive Newton-Euler at rest", lagrange.G, flat["G"])
-    whole = [
-        sum((ring.mul(M[i][j], a[j]) for j in range(n)), ring.zero) + lagrange.D[i] + lagrange.G[i]
-        for i in range(n)
-    ]
+
+    def times(matrix: Sequence[Sequence[Poly]], vector: Sequence[Poly], i: int) -> Poly:
+        """Entry i of a product."""
+        return sum((ring.mul(matrix[i][j], vector[j]) for j in range(n)), ring.zero)
+
+    whole = [times(M, a, i) + lagrange.D[i] + lagrange.G[i] for i in range(n)]
     show("M a + D + G = recursive Newton-Euler", whole, flat["tau"])
 
     show(
@@ -86,7 +92,7 @@ def prove(
     )
     show(
         "Coriolis matrix times velocity = D",
-        [sum((ring.mul(C[i][j], v[j]) for j in range(n)), ring.zero) for i in range(n)],
+        [times(C, v, i) for i in range(n)],
         lagrange.D,
     )
     skew = [

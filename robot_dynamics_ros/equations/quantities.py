@@ -152,7 +152,11 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def jacobian(
-        self, link: str, *, offset: Point = LINK_ORIGIN, expressed_in: str = "world"
+        self,
+        link: str,
+        *,
+        offset: Point = LINK_ORIGIN,
+        expressed_in: str = "world",
     ) -> Formulas:
         """``"J"`` and ``"Jdot"``, (6, nv): Jacobian of a point of a link, J v = [angular velocity;
         velocity], and its rate.
@@ -326,7 +330,11 @@ class SymbolicQuantities(EquationTerms):
         )
 
     def inertia_about(
-        self, link: str, *, point: PointLike = "com", frame: FrameLike | None = None
+        self,
+        link: str,
+        *,
+        point: PointLike = "com",
+        frame: FrameLike | None = None,
     ) -> Formulas:
         """``"I"``, (3, 3): inertia of a link about any point in any axes, R (I + m (rᵀr 1 − r rᵀ))
         Rᵀ.
@@ -428,7 +436,11 @@ class SymbolicQuantities(EquationTerms):
             where = point_name
         return options, inputs, f", about {where}, in {axes} axes"
 
-    def _point_input(self, offset: Point, link: str) -> tuple[Inputs, tuple[Definition, ...]]:
+    def _point_input(
+        self,
+        offset: Point,
+        link: str,
+    ) -> tuple[Inputs, tuple[Definition, ...]]:
         """The input ``point`` of a function, and its symbols that are not the robot's."""
         import sympy
 
@@ -510,8 +522,14 @@ class SymbolicQuantities(EquationTerms):
         return {"observer": link_number, "own_observer": True}
 
     def _external(
-        self, external: External, options: Choices, inputs: Inputs
+        self,
+        external: External,
+        options: Choices,
+        inputs: Inputs,
     ) -> tuple[str, tuple[Definition, ...]]:
+        """Words about external wrenches for a quantity's title, and their variables; their values,
+        and the choice to have them, are added to ``inputs`` and ``options``.
+        """
         loads = names_of_wrench(external)
         if not loads:
             return "", ()

@@ -56,7 +56,11 @@ def _expression_writer(coordinates: str) -> Write:
     from sympy.printing.mathml import MathMLPresentationPrinter
 
     class Printer(MathMLPresentationPrinter):  # type: ignore[misc]
-        def _print_Symbol(self, symbol: sympy.Symbol, style: str = "plain") -> Element | None:
+        def _print_Symbol(
+            self,
+            symbol: sympy.Symbol,
+            style: str = "plain",
+        ) -> Element | None:
             return parseString(symbol_mathml(notation_of(symbol.name, coordinates))).documentElement
 
     printer = Printer()

@@ -130,7 +130,11 @@ class TrigRing:
                 total = total + self.mul(a, b)
         return total
 
-    def matmul(self, A: Sequence[Sequence[Poly]], B: Sequence[Sequence[Poly]]) -> list[list[Poly]]:
+    def matmul(
+        self,
+        A: Sequence[Sequence[Poly]],
+        B: Sequence[Sequence[Poly]],
+    ) -> list[list[Poly]]:
         """A B."""
         columns = list(zip(*B, strict=True))
         return [[self.dot(row, column) for column in columns] for row in A]

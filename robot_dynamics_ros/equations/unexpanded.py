@@ -25,7 +25,10 @@ Names: TypeAlias = "Mapping[str, sympy.Symbol]"
 
 
 def unexpanded_terms(
-    geometry: Geometry, traced: Recursions, names: Names, letters: Mapping[str, Symbols]
+    geometry: Geometry,
+    traced: Recursions,
+    names: Names,
+    letters: Mapping[str, Symbols],
 ) -> dict[str, Any]:
     """Fields of :class:`~robot_dynamics_ros.equations.equations.Equations`; values used twice
     become steps.
@@ -69,7 +72,9 @@ def unexpanded_terms(
 
 
 def write_steps(
-    outputs: list[Expr], letters: Mapping[str, Symbols], names: Names
+    outputs: list[Expr],
+    letters: Mapping[str, Symbols],
+    names: Names,
 ) -> tuple[list[Step], list[sympy.Expr]]:
     """Traced expressions as steps (symbol, expression), for values used twice, and the outputs'
     values.

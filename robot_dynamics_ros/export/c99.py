@@ -118,6 +118,9 @@ def c_header(plan: Plan, real: str) -> str:
 
 
 def c_source(plan: Plan, real: str) -> str:
+    """The C source: values of the parameters, then every function; those that only the step of a
+    simulation calls are static.
+    """
     out = [f'#include "{plan.prefix}.h"', "", "#include <math.h>", ""]
     if plan.parameters:
         values = ",\n".join(f"    {c_number(float(d.value or 0.0), real)}" for d in plan.parameters)
@@ -247,6 +250,7 @@ def eigen_header(plan: Plan, real: str) -> str:
 
 
 def _inline(plan: Plan, request: ExportRequest) -> list[str]:
+    """Lines of the inline function that calls one C function; several results are a struct."""
     out = []
     result = _result(request)
     several = len(request.results) > 1
@@ -282,7 +286,10 @@ def _inline(plan: Plan, request: ExportRequest) -> list[str]:
 
 
 def eigen_call(
-    plan: Plan, request: ExportRequest, given: Sequence[str], got: Sequence[str]
+    plan: Plan,
+    request: ExportRequest,
+    given: Sequence[str],
+    got: Sequence[str],
 ) -> list[str]:
     """A call of a function in C++; arguments as for C."""
 
@@ -325,7 +332,10 @@ def _array(kind: str, name: str, values: Iterable[float], real: str) -> list[str
 
 
 def _call(
-    plan: Plan, request: ExportRequest, given: Sequence[str], got: Sequence[str]
+    plan: Plan,
+    request: ExportRequest,
+    given: Sequence[str],
+    got: Sequence[str],
 ) -> list[str]:
     """A call of a function in C; ``given``: what is handed over for each input, ``got``: the arrays
     for each result.
@@ -340,7 +350,12 @@ def _call(
     return [f"{name}({', '.join([*numbers, *given, *got])});"]
 
 
-def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str]] = _call) -> str:
+def c_test(
+    plan: Plan,
+    real: str,
+    header: str = "",
+    call: Callable[..., list[str]] = _call,
+) -> str:
     """The program: prints the largest error of each function, and fails if one is too large;
     ``header``: that declares the functions, if it is not the one in C; ``call``: writes a call of a
     function of that header.
@@ -366,7 +381,10 @@ def c_test(plan: Plan, real: str, header: str = "", call: Callable[..., list[str
 
 
 def _function(
-    plan: Plan, request: ExportRequest, real: str, call: Callable[..., list[str]]
+    plan: Plan,
+    request: ExportRequest,
+    real: str,
+    call: Callable[..., list[str]],
 ) -> list[str]:
     out = [f"static void test_{request.name}(void)", "{"]
     place = {a.name: f"{a.name}_got" if a in request.replaced else a.name for a in request.inputs}

@@ -188,7 +188,13 @@ class _Counted:
 class _Unshared(Graph):
     """A graph in which equal expressions stay apart."""
 
-    def _node(self, key: Hashable, op: str, a: Operand | Key, b: Expr | None = None) -> Expr:
+    def _node(
+        self,
+        key: Hashable,
+        op: str,
+        a: Operand | Key,
+        b: Expr | None = None,
+    ) -> Expr:
         return super()._node(key if op in ("const", "leaf") else object(), op, a, b)
 
 

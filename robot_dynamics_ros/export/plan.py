@@ -75,7 +75,11 @@ class Argument:
 
     @classmethod
     def of(
-        cls, name: str, shape: Sequence[str | int], meaning: str, numbers: Mapping[str, int]
+        cls,
+        name: str,
+        shape: Sequence[str | int],
+        meaning: str,
+        numbers: Mapping[str, int],
     ) -> Argument:
         """With words of the shape replaced by numbers."""
         return cls(name, tuple(numbers[x] if isinstance(x, str) else x for x in shape), meaning)
@@ -200,7 +204,9 @@ def requests_for(
 
 
 def _on_bodies(
-    tree: NumericTree, links: tuple[int, ...], wrenches: Sequence[Scalar]
+    tree: NumericTree,
+    links: tuple[int, ...],
+    wrenches: Sequence[Scalar],
 ) -> list[Scalar]:
     """Wrenches on bodies, flat (nb, 6), from flat wrenches on some links; see
     ``dynamics.external_wrenches``.
@@ -218,7 +224,11 @@ def _on_bodies(
 
 
 def _run_entry(
-    entry: Function, export: Export, options: Mapping[str, Any], tree: NumericTree, inputs: Inputs
+    entry: Function,
+    export: Export,
+    options: Mapping[str, Any],
+    tree: NumericTree,
+    inputs: Inputs,
 ) -> list[list[Any]]:
     """Run an algorithm; see :data:`Run`."""
     if "loaded" in options:
@@ -312,7 +322,10 @@ class Joints:
         return ("viscous friction" if any(self.viscous) else "no friction") + dry
 
     def efforts(
-        self, v: Sequence[S], i: Sequence[S], command: Sequence[S]
+        self,
+        v: Sequence[S],
+        i: Sequence[S],
+        command: Sequence[S],
     ) -> tuple[list[S], list[S]]:
         """(nv) efforts at the joints and (motors) rates of the currents, for currents ``i`` and
         efforts or voltages.
@@ -397,7 +410,10 @@ def _names(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
 
 
 def composed_step(
-    model: RobotModel, joints: Joints, external: tuple[str, ...], integrator: str
+    model: RobotModel,
+    joints: Joints,
+    external: tuple[str, ...],
+    integrator: str,
 ) -> tuple[Composed, Composed]:
     """``state_rates`` and ``step``; ``external``: links that carry known wrenches; ``integrator``:
     an explicit method, or ``"semi_implicit_euler"``: v first, then q with the new v.
@@ -447,7 +463,10 @@ def composed_step(
 
 
 def _step(
-    state: tuple[Argument, ...], held: tuple[Argument, ...], integrator: str, floating: bool
+    state: tuple[Argument, ...],
+    held: tuple[Argument, ...],
+    integrator: str,
+    floating: bool,
 ) -> Composed:
     """``step``: calls of ``state_rates``, and the state advanced by what they give."""
 
@@ -722,7 +741,10 @@ def _prefix(model: RobotModel, prefix: str | None) -> str:
 
 
 def _check_names(
-    prefix: str, joints: Iterable[tuple[str, str]], requests: Iterable[ExportRequest], step: bool
+    prefix: str,
+    joints: Iterable[tuple[str, str]],
+    requests: Iterable[ExportRequest],
+    step: bool,
 ) -> None:
     """Refuse identifiers that are empty, taken or equal."""
     remedy = "Rename one of them (rename={name: identifier}, --rename name=identifier)."
@@ -801,7 +823,10 @@ def cases_of(plan: Plan, request: ExportRequest) -> list[Case]:
 
 
 def _run(
-    functions: Mapping[str, Traced | Composed], name: str, tree: NumericTree, inputs: Inputs
+    functions: Mapping[str, Traced | Composed],
+    name: str,
+    tree: NumericTree,
+    inputs: Inputs,
 ) -> Sequence[Sequence[float]]:
     """The results of one of the functions: those of its algorithm, or its statements one after the
     other, entry by entry.

@@ -123,7 +123,12 @@ def _full(xp: ModuleType, values: float | list[float], like: Tensor) -> Tensor:
     return xp.asarray(values, dtype=like.dtype, device=like.device)
 
 
-def _wide(xp: ModuleType, x: Tensor | float, batch: tuple[int, ...], like: Tensor) -> Tensor:
+def _wide(
+    xp: ModuleType,
+    x: Tensor | float,
+    batch: tuple[int, ...],
+    like: Tensor,
+) -> Tensor:
     return xp.broadcast_to(x if _is_array(x) else _full(xp, x, like), batch)
 
 

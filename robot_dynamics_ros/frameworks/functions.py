@@ -174,7 +174,12 @@ def array_functions(model: RobotModel) -> FrameworkFunctions:
 
 
 def casadi_function(
-    model: RobotModel, name: str, *, external: bool = False, base: bool = False, **options: object
+    model: RobotModel,
+    name: str,
+    *,
+    external: bool = False,
+    base: bool = False,
+    **options: object,
 ) -> casadi.Function:
     """A function of the registry as a ``casadi.Function`` of SX, with inputs and outputs named as
     there.

@@ -48,7 +48,11 @@ def form_of(model: RobotModel, request: Request) -> str:
     return "straight"
 
 
-def make_function(model: RobotModel, request: Request, form: str = "") -> Callable[..., Array]:
+def make_function(
+    model: RobotModel,
+    request: Request,
+    form: str = "",
+) -> Callable[..., Array]:
     """A function of arrays, which may have batch dimensions in front; several outputs make a tuple.
 
     ``form``: if not that of :func:`form_of`. Raises :class:`ArgumentError` where it would be too
@@ -130,6 +134,7 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
     run = jax.custom_jvp(lambda *rows: flat(*rows)[0])
 
     def derivative(rows: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+        """q̈ and its tangent M⁻¹ (dτ − d(inverse dynamics at fixed q̈))."""
         inverse = _plain(model, request, "inverse_dynamics")
         solve = _plain(model, request, "mass_matrix_solve")
         # fixed in what follows: its own tangent is what is looked for
@@ -153,7 +158,11 @@ def _with_implicit_derivative(model: RobotModel, request: Request, flat: Flat) -
 
 
 def _plain(
-    model: RobotModel, request: Request, name: str, *, short: bool = False
+    model: RobotModel,
+    request: Request,
+    name: str,
+    *,
+    short: bool = False,
 ) -> Callable[..., Array]:
     """Another function of the robot, with external wrenches and a moving base where this one has
     them.

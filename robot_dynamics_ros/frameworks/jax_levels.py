@@ -37,7 +37,9 @@ GROUP = 16
 
 
 def run_on_arrays(
-    outputs: Sequence[Expr], leaf: Callable[[Key], Any], dtype: DTypeLike
+    outputs: Sequence[Expr],
+    leaf: Callable[[Key], Any],
+    dtype: DTypeLike,
 ) -> list[Array]:
     """Traced expressions on arrays of one type, broadcast against constants; ``leaf``: the value of
     a leaf's key.
@@ -112,7 +114,11 @@ class _Levels:
         return (to & self.real[:, None, :]).astype(float)
 
 
-def levels_function(model: RobotModel, name: str, options: Options) -> Callable[..., list[Array]]:
+def levels_function(
+    model: RobotModel,
+    name: str,
+    options: Options,
+) -> Callable[..., list[Array]]:
     """A function of arrays (\\*batch, size), an input each, of one batch, that returns a list of
     such arrays.
     """
@@ -332,7 +338,10 @@ class _Loop:
         return read
 
     def step(
-        self, kinds: tuple[int, ...], carry: Array, here: dict[str, Array]
+        self,
+        kinds: tuple[int, ...],
+        carry: Array,
+        here: dict[str, Array],
     ) -> tuple[Array, Array]:
         """One level: the next carry, and what is written, (\\*batch, width, entries)."""
         run = self.run

@@ -176,7 +176,10 @@ class ToolReachEnv(gymnasium.Env):  # type: ignore[misc]
     # -- Gymnasium's methods -----------------------------------------------------------------------
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
         """The robot at its start, and a new target.
 

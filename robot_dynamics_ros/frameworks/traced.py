@@ -64,7 +64,13 @@ def make_request(
     return Request(name, sorted_options, shapes.inputs, shapes.outputs)
 
 
-def traced(model: RobotModel, request: Request, *, where: str, largest: int = LARGEST) -> Trace:
+def traced(
+    model: RobotModel,
+    request: Request,
+    *,
+    where: str,
+    largest: int = LARGEST,
+) -> Trace:
     """The request's operations; leaves are keyed (input number, flat index).
 
     Raises:

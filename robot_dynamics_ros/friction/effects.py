@@ -25,7 +25,7 @@ from robot_dynamics_ros.friction.law import EFFECTS, JointMotion
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
-# of a state's largest moment or force; a smaller moment is zero
+# A moment below this share of a state's largest moment or force is zero.
 _WRENCH_ROUNDING = 1e-10
 
 
@@ -84,7 +84,13 @@ class JointEffects:
         return {name: np.asarray(column(motion, numbers)) for name, column in columns.items()}
 
 
-def joint_loads(model: RobotModel, effects: Iterable[str], q: Array, v: Array, a: Array) -> Array:
+def joint_loads(
+    model: RobotModel,
+    effects: Iterable[str],
+    q: Array,
+    v: Array,
+    a: Array,
+) -> Array:
     """Efforts of joints without friction and rotors, and moments across their axes, as far as the
     effects need them.
 
@@ -149,7 +155,10 @@ def presliding(q: Array, way: Array, start: Array) -> Array:
 
 
 def direction(
-    effects: tuple[JointEffects, ...], q: Array, v: Array, parts: tuple[slice, ...] = ()
+    effects: tuple[JointEffects, ...],
+    q: Array,
+    v: Array,
+    parts: tuple[slice, ...] = (),
 ) -> Array:
     """(n, nv) directions of friction between −1 and 1, of a motion (n, nv), or of states in any
     order if there are no ``parts``: stretches in order of time, along which presliding is followed.

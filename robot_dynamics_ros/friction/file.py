@@ -139,7 +139,11 @@ class FrictionFile:
         document = {**({"trust": self.trust} if self.trust else {}), "joints": self.joints}
         write_whole_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
-    def friction(self, model: RobotModel, who: str = "controllers do not compensate") -> Friction:
+    def friction(
+        self,
+        model: RobotModel,
+        who: str = "controllers do not compensate",
+    ) -> Friction:
         """The friction that controllers compensate and the simulator has: of the form that they
         know, nowhere above that of all effects of speed; and the offset.
 
@@ -173,7 +177,11 @@ class FrictionFile:
         )
 
     def _compensation(
-        self, name: str, friction: Friction, j: int, fastest: float
+        self,
+        name: str,
+        friction: Friction,
+        j: int,
+        fastest: float,
     ) -> CompensatedFriction:
         """Friction that controllers compensate at joint ``j``, of this name."""
         row = self.joints.get(name, {})
@@ -193,7 +201,13 @@ class FrictionFile:
             )
         return given
 
-    def _curve(self, name: str, friction: Friction, j: int, fastest: float) -> IdentifiedFriction:
+    def _curve(
+        self,
+        name: str,
+        friction: Friction,
+        j: int,
+        fastest: float,
+    ) -> IdentifiedFriction:
         """A joint's friction with all effects of its speed."""
         row = self.joints.get(name, {})
         values = {
@@ -242,7 +256,12 @@ class FrictionFile:
         return Friction.of(model, coupling=self._coupling(model), trust=self.trust, **numbers)
 
     def efforts(
-        self, model: RobotModel, q: Array, v: Array, a: Array, parts: tuple[slice, ...] = ()
+        self,
+        model: RobotModel,
+        q: Array,
+        v: Array,
+        a: Array,
+        parts: tuple[slice, ...] = (),
     ) -> Array:
         """(n, nv) efforts of friction, offsets and rotors beyond the model's along a motion (n,
         nv), N m or N;

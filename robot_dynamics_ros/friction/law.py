@@ -80,7 +80,13 @@ def joint_friction(v: S, f: Vector) -> S:
     return f[VISCOUS] * v + size * tanh(v / f[SMOOTHING]) + f[FRICTION_OFFSET]
 
 
-def motor_speed(own: S, before: S, after: S, share_before: Scalar, share_after: Scalar) -> S:
+def motor_speed(
+    own: S,
+    before: S,
+    after: S,
+    share_before: Scalar,
+    share_after: Scalar,
+) -> S:
     """Speed of a motor that turns with a joint and with shares of its neighbours; accelerations
     alike.
     """
@@ -126,7 +132,14 @@ class JointMotion:
     beside: Array
 
     @classmethod
-    def of_joints(cls, q: Array, v: Array, a: Array, d: Array, load: Array) -> list[JointMotion]:
+    def of_joints(
+        cls,
+        q: Array,
+        v: Array,
+        a: Array,
+        d: Array,
+        load: Array,
+    ) -> list[JointMotion]:
         """Of all joints, in order: (..., nv) each, ``load`` (..., nv, 3)."""
         none = np.zeros((*v.shape[:-1], 1, 2))
         both = np.concatenate([none, np.stack([v, a], axis=-1), none], axis=-2)

@@ -31,7 +31,6 @@ from robot_dynamics_ros.identification.payload import (
     estimate_payload_at_rest,
     payload_motion,
 )
-from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.report import (
     findings,
     friction_file,
@@ -47,6 +46,7 @@ from robot_dynamics_ros.identification.torque_constants import (
     find_torque_constants,
 )
 from robot_dynamics_ros.model.published import publish
+from robot_dynamics_ros.recordings.plausible_motion import Implausible
 
 __all__ = [
     "identify",

@@ -28,110 +28,104 @@ from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import ReadingMistake, reading_mistakes, runs
 from robot_dynamics_ros.workers import Tell, silent
 
-# Rows, far enough apart, that a hypothesis is judged by: more take longer and decide the same.
+# A hypothesis is judged by so many rows, far apart: more take longer and decide the same.
 _ROWS_JUDGED = 400
-# s, of the polynomials that motion and efforts are smoothed by at least
+# s: motion and efforts are smoothed by polynomials over at least this time.
 _CAUSE_WINDOW_S = 0.12
-# s between rows that tell something new
+# s: rows that are closer together tell nothing new.
 _NEWS_APART_S = 0.15
-# of a joint's efforts: no model is better
+# Share of a joint's efforts that every model leaves unexplained: none is better.
 _EFFORT_FLOOR_SHARE = 0.004
-# times what the model expects: efforts beyond that tell nothing about how far parameters may be
-# from it
-_WEAK = 3.0
-# of a joint's usual efforts, that a parameter may well explain beyond the prior
+# Efforts beyond this many times what the model expects tell nothing about how far parameters may be
+# from it.
+_LARGEST_EXPECTED_RATIO = 3.0
+# Share of a joint's usual efforts that a parameter may well explain beyond the prior.
 _FAR_EFFORT_SHARE = 0.3
-# logarithm of the likelihood ratio from which a hypothesis is believed: wrong ones that explain
+# Logarithm of the likelihood ratio from which on a hypothesis is believed: wrong ones that explain
 # reach 15.8 on 123 healthy pieces of recordings of six real arms; with 16 to 40 the same kinds of
-# damage are named
+# damage are named.
 _CLEAR_LOG_LIKELIHOOD = 20.0
-# of the same, by which causes of the same joints that are as likely may differ
-_AS_LIKELY = 3.0
-# scales of one joint's efforts that are tried, and of all
-_TIMES = (
-    0.1,
-    0.3,
-    3.0,
-    10.0,
-    30.0,
-    100.0,
-    300.0,
-    1e3,
-)
-# Of all joints, also N mm in place of N m, and what currents of small motors look like.
-_TIMES_ALL = (1e-3, 3e-3, 0.01, 0.03, *_TIMES)
-# logarithm of the factor by which all bodies may well be lighter
-_LIGHTER = 0.7
-# s: less delay is usual
-_NAMED = 0.012
+# Causes of the same joints are as likely as one another if the same logarithm differs by less.
+_AS_LIKELY_LOG_LIKELIHOOD = 3.0
+# Scales of one joint's efforts that are tried.
+_SCALES_OF_ONE = (0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
+# Scales of all joints' efforts: also N mm in place of N m, and currents of small motors.
+_SCALES_OF_ALL = (1e-3, 3e-3, 0.01, 0.03, *_SCALES_OF_ONE)
+# Logarithm of the factor by which all bodies may well be lighter.
+_LIGHTER_LOG = 0.7
+# s: a smaller delay of the efforts is usual, and not remarked on.
+_REMARKED_DELAY_S = 0.012
 # s, over which misfits are averaged.
-_STRETCH = 0.6
-# s that a misfit lasts at least: shorter ones are knocks, which identification leaves out.
-_LASTS = 1.0
-# Share of the usual efforts from which on a misfit is a large one, and
+_MISFIT_AVERAGED_S = 0.6
+# s that a stretch of misfits lasts at least: shorter ones are knocks, which identification leaves
+# out.
+_STRETCH_LASTS_S = 1.0
+# Misfits above this share of the usual efforts are large:
 _LARGE_EFFORT_SHARE = 0.7
-# s that such a one lasts at least.
-_LASTS_LARGE = 0.5
-# times the median misfit: a fit without the others shows which stretches differ
-_USUAL_ROWS = 2.0
-# Times the usual misfit from which on a stretch differs, and
-_DIFFERS = 5.0
-# share of the usual efforts that its misfit has at least, to be called a push.
-_PUSH = 0.25
+# their stretch lasts at least so many seconds.
+_LARGE_STRETCH_LASTS_S = 0.5
+# Rows whose misfit is below this many medians are fitted alone, to see which stretches differ.
+_FITTED_MEDIANS = 2.0
+# A stretch differs if its misfit is this many times the usual one,
+_STRETCH_MEDIANS = 5.0
+# and at least this share of the usual efforts.
+_STRETCH_EFFORT_SHARE = 0.25
 # Steps of the search for a cause that has a size, each a linear fit.
 _CAUSE_STEPS = 4
-# Rows: fewer do not tell one cause from another.
+# Fits of bodies and of the noise of each joint, in turns: more change nothing.
+_NOISE_FITS = 6
+# The first guess of that noise, as a share of a joint's efforts.
+_NOISE_GUESS_SHARE = 0.1
+# Fewer rows do not tell one cause from another.
 _FEWEST = 50
-# of its fastest speed: a joint that is slower may stick
-_STICKS = 0.02
-# shares of a joint's fastest speed, over which dry friction changes
-_FRICTION_STEPS = (
-    0.005,
-    0.05,
-    0.2,
-)
-# s by which efforts may be late: tried, negative where positions are late.
-_DELAYS = np.arange(-0.2, 0.41, 0.04)
+# A joint slower than this share of its fastest speed may stick.
+_STICKS_SPEED_SHARE = 0.02
+# Dry friction changes over these shares of a joint's fastest speed.
+_FRICTION_STEPS = (0.005, 0.05, 0.2)
+# s: delays of the efforts that are tried, negative where positions are late.
+_DELAYS_S = np.arange(-0.2, 0.41, 0.04)
 # Times that the step of such a list is halved beside the best: to about a millisecond, and to a
 # hundredth of a clock's pace.
 _HALVINGS = 5
-# rad or m, the least error of a zero that is named.
+# rad or m: an error of a joint's zero that is smaller is not named.
 _NAMED_ZERO_ERROR = 0.02
-# rad or m, a usual size of such an error; larger ones have to explain more.
-_ZERO_FAR = 0.2
-# Share by which a length has to be off to be named: healthy recordings of a UR10 show up to 9 %.
+# rad or m: a usual size of such an error; larger ones have to explain more.
+_USUAL_ZERO_ERROR = 0.2
+# A length is named if it is off by this share: healthy recordings of a UR10 show up to 9 %.
 _LENGTH_ERROR_SHARE = 0.1
-# Share, a usual size of such an error.
-_LENGTH_FAR = 0.3
-# Shares between which other lengths are believed.
+# A usual size of that share.
+_USUAL_LENGTH_ERROR_SHARE = 0.3
+# Other lengths are believed if this share is between:
 _BELIEVED_SHORTENING = -0.65
 _BELIEVED_LENGTHENING = 1.0
-# rad, the least tilt of the base that is named.
-_TILT = math.radians(4.0)
-# shares of a recording after which a load may change
-_CHANGES = np.linspace(0.15, 0.85, 15)
-# Share of the robot's mass that a load has at least to be named.
+# rad: a smaller tilt of the base is not named.
+_NAMED_BASE_TILT_RAD = math.radians(4.0)
+# Shares of a recording after which a change of the load is tried.
+_LOAD_CHANGES = np.linspace(0.15, 0.85, 15)
+# A load is named if its mass is at least this share of the robot's.
 _LOAD_MASS_SHARE = 0.01
-# The same share, a usual size.
-_LOAD_FAR = 0.1
-# m, usual distance of a load's centre of mass from its link.
+# A usual size of that share.
+_USUAL_LOAD_MASS_SHARE = 0.1
+# m: usual distance of a load's centre of mass from its link.
 _CAUSE_REACH = 0.2
+# A load that comes or goes explains a little of almost any recording: it has to be clearer.
+_CLEAR_LOAD_LOG_LIKELIHOOD = 6.0 * _CLEAR_LOG_LIKELIHOOD
 # Paces of a clock that are tried, true seconds for each of its own; beyond the last it looks like
 # no gravity.
 _PACES = np.geomspace(0.09, 3.0, 10)
 # The least pace, or its inverse, that is named: nearer to 1 it looks like other lengths.
 _PACE_NAMED = 1.35
-# times less must remain of some joint's efforts: where healthy pieces pass the limit of likelihood,
-# at most 1.29 times less remain; with 1.3 to 2 the same kinds of damage are named
-_EXPLAINS = 2.0
-# causes that are named where the motion does not show which it is
+# A cause must leave this many times less of some joint's efforts: where healthy pieces pass the
+# limit of likelihood, at most 1.29 times less remain; with 1.3 to 2 the same kinds of damage are
+# named.
+_EXPLAINS_RATIO = 2.0
+# So many causes are named where the motion does not show which it is.
 _MOST_RIVALS_SAID = 3
-_LOAD_CLEAR = 6.0 * _CLEAR_LOG_LIKELIHOOD
-# share of its efforts that the true cause does not leave of each joint that it concerns, or of most
-# if of all
-_UNCLEAR = 0.25
-# share of a joint's efforts that is worth a remark, beside a cause and without one
-_UNKNOWN = 0.7
+# The true cause leaves a smaller share of the efforts: of each joint that it concerns, or of most
+# joints if it concerns all.
+_TRUE_CAUSE_LEAVES_SHARE = 0.25
+# A larger share of a joint's efforts that nothing explains is remarked on.
+_REMARKED_UNEXPLAINED_SHARE = 0.7
 _UNITS = (
     "Give N m and N at the joint: multiply currents by torque constant and gear ratio, divide N "
     "mm by 1000. If the URDF's masses "
@@ -139,8 +133,8 @@ _UNITS = (
 )
 _ABSOLUTE = "the efforts of no joint change their sign: they are absolute values"
 _SIGNED = "Record efforts with their sign."
-# of the largest effort: efforts that reach no farther to the other side do not change their sign
-_ONE_SIGN = 0.05
+# Efforts change their sign if they reach farther to the other side than this share of the largest.
+_BOTH_SIGNS_SHARE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +216,7 @@ class _CauseFit:
     drives: NDArray[np.bool_]
 
 
-def _usual(rows: _Rows) -> Array:
+def _rms_effort(rows: _Rows) -> Array:
     """(nv,) root mean square of the efforts."""
     usual = np.sqrt(np.mean(rows.effort**2, axis=0))
     return np.maximum(usual, 1e-12 * max(float(usual.max()), 1e-12))
@@ -252,7 +246,7 @@ class _CauseProblem:
         self.prior, self.Y = inertial_parameters(model), self.regressor(rows)
         expected = np.sqrt(np.mean((self.Y @ self.prior) ** 2, axis=0))
         self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
-        scale = np.clip(_usual(rows), expected, _WEAK * expected)
+        scale = np.clip(_rms_effort(rows), expected, _LARGEST_EXPECTED_RATIO * expected)
         self.hold = (
             np.sqrt(np.mean((self.Y / scale[:, None]) ** 2, axis=0).sum(axis=0)) / _FAR_EFFORT_SHARE
         )
@@ -307,15 +301,20 @@ class _CauseProblem:
             own = np.flatnonzero(drives)
             grams[own] = self._products(table[own], rows.of_joints(own), brakes=False)[0]
             x, N, sigma = self._solve(grams, rows, hold)
-        misfit = (rows.use.sum(axis=0) * np.log(sigma / _usual(rows))).sum()
+        misfit = (rows.use.sum(axis=0) * np.log(sigma / _rms_effort(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
         if extra is None:
             error = np.zeros(0)
         else:
             error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))[p:]
-        return _CauseFit(score, start[:p] + x[:p], x[p:], error, sigma / _usual(rows), drives)
+        return _CauseFit(score, start[:p] + x[:p], x[p:], error, sigma / _rms_effort(rows), drives)
 
-    def _products(self, table: Array, rows: _Rows, brakes: bool) -> tuple[Array, Array, Array]:
+    def _products(
+        self,
+        table: Array,
+        rows: _Rows,
+        brakes: bool,
+    ) -> tuple[Array, Array, Array]:
         """Products (nv, c, c) of each joint's columns [W, effort less that of ``start``] (nv, k, c)
         without what friction, if it ``brakes``, rotor and offset explain of them; (nv, c) the
         power of friction as a function of the same columns; and (nv,) its standard error for one
@@ -339,17 +338,30 @@ class _CauseProblem:
         return grams, np.einsum("jr,jrc->jc", speed, parts), error
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
-        """Estimates, their information, and the noise of each joint."""
+        """Weighted least squares with a prior, the noise of each joint estimated along with it.
+
+        Args:
+            grams: (nv, c, c) products of each joint's columns, efforts last; see
+                :meth:`_products`.
+            rows: those that the products are of.
+            hold: (c − 1,) inverse standard deviations of the parameters about the prior.
+
+        Returns:
+            (c − 1,) estimates x, (c − 1, c − 1) their information N, and (nv,) standard deviations
+            of what x leaves of each joint's efforts.
+        """
         counts = np.maximum(rows.use.sum(axis=0), 1)
-        usual = _usual(rows)
-        sigma = 0.1 * usual
+        usual = _rms_effort(rows)
+        sigma = _NOISE_GUESS_SHARE * usual
         floor = (_EFFORT_FLOOR_SHARE * usual) ** 2
-        for _ in range(6):
+        for _ in range(_NOISE_FITS):
+            # of all joints' columns, each joint weighted by its noise
             M = np.tensordot(self.worth / sigma**2, grams, 1)
             N = M[:-1, :-1] + np.diag(hold**2)
             x = np.linalg.solve(N, M[:-1, -1])
-            y = np.append(x, -1.0)
-            sigma = np.sqrt(np.maximum(grams @ y @ y, 0.0) / counts + floor)
+            # what is left is [W, y] (x, −1), of the square (x, −1)ᵀ G (x, −1)
+            left = np.append(x, -1.0)
+            sigma = np.sqrt(np.maximum(grams @ left @ left, 0.0) / counts + floor)
         return np.asarray(x, np.float64), N, sigma
 
     def residual(self, rows: _Rows, fit: _CauseFit, known: NDArray[np.bool_]) -> Array:
@@ -360,9 +372,9 @@ class _CauseProblem:
         for j, use in enumerate(rows.use.T):
             own = np.column_stack([*_friction(rows.v[:, j]), rows.a[:, j], np.ones(len(rows.v))])
             y = rows.effort[:, j] - self.Y[:, j] @ fit.bodies
-            out[use, j] = (
-                y - own @ np.linalg.lstsq(own[known[:, j]], y[known[:, j]], rcond=1e-9)[0]
-            )[use]
+            fitted = known[:, j]
+            x = np.linalg.lstsq(own[fitted], y[fitted], rcond=1e-9)[0]
+            out[use, j] = (y - own @ x)[use]
         return out
 
 
@@ -389,7 +401,7 @@ def diagnose(
         np.unique(np.linspace(0, len(inner) - 1, min(_ROWS_JUDGED, len(inner))).astype(int))
     ]
     speed = np.abs(motion.v[indices])
-    slow = np.maximum(slow, _STICKS * speed.max(axis=0))
+    slow = np.maximum(slow, _STICKS_SPEED_SHARE * speed.max(axis=0))
     use = (speed > slow) & ~motion.unusable[indices]
     # a joint that stands tells nothing
     use &= use.sum(axis=0) >= _FEWEST
@@ -438,12 +450,16 @@ def diagnose(
             "this its column?"
         )
         for name, left in zip(model.joint_names, problem.plain.left, strict=True)
-        if left > _UNKNOWN
+        if left > _REMARKED_UNEXPLAINED_SHARE
     ]
     return Diagnosis(late, None, kept, tuple(notes))
 
 
-def _causes(problem: _CauseProblem, hypotheses: Sequence[_Hypothesis], tell: Tell) -> list[Cause]:
+def _causes(
+    problem: _CauseProblem,
+    hypotheses: Sequence[_Hypothesis],
+    tell: Tell,
+) -> list[Cause]:
     """The causes that explain the recording clearly better than none, and some joint's efforts
     much better.
     """
@@ -457,12 +473,17 @@ def _causes(problem: _CauseProblem, hypotheses: Sequence[_Hypothesis], tell: Tel
     for k, f in enumerate(_FITTED):
         tell(0.5 + 0.5 * k / len(_FITTED), "units, gravity, zeros, lengths of links, loads, clocks")
         causes += list(f(problem))
-    explaining = [cause for cause in causes if (problem.plain.left / cause.left).max() > _EXPLAINS]
+    explaining = [
+        cause for cause in causes if (problem.plain.left / cause.left).max() > _EXPLAINS_RATIO
+    ]
     return [cause for cause in (*explaining, *spread) if cause.gain > _CLEAR_LOG_LIKELIHOOD]
 
 
 def _rivals(
-    problem: _CauseProblem, best: Cause, causes: Sequence[Cause], currents: bool
+    problem: _CauseProblem,
+    best: Cause,
+    causes: Sequence[Cause],
+    currents: bool,
 ) -> list[Cause]:
     """Causes that the recording does not tell from the best one: those of other joints that are as
     likely, and those that it has once the best one is put right.
@@ -487,7 +508,7 @@ def _left(cause: Cause) -> float:
 
 def delay_notes(late: float) -> tuple[str, ...]:
     """Remarks on efforts that are ``late`` s late; none on a usual delay."""
-    if abs(late) <= _NAMED:
+    if abs(late) <= _REMARKED_DELAY_S:
         return ()
     return (
         f"the efforts are {abs(1e3 * late):.0f} ms {'late' if late > 0 else 'early'}: this is "
@@ -510,7 +531,7 @@ def _sign_changes(rows: _Rows, j: int) -> bool:
     small, large = sorted(
         (abs(float(effort.min(initial=0.0))), abs(float(effort.max(initial=0.0))))
     )
-    return small > _ONE_SIGN * large
+    return small > _BOTH_SIGNS_SHARE * large
 
 
 def _absolute(rows: _Rows) -> bool:
@@ -528,15 +549,17 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     own = np.isin(model.joint_names, best.joints)
     if _absolute(rows):
         return dataclasses.replace(best, text=_ABSOLUTE, remedy=_SIGNED, joints=names)
-    if (np.median(best.left) if own.all() else best.left[own].min()) < _UNCLEAR:
+    if (np.median(best.left) if own.all() else best.left[own].min()) < _TRUE_CAUSE_LEAVES_SHARE:
         others = [
             c
             for c in causes
-            if c is not best and c.joints == best.joints and c.gain > best.gain - _AS_LIKELY
+            if c is not best
+            and c.joints == best.joints
+            and c.gain > best.gain - _AS_LIKELY_LOG_LIKELIHOOD
         ]
         text = "; or, as likely, ".join([best.text, *(c.text for c in others)])
         j = int(np.argmax(best.left))
-        if best.left[j] > _UNKNOWN:
+        if best.left[j] > _REMARKED_UNEXPLAINED_SHARE:
             text += (
                 f"; with that, {best.left[j]:.0%} of the efforts of joint {names[j]} remain "
                 "unexplained"
@@ -556,13 +579,17 @@ def _worded(model: RobotModel, rows: _Rows, best: Cause, causes: Sequence[Cause]
     return dataclasses.replace(best, text=text, remedy=remedy, joints=(names[j],))
 
 
-def _stretches(problem: _CauseProblem, rows: _Rows, step: float) -> list[tuple[int, int, int]]:
+def _stretches(
+    problem: _CauseProblem,
+    rows: _Rows,
+    step: float,
+) -> list[tuple[int, int, int]]:
     """Joint, first row and the one after the last of stretches that differ from all others;
     ``step``: s between two rows.
     """
     from scipy.ndimage import uniform_filter1d
 
-    width = max(3, round(_STRETCH / step))
+    width = max(3, round(_MISFIT_AVERAGED_S / step))
     clean = rows
     # rows that differ bend the fit
     for _ in range(_CAUSE_STEPS):
@@ -572,18 +599,23 @@ def _stretches(problem: _CauseProblem, rows: _Rows, step: float) -> list[tuple[i
             np.median(x[own]) if own.any() else 0.0
             for x, own in zip(size.T, rows.use.T, strict=True)
         ]
-        clean = dataclasses.replace(rows, use=rows.use & (size < _USUAL_ROWS * np.array(medians)))
+        clean = dataclasses.replace(
+            rows, use=rows.use & (size < _FITTED_MEDIANS * np.array(medians))
+        )
     out: list[tuple[int, int, int]] = []
-    for j, (row, usual) in enumerate(zip(residual.T, _usual(rows), strict=True)):
+    for j, (row, usual) in enumerate(zip(residual.T, _rms_effort(rows), strict=True)):
         finite = np.isfinite(row)
         if not finite.any():
             continue
         share = uniform_filter1d(finite.astype(np.float64), width)
         power = uniform_filter1d(np.where(finite, row**2, 0.0), width) / np.maximum(share, 0.5)
-        far = power > max(_DIFFERS**2 * float(np.median(power[finite])), (_PUSH * usual) ** 2)
+        far = power > max(
+            _STRETCH_MEDIANS**2 * float(np.median(power[finite])),
+            (_STRETCH_EFFORT_SHARE * usual) ** 2,
+        )
         for a, b in runs(far) if far.mean() < 0.25 else ():
             large = float(power[a:b].max()) > (_LARGE_EFFORT_SHARE * usual) ** 2
-            if (b - a) * step >= (_LASTS_LARGE if large else _LASTS):
+            if (b - a) * step >= (_LARGE_STRETCH_LASTS_S if large else _STRETCH_LASTS_S):
                 out.append((j, a, b))
     return out
 
@@ -603,13 +635,15 @@ def _delay(
     if stated is not None:
         return stated, rows(stated)
     prompt = problem.fit(problem.Y, rows(0.0))
-    best, fit = _search(lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS.tolist())
+    best, fit = _search(lambda late: problem.fit(problem.Y, rows(late)), prompt, _DELAYS_S.tolist())
     best = best if fit.score < prompt.score - _CLEAR_LOG_LIKELIHOOD else 0.0
     return best, rows(best)
 
 
 def _search(
-    fit: Callable[[float], _CauseFit], at_zero: _CauseFit, grid: Sequence[float]
+    fit: Callable[[float], _CauseFit],
+    at_zero: _CauseFit,
+    grid: Sequence[float],
 ) -> tuple[float, _CauseFit]:
     """Where the score is lowest, and the fit there: zero and the grid are tried, then half the
     distance beside the best, again and again.
@@ -660,10 +694,10 @@ def _hypotheses(model: RobotModel, rows: _Rows, currents: bool) -> Iterator[_Hyp
     for joints in (*((name,) for name in names), names):
         if joints is names:
             whose = "all joints"
-            scales: tuple[float, ...] = _TIMES_ALL
+            scales: tuple[float, ...] = _SCALES_OF_ALL
         else:
             whose = f"joint {joints[0]}"
-            scales = _TIMES
+            scales = _SCALES_OF_ONE
         # the scale of currents is not in question: torque constants are found anyway
         if currents:
             scales = ()
@@ -687,10 +721,10 @@ def _of_rows(problem: _CauseProblem, hypothesis: _Hypothesis) -> Cause:
     # bodies of which some weigh next to nothing are farther from the prior than the distance of the
     # scores says
     plainly, now = (
-        max(math.log(float(np.max(problem.expected / _usual(x)))), 0.0)
+        max(math.log(float(np.max(problem.expected / _rms_effort(x)))), 0.0)
         for x in (problem.rows, rows)
     )
-    cost = 0.5 * (now**2 - plainly**2) / _LIGHTER**2
+    cost = 0.5 * (now**2 - plainly**2) / _LIGHTER_LOG**2
     return problem.cause(text, remedy, joints, fit, cost, (problem.model, rows))
 
 
@@ -750,7 +784,7 @@ def _of_gravity(problem: _CauseProblem) -> Iterator[Cause]:
         ends.append((x, fit))
     x, fit = min(ends, key=lambda end: end[1].score)
     tilt = math.acos(float(np.clip(x[0], -1.0, 1.0)))
-    if tilt > _TILT:
+    if tilt > _NAMED_BASE_TILT_RAD:
         direction = g * (x[0] * up + x[1:] @ across)
         if tilt <= math.radians(170.0):
             way = f"{math.degrees(tilt):.0f}° from where the model has it"
@@ -788,7 +822,9 @@ def _of_zeros(problem: _CauseProblem) -> Iterator[Cause]:
         near = problem.Y
         for _ in range(_CAUSE_STEPS):
             column = (moved((shift + h) * e) - moved((shift - h) * e)) @ fit.bodies / (2.0 * h)
-            step = problem.fit(near, rows, column[..., None], np.array([_ZERO_FAR])).extra[0]
+            step = problem.fit(near, rows, column[..., None], np.array([_USUAL_ZERO_ERROR])).extra[
+                0
+            ]
             shift = float(np.clip(shift + np.clip(step, -0.3, 0.3), -1.0, 1.0))
             near = moved(shift * e)
             fit = problem.fit(near, rows)
@@ -798,7 +834,7 @@ def _of_zeros(problem: _CauseProblem) -> Iterator[Cause]:
             text = f"the zero of joint {name} is off by {-shift:+.3f} (rad or m)"
             remedy = f"Calibrate it, or add {shift:+.3f} to its positions."
             right = dataclasses.replace(rows, q=rows.q + shift * e)
-            cost = 0.5 * (shift / _ZERO_FAR) ** 2
+            cost = 0.5 * (shift / _USUAL_ZERO_ERROR) ** 2
             yield problem.cause(text, remedy, (name,), fit, cost, (problem.model, right))
 
 
@@ -830,7 +866,10 @@ def _of_lengths(problem: _CauseProblem) -> Iterator[Cause]:
         (longer(name) - problem.Y) @ problem.plain.bodies / _LENGTH_ERROR_SHARE for name in moving
     ]
     fit = problem.fit(
-        problem.Y, rows, np.stack(columns, axis=-1), np.full(len(columns), _LENGTH_FAR)
+        problem.Y,
+        rows,
+        np.stack(columns, axis=-1),
+        np.full(len(columns), _USUAL_LENGTH_ERROR_SHARE),
     )
     wrong = (np.abs(fit.extra) > _LENGTH_ERROR_SHARE) & (np.abs(fit.extra) > 4.0 * fit.extra_error)
     if (
@@ -855,12 +894,12 @@ def _of_lengths(problem: _CauseProblem) -> Iterator[Cause]:
 
 def _of_load(problem: _CauseProblem) -> Iterator[Cause]:
     """A load that hangs on the robot in one part of the recording only, as a point mass."""
-    usual = _LOAD_FAR * problem.model.total_mass
+    usual = _USUAL_LOAD_MASS_SHARE * problem.model.total_mass
     rows = problem.rows
     model = problem.model
     causes = []
     for body in sorted(set(range(model.nb)) - set(model.parent.tolist())):
-        for share in _CHANGES.tolist():
+        for share in _LOAD_CHANGES.tolist():
             columns = problem.Y[:, :, 10 * body : 10 * body + 4].copy()
             columns[: int(share * len(rows.q))] = 0.0
             fit = problem.fit(
@@ -872,7 +911,7 @@ def _of_load(problem: _CauseProblem) -> Iterator[Cause]:
             mass = float(fit.extra[0])
             if (
                 abs(mass) > _LOAD_MASS_SHARE * model.total_mass
-                and problem.plain.score - fit.score > _LOAD_CLEAR
+                and problem.plain.score - fit.score > _CLEAR_LOAD_LOG_LIKELIHOOD
             ):
                 load = (
                     f"about {abs(mass):.1g} kg {'more' if mass > 0 else 'less'} beyond joint "

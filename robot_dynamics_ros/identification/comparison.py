@@ -48,13 +48,13 @@ from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.simulation import JointPD, Plant
 from robot_dynamics_ros.simulation.coordinates import per_joint
 
-# s, of the simulation
+# s: step of the simulations.
 _STEP = 1e-3
-# rad/s, of a controller that is not known
+# rad/s: bandwidth of a controller that is not known.
 _BANDWIDTH = 50.0
-# of the output error: each simulates the robot that the one before has found
+# Rounds of the output error: each simulates the robot that the one before has found.
 _OUTPUT_ERROR_ROUNDS = 2
-# s that a recording may be longer than its reference
+# s that a recording may be longer than its reference.
 _LONGER_RECORDING_S = 0.1
 
 
@@ -104,7 +104,9 @@ def validate(
 
 
 def _validation(
-    result: Identification, motion: MotionSamples, block: float
+    result: Identification,
+    motion: MotionSamples,
+    block: float,
 ) -> tuple[Validation, MotionSamples]:
     """The same of a motion that is smoothed already, and this motion with efforts in time."""
     parameters = result.parameters
@@ -155,7 +157,12 @@ class Comparison:
     check: Validation
 
 
-def compare(result: Identification, recording: Recording, *, block: float = 0.05) -> Comparison:
+def compare(
+    result: Identification,
+    recording: Recording,
+    *,
+    block: float = 0.05,
+) -> Comparison:
     """Predict the efforts of a recording.
 
     Args:
@@ -268,7 +275,9 @@ def compare_estimators(
     data = blocks(result.parameters, MotionSamples.joined(motions), block)
 
     def least_squares(
-        data: Blocks, passes: int = 3, instruments: Array | None = None
+        data: Blocks,
+        passes: int = 3,
+        instruments: Array | None = None,
     ) -> BaseEstimate:
         return weighted_least_squares(
             identifiable,
@@ -323,7 +332,16 @@ def _along_commands(
     noise: Array,
     block: float,
 ) -> Blocks:
-    """The recorded efforts with the simulated motion of the robot that explains them best."""
+    """``data`` with the regressor along a simulated motion in place of the recorded one.
+
+    In each round the robot of the round before is simulated under the commands, and identified
+    anew from that motion and the recorded efforts.
+
+    Args:
+        motions, references: recorded motions and commanded positions, one of each a recording.
+        controller: of the joints, which follows the commands.
+        noise: (nv,) of the efforts.
+    """
     model = result.model
     for k in range(_OUTPUT_ERROR_ROUNDS):
         pairs = zip(motions, references, strict=True)
@@ -385,7 +403,11 @@ def _simulated(
 
 
 def _without(
-    result: Identification, motion: MotionSamples, data: Blocks, base: BaseEstimate, block: float
+    result: Identification,
+    motion: MotionSamples,
+    data: Blocks,
+    base: BaseEstimate,
+    block: float,
 ) -> dict[str, Array]:
     """Error of prediction of weighted least squares without one kind of parameters, presliding or
     the delay.

@@ -218,7 +218,11 @@ class _ConsistencyProblem:
         return out
 
     def minimise(
-        self, x: Array, hold: Array, evaluations: int, tolerance: float
+        self,
+        x: Array,
+        hold: Array,
+        evaluations: int,
+        tolerance: float,
     ) -> tuple[Array, Array, bool]:
         """Levenberg-Marquardt steps within the bounds, with weights ``hold`` (p,) of the distances:
         x, JᵀJ of the misfit there, and whether it converged.
@@ -321,7 +325,10 @@ def consistent_parameters(
 
 
 def with_left_out(
-    identifiable: Identifiable, data: Blocks, noise: Array, estimate: ConsistentEstimate
+    identifiable: Identifiable,
+    data: Blocks,
+    noise: Array,
+    estimate: ConsistentEstimate,
 ) -> ConsistentEstimate:
     """The estimate with the covariance of what changes, to first order, when one piece of the
     recording after the other is left out, and of what the prior adds: its spread where the efforts

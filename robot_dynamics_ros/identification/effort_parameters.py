@@ -116,7 +116,9 @@ class EffortParameters:
         return len(self.names)
 
     def with_effects(
-        self, effects: tuple[JointEffects, ...], loaded: RobotModel | None = None
+        self,
+        effects: tuple[JointEffects, ...],
+        loaded: RobotModel | None = None,
     ) -> EffortParameters:
         """The same with other forms of the joints' friction."""
         return EffortParameters(self.model, self.terms, effects, loaded or self.loaded)
@@ -161,7 +163,11 @@ class EffortParameters:
         return low, high
 
     def joint_columns(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parts: tuple[slice, ...] = ()
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parts: tuple[slice, ...] = (),
     ) -> np.ndarray:
         """(..., nv, p − 10 nb) the regressor of the joints' parameters; presliding friction is
         followed along ``parts``, stretches in order of time.
@@ -212,7 +218,11 @@ class EffortParameters:
 
 
 def effort_regressor(
-    model: RobotModel, q: ArrayLike, v: ArrayLike, a: ArrayLike, terms: FrictionTerms | None = None
+    model: RobotModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    terms: FrictionTerms | None = None,
 ) -> np.ndarray:
     """Y with motor efforts τ = Y θ, θ the inertial parameters of all bodies, then those of the
     joints' friction.

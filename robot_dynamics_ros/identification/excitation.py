@@ -246,7 +246,9 @@ class DesignSettings:
 
 
 def position_bounds(
-    model: RobotModel, lower: ArrayLike | None, upper: ArrayLike | None
+    model: RobotModel,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
 ) -> tuple[Array, Array]:
     """(nv,) each: the URDF's limits of positions, soft limits, and those given, whichever are
     narrowest.
@@ -265,7 +267,12 @@ def position_bounds(
 class _ExcitationProblem:
     """The map from free numbers to motions, and the cost of these."""
 
-    def __init__(self, model: RobotModel, s: DesignSettings, identifiable: Identifiable) -> None:
+    def __init__(
+        self,
+        model: RobotModel,
+        s: DesignSettings,
+        identifiable: Identifiable,
+    ) -> None:
         self.model = model
         self.settings = s
         self.identifiable = identifiable

@@ -154,12 +154,20 @@ def _blocks(
     window: float,
     block: float,
 ) -> Blocks:
-    """Block averages of the base's six rows: regressor, and efforts of the external wrenches."""
-    # quaternions of one sign, so that they can be smoothed
+    """Block averages of the base's six rows: regressor, and efforts of the external wrenches.
+
+    Args:
+        t, q: (n,) s and (n, nq) of the recording.
+        external: wrenches that were measured.
+        rows: the base's six, of the nv.
+        window: of the polynomials that smooth the motion, s.
+        block: length of the blocks, s.
+    """
+    # each quaternion with the sign that is nearer to the one before, so that they can be smoothed
     q = q.copy()
-    q[:, 3:7] *= np.sign(
-        np.cumprod(np.sign(np.r_[1.0, np.einsum("ni,ni->n", q[1:, 3:7], q[:-1, 3:7])]))
-    )[:, None]
+    alike = np.einsum("ni,ni->n", q[1:, 3:7], q[:-1, 3:7])
+    signs = np.cumprod(np.sign(np.r_[1.0, alike]))
+    q[:, 3:7] *= np.sign(signs)[:, None]
     step = float(np.median(np.diff(t)))
     samples = max(round(window / step), _ORDER + 2) | 1
     # velocities by central differences on the configuration space, then the polynomials

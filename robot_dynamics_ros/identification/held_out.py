@@ -14,13 +14,13 @@ from robot_dynamics_ros.identification.least_squares import FOLDS, BaseEstimate,
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-# of a joint's squared error of prediction that more parameters must explain
+# More parameters must explain this share of a joint's squared error of prediction,
 GAIN = 0.01
-# of the usual efforts; less is not worth a parameter
+# and more than this share of the usual efforts: less is not worth a parameter.
 LEAST_EFFORT_SHARE = 2e-3
-# of the stretches: seven of twelve
+# They must gain in this share of the stretches: seven of twelve.
 _MOST_STRETCHES_SHARE = 0.55
-# share, compared with fast random motion, below which a direction stays as it was
+# A direction that the motion shows less than this share of a fast random one stays as it was.
 _HELD_MOTION_SHARE = 1e-3
 
 
@@ -71,7 +71,10 @@ def held_out_least_squares(
 
 
 def held_out_bodies(
-    identifiable: Identifiable, data: Blocks, noise: Array, full: ConsistentEstimate
+    identifiable: Identifiable,
+    data: Blocks,
+    noise: Array,
+    full: ConsistentEstimate,
 ) -> Array:
     """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far
     these may be from the prior.

@@ -44,11 +44,7 @@ from robot_dynamics_ros.identification.least_squares import (
     identifiable_parameters,
     weighted_least_squares,
 )
-from robot_dynamics_ros.identification.plausibility import (
-    Implausible,
-    check_prediction,
-    check_result,
-)
+from robot_dynamics_ros.identification.plausibility import check_prediction, check_result
 from robot_dynamics_ros.identification.robot import urdf_of, with_parameters
 from robot_dynamics_ros.identification.samples import (
     STILL_SMOOTHINGS,
@@ -66,12 +62,13 @@ from robot_dynamics_ros.identification.torque_constants import (
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, settings_or_default
+from robot_dynamics_ros.recordings.plausible_motion import Implausible
 from robot_dynamics_ros.recordings.recording import Recording
 from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 
-# estimates more, if errors of sensors are of the robot found before
+# Estimates more, if errors of sensors are of the robot found before.
 _AGAIN = 2
-# times the error without effects of a joint
+# Effects of a joint are left out if its error with them is more than this many times that without.
 _NEEDLESS = 1.1
 # effects of speed that can nearly cancel: each is a part of dry friction near rest
 _CANCELLING = ("stribeck", "step")
@@ -83,9 +80,9 @@ _LIMITED = {
     "Predictions and `wrenches` have this; "
     "controllers and the simulator have its friction, not its rotor",
 }
-# of the blocks
+# A joint moves one way if a smaller share of the blocks goes the other way.
 _ONE_WAY = 0.01
-# rows for a parameter below which a fit says nothing about its error
+# A fit of fewer rows for a parameter says nothing about its error.
 _FEW = 3.0
 
 
@@ -279,7 +276,14 @@ class Identification:
             return float(self.full.values[index])
         return 0.0
 
-    def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, in_order: bool = True) -> Array:
+    def predict(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        in_order: bool = True,
+    ) -> Array:
         """Motor efforts for a motion: inverse dynamics, friction and offset, as the URDF and all of
         the friction file have them.
 
@@ -393,7 +397,9 @@ def identify_each(
 
 
 def _one(
-    model: RobotModel, settings: IdentificationSettings | None, recording: Recording
+    model: RobotModel,
+    settings: IdentificationSettings | None,
+    recording: Recording,
 ) -> Identification | RobotDynamicsError:
     try:
         return identify_recordings(model, recording, settings)
@@ -480,7 +486,11 @@ class _Fits:
         )
 
     def aligned(
-        self, identifiable: Identifiable, delay: float, times: int, unseen: str = "keep"
+        self,
+        identifiable: Identifiable,
+        delay: float,
+        times: int,
+        unseen: str = "keep",
     ) -> _Fit:
         """With the delay that the residual shows, corrected some times."""
         for k in range(times + 1):
@@ -533,7 +543,9 @@ def _remarks(diagnosis: Diagnosis, s: IdentificationSettings) -> tuple[str, ...]
 
 
 def _in_efforts(
-    model: RobotModel, motion: MotionSamples, s: IdentificationSettings
+    model: RobotModel,
+    motion: MotionSamples,
+    s: IdentificationSettings,
 ) -> tuple[TorqueConstants | None, MotionSamples]:
     """Torque constants where currents were recorded, and the motion with efforts in N m or N."""
     if s.currents is None:
@@ -544,7 +556,11 @@ def _in_efforts(
 
 
 def _check_plausible(
-    model: RobotModel, fit: _Fit, unexplained: Array, before: Array, error: Array
+    model: RobotModel,
+    fit: _Fit,
+    unexplained: Array,
+    before: Array,
+    error: Array,
 ) -> None:
     """Refuse a result that no robot has, or that predicts worse than the model before."""
     data = fit.data
@@ -558,7 +574,11 @@ def _check_plausible(
         check_prediction(model.joint_names, error, before, effort)
 
 
-def _standing_speed(parameters: EffortParameters, s: IdentificationSettings, dry: bool) -> Array:
+def _standing_speed(
+    parameters: EffortParameters,
+    s: IdentificationSettings,
+    dry: bool,
+) -> Array:
     """(nv,) rad/s or m/s, below which a joint stands: its dry friction is not known there."""
     model = parameters.model
     if s.slow is None:
@@ -571,7 +591,10 @@ def _standing_speed(parameters: EffortParameters, s: IdentificationSettings, dry
 
 
 def _identify(
-    model: RobotModel, motion: MotionSamples, s: IdentificationSettings, tell: Tell = silent
+    model: RobotModel,
+    motion: MotionSamples,
+    s: IdentificationSettings,
+    tell: Tell = silent,
 ) -> Identification:
     constants, motion = _in_efforts(model, motion, s)
     parameters = EffortParameters(model, s.terms)
@@ -632,7 +655,10 @@ def _identify(
 
 
 def _formed(
-    fits: _Fits, identifiable: Identifiable, delay: float, tell: Tell
+    fits: _Fits,
+    identifiable: Identifiable,
+    delay: float,
+    tell: Tell,
 ) -> tuple[_Fit, Selection]:
     """The fit with the form of friction that predicts best, and how it was chosen."""
     s = fits.settings
@@ -640,7 +666,9 @@ def _formed(
     fit = fits.aligned(identifiable, delay, 2, s.unseen)
 
     def chosen(
-        identifiable: Identifiable, forms: tuple[str, ...], tell: Tell = silent
+        identifiable: Identifiable,
+        forms: tuple[str, ...],
+        tell: Tell = silent,
     ) -> Selection:
         return select_effects(
             identifiable, fit.data, fit.motion, s.block, fit.base.noise, forms, tell
@@ -664,7 +692,11 @@ def _formed(
     return fit if fit.scarce else fits.with_rotors(fit), selection
 
 
-def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, ConsistentEstimate, Array]:
+def _bodies(
+    fits: _Fits,
+    fit: _Fit,
+    selection: Selection,
+) -> tuple[_Fit, ConsistentEstimate, Array]:
     """Bodies that can exist, with effects of joints only where these predict better: the fit with
     its final form of friction, the estimate, and (m, nv) what such estimates leave of stretches
     that they are not made from.
@@ -721,7 +753,9 @@ def _bodies(fits: _Fits, fit: _Fit, selection: Selection) -> tuple[_Fit, Consist
 
 
 def _without_uncertain(
-    parameters: EffortParameters, full: ConsistentEstimate, confidence: float
+    parameters: EffortParameters,
+    full: ConsistentEstimate,
+    confidence: float,
 ) -> EffortParameters | None:
     """Without the less certain of two effects of a joint that can nearly cancel, if its interval
     contains zero; or ``None`` if there is no such joint.
@@ -834,7 +868,10 @@ class _JointFriction:
 
 
 def _joint_friction(
-    parameters: EffortParameters, data: Blocks, full: ConsistentEstimate, confidence: float
+    parameters: EffortParameters,
+    data: Blocks,
+    full: ConsistentEstimate,
+    confidence: float,
 ) -> _JointFriction:
     """Friction of speed, and the share of it that the interval leaves."""
     model = parameters.model
@@ -865,7 +902,11 @@ def _joint_friction(
 
 
 def efforts_as_controllers_read(
-    parameters: EffortParameters, values: Array, friction: Friction, offset: Array, data: Blocks
+    parameters: EffortParameters,
+    values: Array,
+    friction: Friction,
+    offset: Array,
+    data: Blocks,
 ) -> Array:
     """(m, nv) efforts of the two files as controllers read them: the bodies, friction in the
     controllers' form, and offsets.
@@ -876,7 +917,9 @@ def efforts_as_controllers_read(
 
 
 def _with_safe_friction(
-    parameters: EffortParameters, values: Array, friction: _JointFriction
+    parameters: EffortParameters,
+    values: Array,
+    friction: _JointFriction,
 ) -> RobotModel:
     """The robot found, with the viscous and Coulomb friction that may be compensated alone: a URDF
     has no others.

@@ -21,15 +21,16 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
-# of the velocity limits, in a fast motion
+# Base parameters are found in a random fast motion: of this share of the velocity limits,
 _SPEED_SHARE = 0.5
-# 1/s: its accelerations over its speeds
+# with accelerations of so many times its speeds, 1/s.
 _ASSUMED_RATE_PER_S = 3.0
-# of the largest column
+# A column is zero if its norm is a smaller share of the largest one.
 _SILENT = 1e-12
-# of a column, that others must leave of it: angles such as 1.5708 for a quarter turn make 1e-5
+# A parameter is independent if the others leave this share of its column: angles such as 1.5708
+# for a quarter turn make 1e-5.
 _ALONE = 1e-4
-# rad/s or m/s
+# rad/s or m/s: speed in that motion of a joint without a velocity limit.
 _NO_LIMIT = 2.0
 _LAGS = 40
 # parameters that are named as what limits the condition number at most, and their least part in it
@@ -40,7 +41,7 @@ FOLDS = 12
 """Pieces of a recording: each is predicted from the others, and intervals are from what leaving
 one out changes.
 """
-# of the mean square of velocities, by which they may differ where a motion repeats
+# A motion repeats where its velocities differ by less than this share of their mean square.
 _REPEATS_SHARE = 0.02
 _MOVE_REMEDY = (
     "Move all joints, through all of their range, fast and slow, together: robot_dynamics excite "
@@ -141,7 +142,12 @@ class PoorExcitation(ArgumentError):
     """
 
     def __init__(
-        self, problem: str, *, parameters: Sequence[str], where: str = "", remedy: str = ""
+        self,
+        problem: str,
+        *,
+        parameters: Sequence[str],
+        where: str = "",
+        remedy: str = "",
     ) -> None:
         self.parameters = tuple(parameters)
         super().__init__(problem, where=where, got=self.parameters, remedy=remedy)
@@ -179,7 +185,10 @@ class BaseEstimate:
 
 
 def _directions(
-    identifiable: Identifiable, W: Array, count: int, tolerance: float
+    identifiable: Identifiable,
+    W: Array,
+    count: int,
+    tolerance: float,
 ) -> tuple[Array, Array, Array]:
     """(nbase, nbase) directions in parameter space, columns; (nbase,) share of each that ``count``
     states of motion with the regressor W (rows, nbase) show, compared with fast random motion,
@@ -198,7 +207,9 @@ def _directions(
 
 
 def _unseen(
-    names: tuple[str, ...], joints: Sequence[str], use: NDArray[np.bool_]
+    names: tuple[str, ...],
+    joints: Sequence[str],
+    use: NDArray[np.bool_],
 ) -> PoorExcitation:
     """The error that names hidden parameters, and joints that hardly moved."""
     moved = zip(joints, use.mean(axis=0), strict=True)
@@ -397,7 +408,11 @@ def _largest_parts(names: tuple[str, ...], direction: Array) -> tuple[str, ...]:
 
 
 def left_out_covariance(
-    normal: Array, A: Array, B: Array, residual: Array, piece: NDArray[np.int64]
+    normal: Array,
+    A: Array,
+    B: Array,
+    residual: Array,
+    piece: NDArray[np.int64],
 ) -> Array:
     """(p, p) covariance of estimates with Bᵀ(b − A x) = 0, from how they change when the rows of
     one ``piece`` after the other are left out.

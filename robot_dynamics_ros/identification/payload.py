@@ -30,24 +30,24 @@ from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, per_joint, vector
 
-# kg, kg m, kg m²: of which size payloads may well be
+# kg, kg m, kg m²: payloads may well be of this size.
 _LIKELY = np.array([20.0, *[2.0] * 3, *[0.1] * 6])
-# share by which masses of arms may well be off
+# Share by which masses of arms may well be off.
 _ARM_ERROR = 0.05
-# shares that are compared with the data
+# Shares that are compared with the data.
 _ARM_ERRORS = np.geomspace(3e-4, 0.3, 13)
 # The same share where masses are exact: not zero, so that the equations stay regular.
 _EXACT = 1e-6
-# share by which friction may well be wrong
+# Share by which friction may well be wrong.
 _FRICTION = 0.3
-# of the effort limit: friction and offset that no description may state
+# Friction and offset that no description may state, as a share of the effort limit.
 _UNSTATED = 0.02
 _PAYLOAD_OFFSET_SHARE = 2e-3
-# s
+# s: motion and efforts are averaged over blocks of this length.
 _BLOCK = 0.05
-# s
+# s: efforts are at most so much early or late.
 _LATEST = 0.02
-# times the smoothing of friction
+# A joint slower than this many smoothing speeds of its friction may stick.
 _SLOW_SMOOTHINGS = 3.0
 _PASSES = 3
 _WEIGHTS = 4
@@ -421,7 +421,11 @@ def estimate_payload(
 
 
 def _of_motion(
-    model: RobotModel, m: MotionSamples, friction: Friction, body: int, directions: Array
+    model: RobotModel,
+    m: MotionSamples,
+    friction: Friction,
+    body: int,
+    directions: Array,
 ) -> _Problem:
     """Of block averages."""
     arm_effort = np.asarray(inverse_dynamics(model, m.q, m.v, m.a)) + friction.effort(m.v)

@@ -1,145 +1,20 @@
-"""Checks for impossible recordings and results: positions in other units, efforts that no bodies
-explain.
-
-Before the estimate positions are compared with the limits of the robot as it is known; after it,
-the bodies found with the base parameters, which need not belong to any body.
+"""Checks for impossible results: bodies that explain the efforts much worse than base parameters,
+which need not belong to any body, and predictions that are worse than none.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
-from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.plausible_motion import Implausible
 
-# of the range: how far outside its limits a position may be
-_OUTSIDE = 0.1
-# of the rows
-_SHARE = 0.05
-# rows over which speed is taken
-_OVER = 10
-# Times the noise of the base parameters that a result may leave of a joint's efforts, and
-_WORSE = 4.0
-# the share of these efforts: what leaves more than both describes no robot.
-_UNEXPLAINED = 0.15
-# times the error of the URDF, or of no model
-_USELESS = 1.2
-# share by which recorded speeds of all joints may differ from those of the positions with a right
-# clock: drivers that filter velocities stay within 3 %
-_WRONG_CLOCK_SHARE = 0.1
-# share by which the joints may differ in this: one clock is wrong for all of them alike
-_ONE_CLOCK_SHARE = 0.03
-# share of a joint's motion that its recorded velocities may leave
-_LEFT_OF_MOTION = 0.05
-
-
-class Implausible(ArgumentError):
-    """A recording that does not fit the robot, or a result that is physically impossible."""
-
-
-def check_positions(model: RobotModel, t: Array, q: Array) -> None:
-    """Compare the positions (n, nv) of a recording with the limits of the robot as it is known.
-
-    Raises:
-        Implausible: positions far outside the limits (degrees?), or much too fast.
-    """
-    width = model.upper - model.lower
-    all_q = q
-    for j, name in enumerate(model.joint_names):
-        q = all_q[:, j]
-        if np.isfinite(width[j]):
-            slack = _OUTSIDE * width[j]
-            outside = (q < model.lower[j] - slack) | (q > model.upper[j] + slack)
-        else:
-            outside = np.abs(q) > 50.0
-        if outside.mean() <= _SHARE:
-            continue
-        fits = [
-            min(_within(model, k, q), _within(model, j, all_q[:, k])) > 1.0 - _SHARE
-            for k in range(model.nv)
-        ]
-        others = [other for k, other in enumerate(model.joint_names) if k != j and fits[k]]
-        cause = ""
-        radians = np.deg2rad(q)
-        if others:
-            cause = f"They fit the limits of {' and '.join(others)}: are the columns exchanged?"
-            cause += " Check also units and zeros."
-        elif np.ptp(q) > 2.0 * math.pi and (
-            not np.isfinite(width[j])
-            or ((radians >= model.lower[j] - 0.1) & (radians <= model.upper[j] + 0.1)).all()
-        ):
-            cause = "They look like degrees: convert them to radians."
-        elif np.isfinite(width[j]) and 5.0 * np.ptp(q) > 500.0 * width[j]:
-            cause = "They look like mm: convert them to m."
-        text = (
-            f"{outside.mean():.0%} of the positions of joint {name!r} lie outside its limits, "
-            f"{q.min():.4g} to {q.max():.4g}"
-        )
-        remedy = (
-            cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
-        )
-        raise Implausible(text, where="q", remedy=remedy)
-    limit = model.velocity_limit
-    over = min(_OVER, len(t) - 1)
-    speed = np.abs(all_q[over:] - all_q[:-over]) / np.maximum(t[over:] - t[:-over], 1e-300)[:, None]
-    fast = np.quantile(speed, 0.9, axis=0) > 5.0 * np.where(limit > 0.0, limit, np.inf)
-    if fast.any():
-        j = int(np.argmax(fast))
-        problem = f"joint {model.joint_names[j]!r} moves at more than five times its velocity limit"
-        raise Implausible(
-            problem, where="t, q", remedy="Check the units of positions (rad, m) and times (s)."
-        )
-
-
-def check_clock(names: tuple[str, ...], t: Array, q: Array, v: Array) -> None:
-    """Compare the recorded velocities (n, nv) with how the positions (n, nv) change.
-
-    Raises:
-        Implausible: every joint moves as many times as fast by its velocities as by its positions.
-    """
-    steps = 0.5 * np.diff(t)[:, None] * (v[1:] + v[:-1])
-    travelled = np.concatenate([np.zeros((1, v.shape[1])), np.cumsum(steps, axis=0)])
-    line = np.column_stack([np.ones(len(t)), t - t[0]])
-    # a velocity with an offset drifts
-    by_velocity, moved = (
-        x - line @ np.linalg.lstsq(line, x, rcond=None)[0] for x in (travelled, q)
-    )
-    size = np.sqrt((moved**2).sum(axis=0))
-    moves = size > _LEFT_OF_MOTION * size.max(initial=0.0)
-    if moves.sum() < min(2, len(names)) or not moves.any():
-        return
-    by_velocity = by_velocity[:, moves]
-    moved = moved[:, moves]
-    ratio = (by_velocity * moved).sum(axis=0) / (moved**2).sum(axis=0)
-    left = by_velocity - ratio * moved
-    share = np.sqrt((left**2).sum(axis=0) / np.maximum((by_velocity**2).sum(axis=0), 1e-300))
-    times = float(np.median(ratio))
-    other_unit = abs(times / math.degrees(1.0) - 1.0) < _ONE_CLOCK_SHARE
-    if (
-        (share > _LEFT_OF_MOTION).any()
-        or times <= 0.0
-        or (np.abs(ratio / times - 1.0) > _ONE_CLOCK_SHARE).any()
-        or abs(times - 1.0) < _WRONG_CLOCK_SHARE
-        or other_unit
-    ):
-        return
-    text = (
-        f"the clock is wrong: every joint moves {times:.3g} times as fast by its recorded "
-        "velocities as by its positions and times"
-    )
-    remedy = (
-        f"Check the rate and the unit of the stamps: divide the times by {times:.3g}. If the "
-        "times are right, leave the velocities out."
-    )
-    raise Implausible(text, where="t", remedy=remedy)
-
-
-def _within(model: RobotModel, j: int, q: Array) -> float:
-    """Share of positions (n,) that joint ``j`` can have."""
-    return float(((q >= model.lower[j]) & (q <= model.upper[j])).mean())
+# Bodies that leave more of a joint's efforts than this many times the noise of the base parameters,
+_NO_ROBOT_NOISE_RATIO = 4.0
+# and more than this share of the efforts, describe no robot.
+_NO_ROBOT_EFFORT_SHARE = 0.15
+# A prediction is useless if its error is this many times that of the URDF, or of no model.
+_USELESS_ERROR_RATIO = 1.2
 
 
 def check_result(
@@ -162,7 +37,9 @@ def check_result(
         Implausible: no bodies explain the efforts, or friction drives a joint.
     """
     driven = friction_power < -np.maximum(0.05 * effort, 2.0 * noise) * speed
-    worse = (residual > _WORSE * noise) & (residual > _UNEXPLAINED * effort)
+    worse = (residual > _NO_ROBOT_NOISE_RATIO * noise) & (
+        residual > _NO_ROBOT_EFFORT_SHARE * effort
+    )
     for what, joints in (
         ("friction would drive", driven),
         ("no bodies explain the efforts of", worse),
@@ -179,7 +56,11 @@ def check_result(
 
 
 def check_prediction(
-    names: tuple[str, ...], error: Array, prior: Array, effort: Array, source: str = "recording"
+    names: tuple[str, ...],
+    error: Array,
+    prior: Array,
+    effort: Array,
+    source: str = "recording",
 ) -> None:
     """Compare errors of prediction with those of the robot as it was known, and with no model at
     all.
@@ -195,7 +76,7 @@ def check_prediction(
     worse = [
         f"{name} ({e:.3g} against {min(p, y):.3g})"
         for name, e, p, y in zip(names, error, prior, effort, strict=True)
-        if e > _USELESS * min(p, y)
+        if e > _USELESS_ERROR_RATIO * min(p, y)
     ]
     if worse:
         text = (

@@ -50,15 +50,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Share of a joint's efforts that a good result leaves unexplained, and
-_EXPLAINED = 0.1
-# the share beyond which a result is poor.
-_MOSTLY = 0.3
-# times as much may stay unexplained of a recording for validation
-_UNSEEN_WORSE = 1.5
-# of a joint's efforts, less than which no usual sensor tells
+# A good result leaves at most this share of a joint's efforts unexplained.
+_GOOD_SHARE_LEFT = 0.1
+# A result that leaves more than this share is poor.
+_POOR_SHARE_LEFT = 0.3
+# Of a recording for validation this many times as much may stay unexplained as is expected.
+_VALIDATION_ERROR_RATIO = 1.5
+# No usual sensor tells less than this share of a joint's efforts.
 _CLOSE_EFFORT_SHARE = 0.01
-# Riemannian distance of a body from the URDF's
+# A body whose Riemannian distance from the URDF's is larger is far from it.
 _FAR_BODY_DISTANCE = 1.5
 LARGEST_GOOD_CONDITION = 200.0
 """Condition number of the regressor beyond which a motion shows the parameters poorly."""
@@ -78,7 +78,9 @@ def _validated(names: Sequence[str], expected: Array, check: Comparison) -> _Fin
     """How well a recording that the result is not made from is predicted."""
     before = check.check.prior
     after = check.check.identified
-    bad = [n for n, a, b in zip(names, after, expected, strict=True) if a > _UNSEEN_WORSE * b]
+    bad = [
+        n for n, a, b in zip(names, after, expected, strict=True) if a > _VALIDATION_ERROR_RATIO * b
+    ]
     gain = float(np.linalg.norm(after) / max(np.linalg.norm(before), 1e-300))
     where = f"{check.source}, for validation:"
     if not bad:
@@ -122,9 +124,9 @@ def findings(result: Identification, checks: Sequence[Comparison] = ()) -> list[
     names = result.prior.joint_names
     share = result.rms / np.maximum(result.effort_rms, 1e-300)
     for level, low, high in (
-        ("good", 0.0, _EXPLAINED),
-        ("fair", _EXPLAINED, _MOSTLY),
-        ("poor", _MOSTLY, np.inf),
+        ("good", 0.0, _GOOD_SHARE_LEFT),
+        ("fair", _GOOD_SHARE_LEFT, _POOR_SHARE_LEFT),
+        ("poor", _POOR_SHARE_LEFT, np.inf),
     ):
         joints = [f"{n} ({x:.0%})" for n, x in zip(names, share, strict=True) if low <= x < high]
         if joints:
@@ -212,10 +214,14 @@ def report_text(
 def _summary(result: Identification) -> list[str]:
     base = result.base
     seen = int(np.isfinite(base.standard_error).sum())
+    if result.delay < 0.0:
+        late = f"{-1e3 * result.delay:.2f} ms early"
+    else:
+        late = f"{1e3 * result.delay:.2f} ms late"
     lines = [
         f"{result.duration:.1f} s of motion; {len(base.names)} base parameters, {seen} of them "
-        f"seen; condition number {base.condition:.0f}; efforts are {1e3 * result.delay:.2f} ms "
-        f"late; positions smoothed over {result.window:.3g} s.",
+        f"seen; condition number {base.condition:.0f}; efforts are {late}; positions smoothed over "
+        f"{result.window:.3g} s.",
         "",
         f"This motion shows worst: {', '.join(base.limited_by)}. They limit the condition number.",
         "",
@@ -238,6 +244,18 @@ def _origin(result: Identification, command: str) -> list[str]:
     return [*lines, ""]
 
 
+def _effort_units(result: Identification) -> list[str]:
+    """Unit of each joint's effort."""
+    sliding = joint_kinds(result.prior).get("length", [])
+    return ["N" if j in sliding else "N m" for j in range(len(result.prior.joint_names))]
+
+
+def _unit_of_column(result: Identification, turning: str, sliding: str) -> str:
+    """Unit of a column with a row for each joint: of turning joints, of sliding ones, or both."""
+    units = {"angle": turning, "length": sliding}
+    return " or ".join(units[kind] for kind in joint_kinds(result.prior)) or turning
+
+
 def _unexplained(result: Identification) -> list[str]:
     figures = (
         result.prediction_rms,
@@ -248,13 +266,14 @@ def _unexplained(result: Identification) -> list[str]:
         result.rms,
         result.base.noise,
     )
+    units = _effort_units(result)
     rows = [
-        [n, *(f"{x:.4g}" for x in row), f"{result.used[j]:.0%}"]
+        [n, units[j], *(f"{x:.4g}" for x in row), f"{result.used[j]:.0%}"]
         for j, (n, *row) in enumerate(zip(result.prior.joint_names, *figures, strict=True))
     ]
     return _section(
         "What remains unexplained",
-        'Root mean squares over blocks, N m or N. "held out": identified.urdf with all of '
+        'Root mean squares over blocks, of efforts. "held out": identified.urdf with all of '
         "friction.json; each twelfth of the recording is predicted from the others. "
         '"least squares": the same of weighted least squares with Coulomb and viscous friction. '
         '"controllers": what controllers read of these files, bodies and compensated friction, no '
@@ -262,7 +281,7 @@ def _unexplained(result: Identification) -> list[str]:
         '"before": the URDF as it was. "files" and "base parameters": on the recording itself; '
         "base parameters need not belong to bodies that can exist. "
         '"used": share of the time in which the joint was fast enough.',
-        "joint,held out,least squares,controllers,before,effort,files,base parameters,used",
+        "joint,unit,held out,least squares,controllers,before,effort,files,base parameters,used",
         rows,
     )
 
@@ -318,13 +337,21 @@ def _friction_forms(result: Identification) -> list[str]:
                 certain,
             ]
         )
+    units = {
+        "viscous": ("N m s/rad", "N s/m"),
+        "Coulomb": ("N m", "N"),
+        "presliding": ("rad", "m"),
+        "smoothing": ("rad/s", "m/s"),
+        "offset": ("N m", "N"),
+        "rotor inertia": ("kg m²", "kg"),
+    }
+    columns = [f"{word} [{_unit_of_column(result, *both)}]" for word, both in units.items()]
     table = _section(
         "Friction",
-        "In each joint's form that best predicts each twelfth of the recording from the others; "
-        "Units: N m s/rad, N m, rad, rad/s, N m, kg m²; of sliding joints N s/m, N, m, m/s, N, kg. "
+        "In each joint's form that best predicts each twelfth of the recording from the others. "
         '"certain": the share that is left at the lower end of the interval, on average over the '
         "motion; controllers compensate no more.",
-        "joint,viscous,Coulomb,presliding,smoothing,offset,rotor inertia,more,certain",
+        ["joint", *columns, "more", "certain"],
         rows,
     )
     return [*table, *_formulas(result)]
@@ -406,7 +433,9 @@ def _base_parameters(result: Identification) -> list[str]:
 
 
 def _estimators(result: Identification, e: Estimates) -> list[str]:
-    joints = [*result.prior.joint_names, "all"]
+    names_and_units = zip(result.prior.joint_names, _effort_units(result), strict=True)
+    joints = [f"{name} [{unit}]" for name, unit in names_and_units]
+    joints.append(f"all [{_unit_of_column(result, 'N m', 'N')}]")
 
     def errors(x: np.ndarray) -> list[str]:
         return [f"{y:.4g}" for y in (*x, np.sqrt(np.mean(x**2)))]
@@ -417,9 +446,11 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
         for name, error, x, condition in figures
     ]
     without = {"nothing": e.error[e.names.index("weighted least squares")], **e.without}
+    units = _units(result)
     by_parameter = [
         [
             name,
+            units[k],
             *(
                 f"{x:.4g} ({_t_value(x, y)})"
                 for x, y in zip(e.values[:, k], e.standard_error[:, k], strict=True)
@@ -431,7 +462,7 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
         *_section(
             "Estimators side by side",
             "Root mean square error of prediction of each twelfth of the recording from the "
-            "others, N m or N. Output error predicts along "
+            "others. Output error predicts along "
             'its simulated motion, the others along the recorded one. "change": root mean square '
             "difference of the base parameters "
             "from weighted least squares, in their standard errors.",
@@ -444,7 +475,7 @@ def _estimators(result: Identification, e: Estimates) -> list[str]:
         "",
         "Base parameters, with t-values in brackets:",
         "",
-        *_table(["parameter", *e.names], by_parameter),
+        *_table(["parameter", "unit", *e.names], by_parameter),
         "",
     ]
 
@@ -462,12 +493,12 @@ def _bodies(result: Identification) -> list[str]:
         moved = f"{result.full.distance[k]:.2f}"
         rows.append([link, *masses, _vector(before[k]), _vector(after[k]), moved, f"{least:.2g}"])
     text = (
-        "Masses in kg, centres in m in the frame of the link. "
+        "Centres are in the frame of the link. "
         '"moved": Riemannian distance from the body in the URDF; 0.7 is a factor of 2 in mass or '
         'in one principal moment. "consistency": the least eigenvalue of the pseudo-inertia over '
         "its trace; a rigid body can have these parameters if it is above zero."
     )
-    head = "link,mass before,mass,±,centre before,centre,moved,consistency"
+    head = "link,mass before [kg],mass [kg],± [kg],centre before [m],centre [m],moved,consistency"
     return [
         *_section("Bodies", text, head, rows),
         "Many sets of bodies have the same base parameters, and so the same efforts. These are the "
@@ -737,7 +768,10 @@ def _vector(p: np.ndarray) -> str:
 
 
 def _section(
-    title: str, text: str, head: str | Sequence[str], rows: Sequence[Sequence[str]]
+    title: str,
+    text: str,
+    head: str | Sequence[str],
+    rows: Sequence[Sequence[str]],
 ) -> list[str]:
     words = head.split(",") if isinstance(head, str) else head
     return [f"## {title}", "", text, "", *_table(words, rows), ""]
@@ -789,7 +823,10 @@ def plot_identification(result: Identification, path: str | Path | None = None) 
 
 
 def plot_joint(
-    result: Identification, comparison: Comparison, joint: str, path: str | Path | None = None
+    result: Identification,
+    comparison: Comparison,
+    joint: str,
+    path: str | Path | None = None,
 ) -> Figure:
     """Draw one joint of a recording: measured and predicted efforts, their difference and its
     spectrum, the motion, and friction, all before and after the identification.
@@ -847,7 +884,12 @@ def plot_joint(
         return save(figure, path)
 
 
-def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
+def _over_time(
+    axis: Axes,
+    c: Comparison,
+    j: int,
+    curves: Iterable[tuple[Array, str, str]],
+) -> None:
     """Curves: (n, nv) values, a colour and a name."""
     for part in c.parts:
         k = slice(part.start, part.stop, max(1, len(c.t) // _MOST_PLOT_POINTS))
@@ -861,7 +903,12 @@ def _over_time(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, 
             )
 
 
-def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, str, str]]) -> None:
+def _spectrum(
+    axis: Axes,
+    c: Comparison,
+    j: int,
+    curves: Iterable[tuple[Array, str, str]],
+) -> None:
     from scipy.signal import welch
 
     part = max(c.parts, key=lambda p: p.stop - p.start)
@@ -875,7 +922,13 @@ def _spectrum(axis: Axes, c: Comparison, j: int, curves: Iterable[tuple[Array, s
     axis.set_xlabel("frequency [Hz]")
 
 
-def _excitation(axis: Axes, result: Identification, c: Comparison, j: int, kind: str) -> None:
+def _excitation(
+    axis: Axes,
+    result: Identification,
+    c: Comparison,
+    j: int,
+    kind: str,
+) -> None:
     k = every_nth(len(c.t))
     (unit, factor), (rate, _) = unit_of("position", kind), unit_of("velocity", kind)
     axis.plot(factor * c.q[k, j], factor * c.v[k, j], ".", ms=1.5, color=SERIES[2], alpha=0.6)

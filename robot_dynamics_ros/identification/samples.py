@@ -19,10 +19,10 @@ from robot_dynamics_ros.dynamics import joint_torque_regressor
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
-from robot_dynamics_ros.identification.plausibility import check_clock, check_positions
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
+from robot_dynamics_ros.recordings.plausible_motion import check_clock, check_positions
 from robot_dynamics_ros.recordings.recording import Recording, require_fast_enough
 from robot_dynamics_ros.recordings.smoothing import (
     POLYNOMIAL_ORDER,
@@ -229,7 +229,7 @@ class MotionSamples:
         return float(np.median(np.diff(self.t[part])))
 
     def earlier(self, delay: float) -> MotionSamples:
-        """The same efforts with the motion ``delay`` s before them."""
+        """The same efforts; the motion at time t is now that at t − ``delay``, s."""
         if delay == 0.0:
             return self
         from scipy.interpolate import CubicHermiteSpline, interp1d
@@ -278,7 +278,10 @@ class MotionSamples:
 
 
 def _motion_of(
-    model: RobotModel, window: float | None, check: bool, recording: Recording
+    model: RobotModel,
+    window: float | None,
+    check: bool,
+    recording: Recording,
 ) -> MotionSamples:
     assert recording.effort is not None
     return MotionSamples.of(
@@ -307,7 +310,10 @@ class Blocks:
         return np.asarray(np.sqrt(np.where(self.use, residual**2, 0.0).sum(axis=0) / count))
 
     def with_parameters(
-        self, parameters: EffortParameters, motion: MotionSamples, length: float
+        self,
+        parameters: EffortParameters,
+        motion: MotionSamples,
+        length: float,
     ) -> Blocks:
         """The same blocks with other columns for the joints; ``motion`` is the one that they were
         made from.

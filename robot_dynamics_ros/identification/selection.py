@@ -34,19 +34,19 @@ from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.workers import Tell, silent
 
-# of the velocity limit
+# Speeds over which the direction of friction may change, as shares of the velocity limit.
 _WIDTHS = np.array([0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15])
-# rad
+# rad: distances over which it may build up after a reversal.
 _DISTANCES = 1e-4 * 2.0 ** np.arange(9)
-# from these to the two ways of presliding
+# Octaves by which the two distances of a joint lie below and above such a distance; 0: it has one.
 _OCTAVES = (0, 2)
-# m for a radian
+# m for a radian: distances of joints that slide.
 _METRES = 0.1
-# of what errors of a joint's sensor explain: the most that the other joints may lose
+# The other joints may lose at most this share of what errors of a joint's sensor explain.
 _PRICE = 0.1
-# share of the usual efforts that a parameter may well explain beyond the prior
+# Share of the usual efforts that a parameter may well explain beyond the prior.
 _RIDGE = 0.3
-# rad/s or m/s and shares: columns of a joint that stands are no larger
+# rad/s or m/s, and shares: columns of a joint that stands are no larger.
 _STANDS = 1e-6
 
 
@@ -75,7 +75,11 @@ class _Trials:
     """
 
     def __init__(
-        self, identifiable: Identifiable, data: Blocks, candidates: list[Array], noise: Array
+        self,
+        identifiable: Identifiable,
+        data: Blocks,
+        candidates: list[Array],
+        noise: Array,
     ) -> None:
         parameters = identifiable.parameters
         independent = identifiable.base.independent
@@ -126,7 +130,10 @@ class _Trials:
         return N, b
 
     def errors(
-        self, joint: int, columns: list[int], others: tuple[Array, Array]
+        self,
+        joint: int,
+        columns: list[int],
+        others: tuple[Array, Array],
     ) -> tuple[Array, Array]:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds,
         columns).
@@ -141,7 +148,13 @@ class _Trials:
         P = self.products[joint][:, own][:, :, own]
         return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
 
-    def helps_all(self, chosen: list[list[int]], joint: int, more: list[int], won: float) -> bool:
+    def helps_all(
+        self,
+        chosen: list[list[int]],
+        joint: int,
+        more: list[int],
+        won: float,
+    ) -> bool:
         """Whether more columns of a joint, which win some of its squared error, cost the other
         joints hardly anything: errors of sensors resemble what bodies do, and with few data would
         take their place.
@@ -229,11 +242,19 @@ def select_effects(
 
 
 class _Directions:
-    """Candidates of each joint's direction of friction: as it is, smoothed over speeds, built up
-    over distances; ``columns``, of each
-    joint: (m, 1 + widths + octaves · distances) block averages."""
+    """Candidates of each joint's direction of dry friction: the present one, those that change over
+    other speeds, and those that build up over distances (presliding).
 
-    def __init__(self, parameters: EffortParameters, motion: MotionSamples, block: float) -> None:
+    Attributes:
+        columns: of each joint, (m, 1 + widths + octaves · distances) block averages, in this order.
+    """
+
+    def __init__(
+        self,
+        parameters: EffortParameters,
+        motion: MotionSamples,
+        block: float,
+    ) -> None:
         limit = parameters.model.velocity_limit
         limit = np.where(np.isfinite(limit) & (limit > 0), limit, 2.0)
         self.width = np.minimum(limit, 3.0)[:, None] * _WIDTHS
@@ -260,8 +281,12 @@ class _Directions:
             self.columns.append(np.column_stack([motion.mean(smooth, block), *pairs]))
 
     def form(self, joint: int, static: int, slide: int | None) -> JointEffects:
-        """The form of a smooth column and of one that slides, each counted from the first of its
-        kind.
+        """The friction of a joint by one or two of its candidates.
+
+        Args:
+            joint: its number.
+            static: number among the candidates that change over speeds, the present one first.
+            slide: number among those that build up over distances; ``None``: none of them.
         """
         smoothing = float([self.smoothing[joint], *self.width[joint]][static])
         if slide is None:
@@ -348,7 +373,12 @@ def _offered(
 
 
 def _add_effects(
-    trials: _Trials, chosen: _Columns, j: int, form: JointEffects, offers: _Offers, least: float
+    trials: _Trials,
+    chosen: _Columns,
+    j: int,
+    form: JointEffects,
+    offers: _Offers,
+    least: float,
 ) -> JointEffects:
     """The form of joint ``j`` with effects added one after the other, each only if it predicts
     better; ``chosen`` follows.
@@ -388,21 +418,29 @@ def _coupled_alone(forms: list[JointEffects]) -> list[int]:
     """Joints that are coupled with a neighbour that is not coupled with them: a motor acts on
     both.
     """
+    # with the joint before and with the one after it; None: with neither
     rows = [
-        (f.numbers["coupled_before"], f.numbers["coupled_after"]) if "coupled" in f.effects else ()
+        (f.numbers["coupled_before"], f.numbers["coupled_after"])
+        if "coupled" in f.effects
+        else None
         for f in forms
     ]
+
+    def coupled(j: int, other: int) -> bool:
+        """Whether joint j is coupled with its neighbour ``other``."""
+        row = rows[j]
+        if not 0 <= other < len(rows) or row is None:
+            return False
+        before, after = row
+        return bool(before if other < j else after)
+
+    def mutually(j: int, other: int) -> bool:
+        return coupled(j, other) and coupled(other, j)
+
     return [
         j
         for j, row in enumerate(rows)
-        if row
-        and not any(
-            0 <= j + k < len(rows)
-            and row[(k + 1) // 2]
-            and rows[j + k]
-            and rows[j + k][(1 - k) // 2]
-            for k in (-1, 1)
-        )
+        if row is not None and not mutually(j, j - 1) and not mutually(j, j + 1)
     ]
 
 

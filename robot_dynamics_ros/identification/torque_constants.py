@@ -23,36 +23,36 @@ import numpy as np
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
 from robot_dynamics_ros.errors import ArgumentError, check_name
-from robot_dynamics_ros.identification.plausibility import Implausible
 from robot_dynamics_ros.identification.samples import MotionSamples
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.recordings.plausible_motion import Implausible
 from robot_dynamics_ros.recordings.recording import Recording
 
 EFFORT_SCALE_ERROR_SHARE = 0.05
 """Share by which all measured efforts may well be too large or too small together: torque constants
 of data sheets, and torque sensors.  An arm whose bodies came from these efforts does not show it.
 """
-# Share by which a mass may well differ from the prior, and
+# A mass may well differ from the prior by this share, and
 _SPREAD = 0.25
-# m by which a centre of mass may.
+# a centre of mass by so many metres.
 _OFFSET = 0.05
 # Steps of the search: constants and masses are found in turns, and that ends in a dozen of them.
 _CONSTANT_STEPS = 30
-# shares by which constants change in the last step
+# The search has ended if constants change by a smaller share in a step.
 _SETTLED = 1e-8
 _STEADY = 1e-2
-# relative standard error above which a constant is not known
+# A constant whose relative standard error is larger is not known.
 _MOST_CONSTANT_ERROR = 0.5
 # Relative standard error of the best known constant, below which the masses are known as well.
 _SURE = 0.02
-# times the first value: nothing holds the constant
+# Nothing holds a constant that grows to this many times its first value.
 _RUNAWAY_CONSTANT = 100.0
-# s between blocks that tell something new
+# s: blocks that are closer together tell nothing new.
 _BLOCKS_APART_S = 0.5
-# of a joint's currents: no model is better
+# Share of a joint's currents that every model leaves unexplained: none is better.
 _CURRENT_FLOOR_SHARE = 0.02
-# m, by which a load's centre of mass and radius of gyration may well be from its link.
+# m: a load's centre of mass may well be so far from its link; so large is its radius of gyration.
 _REACH = 0.15
 
 
@@ -299,7 +299,12 @@ def _rows_of(
     return rows, first, braking
 
 
-def _normal(rows: list[tuple[Array, ...]], c: Array, x: Array, worth: float) -> tuple[Array, Array]:
+def _normal(
+    rows: list[tuple[Array, ...]],
+    c: Array,
+    x: Array,
+    worth: float,
+) -> tuple[Array, Array]:
     """Normal equations of changes of c (nv,) and of the bodies and load x, at these values;
     ``worth``: share of independent rows.
     """

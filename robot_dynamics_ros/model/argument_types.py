@@ -86,7 +86,9 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unknown_argument(
-    function: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any],
 ) -> RobotDynamicsError | None:
     """An error that names the first argument that the function does not have, or one that it needs
     and did not get; ``None`` if there is neither.
@@ -120,7 +122,9 @@ def unknown_argument(
 
 
 def wrong_argument(
-    function: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any],
 ) -> ArgumentError | None:
     """An error that names the first argument without the type that the signature gives; ``None`` if
     there is none, or Python's own error is about the names of arguments.
@@ -210,7 +214,13 @@ def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bo
     return _is_of_named(value, name, space, depth)
 
 
-def _is_list_of(value: object, name: str, part: str, space: Mapping[str, Any], depth: int) -> bool:
+def _is_list_of(
+    value: object,
+    name: str,
+    part: str,
+    space: Mapping[str, Any],
+    depth: int,
+) -> bool:
     if isinstance(value, str) or not isinstance(value, Iterable):
         return False
     if name in ("Sequence", "list", "tuple") and not isinstance(value, (Sequence, np.ndarray)):
@@ -227,7 +237,12 @@ def _is_list_of(value: object, name: str, part: str, space: Mapping[str, Any], d
     return all(fits(entry, entries, space, depth + 1) for entry in value)
 
 
-def _are_values(value: Mapping[Any, Any], part: str, space: Mapping[str, Any], depth: int) -> bool:
+def _are_values(
+    value: Mapping[Any, Any],
+    part: str,
+    space: Mapping[str, Any],
+    depth: int,
+) -> bool:
     """Whether a mapping's values are what an annotation as ``"Mapping[str, float]"`` says."""
     _, _, inside = part.partition("[")
     _, _, kind = inside.removesuffix("]").partition(",")

@@ -395,6 +395,7 @@ def _record(kind: type, values: object, where: str, **preset: str) -> Any:
 
 
 def _value(key: str, annotation: str, value: Any, where: str) -> Any:
+    """A value that YAML read, checked, as the type that its field's annotation names."""
     inside = f"{where}, {key}"
     if annotation in _RECORDS:
         return _record(_RECORDS[annotation], value, inside)

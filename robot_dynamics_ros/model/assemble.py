@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 
 def assemble(
-    description: RobotDescription, gravity: Sequence[float], base: Pose | ArrayLike | None
+    description: RobotDescription,
+    gravity: Sequence[float],
+    base: Pose | ArrayLike | None,
 ) -> dict[str, Any]:
     """The fields of the model, by name.
 
@@ -120,7 +122,10 @@ def _names(
 
 
 def _effects_of_joints(
-    order: list[Joint], multiplier: list[float], v_index: list[int], nv: int
+    order: list[Joint],
+    multiplier: list[float],
+    v_index: list[int],
+    nv: int,
 ) -> dict[str, Array]:
     """(nv,) damping, friction and armature, felt at each coordinate."""
     # power and torque of a mimic joint: its speed is the multiplier times the coordinate's, and so
@@ -137,7 +142,9 @@ def _effects_of_joints(
 
 
 def _look_up(
-    description: RobotDescription, links: Sequence[str], body_of_joint: Mapping[str, int]
+    description: RobotDescription,
+    links: Sequence[str],
+    body_of_joint: Mapping[str, int],
 ) -> dict[str, Mapping[str, object]]:
     """Name → joint, link, number of a link, or number of the body that a joint moves."""
     return {
@@ -162,7 +169,9 @@ def _checked_gravity(gravity: Sequence[float]) -> Array:
 
 
 def _body_arrays(
-    order: Sequence[Joint], placements: Sequence[Pose], merged: Sequence[Inertia]
+    order: Sequence[Joint],
+    placements: Sequence[Pose],
+    merged: Sequence[Inertia],
 ) -> dict[str, Array]:
     """Joints and bodies, in the order of the bodies."""
     nb = len(order)
@@ -289,7 +298,9 @@ def _summed(values: Array, joints: list[Joint], v_index: list[int], nv: int) -> 
 
 
 def _coupled(
-    description: RobotDescription, index: Mapping[str, int], sums: Mapping[str, Array]
+    description: RobotDescription,
+    index: Mapping[str, int],
+    sums: Mapping[str, Array],
 ) -> Array:
     """(6, nv) :attr:`RobotModel.coupling`; a motor of which one joint is fixed is the other's, in
     ``sums``.

@@ -28,11 +28,12 @@ LARGEST_NUMBER = 1e12
 leave the range of floating-point numbers.
 """
 ErrorType = Callable[..., RobotDynamicsError]
-# of the largest moment: what rounding to three digits can do
+# Share of the largest moment by which the triangle inequality may be missed: rounding to three
+# digits does that.
 TRIANGLE_TOLERANCE = 1e-3
 # Share of the largest moment: a smaller negative one is rounding, and becomes zero.
 NEGATIVE_TOLERANCE = 1e-6
-# of the eigenvalues
+# Principal moments below this share of the largest one are zero.
 ROUND_OFF = 1e-12
 # m; a body written as a point mass may carry rounding noise
 NO_SIZE = 1e-6
@@ -44,9 +45,9 @@ DEFAULT_POLICY = "warn"
 # Links that a message names: beyond them it says how many more there are.
 _LINKS_NAMED = 6
 _REPAIR = "inertia_check 'repair' takes the nearest possible inertias instead."
-# kg/m³
+# kg/m³: density of the sphere that stands for a link without inertia.
 _WATER = 1000.0
-# of the robot's mass
+# Its mass, as a share of the robot's.
 _LIGHT_MASS_SHARE = 1e-3
 
 
@@ -84,7 +85,12 @@ def listed(sentences: Sequence[str], most: int) -> str:
     return "".join(f"\n  {line}" for line in [*sentences[:most], *more])
 
 
-def check_numbers(numbers: ArrayLike, where: str, what: str, error: ErrorType = ModelError) -> None:
+def check_numbers(
+    numbers: ArrayLike,
+    where: str,
+    what: str,
+    error: ErrorType = ModelError,
+) -> None:
     """Refuse numbers that are not finite, or beyond :data:`LARGEST_NUMBER`."""
     if not (np.abs(numbers) <= LARGEST_NUMBER).all():
         problem = (

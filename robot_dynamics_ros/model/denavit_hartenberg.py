@@ -193,7 +193,12 @@ def from_denavit_hartenberg(
     )
 
 
-def denavit_hartenberg(model: RobotModel, tip: str, *, convention: str = "standard") -> DHTable:
+def denavit_hartenberg(
+    model: RobotModel,
+    tip: str,
+    *,
+    convention: str = "standard",
+) -> DHTable:
     """The table of the joints between the root link and ``tip``.
 
     Joints are revolute or prismatic; where axes are parallel or the same, so that there is a
@@ -288,7 +293,12 @@ def _axes_at_zero(model: RobotModel, tip: str) -> tuple[list[Array], list[Array]
     return axes, points, path, T
 
 
-def _normal(axes: list[Array], points: list[Array], k: int, near: Array) -> tuple[Array, Array]:
+def _normal(
+    axes: list[Array],
+    points: list[Array],
+    k: int,
+    near: Array,
+) -> tuple[Array, Array]:
     """Where the common normal of axes k and k + 1 begins on axis k, and its direction; for parallel
     axes through ``near``.
     """
@@ -311,7 +321,13 @@ def _normal(axes: list[Array], points: list[Array], k: int, near: Array) -> tupl
     return foot, n if gap > -COINCIDENT_AXES else -n
 
 
-def _frame(axes: list[Array], points: list[Array], k: int, near: Array, wish: Array) -> Array:
+def _frame(
+    axes: list[Array],
+    points: list[Array],
+    k: int,
+    near: Array,
+    wish: Array,
+) -> Array:
     z = axes[k]
     origin = near
     x = np.zeros(3)

@@ -107,7 +107,9 @@ class Pose(Rebuilt):
 
     @classmethod
     def from_rpy(
-        cls, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)
+        cls,
+        xyz: Sequence[float] = (0.0, 0.0, 0.0),
+        rpy: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> Pose:
         """The ``<origin>`` of URDF: R = Rz(yaw) Ry(pitch) Rx(roll), fixed axes, radians."""
         angles = real_array_or_nan(rpy)

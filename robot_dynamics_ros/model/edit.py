@@ -77,7 +77,9 @@ def subtree(description: RobotDescription, link: str) -> RobotDescription:
 
 
 def _with_positions_of(
-    description: RobotDescription, kept: Callable[[str], bool], **changes: Any
+    description: RobotDescription,
+    kept: Callable[[str], bool],
+    **changes: Any,
 ) -> RobotDescription:
     configurations = {
         name: {j: p for j, p in positions.items() if kept(j)}

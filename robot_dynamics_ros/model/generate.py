@@ -177,7 +177,11 @@ def _count(value: int, where: str) -> int:
 
 
 def _per_segment(
-    values: float | Sequence[float], n: int, where: str, *, zero: bool = False
+    values: float | Sequence[float],
+    n: int,
+    where: str,
+    *,
+    zero: bool = False,
 ) -> Array:
     """(n,) finite positive numbers (or zero, if allowed) from one number or ``n``."""
     try:

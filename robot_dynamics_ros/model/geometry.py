@@ -76,6 +76,7 @@ class Looks:
         lost_meshes: addresses in ``<collision>`` elements at which there is no file.
         hidden: links that are not drawn.
         painted: link → red, green, blue and opacity, from 0 to 1, in place of its own colours.
+        joints: joint → the same, of its axis, which is shown from the beginning.
     """
 
     visuals: tuple[Shape, ...] = ()
@@ -84,37 +85,56 @@ class Looks:
     lost_meshes: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     painted: Mapping[str, Colour] = field(default_factory=dict)
+    joints: Mapping[str, Colour] = field(default_factory=dict)
 
     def dressed(
         self,
         model: RobotModel,
         hidden: Iterable[str] = (),
         colours: Mapping[str, Sequence[float]] | None = None,
+        joints: Mapping[str, Sequence[float]] | None = None,
     ) -> Looks:
-        """The same with links hidden, and others in a colour of three or four numbers from 0 to 1.
+        """The same with links hidden, others in a colour, and the axes of joints in a colour.
+
+        Args:
+            model: the robot.
+            hidden: links that are not drawn.
+            colours: link → red, green, blue, and if wanted opacity, from 0 to 1.
+            joints: joint → the same, of its axis, which is then shown from the beginning.
 
         Raises:
-            UnknownNameError: no such link.
+            UnknownNameError: no such link or joint.
             ArgumentError: no colour.
         """
         if isinstance(hidden, str):
             hidden = (hidden,)
         names = frozenset(hidden)
-        painted = dict(self.painted)
-        for link, colour in dict(colours or {}).items():
-            rgba = tuple(np.ravel(real_array_or_nan(colour)).tolist())
-            good = len(rgba) in (3, 4) and all(0.0 <= x <= 1.0 for x in rgba)
-            if not good:
-                raise ArgumentError(
-                    f"expected three or four numbers from 0 to 1, got {colour!r}",
-                    where=f"colours[{link!r}]",
-                    remedy="Red, green, blue, and if wanted opacity.",
-                )
-            red, green, blue, opacity = (*rgba, 1.0)[:4]
-            painted[link] = (red, green, blue, opacity)
+        painted = {**self.painted, **_checked_colours(colours, "colours")}
+        axes = {**self.joints, **_checked_colours(joints, "joints")}
         for link in (*names, *painted):
             check_name("link", link, model.link_names, where="view")
-        return replace(self, hidden=self.hidden | names, painted=painted)
+        for joint in axes:
+            check_name("joint", joint, model.moving_joint_names, where="view")
+        return replace(self, hidden=self.hidden | names, painted=painted, joints=axes)
+
+
+def _checked_colours(
+    colours: Mapping[str, Sequence[float]] | None, where: str
+) -> dict[str, Colour]:
+    """Name → red, green, blue and opacity; an opacity that is left out is 1."""
+    checked = {}
+    for name, colour in dict(colours or {}).items():
+        rgba = tuple(np.ravel(real_array_or_nan(colour)).tolist())
+        good = len(rgba) in (3, 4) and all(0.0 <= x <= 1.0 for x in rgba)
+        if not good:
+            raise ArgumentError(
+                f"expected three or four numbers from 0 to 1, got {colour!r}",
+                where=f"{where}[{name!r}]",
+                remedy="Red, green, blue, and if wanted opacity.",
+            )
+        red, green, blue, opacity = (*rgba, 1.0)[:4]
+        checked[name] = (red, green, blue, opacity)
+    return checked
 
 
 def read_looks(
@@ -193,6 +213,9 @@ class _GeometryReader:
         )
 
     def material(self, node: Node) -> Colour | None:
+        """The colour of a ``<material>``: its own, or of the first material of that name; ``None``
+        if it has neither.
+        """
         name = node.attributes.get("name", "")
         for child in node.children:
             try:
@@ -234,7 +257,13 @@ class _GeometryReader:
             )
         return found
 
-    def shape(self, link: str, pose: Pose, colour: Colour | None, node: Node) -> Shape | None:
+    def shape(
+        self,
+        link: str,
+        pose: Pose,
+        colour: Colour | None,
+        node: Node,
+    ) -> Shape | None:
         attributes = node.attributes
         size = size_of(node)
         if node.tag == "mesh":
@@ -363,7 +392,10 @@ def with_inertia_from_geometry(
 
 
 def _body(
-    piece: Node, density: float, directory: Path | None, version: tuple[int, int]
+    piece: Node,
+    density: float,
+    directory: Path | None,
+    version: tuple[int, int],
 ) -> tuple[Inertia, Pose]:
     poses = [pose_of_origin(node, version) for node in piece.all("origin")]
     shapes = itertools.chain.from_iterable(node.children for node in piece.all("geometry"))

@@ -166,7 +166,12 @@ def as_measured(
     return effort / kind.factors
 
 
-def meaning_at_rest(kind: MeasuredEffort, measured: Array, gravity: Array, command: Array) -> str:
+def meaning_at_rest(
+    kind: MeasuredEffort,
+    measured: Array,
+    gravity: Array,
+    command: Array,
+) -> str:
     """A sentence if efforts at rest contradict their meaning, ``""`` if not, or if the poses do not
     tell.
 

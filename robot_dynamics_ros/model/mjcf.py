@@ -169,7 +169,13 @@ class _Translator:
         self.links.append(Link(name, inertia))
 
     def joint(
-        self, j: int, kind: int, parent: str, child: str, origin: Pose, mimic: Mimic | None
+        self,
+        j: int,
+        kind: int,
+        parent: str,
+        child: str,
+        origin: Pose,
+        mimic: Mimic | None,
     ) -> Joint:
         m = self.m
         name = self.name("joint", j)

@@ -23,7 +23,13 @@ from robot_dynamics_ros.spatial import S, Scalar, maximum, minimum
 
 
 def current_rate(
-    voltage: S, current: Scalar, speed: Scalar, R: float, L: float, ke: float, limit: float
+    voltage: S,
+    current: Scalar,
+    speed: Scalar,
+    R: float,
+    L: float,
+    ke: float,
+    limit: float,
 ) -> S:
     """di/dt, A/s, of a motor with inductance, ``ke`` at the joint; zero where the drive holds the
     current at its limit.

@@ -27,9 +27,9 @@ from robot_dynamics_ros.model.description import (
 )
 
 _BODIES_NAMED = 6
-# of the composite inertia: round-off
+# What remains of a composite inertia is round-off below this share of it.
 _ZERO_INERTIA_SHARE = 1e-11
-# of a body's largest moment: far from any doubt
+# A moment above this share of a body's largest one is far from any doubt.
 _SAFE_MOMENT_SHARE = 1e-6
 # between numbers of two bodies: sums of both keep hardly a digit of the smaller
 _LARGEST_INERTIA_SPREAD = 1e12

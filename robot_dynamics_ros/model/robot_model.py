@@ -389,7 +389,10 @@ class RobotModel:
         return np.clip(q, self.lower, self.upper)
 
     def configuration(
-        self, value: str | Mapping[str, ArrayLike] | ArrayLike, *, where: str = "q"
+        self,
+        value: str | Mapping[str, ArrayLike] | ArrayLike,
+        *,
+        where: str = "q",
     ) -> Array:
         """(nq,) a configuration: by name, as joint → position (other joints at the initial
         configuration), or numbers.
@@ -434,7 +437,12 @@ class RobotModel:
         named = {**self.description.configurations, **_configurations(self, source)}
         return self.replace(description=dataclasses.replace(self.description, configurations=named))
 
-    def with_frame(self, name: str, link: str, pose: Pose | ArrayLike | None = None) -> RobotModel:
+    def with_frame(
+        self,
+        name: str,
+        link: str,
+        pose: Pose | ArrayLike | None = None,
+    ) -> RobotModel:
         """The same robot with a frame of a name (a tool centre point, a sensor, a site), which is a
         link without mass.
 
@@ -483,7 +491,9 @@ def _named(table: Mapping[str, _T], name: str, kind: str) -> _T:
 
 
 def _configuration(
-    model: RobotModel, value: str | Mapping[str, ArrayLike] | ArrayLike, where: str
+    model: RobotModel,
+    value: str | Mapping[str, ArrayLike] | ArrayLike,
+    where: str,
 ) -> Array:
     if isinstance(value, Mapping):
         q = model.initial_configuration()
@@ -530,7 +540,10 @@ def _configurations(
 
 
 def _rebuilt(
-    description: RobotDescription, gravity: Sequence[float], base: Pose, backend: str
+    description: RobotDescription,
+    gravity: Sequence[float],
+    base: Pose,
+    backend: str,
 ) -> RobotModel:
     model = RobotModel.from_description(description, gravity=gravity, base=base)
     if backend == "auto":
@@ -539,7 +552,9 @@ def _rebuilt(
 
 
 def _locked_positions(
-    model: RobotModel, names: list[str], at: str | ArrayLike | Mapping[str, ArrayLike] | None
+    model: RobotModel,
+    names: list[str],
+    at: str | ArrayLike | Mapping[str, ArrayLike] | None,
 ) -> dict[str, Array]:
     """Joint → position, for joints that are locked and for those that mimic them; see
     :meth:`RobotModel.lock`.

@@ -47,13 +47,20 @@ def _mass(volume: float, density: float | None, mass: float | None) -> float:
 
 
 def _diagonal(
-    mass: float, x: float, y: float, z: float, com: Sequence[float] = (0.0, 0.0, 0.0)
+    mass: float,
+    x: float,
+    y: float,
+    z: float,
+    com: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Inertia:
     return Inertia(mass, np.array(com), mass * np.diag([x, y, z]))
 
 
 def inertia_of_cuboid(
-    size: ArrayLike, *, density: float | None = None, mass: float | None = None
+    size: ArrayLike,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A cuboid of edge lengths ``size`` (3,), m.
 
@@ -74,7 +81,11 @@ def inertia_of_cuboid(
 
 
 def inertia_of_cylinder(
-    radius: float, length: float, *, density: float | None = None, mass: float | None = None
+    radius: float,
+    length: float,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A solid cylinder about z."""
     r, h = _positive(radius=radius, length=length)
@@ -83,7 +94,10 @@ def inertia_of_cylinder(
 
 
 def inertia_of_sphere(
-    radius: float, *, density: float | None = None, mass: float | None = None
+    radius: float,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A solid ball."""
     (r,) = _positive(radius=radius)
@@ -92,7 +106,10 @@ def inertia_of_sphere(
 
 
 def inertia_of_ellipsoid(
-    semi_axes: ArrayLike, *, density: float | None = None, mass: float | None = None
+    semi_axes: ArrayLike,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A solid ellipsoid of semi-axes (3,), m.
 
@@ -108,7 +125,11 @@ def inertia_of_ellipsoid(
 
 
 def inertia_of_capsule(
-    radius: float, length: float, *, density: float | None = None, mass: float | None = None
+    radius: float,
+    length: float,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A cylinder of that length about z with half balls on both ends."""
     r, h = _positive(radius=radius, length=length)
@@ -124,7 +145,11 @@ def inertia_of_capsule(
 
 
 def inertia_of_cone(
-    radius: float, height: float, *, density: float | None = None, mass: float | None = None
+    radius: float,
+    height: float,
+    *,
+    density: float | None = None,
+    mass: float | None = None,
 ) -> Inertia:
     """A solid cone: base of that radius in the plane z = 0, tip at z = height; the centre of mass
     is at height/4.
@@ -334,7 +359,10 @@ def _placed(item: Inertia | tuple[Inertia, Pose]) -> Inertia:
 
 
 def _moments(
-    density: Callable[[Array, Array, Array], ArrayLike], middle: Array, half: Array, u: Array
+    density: Callable[[Array, Array, Array], ArrayLike],
+    middle: Array,
+    half: Array,
+    u: Array,
 ) -> Array:
     """(k, 10) ρ times 1, x, y, z and the products of two of them, at points ``u`` (k, 3) of the
     box, whose corners have the coordinates ±1.
@@ -417,12 +445,14 @@ def inertia_of_density(
                 "by one."
             ),
         )
+    # in coordinates from −1 to 1: mass, first moments x y z, second ones xx yy zz xy xz yz
     s = moments_of.estimate * float(np.prod(half))
     m = float(s[0])
     if not m > 0.0:
         remedy = "Check the density function and the corners of the box."
         raise ArgumentError("there is no mass in the box", where="density", got=m, remedy=remedy)
     c = s[1:4] / m
-    E = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]]) / m - np.outer(c, c)
-    E = m * half[:, None] * E * half
+    second = np.array([[s[4], s[7], s[8]], [s[7], s[5], s[9]], [s[8], s[9], s[6]]])
+    # ∫ρ r rᵀ about the centre of mass, in m
+    E = m * half[:, None] * (second / m - np.outer(c, c)) * half
     return Inertia(m, middle + half * c, np.trace(E) * np.eye(3) - E)

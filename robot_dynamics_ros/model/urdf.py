@@ -309,7 +309,11 @@ def _link(link: parsed.Link, line: int, policy: str, findings: list[str]) -> Lin
 
 
 def _joint(
-    joint: parsed.Joint, line: int, armature: float, coupling: Coupling | None, findings: list[str]
+    joint: parsed.Joint,
+    line: int,
+    armature: float,
+    coupling: Coupling | None,
+    findings: list[str],
 ) -> Joint:
     where = f"joint {joint.name!r} (line {line})"
     kind = JOINT_TYPES[joint.type]
@@ -373,7 +377,9 @@ def _with_more_limits(joint: Joint, clean: CleanUrdf, findings: list[str]) -> Jo
 
 
 def _note_limits_without_effect(
-    joints: Sequence[Joint], clean: CleanUrdf, findings: list[str]
+    joints: Sequence[Joint],
+    clean: CleanUrdf,
+    findings: list[str],
 ) -> None:
     """One sentence for all joints whose limits only a driver enforces."""
     soft = [
@@ -442,7 +448,12 @@ def _without_limits_that_hold_masters(joints: list[Joint], findings: list[str]) 
     return result
 
 
-def _limits(joint: parsed.Joint, kind: JointType, where: str, findings: list[str]) -> JointLimits:
+def _limits(
+    joint: parsed.Joint,
+    kind: JointType,
+    where: str,
+    findings: list[str],
+) -> JointLimits:
     limit = joint.limit
     bounded = kind in (JointType.REVOLUTE, JointType.PRISMATIC)
     if limit is None:
@@ -507,7 +518,9 @@ def _pose(origin: parsed.Pose | None) -> Pose:
 
 
 def _checked_armatures(
-    described: Mapping[str, float], moving: set[str], armature: Mapping[str, float] | None
+    described: Mapping[str, float],
+    moving: set[str],
+    armature: Mapping[str, float] | None,
 ) -> dict[str, float]:
     result = dict(described)
     for name, value in (armature or {}).items():

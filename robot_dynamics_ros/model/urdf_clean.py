@@ -127,7 +127,11 @@ class CleanUrdf:
     """
 
     def __init__(
-        self, data: bytes | str, *, source: str = "URDF text", max_bytes: int = MAX_BYTES
+        self,
+        data: bytes | str,
+        *,
+        source: str = "URDF text",
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self.source = source
         self.link_lines: list[int] = []
@@ -243,7 +247,13 @@ class CleanUrdf:
         else:
             element.set("rpy", " ".join(map(repr, pose.rpy())))
 
-    def default(self, node: Node, parent: ElementTree.Element, name: str, where: str) -> str:
+    def default(
+        self,
+        node: Node,
+        parent: ElementTree.Element,
+        name: str,
+        where: str,
+    ) -> str:
         """Default of a missing attribute, reported; an error if there is none."""
         # an effort or a velocity
         if node.tag == "limit":

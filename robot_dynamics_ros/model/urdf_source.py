@@ -20,7 +20,10 @@ UrdfInput = str | bytes | os.PathLike[str]
 
 
 def read_source(
-    source: UrdfInput, *, max_bytes: int, xacro_arguments: Mapping[str, str] | None = None
+    source: UrdfInput,
+    *,
+    max_bytes: int,
+    xacro_arguments: Mapping[str, str] | None = None,
 ) -> tuple[bytes | str, str]:
     """The document and what to call it in messages.
 

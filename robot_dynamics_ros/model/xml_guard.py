@@ -182,6 +182,9 @@ class _Builder:
         return 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Called at the beginning of each element: it becomes a node, or is passed over with all
+        that is in it, if the schema does not know it there.
+        """
         self.depth += 1
         self.count += 1
         if self.depth > MAX_DEPTH:

@@ -147,7 +147,12 @@ class WrenchHistory:
         return {name: point[:, 3] for name, point in self._points.items()}
 
 
-def _on_links(recording: Recording, model: RobotModel, t: Array, q: Array) -> dict[str, Array]:
+def _on_links(
+    recording: Recording,
+    model: RobotModel,
+    t: Array,
+    q: Array,
+) -> dict[str, Array]:
     """Link → (n, 6) sum of the wrenches on it that were recorded."""
     on_links: dict[str, Array] = {}
     for wrench in recording.external:
@@ -345,7 +350,9 @@ def _usable(
 
 
 def _friction_left_out(
-    model: RobotModel, efforts: Array, recorded: Array | None
+    model: RobotModel,
+    efforts: Array,
+    recorded: Array | None,
 ) -> tuple[str, ...]:
     """A note, where the description has friction and the efforts are without."""
     rubs = (model.friction > 0.0) | (model.damping > 0.0)
@@ -438,7 +445,9 @@ def _errors(
 
 
 def _joints(
-    model: RobotModel, joints: str | Sequence[str], every: tuple[str, ...]
+    model: RobotModel,
+    joints: str | Sequence[str],
+    every: tuple[str, ...],
 ) -> tuple[str, ...]:
     if joints == "all":
         return every
@@ -449,6 +458,9 @@ def _joints(
 
 
 def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> SmoothMotion:
+    """Smooth motion of a recording; with ``s.acceleration`` of ``"model"`` its accelerations are
+    those that the recorded efforts cause.
+    """
     if s.acceleration == "model" and recording.effort is None:
         remedy = "Use differentiated velocities."
         raise ArgumentError("not every row holds efforts", where=recording.source, remedy=remedy)
@@ -461,16 +473,17 @@ def _motion(model: RobotModel, recording: Recording, q: Array, s: Settings) -> S
     )
     if motion.velocity == "recorded" and recording.v is not None:
         motion = dataclasses.replace(motion, v=recording.v)
-    # no row needs its neighbours
     if s.acceleration == "model" and recording.effort is not None:
-        good = np.asarray(np.isfinite(motion.v).all(axis=1))
-        net = recording.effort - np.nan_to_num(
-            model.damping * motion.v + model.friction * np.sign(motion.v)
-        )
-        a = forward_dynamics(model, q, np.nan_to_num(motion.v), net) + 0.0 * motion.v
-        motion = dataclasses.replace(
-            motion, a=a, good=good if motion.velocity == "recorded" else motion.good
-        )
+        friction = np.nan_to_num(model.damping * motion.v + model.friction * np.sign(motion.v))
+        net = recording.effort - friction
+        a = forward_dynamics(model, q, np.nan_to_num(motion.v), net)
+        # NaN where the velocity is
+        a = a + 0.0 * motion.v
+        good = motion.good
+        if motion.velocity == "recorded":
+            # nothing is differentiated: rows at the ends are as good as those between
+            good = np.asarray(np.isfinite(motion.v).all(axis=1))
+        motion = dataclasses.replace(motion, a=a, good=good)
     return motion
 
 

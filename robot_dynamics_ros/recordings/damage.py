@@ -17,43 +17,44 @@ from numpy.typing import NDArray
 
 from robot_dynamics_ros.model.description import Array
 
-# rows of the running median
+# Rows of the running median.
 _MEDIAN_ROWS = 7
-# usual steps: a longer one is a pause
+# A step longer than this many usual ones is a pause.
 _PAUSE_STEPS = 5.0
-# of the usual distance from the running median
+# A spike is farther from the running median than this many usual distances.
 _FAR_DISTANCES = 12.0
-# Share of the range of a joint's positions: a smaller jump of one row is no spike.
+# A spike of positions is at least this share of the joint's range,
 _OF_RANGE = 2e-3
-# The same of efforts, which do jump: where a motor reverses, and where dry friction changes sides.
+# one of efforts this share: they jump where a motor reverses, and where dry friction changes
+# sides.
 _OF_EFFORTS = 0.3
-# steps between values: no more is no spike
+# A spike is larger than this many steps between the values that a sensor can give.
 _SPIKE_LEVELS = 2.5
-# of the rows: more are no spikes
+# If a larger share of the rows are spikes, none is: the channel is noisy.
 _MOST_SPIKES_SHARE = 0.05
-# rows of a spike
+# A spike has at most so many rows.
 _LONGEST_SPIKE_ROWS = 2
-# s without a change, and
+# A channel is frozen if it does not change for so many seconds,
 _FROZEN_S = 0.2
-# rows without one, from which on a channel is frozen: slower logs repeat values more often.
+# and for so many rows: slower logs repeat values more often,
 _FEWEST_UNDAMAGED_ROWS = 20
-# of its range, by which a joint moves while its effort is frozen
+# while its joint moves by this share of its range.
 _MOVES = 0.005
-# fast steps: by more a position jumps
+# A position jumps if it moves by more than this many fast steps,
 _JUMP_STEPS = 4.0
-# Times as fast as usual, and as the rows beside it, moves what jumps.
+# and this many times as fast as usual, and as the rows beside it.
 _FAST_STEPS = 10.0
 # Rows on either side that a step is compared with.
 _ROWS_BESIDE = 3
-# of the values of a channel that is slower than the others are held alike long
+# A channel is slower than the others if this share of its values are held alike long.
 _REGULAR = 0.9
-# of the largest value, by which two channels differ that hold the same
+# Two channels are the same if they differ by less than this share of the largest value.
 _SAME_CHANNEL_SHARE = 1e-4
-# Share of the rows that lie at the largest value of a channel that is clipped there.
+# A channel is clipped if this share of the rows lies at its largest value:
 _AT_BOUND = 0.01
-# Share of the range that counts as next to that value, and
+# nearer to it than this share of the range, and
 _SPIKE_BAND_SHARE = 0.02
-# times as many rows there as in the band below: a motion that merely turns there has fewer.
+# this many times as many as in the band below: a motion that merely turns there has fewer.
 _DAMAGE_FACTOR = 3.0
 # s around a row over which its speed is taken.
 _SPEED_WINDOW_S = 0.1
@@ -198,7 +199,10 @@ def moves(t: Array, q: Array) -> NDArray[np.bool_]:
 
 
 def unusable_efforts(
-    t: Array, q: Array, effort: Array, names: Sequence[str]
+    t: Array,
+    q: Array,
+    effort: Array,
+    names: Sequence[str],
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
     """Efforts (n, nv) that a sensor or logger did not measure: (n, nv) those frozen or clipped,
     sentences about them, and the names of joints whose effort is constant although they move.

@@ -217,7 +217,10 @@ def stamp_of(message: Any, received: int) -> float:
 
 
 def _connections(
-    connections: Sequence[Connection], kind: str, topic: str, where: str
+    connections: Sequence[Connection],
+    kind: str,
+    topic: str,
+    where: str,
 ) -> list[Connection]:
     topics = sorted({c.topic for c in connections if c.msgtype == kind})
     if not topics:

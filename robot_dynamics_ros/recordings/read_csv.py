@@ -115,7 +115,9 @@ def open_table(
 
 
 def _counted(
-    file: Iterable[str], size: int, progress: Callable[[float], None] | None
+    file: Iterable[str],
+    size: int,
+    progress: Callable[[float], None] | None,
 ) -> Iterator[str]:
     done = 0
     for k, line in enumerate(file):
@@ -181,7 +183,11 @@ def _column(names: list[str], joint: str, field: str, where: str) -> int:
 
 
 def one_column(
-    names: list[str], accepted: Collection[str], what: str, remedy: str, where: str
+    names: list[str],
+    accepted: Collection[str],
+    what: str,
+    remedy: str,
+    where: str,
 ) -> int:
     """The column with one of these names, see :func:`columns_named`, or −1; several are an
     error.
@@ -242,7 +248,10 @@ def read_csv_wrench(
 
 
 def read_csv_positions(
-    path: str | Path, model: RobotModel, *, time_unit: str = "auto"
+    path: str | Path,
+    model: RobotModel,
+    *,
+    time_unit: str = "auto",
 ) -> tuple[Array, Array]:
     """Motion of a robot with any joints, from a table as
     :func:`~robot_dynamics_ros.recordings.write_run_csv` writes it.
@@ -285,7 +294,13 @@ def read_csv_positions(
     return in_seconds(table[:, 0], time_unit)[0], table[:, 1:]
 
 
-def _component(head: list[str], prefix: str, forms: tuple[str, ...], axis: str, where: str) -> int:
+def _component(
+    head: list[str],
+    prefix: str,
+    forms: tuple[str, ...],
+    axis: str,
+    where: str,
+) -> int:
     words = [form.format(axis) for form in forms]
     if prefix:
         names = [f"{prefix}{s}{w}" for w, s in itertools.product(words, "./_")]

@@ -25,11 +25,11 @@ from robot_dynamics_ros.simulation.model_error import robot_model_error
 
 # what to do with rows that cannot be used
 UNUSABLE_ROWS = ("skip", "refuse")
-# s between rows: with more between them, the motion of an arm is not known from its positions
+# s between rows: with more, the motion of an arm is not known from its positions.
 SLOWEST_STEP_S = 0.5
-# a step in an unknown unit beyond which it may be slow seconds or quick milliseconds
+# A longer step, in an unknown unit, may be slow seconds or quick milliseconds.
 _DOUBTFUL_STEP = 0.1
-# of the times of a table; "auto": known by the step between them, see :func:`in_seconds`
+# Units of the times of a table; "auto": known by the step between them, see :func:`in_seconds`.
 TIME_UNITS = ("auto", "s", "ms", "us", "ns")
 _TIME_UNITS = {
     "s": (1.0, ""),
@@ -37,21 +37,21 @@ _TIME_UNITS = {
     "us": (1e-6, "microseconds"),
     "ns": (1e-9, "nanoseconds"),
 }
-# usual steps of an external wrench: nothing is interpolated across longer gaps
+# Usual steps of an external wrench: nothing is interpolated across longer gaps.
 _LONGEST_WRENCH_GAP_STEPS = 5.0
-# of the rows must have a velocity or effort for it to count as recorded
+# Velocities or efforts count as recorded if this share of the rows has them.
 _RECORDED_ROWS_SHARE = 0.5
-# in any unit: nanoseconds since 1970 are 2e18
+# No time is larger, in any unit: nanoseconds since 1970 are 2e18.
 _LATEST_STAMP = 1e20
-# s between two rows
+# s: no step between two rows is shorter.
 _SHORTEST_STEP_S = 1e-9
-# rows from which the step tells the unit of the times
+# From so many rows on the step tells the unit of the times.
 _FEWEST_ROWS_OF_A_UNIT = 20
 # s that are left out before and after a jump: longer polynomials do not reach across.
 _BESIDE_A_JUMP_S = 0.15
-# rad by which a jump may differ from full turns
+# rad by which a jump of a wrapped angle may differ from full turns.
 _WRAPPED = 0.3
-# of the time so far, by which times go back where another recording begins
+# Where times go back by more than this share of the time so far, another recording begins.
 _FAR_BACK = 0.1
 
 
@@ -351,6 +351,8 @@ class RowCollector:
     times: str = "repair"
     bad: list[BadRow] = field(default_factory=list)
     other: int = 0
+    # rows whose time does not come after that of the row before
+    _not_increasing: int = 0
 
     def __post_init__(self) -> None:
         for where, value, choices in (
@@ -376,7 +378,13 @@ class RowCollector:
             [],
         )
 
-    def add(self, number: int, t: float, names: Sequence[str], *fields: Sequence[float]) -> None:
+    def add(
+        self,
+        number: int,
+        t: float,
+        names: Sequence[str],
+        *fields: Sequence[float],
+    ) -> None:
         """Take one row of positions, velocities and efforts, the last two empty where there are
         none; a bad one is remembered or refused, see :meth:`reject`.
         """
@@ -391,7 +399,11 @@ class RowCollector:
         self.bad.append(BadRow(number, why))
 
     def _take(
-        self, number: int, t: float, names: Sequence[str], fields: tuple[Sequence[float], ...]
+        self,
+        number: int,
+        t: float,
+        names: Sequence[str],
+        fields: tuple[Sequence[float], ...],
     ) -> str:
         """Why a row is bad; empty if it is not, and is kept."""
         joints = self.model.joint_names
@@ -425,6 +437,7 @@ class RowCollector:
         times, *columns, numbers = self._columns
         last = times[-1] if times else -math.inf
         if t < last or (t == last and self.times == "keep"):
+            self._not_increasing += 1
             far = last - t > _FAR_BACK * (last - times[0])
             return _not_after(t, last) + (": two recordings in one, or rows twice?" if far else "")
         times.append(t)
@@ -438,6 +451,9 @@ class RowCollector:
 
         Velocities and efforts count as recorded if most rows have them; rows without are then bad.
         Otherwise velocities follow from positions throughout, and there are no efforts.
+
+        Raises:
+            ArgumentError: there is no usable row, or the times of most do not increase.
         """
         times, *columns, numbers = self._columns
         if not times:
@@ -449,6 +465,13 @@ class RowCollector:
             remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
             raise ArgumentError(
                 f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
+            )
+        if self._not_increasing > len(times):
+            count = len(times) + self._not_increasing
+            raise ArgumentError(
+                f"the times of {self._not_increasing} of {count} rows do not increase",
+                where=self.source,
+                remedy="Sort the rows by their times, and give each recording a file of its own.",
             )
         shape = (len(times), len(self.model.joint_names))
         t = np.array(times)
@@ -557,7 +580,11 @@ def robot_of_efforts(model: RobotModel, kind: MeasuredEffort) -> RobotModel:
     return robot_model_error(model, damping=0.0, friction=0.0, armature=0.0)
 
 
-def with_motor_efforts(recording: Recording, model: RobotModel, kind: MeasuredEffort) -> Recording:
+def with_motor_efforts(
+    recording: Recording,
+    model: RobotModel,
+    kind: MeasuredEffort,
+) -> Recording:
     """The recording with efforts that move ``robot_of_efforts(model, kind)``; without efforts where
     none was measured.
 

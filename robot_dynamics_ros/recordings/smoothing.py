@@ -28,11 +28,11 @@ _HIGHEST_ORDER = 10
 # the last window / 4 rows at an edge see the acceleration with several times the noise of the
 # others
 _EDGE = 4
-# of the window: longer gaps part a recording
+# Gaps longer than this share of the window part a recording.
 _BRIDGED = 0.25
-# share by which recorded velocities may differ from those of the positions
+# Share by which recorded velocities may differ from those of the positions.
 _ROUGH = 0.03
-# s by which they may be late
+# s by which they may be late.
 _LATEST_SAMPLE_S = 2e-3
 GAP_STEPS = 5.0
 """Steps longer than this many median ones are gaps."""
@@ -44,7 +44,8 @@ WINDOWS = (0.02, 0.03, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 _TRIED = 120
 # s of one block, over which efforts are averaged: the same as in identification.
 _SMOOTHING_BLOCK_S = 0.05
-# of the logarithm of a joint's squared error
+# Windows are about as good if the logarithm of a joint's squared error is larger by less than
+# this; the shortest of them is taken.
 _ALIKE_LOG_ERROR = 0.15
 
 
@@ -69,7 +70,13 @@ def segments(t: Array, bridge: float = 0.0) -> list[slice]:
 
 
 def derivatives(
-    t: Array, x: Array, *, window: int = 21, order: int = 3, up_to: int = 2, bridge: float = 0.0
+    t: Array,
+    x: Array,
+    *,
+    window: int = 21,
+    order: int = 3,
+    up_to: int = 2,
+    bridge: float = 0.0,
 ) -> Array:
     """(up_to + 1, n, m) values and derivatives of polynomials fitted to the ``window`` samples
     around each; NaN in stretches with too few samples.
@@ -107,7 +114,12 @@ def check_order(order: int, least: int = 2) -> None:
 
 
 def _fit(
-    t: Array, x: Array, window: int, order: int, up_to: int, indices: np.ndarray | None = None
+    t: Array,
+    x: Array,
+    window: int,
+    order: int,
+    up_to: int,
+    indices: np.ndarray | None = None,
 ) -> Array:
     """Values and derivatives at some samples (all if not given) of a stretch without gaps."""
     rows = np.arange(len(t)) if indices is None else indices
@@ -221,9 +233,9 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         regular = np.interp(grid, t, signal)
         # a spectrum without the slope that leaks everywhere
         regular = np.diff(regular, 2)
-        frequency, power = welch(
-            regular, 1.0 / step, nperseg=min(n - 2, max(64, 1 << round(np.log2(2.0 / step))))
-        )
+        # some two seconds, a power of two
+        samples = max(64, 1 << round(np.log2(2.0 / step)))
+        frequency, power = welch(regular, 1.0 / step, nperseg=min(n - 2, samples))
         gain = np.maximum(2.0 * np.sin(np.pi * np.maximum(frequency, 1e-9) * step), 1e-9) ** 4
         # of the signal itself
         power = power / gain
@@ -231,8 +243,10 @@ def _by_spectrum(t: Array, x: Array, order: int) -> float:
         if not power[1:].max(initial=0.0) > 0.0:
             # it stands
             continue
+        # the first frequency at which there is noise alone
         noise = np.flatnonzero(power[1:] <= 3.0 * floor)
-        cutoffs.append(float(frequency[1 + int(noise[0])]) if noise.size else float(frequency[-1]))
+        first = 1 + int(noise[0]) if noise.size else -1
+        cutoffs.append(float(frequency[first]))
     if not cutoffs:
         return WINDOWS[-1]
     cutoff = max(float(np.median(cutoffs)), 1e-9)
@@ -359,7 +373,12 @@ def smooth_motion(
     )
 
 
-def _gains(step: float, samples: int, order: int, late: float = 0.0) -> tuple[float, float, float]:
+def _gains(
+    step: float,
+    samples: int,
+    order: int,
+    late: float = 0.0,
+) -> tuple[float, float, float]:
     """Standard errors of value, first and second derivative of the polynomial ``late`` s after its
     middle, of white noise of one.
     """
@@ -406,7 +425,12 @@ def _earlier(y: Array, late: float) -> Array:
 
 
 def _worse(
-    model: RobotModel, x: Array, y: Array, remaining: Array, gains: tuple[float, float], step: float
+    model: RobotModel,
+    x: Array,
+    y: Array,
+    remaining: Array,
+    gains: tuple[float, float],
+    step: float,
 ) -> str:
     """Why recorded velocities are worse than the derivatives of positions; empty if they are not;
     ``x, y`` see :func:`_lateness`, and what polynomials leave of both, (2, n, nv), and make of

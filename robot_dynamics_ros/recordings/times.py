@@ -20,37 +20,38 @@ from robot_dynamics_ros.model.description import Array
 
 # what to do with times that jitter and rows that are repeated
 REPAIRS = ("repair", "keep")
-# rows from which on a rate is known
+# Fewer rows do not show their rate.
 _FEWEST_ROWS_OF_A_RATE = 50
-# s: what is recorded after a longer pause may have another phase
+# s: what is recorded after a longer pause may have another phase.
 _PHASE_PAUSE_S = 0.25
-# rows among which one is stamped without delay
+# Among so many rows one is stamped without delay.
 _UNDELAYED_AMONG_ROWS = 50
-# of a step: stamps late by more for that long mean that rows were lost
+# Rows were lost if the stamps stay later than this share of a step.
 _LOST_ROW_STEPS = 0.6
-# of a row's lateness: the clocks run at rates of their own
+# Share of a row's lateness that the estimate takes over: the clocks run at rates of their own.
 _CLOCK_FOLLOWING_SHARE = 0.02
-# how far from a whole number of steps a motion may be
+# How far from a whole number of steps a motion may be, in steps.
 _WHOLE_STEP_TOLERANCE = 0.2
-# s, over which the two clocks run at constant rates
-_KNOT = 2.0
-# of a step: less is no jitter
-_JITTER = 0.01
-# Residual of the positions on steady times over the one on recorded times: without a clear gain,
+# s, over which the two clocks run at constant rates.
+_CLOCK_RATE_KNOT_S = 2.0
+# Times that are off by less than this share of a step do not jitter.
+_JITTER_STEPS = 0.01
+# Roughness of the positions on repaired times over that on recorded times: without a clear gain,
 # the times stay as they were recorded.
-_SMOOTHER = 0.95
-# Samples of the polynomials that smoothness is judged by, and
+_SMOOTHER_RATIO = 0.95
+# Roughness is what a polynomial over so many samples leaves,
 _SMOOTHNESS_FIT = 15
-# their order: motions of robots are that smooth within some samples.
+# of this order: motions of robots are that smooth within some samples.
 _SMOOTHNESS_ORDER = 4
-# rows
-_JUDGED = 2000
-# noises of a position in a step, from which it tells how many steps there were
+# Rows by which roughness is judged, and of which speeds are fitted at a time.
+_ROWS_AT_A_TIME = 2000
+# A joint tells how many steps there were if it moves by this many noises of its position in one.
 _CLEAR_STEP_NOISES = 5.0
-# rad or m: no position is read more finely
-_FINEST = 1e-8
-# of the way at the speed before and after that a joint is further after rows that are equal
-_MOVES_ON = 0.15
+# rad or m: no position is read more finely.
+_FINEST_POSITION = 1e-8
+# Equal rows are repeated ones if the joints have moved by this share of the way that their speed
+# before and after takes them; else the robot stands.
+_MOVES_ON_SHARE = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
     repeated = bool((np.diff(t) <= 0.0).any())
     rough = _roughness(t, q)
     best = as_given
-    least = np.inf if repeated else _SMOOTHER * rough
+    least = np.inf if repeated else _SMOOTHER_RATIO * rough
     like = t
     for by_motion in (False, True):
         if by_motion and not _motion_tells(parts, t, like, q, step):
@@ -98,16 +99,20 @@ def repair_times(t: Array, q: Array) -> RepairedTimes:
             continue
         jitter = float(np.sqrt(np.mean((steady - t) ** 2)))
         now = _roughness(steady, q)
-        if jitter > _JITTER * step and now < least:
+        if jitter > _JITTER_STEPS * step and now < least:
             spacing = float(np.median(np.diff(steady)))
             best = RepairedTimes(steady, True, jitter, spacing, lost, rough / now)
-            least = _SMOOTHER * now
+            least = _SMOOTHER_RATIO * now
             like = steady
     return best
 
 
 def _steady(
-    parts: list[slice], t: Array, like: Array, q: Array | None, step: float
+    parts: list[slice],
+    t: Array,
+    like: Array,
+    q: Array | None,
+    step: float,
 ) -> tuple[Array, int]:
     """Steady times (n,), and the number of rows that are missing: by how far joints ``q`` (n, m)
     moved, or by stamps.
@@ -139,7 +144,7 @@ def _motion_tells(parts: list[slice], t: Array, like: Array, q: Array, step: flo
         steady, _ = _steady(parts, t, like, q[:, some], step)
         if not (np.diff(steady) > 0.0).all() or _roughness(
             steady, q[:, others]
-        ) > _SMOOTHER * _roughness(like, q[:, others]):
+        ) > _SMOOTHER_RATIO * _roughness(like, q[:, others]):
             return False
     return True
 
@@ -214,8 +219,8 @@ def _passed(t: Array, q: Array, step: float) -> Array:
     w = min(2 * _SMOOTHNESS_FIT + 1, n)
     first = np.clip(np.arange(n - 1) + 1 - w // 2, 0, n - w)
     speed = np.empty((n - 1, q.shape[1]))
-    for start in range(0, n - 1, _JUDGED):
-        k = np.arange(start, min(start + _JUDGED, n - 1))
+    for start in range(0, n - 1, _ROWS_AT_A_TIME):
+        k = np.arange(start, min(start + _ROWS_AT_A_TIME, n - 1))
         rows = first[k][:, None] + np.arange(w)
         x = (t[rows] - 0.5 * (t[k] + t[k + 1])[:, None]) / (w * step)
         A = np.stack([np.ones_like(x), x, x * x, x * x * x], axis=-1)
@@ -229,7 +234,7 @@ def _passed(t: Array, q: Array, step: float) -> Array:
     noise = np.array(
         [1.5 * np.median(x[s]) if s.any() else 0.0 for x, s in zip(second.T, slow.T, strict=True)]
     )
-    noise = np.maximum(noise, _FINEST)
+    noise = np.maximum(noise, _FINEST_POSITION)
     ahead = np.sum((speed / noise) ** 2, axis=1)
     passed = np.sum(moved * speed / noise**2, axis=1) / np.maximum(ahead, 1e-300)
     return np.where(ahead > _CLEAR_STEP_NOISES**2, passed, np.nan)
@@ -243,7 +248,9 @@ def _line(number: np.ndarray, t: Array, step: float) -> Array:
 
     x = number.astype(np.float64)
     # with rows enough for each
-    pieces = max(1, min(int((x[-1] - x[0]) * step / _KNOT), len(x) // _UNDELAYED_AMONG_ROWS))
+    pieces = max(
+        1, min(int((x[-1] - x[0]) * step / _CLOCK_RATE_KNOT_S), len(x) // _UNDELAYED_AMONG_ROWS)
+    )
     inner = np.linspace(x[0], x[-1], pieces + 1)[1:-1]
     knots = np.concatenate([[x[0]] * 2, inner, [x[-1]] * 2])
     weight = np.ones(len(t))
@@ -264,7 +271,9 @@ def _roughness(t: Array, q: Array) -> float:
     """Geometric mean over joints of what local polynomials leave of the positions."""
     n = len(t)
     starts = np.unique(
-        np.linspace(0, n - _SMOOTHNESS_FIT, min(_JUDGED, n - _SMOOTHNESS_FIT + 1)).astype(int)
+        np.linspace(0, n - _SMOOTHNESS_FIT, min(_ROWS_AT_A_TIME, n - _SMOOTHNESS_FIT + 1)).astype(
+            int
+        )
     )
     rows = starts[:, None] + np.arange(_SMOOTHNESS_FIT)
     dt = t[rows] - t[starts + _SMOOTHNESS_FIT // 2][:, None]
@@ -282,8 +291,11 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     """(n,) bool: rows that repeat the positions of the one before them although the robot moves on.
 
     A logger that asks faster than the robot answers writes states several times.  A robot that
-    stands repeats its positions as well; those that count as repeated are made up for by the first
-    row after them.
+    stands repeats its positions as well: there the first row after them is no farther on.
+
+    Args:
+        t: (n,) times, s.
+        q: (n, joints) positions.
     """
     n = len(t)
     out = np.zeros(n, dtype=bool)
@@ -292,7 +304,7 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     same = (np.diff(q, axis=0) == 0.0).all(axis=1)
     if not same.any():
         return out
-    # of each run of equal rows, and the end
+    # the first row of each run of equal rows, and n
     first = np.flatnonzero(np.concatenate([[True], ~same, [True]]))
     step = _step(t)
     if step > 0.0:
@@ -302,6 +314,6 @@ def frozen_rows(t: Array, q: Array) -> np.ndarray:
     for k in np.flatnonzero(np.diff(first) > 1):
         a = int(first[k])
         b = int(first[k + 1])
-        if b < n and passed[a:b].sum() > _MOVES_ON * (b - a):
+        if b < n and passed[a:b].sum() > _MOVES_ON_SHARE * (b - a):
             out[a + 1 : b] = True
     return out

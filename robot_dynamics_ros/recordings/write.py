@@ -35,7 +35,9 @@ _MOMENT_ROWS = slice(0, 3)
 
 
 def write_csv(
-    path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None
+    path: str | Path,
+    history: WrenchHistory,
+    progress: Callable[[float], None] | None = None,
 ) -> None:
     """One line a row: its number in the source, time, then each joint's position, velocity,
     acceleration and effort, the motors' currents, then each wrench's force and torque, the parts of
@@ -147,7 +149,9 @@ def _write_table(
 
 
 def write_bag(
-    path: str | Path, history: WrenchHistory, progress: Callable[[float], None] | None = None
+    path: str | Path,
+    history: WrenchHistory,
+    progress: Callable[[float], None] | None = None,
 ) -> None:
     """A rosbag2 directory with one mcap file: ``/joint_efforts`` (sensor_msgs/JointState),
     ``/motor_currents/<joint>`` of joints with motors (std_msgs/Float64, A),

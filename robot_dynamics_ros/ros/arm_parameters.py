@@ -45,7 +45,12 @@ def vendor_description(profile: ArmProfile, *, with_hardware: bool = False) -> s
     return with_arguments(folder / file, description.xacro_arguments(with_hardware=with_hardware))
 
 
-def write_parameter_files(profile: ArmProfile, folder: Path, *, simulated: bool) -> dict[str, Path]:
+def write_parameter_files(
+    profile: ArmProfile,
+    folder: Path,
+    *,
+    simulated: bool,
+) -> dict[str, Path]:
     """Node name → file with its parameters, written to a folder; an ArgumentError if the arm takes
     no efforts.
     """
@@ -79,7 +84,11 @@ def write_parameters(path: Path, values: Mapping[str, object]) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def parameter_files(node: str, robot: Path | None, arm_files: Mapping[str, Path]) -> list[Path]:
+def parameter_files(
+    node: str,
+    robot: Path | None,
+    arm_files: Mapping[str, Path],
+) -> list[Path]:
     """Parameter files, later ones win: the node's, the robot's where the package has some, the
     arm's.
     """

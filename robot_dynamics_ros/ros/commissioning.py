@@ -74,7 +74,11 @@ class LiveArm:
     """
 
     def __init__(
-        self, node: Node, model: RobotModel, command_format: str, state_timeout: float = 0.1
+        self,
+        node: Node,
+        model: RobotModel,
+        command_format: str,
+        state_timeout: float = 0.1,
     ) -> None:
         self._timeout = state_timeout
         self._node = node
@@ -346,7 +350,10 @@ class CommissioningNode(Node):
         log(self.session.sentence)
 
     async def _on_step(
-        self, step: str, _request: Trigger.Request, response: Trigger.Response
+        self,
+        step: str,
+        _request: Trigger.Request,
+        response: Trigger.Response,
     ) -> Trigger.Response:
         if self.session is None or self._step:
             response.success = False
@@ -387,7 +394,11 @@ class CommissioningNode(Node):
             )
         return ""
 
-    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_stop(
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
         self._stop.set()
         response.success = True
         if self._step:

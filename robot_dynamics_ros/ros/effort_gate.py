@@ -59,7 +59,9 @@ def limit_parameters(model: RobotModel, joints: Sequence[str]) -> Iterable[Param
 
 
 def gate_settings(
-    values: ParameterValues, model: RobotModel, joints: Sequence[str]
+    values: ParameterValues,
+    model: RobotModel,
+    joints: Sequence[str],
 ) -> GateSettings:
     """The bounds for the joints; one without an effort limit in the description and as a parameter
     is an ArgumentError.
@@ -182,13 +184,21 @@ class EffortGateNode(Node):
         if gate.state is not before:
             self._closed()
 
-    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_reset(
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
         self.gate.reset()
         response.success = True
         response.message = self.gate.reason or "open"
         return response
 
-    def _on_stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_stop(
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
         self.gate.stop(time.monotonic_ns(), "stop_service", "the service ~/stop was called")
         self._closed()
         response.success = True

@@ -49,7 +49,11 @@ class LockstepRobot:
     """
 
     def __init__(
-        self, model: RobotModel, *, namespace: str = "", node_name: str = "lockstep_robot"
+        self,
+        model: RobotModel,
+        *,
+        namespace: str = "",
+        node_name: str = "lockstep_robot",
     ) -> None:
         """Wait for the simulator and for its first state.
 

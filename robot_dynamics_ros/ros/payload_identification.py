@@ -97,7 +97,9 @@ class PayloadIdentificationNode(Node):
         self.model = model
 
     async def _on_request(
-        self, _request: Trigger.Request, response: Trigger.Response
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
     ) -> Trigger.Response:
         try:
             if self._aside.busy:
@@ -181,12 +183,16 @@ class PayloadIdentificationNode(Node):
             )
 
     def _record(self, seconds: float, least: int = 0) -> list[tuple[float, Array, Array]]:
-        """Time in s, positions and efforts of the states from now on, for some seconds of their
+        """Time in s, positions and efforts of the states from now on, for so many seconds of their
         stamps.
+
+        Raises:
+            ArgumentError: fewer than ``least`` states came, or none for too long; never with 0.
         """
         rows: list[tuple[float, Array, Array]] = []
         complete = False
         self._arm.begin()
+        # simulated time may pass more slowly than this computer's
         deadline = time.monotonic() + 3.0 * seconds + (_LATE_STATE_S if least else _SILENCE)
         while not (complete or self._ended or time.monotonic() > deadline):
             if (state := self._arm.read()) is not None and state.effort is not None:

@@ -49,7 +49,11 @@ def _log_once(said: set[str], text: Warning | str, *_: object, **__: object) -> 
         get_logger("robot_dynamics").warning(str(text))
 
 
-def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | None = None) -> int:
+def run(
+    make_node: Callable[[], Node],
+    stop: StopRequest,
+    args: Sequence[str] | None = None,
+) -> int:
     """Make the node and spin it until it is asked to stop; returns the exit code.
 
     This is the one place in which processes end: the flag of a signal, ``finish()`` with the safe
@@ -122,7 +126,9 @@ def run(make_node: Callable[[], Node], stop: StopRequest, args: Sequence[str] | 
 
 
 def _spin_once(
-    executor: Executor, report: Callable[[str, str], None], timeout: float | None = None
+    executor: Executor,
+    report: Callable[[str, str], None],
+    timeout: float | None = None,
 ) -> None:
     """One callback.
 

@@ -422,7 +422,10 @@ class LiveControls(Controls):
         self._pushes = node.create_publisher(WrenchStamped, f"{simulator}/external_wrench", EVENT)
 
     def _call(
-        self, service: str, request: object, sentence_of: Callable[..., str | None] | None = None
+        self,
+        service: str,
+        request: object,
+        sentence_of: Callable[..., str | None] | None = None,
     ) -> str:
         client = self._services[service]
         if not client.service_is_ready():
@@ -430,7 +433,12 @@ class LiveControls(Controls):
         self._await(service, client.call_async(request), sentence_of or partial(_sentence, service))
         return f"{service} …"
 
-    def _await(self, service: str, answer: Future, sentence_of: Callable[..., str | None]) -> None:
+    def _await(
+        self,
+        service: str,
+        answer: Future,
+        sentence_of: Callable[..., str | None],
+    ) -> None:
         def done(future: Future) -> None:
             try:
                 self._robot.answer = sentence_of(future.result()) or self._robot.answer
@@ -576,7 +584,9 @@ class LiveControls(Controls):
         self._await("get", values, lambda answer: self._on_values(described, answer.values))
 
     def _on_values(
-        self, described: Sequence[ParameterDescriptor], values: Sequence[ParameterValue]
+        self,
+        described: Sequence[ParameterDescriptor],
+        values: Sequence[ParameterValue],
     ) -> None:
         items = []
         for d, value in zip(described, values, strict=False):
@@ -723,7 +733,11 @@ class ViewerNode(Node):
 
 
 def wrench_markers(
-    model: RobotModel, arrows: Arrows, frame: str, stamp: int, external: Arrows | None = None
+    model: RobotModel,
+    arrows: Arrows,
+    frame: str,
+    stamp: int,
+    external: Arrows | None = None,
 ) -> MarkerArray:
     """Arrows for forces (magenta) and moments (green) in every joint, and for forces from outside
     (dark violet), in a frame (``frame_id``) at a time in ns.

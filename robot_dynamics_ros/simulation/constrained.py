@@ -51,7 +51,12 @@ class ConstrainedPlant(Plant):
 
     constraints: Constraints
 
-    def __init__(self, constraints: Constraints, dt: float = 1e-3, **options: object) -> None:
+    def __init__(
+        self,
+        constraints: Constraints,
+        dt: float = 1e-3,
+        **options: object,
+    ) -> None:
         if not isinstance(constraints, Constraints):
             raise ArgumentError("expected Constraints", where="constraints", got=constraints)
         if "integrator" in options:
@@ -84,7 +89,10 @@ class ConstrainedPlant(Plant):
     # -- state -------------------------------------------------------------------------------------
 
     def _start_of(
-        self, q: ArrayLike | None, v: ArrayLike | None, t: float
+        self,
+        q: ArrayLike | None,
+        v: ArrayLike | None,
+        t: float,
     ) -> tuple[Array, Array, float]:
         q, v, t = super()._start_of(q, v, t)
         try:

@@ -116,7 +116,12 @@ def random_model_error(
     return robot_model_error(model, **factors)
 
 
-def _factors(factor: Factor, names: tuple[str, ...], kind: str, word: str) -> dict[str, float]:
+def _factors(
+    factor: Factor,
+    names: tuple[str, ...],
+    kind: str,
+    word: str,
+) -> dict[str, float]:
     if isinstance(factor, Mapping):
         factors = factor
     else:

@@ -47,7 +47,9 @@ class CenterOfMassPaths:
 
 
 def draw_points(
-    paths: Mapping[str, Array], speeds: Mapping[str, Array], path: str | Path | None = None
+    paths: Mapping[str, Array],
+    speeds: Mapping[str, Array],
+    path: str | Path | None = None,
 ) -> Figure:
     """A figure of paths in the two planes where they are widest, coloured by speed; the robot's
     centre of mass is drawn larger.

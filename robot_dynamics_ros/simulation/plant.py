@@ -55,7 +55,12 @@ class Plant(SimulatedRobot):
         SimulationError: the step is too large for the stiffness.
     """
 
-    def __init__(self, model: RobotModel, dt: float = DEFAULT_STEP, **options: object) -> None:
+    def __init__(
+        self,
+        model: RobotModel,
+        dt: float = DEFAULT_STEP,
+        **options: object,
+    ) -> None:
         o = options_of(PlantOptions, options, type(self).__name__)
         if o.motors and o.gears is not None:
             problem = "joints with voltage motors have rigid gears"
@@ -242,7 +247,12 @@ class Plant(SimulatedRobot):
         if self._motors is not None:
             self._motors.braked = self._braked
 
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
+    def reset(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> None:
         """See :meth:`SimulatedRobot.reset`; motor currents go to zero, too, and springs in gears
         carry the weight of the links.
 
@@ -314,7 +324,10 @@ class Plant(SimulatedRobot):
     # -- motion ------------------------------------------------------------------------------------
 
     def step(
-        self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
+        self,
+        command: ArrayLike,
+        external: Wrenches = None,
+        external_world: Wrenches = None,
     ) -> None:
         quick = self._quick and external is None and external_world is None
         if quick and self._enter(command, self._block) is not None and self._status[0] == STEP_DONE:
@@ -369,7 +382,13 @@ class Plant(SimulatedRobot):
         memory["steps"][0] += 1
         system.routines["motor_efforts"](memory)
 
-    def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
+    def _run(
+        self,
+        rows: Array,
+        steps: int,
+        wrenches: dict[str, Array],
+        path: Array | None,
+    ) -> None:
         memory = self.system.memory
         stride = 0 if len(rows) == 1 else self.model.nv
         done = 0

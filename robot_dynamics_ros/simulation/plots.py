@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def plot_run(
-    run: SimulationResult, path: str | Path | None = None, reference: ArrayLike | None = None
+    run: SimulationResult,
+    path: str | Path | None = None,
+    reference: ArrayLike | None = None,
 ) -> Figure:
     """Draw a run: a column for each kind of joint (angles, lengths), a row for each quantity.
 
@@ -140,7 +142,12 @@ def _joints(
     axis.set_title(f"{title.get(quantity, quantity)} [{unit}]")
 
 
-def _values(run: SimulationResult, quantity: str, number: int, reference: Array | None) -> Array:
+def _values(
+    run: SimulationResult,
+    quantity: str,
+    number: int,
+    reference: Array | None,
+) -> Array:
     """(N,) what is drawn of a joint."""
     name = run.model.joint_names[number]
     q = run.model.q_slice(name).start

@@ -233,7 +233,12 @@ def _command(control: Control, t: float, q: Array, v: Array) -> ArrayLike:
     return command
 
 
-def _plant(model: RobotModel, dt: float, o: PlantOptions, options: dict[str, object]) -> Plant:
+def _plant(
+    model: RobotModel,
+    dt: float,
+    o: PlantOptions,
+    options: dict[str, object],
+) -> Plant:
     constraints = options.pop("constraints", None)
     if constraints is None:
         return Plant(model, dt, **options)

@@ -136,7 +136,12 @@ class SimulatedRobot(ABC):
         """Change the friction to that with or without brakes."""
 
     @abstractmethod
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
+    def reset(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> None:
         """Set the state; ``None`` means the configuration and velocity the robot was made with.
 
         Commands and external wrenches go to zero; brakes stay as they are.
@@ -147,7 +152,10 @@ class SimulatedRobot(ABC):
         """
 
     def _start_of(
-        self, q: ArrayLike | None, v: ArrayLike | None, t: float
+        self,
+        q: ArrayLike | None,
+        v: ArrayLike | None,
+        t: float,
     ) -> tuple[Array, Array, float]:
         """Arguments of :meth:`reset`, checked."""
         if q is None:
@@ -189,7 +197,10 @@ class SimulatedRobot(ABC):
     # -- motion ------------------------------------------------------------------------------------
 
     def step(
-        self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
+        self,
+        command: ArrayLike,
+        external: Wrenches = None,
+        external_world: Wrenches = None,
     ) -> None:
         """Advance by ``dt`` under a constant command.
 
@@ -210,7 +221,10 @@ class SimulatedRobot(ABC):
         self.advance()
 
     def hold(
-        self, command: ArrayLike, external: Wrenches = None, external_world: Wrenches = None
+        self,
+        command: ArrayLike,
+        external: Wrenches = None,
+        external_world: Wrenches = None,
     ) -> None:
         """The first half of :meth:`step`: take a command, without moving yet.
 
@@ -277,7 +291,13 @@ class SimulatedRobot(ABC):
             return None
         return PlantPath.of(self.model, path)
 
-    def _run(self, rows: Array, steps: int, wrenches: dict[str, Array], path: Array | None) -> None:
+    def _run(
+        self,
+        rows: Array,
+        steps: int,
+        wrenches: dict[str, Array],
+        path: Array | None,
+    ) -> None:
         """``rows``: (1 or steps, nv) checked commands; ``path``: (steps, nq + 2 nv) to write to."""
         for k in range(steps):
             self.step(rows[k % len(rows)], wrenches or None)

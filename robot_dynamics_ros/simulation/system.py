@@ -38,7 +38,9 @@ NONE = np.empty(0, dtype=np.intp)
 
 
 def _kernels_of(
-    model: RobotModel, o: PlantOptions, midpoint: bool
+    model: RobotModel,
+    o: PlantOptions,
+    midpoint: bool,
 ) -> dict[str, Evaluator | tuple[Evaluator, ...]]:
     """The functions of the robot that the routines call."""
     kernels: dict[str, Evaluator | tuple[Evaluator, ...]] = {
@@ -160,7 +162,10 @@ class JointSystem:
         self._kernels: dict[str, Kernel] = {}
 
     def _filled_memory(
-        self, friction: FrictionTable, bounds: tuple[Array, Array], drives: dict[str, Array]
+        self,
+        friction: FrictionTable,
+        bounds: tuple[Array, Array],
+        drives: dict[str, Array],
     ) -> Memory[PlantMemory]:
         """The memory of time stepping with the parameters of all effects."""
         o = self.options
@@ -278,6 +283,11 @@ class JointSystem:
     def applied_effort(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """(nv,) everything on the right-hand side but the bias: motors, springs, stops, user,
         wrenches, friction.
+
+        Args:
+            t: s.
+            q, v: configuration and velocity.
+            z: (motors,) motor currents, A.
         """
         memory = self.memory
         self._sample_wrenches(t)
@@ -404,7 +414,11 @@ class JointSystem:
         return total
 
     def inverse_dynamics(
-        self, q: Array, v: Array, a: Array, loops: Mapping[str, Array] | None = None
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        loops: Mapping[str, Array] | None = None,
     ) -> tuple[Array, Array]:
         """(nv,) M a + b − Σ Jᵀ w and (joints, 6) joint wrenches [moment; force], external and
         contact wrenches acting.

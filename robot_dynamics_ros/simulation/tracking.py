@@ -35,7 +35,10 @@ END_ERROR = "error at the end [mrad, mm]"
 
 
 def tracking_law(
-    model: RobotModel, name: str, q: Array, frequency: float | None = None
+    model: RobotModel,
+    name: str,
+    q: Array,
+    frequency: float | None = None,
 ) -> Law | None:
     """A law of :data:`TRACKING_LAWS`; ``None``, the controller's default, for computed torque
     without a frequency.
@@ -64,8 +67,7 @@ def follow(
     robot: RobotModel,
     motion: PlannedMotion,
     *,
-    law: str = "computed_torque",
-    frequency: float | None = None,
+    law: Law | None = None,
     dt: float = DEFAULT_STEP,
     duration: float | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
@@ -80,7 +82,7 @@ def follow(
     Args:
         drawn: the robot that the controller knows, on a fixed base; robot: the one that is
             simulated.
-        law, frequency: see :func:`tracking_law`.
+        law: as of :func:`tracking_law`.
         dt: control period and step of the plant, s.
         duration: s; the motion's if not given.
         robustness: the controller's settings of computed torque; its defaults if not given.
@@ -90,7 +92,7 @@ def follow(
     check_controllable(drawn)
     start = motion.waypoints[0]
     options = ControllerOptions(robustness=robustness)
-    controller = JointController(drawn, tracking_law(drawn, law, start, frequency), options=options)
+    controller = JointController(drawn, law, options=options)
     controller.want_wrenches = False
     controller.activate(0, start, np.zeros(drawn.nv))
     controller.accept_trajectory(motion.trajectory(), 0)

@@ -109,7 +109,9 @@ def nice_scale(longest: float, largest: float) -> float:
 
 
 def sensible_scale(
-    model: RobotModel, forces: Array | None = None, moments: Array | None = None
+    model: RobotModel,
+    forces: Array | None = None,
+    moments: Array | None = None,
 ) -> ArrowScale:
     """A scale by which the largest of the forces and moments, (..., 3), is some 40 % of the robot's
     size.
@@ -141,7 +143,11 @@ def sensible_scale(
 
 
 def link_arrows(
-    model: RobotModel, q: ArrayLike, names: tuple[str, ...], links: list[str], wrenches: Array
+    model: RobotModel,
+    q: ArrayLike,
+    names: tuple[str, ...],
+    links: list[str],
+    wrenches: Array,
 ) -> Arrows:
     """Named arrows of wrenches (n, 6) in link axes about the origins of n links."""
     poses = link_poses(model, q)[[model.link_index(link) for link in links]].reshape(-1, 4, 4)
@@ -200,7 +206,11 @@ def balance_arrows(
     return Arrows(names, np.broadcast_to(point, (len(names), 3)), rows[:, 3:], rows[:, :3])
 
 
-def external_arrows(model: RobotModel, q: ArrayLike, external: Mapping[str, ArrayLike]) -> Arrows:
+def external_arrows(
+    model: RobotModel,
+    q: ArrayLike,
+    external: Mapping[str, ArrayLike],
+) -> Arrows:
     """Wrenches on links (link name → (6,) [moment; force] in link axes about the link's origin)."""
     rows = np.array([*external.values()], dtype=float).reshape(-1, 6)
     return link_arrows(model, q, tuple(external), [*external], rows)

@@ -88,7 +88,12 @@ class Bodies:
     """
 
     def __init__(
-        self, scene: SceneApi, model: RobotModel, looks: Looks, root: str, nodes: Mapping[str, str]
+        self,
+        scene: SceneApi,
+        model: RobotModel,
+        looks: Looks,
+        root: str,
+        nodes: Mapping[str, str],
     ) -> None:
         self._scene = scene
         self._model = model
@@ -162,7 +167,12 @@ class Bodies:
                     self._clear, None if paints is None else paints.get(piece.link, rgb255(_GREY))
                 )
 
-    def draw(self, layer: str, root: str, colour: Sequence[float] | None = None) -> list[Piece]:
+    def draw(
+        self,
+        layer: str,
+        root: str,
+        colour: Sequence[float] | None = None,
+    ) -> list[Piece]:
         """The pieces of one of :data:`LAYERS`, made below the node ``root`` as described or in one
         colour.
         """

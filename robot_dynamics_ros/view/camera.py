@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics_ros.model.description import Array
 
-# vertical, rad
+# rad: vertical field of view.
 FIELD_OF_VIEW = 0.8
 VIEWS = {
     "fit": (0.62, -0.785, 0.37),
@@ -22,7 +22,11 @@ VIEWS = {
 _FILLED = 0.95
 
 
-def camera_that_sees(points: Array, away: Sequence[float], aspect: float) -> tuple[Array, Array]:
+def camera_that_sees(
+    points: Array,
+    away: Sequence[float],
+    aspect: float,
+) -> tuple[Array, Array]:
     """(3,) position of the nearest camera that sees all points (n, 3), and (3,) what it looks at,
     level with their middle, m.
 

@@ -328,7 +328,11 @@ def _names(axes: Axes3D, ends: dict[str, Array], covered: Array, size: float) ->
 
 
 def _free_place(
-    here: Array, half: Array, taken: Array, strangers: Array, boxes: list[tuple[Array, Array]]
+    here: Array,
+    half: Array,
+    taken: Array,
+    strangers: Array,
+    boxes: list[tuple[Array, Array]],
 ) -> Array:
     """Offset (2,) of a box with half sides (2,) from a point, so that it covers few of the points
     taken and no other box, and is not nearer to a stranger than to its own point.

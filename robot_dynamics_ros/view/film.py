@@ -107,7 +107,10 @@ def settled(draw: Callable[[], np.ndarray], browser: Browser) -> np.ndarray:
 
 
 def painter(
-    client: ClientHandle, width: int, height: int, seen: tuple[Array, Array]
+    client: ClientHandle,
+    width: int,
+    height: int,
+    seen: tuple[Array, Array],
 ) -> Callable[[], np.ndarray]:
     """A function that has a page draw a picture, (height, width, 3), of what it shows now; ``seen``
     is where the camera is, (3,), and what it looks at, (3,) m.
@@ -264,7 +267,10 @@ def motion_legend(motion: ShownMotion, paths: bool = True) -> tuple[LegendEntry,
 
 
 def stage(
-    scene: SceneApi, motion: ShownMotion, looks: Looks | None, paths: bool = True
+    scene: SceneApi,
+    motion: ShownMotion,
+    looks: Looks | None,
+    paths: bool = True,
 ) -> tuple[RobotNodes, Callable[[int], None]]:
     """The robot of a motion in a scene, and a function that shows everything of a row of the
     motion.

@@ -108,7 +108,11 @@ class Browser(AbstractContextManager["Browser"]):
     """
 
     def __init__(
-        self, width: int = 1280, height: int = 800, pause: float = 0.1, names: str = ""
+        self,
+        width: int = 1280,
+        height: int = 800,
+        pause: float = 0.1,
+        names: str = "",
     ) -> None:
         if (program := find_browser()) is None:
             remedy = (
@@ -174,7 +178,12 @@ class Browser(AbstractContextManager["Browser"]):
             mobile=False,
         )
 
-    def call(self, method: str, timeout: float = 120.0, **parameters: object) -> dict[str, Any]:
+    def call(
+        self,
+        method: str,
+        timeout: float = 120.0,
+        **parameters: object,
+    ) -> dict[str, Any]:
         """One command of the debugging protocol, and its answer; an error if it is refused, or
         comes too late.
         """

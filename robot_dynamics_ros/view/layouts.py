@@ -32,7 +32,10 @@ def _short(number: float) -> float:
 
 
 def _display(
-    kind: str, name: str, properties: dict[str, object], enabled: bool = True
+    kind: str,
+    name: str,
+    properties: dict[str, object],
+    enabled: bool = True,
 ) -> dict[str, object]:
     return {
         "Class": f"rviz_default_plugins/{kind}",
@@ -225,7 +228,11 @@ def _split(first: object, second: object, share: float) -> dict[str, object]:
     return {"first": first, "second": second, "direction": "column", "splitPercentage": share}
 
 
-def _element(tag: str, *children: ElementTree.Element, **attributes: str) -> ElementTree.Element:
+def _element(
+    tag: str,
+    *children: ElementTree.Element,
+    **attributes: str,
+) -> ElementTree.Element:
     made = ElementTree.Element(tag, attributes)
     made.extend(children)
     return made
@@ -303,7 +310,9 @@ def plotjuggler_layout(model: RobotModel, namespace: str = "") -> str:
 
 
 def write_layouts(
-    model: RobotModel, directory: str | Path, namespace: str = ""
+    model: RobotModel,
+    directory: str | Path,
+    namespace: str = "",
 ) -> tuple[Path, ...]:
     """Write ``<robot>.rviz``, ``<robot>.foxglove.json`` and ``<robot>.plotjuggler.xml``; their
     paths.

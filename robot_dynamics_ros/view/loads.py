@@ -209,7 +209,9 @@ def _outside_rows(shown: Shown) -> str:
 
 
 def _row(
-    name: str, cells: Sequence[str], backgrounds: Mapping[int, str] = MappingProxyType({})
+    name: str,
+    cells: Sequence[str],
+    backgrounds: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     styles = (
         f"; background: {backgrounds[k]}" if k in backgrounds else "" for k in range(len(cells))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +47,11 @@ from robot_dynamics_ros.view.vectors import ARC, ARROW, Vectors, arc_bones, arro
 if TYPE_CHECKING:
     from viser import SceneApi, SceneNodeHandle
 
-# of the first camera, on the ground
+# Axes of joints, where Python gives them no colour, 0 … 255.
+_AXIS_COLOUR = (230, 120, 20)
+# Direction from the first camera to its right, on the ground.
 _RIGHT = np.array([0.785, 0.62, 0.0])
-# of a vector that is drawn, in sizes of the robot
+# A vector that is shorter, in sizes of the robot, is not drawn.
 _SHORTEST = 0.012
 # Texts, in sizes of the robot: their height,
 _TEXT_HEIGHT = 0.02
@@ -105,6 +107,8 @@ class RobotNodes:
         # as the page has them: what does not move is not sent again
         self._placed = np.full_like(self.poses, np.inf)
         self.bodies = Bodies(scene, model, looks, f"{root}/links", self._nodes)
+        self._joint_colours = looks.joints
+        self._mark("axes in colours", bool(looks.joints), lambda: self._axes_of(looks.joints))
         cell = nice_scale(0.25 * self.size, 1.0)
         scene.add_grid(
             f"{root}/ground",
@@ -268,7 +272,12 @@ class RobotNodes:
         self.vectors(f"{name}_forces", arrows if forces else None, "forces", scale, force)
         self.vectors(f"{name}_moments", arrows if moments else None, "moments", scale, moment)
 
-    def balance(self, arrows: Arrows | None, scale: ArrowScale, what: str = "forces") -> None:
+    def balance(
+        self,
+        arrows: Arrows | None,
+        scale: ArrowScale,
+        what: str = "forces",
+    ) -> None:
         """Show the parts of a wrench balance, each in its own colour; ``None`` hides them."""
         if arrows is None and not any(name.startswith("part_") for name in self._vectors):
             return
@@ -319,7 +328,11 @@ class RobotNodes:
         self.vectors(name, one, "forces", ArrowScale(1.0, 1.0), colour)
 
     def largest(
-        self, arrows: Arrows | None, scale: ArrowScale, forces: bool = True, moments: bool = True
+        self,
+        arrows: Arrows | None,
+        scale: ArrowScale,
+        forces: bool = True,
+        moments: bool = True,
     ) -> None:
         """Write the largest force and the largest moment outside the robot, each with the name of
         its joint, and a line to it.
@@ -346,7 +359,10 @@ class RobotNodes:
             self._label(name, f"{arrows.names[k]}: {', '.join(words)}", start, at, anchor)
 
     def _outside(
-        self, arrows: Arrows | None, chosen: Sequence[int], force_scale: float
+        self,
+        arrows: Arrows | None,
+        chosen: Sequence[int],
+        force_scale: float,
     ) -> list[tuple[Array, Array, str]]:
         """For each of the arrows chosen: a point on it, a point for its text beside the robot as
         the first camera sees it, and the side of the text that is there.
@@ -453,18 +469,14 @@ class RobotNodes:
                 handles[-1].position = centres_of_mass(self.model, self.poses)[1]
 
     def axes(self, shown: bool) -> None:
-        """Show the axis of every moving joint, the arc of its limits, and a hand at its
-        position.
+        """Show the axis of every moving joint, the arc of its limits, and a hand at its position;
+        joints with a colour of their own have them always.
         """
-        self._mark(
-            "axes",
-            shown,
-            lambda: list(
-                itertools.chain.from_iterable(
-                    self._axis(name) for name in self.model.moving_joint_names
-                )
-            ),
-        )
+        others = [name for name in self.model.moving_joint_names if name not in self._joint_colours]
+        self._mark("axes", shown, lambda: self._axes_of(others))
+
+    def _axes_of(self, joints: Iterable[str]) -> list[SceneNodeHandle]:
+        return list(itertools.chain.from_iterable(self._axis(name) for name in joints))
 
     def _axis(self, name: str) -> list[SceneNodeHandle]:
         """Lines of the axis of a joint that turns or slides, of its limits, and of a hand at its
@@ -474,7 +486,11 @@ class RobotNodes:
         if joint.type not in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
             return []
 
-        def lines(node: str, segments: ArrayLike, colour: tuple[int, int, int]) -> SceneNodeHandle:
+        def lines(
+            node: str,
+            segments: ArrayLike,
+            colour: tuple[int, int, int],
+        ) -> SceneNodeHandle:
             return self.scene.add_line_segments(
                 f"{self.root}/links/{node}",
                 np.asarray(segments, np.float32),
@@ -488,7 +504,11 @@ class RobotNodes:
         axis = joint.axis
         side = np.cross(axis, (0.0, 0.0, 1.0) if abs(axis[2]) < 0.9 else (1.0, 0.0, 0.0))
         side /= np.linalg.norm(side)
-        handles = [lines(f"{child}/axis", [[-length * axis, length * axis]], (230, 120, 20))]
+        if name in self._joint_colours:
+            colour = rgb255(self._joint_colours[name][:3])
+        else:
+            colour = _AXIS_COLOUR
+        handles = [lines(f"{child}/axis", [[-length * axis, length * axis]], colour)]
         lower = joint.limits.lower
         upper = joint.limits.upper
         limited = math.isfinite(lower + upper)

@@ -148,7 +148,13 @@ class JointSliders:
 class LayerPanel:
     """Choice of what is shown, and of the length of arrows."""
 
-    def __init__(self, gui: GuiApi, nodes: RobotNodes, source: Source, scale: ArrowScale) -> None:
+    def __init__(
+        self,
+        gui: GuiApi,
+        nodes: RobotNodes,
+        source: Source,
+        scale: ArrowScale,
+    ) -> None:
         self._nodes = nodes
         self._model = source.model
         # a live robot's controller publishes these only while somebody listens: a page that is left
@@ -349,7 +355,12 @@ class ControlPanel:
     PATIENCE = 2.0
 
     def __init__(
-        self, gui: GuiApi, model: RobotModel, controls: Controls, turn: Turn, page: int
+        self,
+        gui: GuiApi,
+        model: RobotModel,
+        controls: Controls,
+        turn: Turn,
+        page: int,
     ) -> None:
         self._gui = gui
         self._model = model
@@ -392,7 +403,9 @@ class ControlPanel:
         self._q = model.initial_configuration()
 
     def _asked(
-        self, work: Callable[[], str], anybody: bool = False
+        self,
+        work: Callable[[], str],
+        anybody: bool = False,
     ) -> Callable[[GuiEvent[Any]], None]:
         def clicked(_event: GuiEvent[Any]) -> None:
             if anybody or self.mine():

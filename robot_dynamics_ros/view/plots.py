@@ -73,7 +73,13 @@ class PlotPanel:
     # s between two drawings of curves that grow; a page needs longer for one than for the robot
     PAUSE = 0.1
 
-    def __init__(self, gui: GuiApi, model: RobotModel, source: Source, slider: str = "") -> None:
+    def __init__(
+        self,
+        gui: GuiApi,
+        model: RobotModel,
+        source: Source,
+        slider: str = "",
+    ) -> None:
         self._model = model
         self._motion = source if isinstance(source, MotionSource) else None
         self._new = False
@@ -194,7 +200,11 @@ class PlotPanel:
         self._plot.series = ({"label": "t [s]"}, *series)
 
     def _curves(
-        self, table: Array, chosen: str, kind: str, several: bool
+        self,
+        table: Array,
+        chosen: str,
+        kind: str,
+        several: bool,
     ) -> list[tuple[str, str, Array]]:
         """Label, unit and values for people of what is chosen: components of one joint's vector,
         sizes of all joints'.
@@ -265,7 +275,12 @@ class PlotPanel:
         )
 
     def _values(
-        self, q: Array, v: Array, reference: Array | None, efforts: Array | None, wrenches: Array
+        self,
+        q: Array,
+        v: Array,
+        reference: Array | None,
+        efforts: Array | None,
+        wrenches: Array,
     ) -> Array:
         """(n, joints, kinds, 3) of n states; NaN where nothing is known."""
         out = np.full((len(q), len(self._names), len(PLOT_KINDS), 3), np.nan)

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from viser import SceneNodeDragEvent
 
 
-def spring_wrench(pose: Array, grip: Array, hand: Array, stiffness: float, most: float) -> Array:
+def spring_wrench(
+    pose: Array,
+    grip: Array,
+    hand: Array,
+    stiffness: float,
+    most: float,
+) -> Array:
     """(6,) [moment; force] of a spring about the origin of a link with a pose (4, 4), in its axes.
 
     The spring goes from ``grip`` (3,) in the link's frame to ``hand`` (3,) in the world, m, and
@@ -96,7 +102,12 @@ class Pulling(Grip):
     It pulls while ``mine`` says that this page has the controls.
     """
 
-    def __init__(self, nodes: RobotNodes, controls: Controls, mine: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        nodes: RobotNodes,
+        controls: Controls,
+        mine: Callable[[], bool],
+    ) -> None:
         self._controls = controls
         weight = max(nodes.model.total_mass * 9.81, 1.0)
         self.stiffness = 2.0 * weight / nodes.size

@@ -71,19 +71,25 @@ def _template(rings: list[Array]) -> ArrowMesh:
 
 
 def _arrow() -> ArrowMesh:
+    """A straight arrow: the weights of its vertices are of the start, the shaft, the whole length,
+    and three directions across.
+    """
     around = _across(2.0 * math.pi * np.arange(_SIDES) / _SIDES)
-    # start, shaft, whole length, and three directions across
+    # of each ring: whether it is at the end of the shaft, or of the arrow, and its radius
     rows = [
+        # the flat end at the start
         (0.0, 0.0, 0.0),
+        # the shaft
         (0.0, 0.0, 1.0),
         (1.0, 0.0, 1.0),
+        # the head
         (1.0, 0.0, _ARROW_HEAD),
         (0.0, 1.0, 0.0),
     ]
     return _template(
         [
-            np.column_stack([np.ones(_SIDES), np.tile((s, w), (_SIDES, 1)), r * around])
-            for s, w, r in rows
+            np.column_stack([np.ones(_SIDES), np.tile((shaft, end), (_SIDES, 1)), radius * around])
+            for shaft, end, radius in rows
         ]
     )
 
@@ -162,7 +168,11 @@ class Vectors:
     """
 
     def __init__(
-        self, scene: SceneApi, name: str, template: ArrowMesh, colour: Sequence[float]
+        self,
+        scene: SceneApi,
+        name: str,
+        template: ArrowMesh,
+        colour: Sequence[float],
     ) -> None:
         self._scene, self._name, self._template, self._colour = (
             scene,

@@ -341,7 +341,10 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
         self._thread.start()
 
     def add(
-        self, source: Source, controls: Controls | None = None, looks: Looks | None = None
+        self,
+        source: Source,
+        controls: Controls | None = None,
+        looks: Looks | None = None,
     ) -> Robot:
         """Show one more robot, beside the others; its geometry is read from its URDF if not
         given.

@@ -82,7 +82,11 @@ class Guard:
     """
 
     def __init__(
-        self, host: str, port: int, title: str, report: Callable[[str, str], None] | None
+        self,
+        host: str,
+        port: int,
+        title: str,
+        report: Callable[[str, str], None] | None,
     ) -> None:
         import websockets.asyncio.server as library
         from viser import ViserServer
@@ -190,7 +194,10 @@ class Guard:
         connection._handle_incoming_message = checked
 
     def _answer(
-        self, connection: ServerConnection, request: Request, response: Response
+        self,
+        connection: ServerConnection,
+        request: Request,
+        response: Response,
     ) -> Response | None:
         """The answer to a request for the page or for a connection: refused, or with headers
         against framing.

@@ -11,7 +11,7 @@ import pytest
 from robot_dynamics_ros.cli.main import COMMANDS, EXIT_CODES, make_parser
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command_line.md"
-SHARED = ("the robot", "output")
+ROBOT, OUTPUT = SHARED = ("the robot", "output")
 
 
 def options_of(
@@ -46,12 +46,19 @@ def page() -> str:
     parser = make_parser(list(COMMANDS))
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
     first = next(iter(commands.values()))
+    no_robot = [
+        f"`{name}`"
+        for name, sub in commands.items()
+        if not any(action.dest == "robot" for action in sub._actions)
+    ]
     head = "| option | values | meaning |\n|---|---|---|\n"
     lines = [OPENING, "| code | meaning |\n|---|---|"]
     lines += [f"| {code} | {text} |" for code, text in EXIT_CODES.items()]
     lines += [
         "\n## Options of every command\n",
-        head + "\n".join(row(a, first) for a in options_of(first, SHARED, True)),
+        head + "\n".join(row(a, first) for a in options_of(first, (OUTPUT,), True)),
+        f"\n## Options of the robot\n\nOf every command but {' and '.join(no_robot)}.\n",
+        head + "\n".join(row(a, first) for a in options_of(first, (ROBOT,), True)),
     ]
     for name, sub in commands.items():
         own = [action for action in options_of(sub, SHARED, False) if action.dest != "robot"]
@@ -75,10 +82,11 @@ robot_dynamics info robot_description         # the robot that runs; or /NAMESPA
 eval "$(register-python-argcomplete robot_dynamics)"   # tab completion, with the extra completion
 ```
 
-The robot is the first argument of every command, always, in any of these forms. Results go to
-standard output; progress, remarks, warnings and errors to standard error, in colour on terminals
-only (never with `NO_COLOR` set). Ctrl-C, SIGTERM and SIGHUP end a command and everything it has
-started. Where another setting avoids an error, the message ends with the command to run.
+The robot is the first argument, in any of these forms. `hold` and `payload` have none: they ask
+the controller that runs. Results go to standard output; progress, remarks, warnings and errors to
+standard error, in colour on terminals only (never with `NO_COLOR` set). Ctrl-C, SIGTERM and SIGHUP
+end a command and everything it has started. Where another setting avoids an error, the message ends
+with the command to run.
 
 This page is made from the program: `python test/cli/test_command_line_page.py` writes it anew.
 

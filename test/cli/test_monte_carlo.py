@@ -60,7 +60,7 @@ def test_what_the_law_knows_and_what_the_default_makes_good():
     motion = motion_through(model, np.array([[0.4, 0.4], [0.9, -0.3], [0.1, 0.5]]))
     errors = {}
     for law, frequency in [(law, 15.0) for law in TRACKING_LAWS] + [("computed_torque", None)]:
-        how = {"law": law, "frequency": frequency, "dt": 2e-3}
+        how = {"law": tracking_law(model, law, motion.waypoints[0], frequency), "dt": 2e-3}
         for robot in (model, wrong):
             found = tracking_figures(model, motion, how, robot, 0)
             errors[law, frequency, robot is model] = found["rms error [mrad, mm]"]

@@ -231,12 +231,16 @@ def recording():
     return t, q, effort + 0.3 * v
 
 
-def identified(path, t, q, effort, *words):
+def write_table(path, t, q, effort):
     names = ("shoulder", "elbow")
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["t", *(f"{n}.position" for n in names), *(f"{n}.effort" for n in names)])
         rows.writerows(np.column_stack([t, q, effort]).tolist())
+
+
+def identified(path, t, q, effort, *words):
+    write_table(path, t, q, effort)
     output = path.parent / "identified"
     options = ["--no-page", "--overwrite", "--quiet", "--friction", "simple", "--processes", "1"]
     words = ["identify", "two_link", "--csv", str(path), "--output", str(output), *options, *words]
@@ -264,6 +268,47 @@ def test_identify_refuses_a_joint_that_was_blocked(recording, tmp_path, capsys):
     assert code == 2
     assert not output.exists()
     assert capsys.readouterr().err
+
+
+def in_degrees(t, q, effort):
+    return t, np.degrees(q), effort
+
+
+def with_a_clock_25_times_too_slow(t, q, effort):
+    return 0.04 * t, q, effort
+
+
+def with_rows_in_disorder(t, q, effort):
+    order = np.random.default_rng(0).permutation(len(t))
+    return t[order], q[order], effort[order]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (in_degrees, "They look like degrees"),
+        (with_a_clock_25_times_too_slow, "more than five times its velocity limit"),
+        (with_rows_in_disorder, "rows do not increase"),
+    ],
+)
+def test_wrenches_and_identify_refuse_the_same_motions(recording, tmp_path, capsys, damage, said):
+    table = tmp_path / "motion.csv"
+    assert identified(table, *damage(*recording))[0] == 2
+    assert said in capsys.readouterr().err
+    output = tmp_path / "wrenches"
+    words = ["wrenches", "two_link", "--csv", str(table), "--output", str(output)]
+    words += ["--formats", "csv", "--quiet"]
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_wrenches_of_an_implausible_motion_are_written_if_it_is_accepted(recording, tmp_path):
+    table = tmp_path / "motion.csv"
+    write_table(table, *in_degrees(*recording))
+    words = ["wrenches", "two_link", "--csv", str(table), "--output", str(tmp_path / "wrenches")]
+    words += ["--formats", "csv", "--quiet", "--plausibility", "accept"]
+    assert main(words) == 0
 
 
 def test_a_poor_result_is_no_success(recording, tmp_path, monkeypatch, capsys):

@@ -148,6 +148,10 @@ def test_the_report_has_units_formulas_and_what_limits_the_motion(case):
     text = rd.report_text(found, command="robot_dynamics identify two_link --csv run.csv")
     assert "- command: `robot_dynamics identify two_link --csv run.csv`" in text
     assert f"This motion shows worst: {found.base.limited_by[0]}" in text
+    assert (
+        "| viscous [N m s/rad] | Coulomb [N m] | " in text and "| rotor inertia [kg m²] |" in text
+    )
+    assert "| mass before [kg] | mass [kg] |" in text and "| elbow    | N m  |" in text
     assert "viscous · v + Coulomb · d + offset" in text and "d = tanh(v / smoothing)" in text
     names = found.base.names
     units = {

@@ -328,6 +328,32 @@ class Recorder:
         return SimpleNamespace(visible=True, opacity=None, color=color)
 
 
+def test_axes_of_joints_have_the_colours_that_python_gives():
+    """They are drawn at once, the others when the page asks for axes, each joint's once."""
+    pytest.importorskip("viser")
+    from unittest.mock import MagicMock
+
+    from robot_dynamics_ros.view.nodes import RobotNodes
+
+    arm = rd.load_robot("six_axis")
+    scene = MagicMock()
+    nodes = RobotNodes(scene, arm, read_looks(arm).dressed(arm, joints={"elbow_joint": (0, 0, 1)}))
+
+    def axes():
+        calls = [call.args for call in scene.add_line_segments.call_args_list]
+        return {name.split("/")[-2]: tuple(rgb) for name, _, rgb in calls if name.endswith("/axis")}
+
+    child = arm.joint("elbow_joint").child
+    assert axes() == {child: (0, 0, 255)}
+    nodes.axes(True)
+    assert len(axes()) == arm.nv and axes()[child] == (0, 0, 255)
+    assert sum(c.args[0].endswith("/axis") for c in scene.add_line_segments.call_args_list) == 6
+    with pytest.raises(rd.UnknownNameError, match="elbow_joint"):
+        read_looks(arm).dressed(arm, joints={"elbow": (0, 0, 1)})
+    with pytest.raises(rd.ArgumentError, match="from 0 to 1"):
+        read_looks(arm).dressed(arm, joints={"elbow_joint": (0, 0, 2)})
+
+
 def test_links_are_hidden_and_coloured_from_python():
     pytest.importorskip("viser")
     from robot_dynamics_ros.view.bodies import Bodies

@@ -115,7 +115,13 @@ def _with_gains(law: type[Law], gains: Mapping[str, Gain]) -> Law:
 
 
 def computed_torque(
-    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
+    model: RobotModel,
+    q: Row,
+    v: Row,
+    q_d: Row,
+    v_d: Row = 0.0,
+    a_d: Row = 0.0,
+    **gains: Gain,
 ) -> Array:
     """(n,) τ = M(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + F, N m or N; ``gains``: the fields of
     :class:`ComputedTorque`.
@@ -123,7 +129,14 @@ def computed_torque(
     return bind(model, _with_gains(ComputedTorque, gains))(q, v, q_d, v_d, a_d)
 
 
-def pd_gravity(model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, **gains: Gain) -> Array:
+def pd_gravity(
+    model: RobotModel,
+    q: Row,
+    v: Row,
+    q_d: Row,
+    v_d: Row = 0.0,
+    **gains: Gain,
+) -> Array:
     """τ = Kp e + Kd ė + g(q) + F; ``gains``: the fields of :class:`PDGravity`."""
     return bind(model, _with_gains(PDGravity, gains))(q, v, q_d, v_d, 0.0)
 
@@ -134,7 +147,13 @@ def gravity_compensation(model: RobotModel, q: Row, v: Row = 0.0, **gains: Gain)
 
 
 def feedforward_pd(
-    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
+    model: RobotModel,
+    q: Row,
+    v: Row,
+    q_d: Row,
+    v_d: Row = 0.0,
+    a_d: Row = 0.0,
+    **gains: Gain,
 ) -> Array:
     """τ = inverse dynamics at the reference + Kp e + Kd ė; ``gains``: the fields of
     :class:`FeedforwardPD`.
@@ -143,14 +162,26 @@ def feedforward_pd(
 
 
 def joint_impedance(
-    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
+    model: RobotModel,
+    q: Row,
+    v: Row,
+    q_d: Row,
+    v_d: Row = 0.0,
+    a_d: Row = 0.0,
+    **gains: Gain,
 ) -> Array:
     """τ = K e + D ė + M q̈_d + C q̇ + g + F; ``gains``: the fields of :class:`JointImpedance`."""
     return bind(model, _with_gains(JointImpedance, gains))(q, v, q_d, v_d, a_d)
 
 
 def cartesian_impedance(
-    model: RobotModel, q: Row, v: Row, q_d: Row, v_d: Row = 0.0, a_d: Row = 0.0, **gains: Gain
+    model: RobotModel,
+    q: Row,
+    v: Row,
+    q_d: Row,
+    v_d: Row = 0.0,
+    a_d: Row = 0.0,
+    **gains: Gain,
 ) -> Array:
     """τ = Jᵀ (K Δx + D Δẋ) + posture + M q̈_d + C q̇ + g + F; ``gains``: the fields of
     :class:`CartesianImpedance`.

@@ -66,7 +66,12 @@ class Workspace:
         return self.kernels.model
 
     def set(
-        self, q: ArrayLike, v: ArrayLike, q_d: ArrayLike, v_d: ArrayLike, a_d: ArrayLike
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        q_d: ArrayLike,
+        v_d: ArrayLike,
+        a_d: ArrayLike,
     ) -> Workspace:
         """Load a state and a reference, each (n,), and compute the errors."""
         self.q[:] = q

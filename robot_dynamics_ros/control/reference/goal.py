@@ -30,7 +30,11 @@ class TrajectoryRejected(TrajectoryError):
     """A trajectory that the controller refuses; ``code``: the reason as a :class:`ResultCode`."""
 
     def __init__(
-        self, problem: str, *, code: ResultCode = ResultCode.INVALID_GOAL, **more: Any
+        self,
+        problem: str,
+        *,
+        code: ResultCode = ResultCode.INVALID_GOAL,
+        **more: Any,
     ) -> None:
         super().__init__(problem, **more)
         self.code = code
@@ -260,7 +264,10 @@ class Goal:
     text: str = ""
 
     def finish(
-        self, status: GoalStatus, code: ResultCode = ResultCode.SUCCESSFUL, text: str = ""
+        self,
+        status: GoalStatus,
+        code: ResultCode = ResultCode.SUCCESSFUL,
+        text: str = "",
     ) -> None:
         """Close the goal; a goal that is done stays as it is."""
         if not self.status.done:

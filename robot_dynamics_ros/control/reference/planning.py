@@ -30,32 +30,32 @@ from robot_dynamics_ros.per_joint import expect, per_joint, vector
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-# Largest values of s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1: of ds/dx, in the middle,
+# Largest values of the step s(x) = 10x³ − 15x⁴ + 6x⁵, x from 0 to 1: of ds/dx, at x = ½,
 PEAK_SPEED = 15.0 / 8.0
 # and of d²s/dx², at x = ½ − 1/√12.
 PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 # rad: how far a joint without nearer limits goes from where it is
 _FREE_JOINT_REACH_RAD = 0.9
-# m
+# m: how far a sliding joint without nearer limits goes from where it is.
 _SPREAD_PRISMATIC = 0.25
-# share of the range kept free at either end
+# Share of the range that is kept free at either end.
 _RANGE_MARGIN_SHARE = 0.1
-# s that a motion may be asked to take
+# s: shortest and longest time that a motion may be asked to take.
 _MOTION = (0.01, 3600.0)
 # s; a slow joint makes smaller movements
 _LONGEST_MOTION_S = 14.0
-# of the velocity and effort limits that may be used; the second if the first is too little
+# Shares of the velocity and effort limits that may be used; the second if the first is too little.
 _SHARES = (
     0.5,
     0.8,
 )
-# of the effort limits for a motion that somebody asked for
+# Share of the effort limits for a motion that somebody asked for.
 _MOST_EFFORT_SHARE = 0.95
 # tours of one joint that are tried until one stays within its limits
 _DRAWS = 40
 # starts that are tried where gravity is too much at the initial one
 _BEST_OF = 500
-# of the usual reach: less is no motion
+# A reach below this share of the usual one is no motion.
 _LEAST_MOTION_SHARE = 0.01
 # rad/s or m/s: a joint that is no faster stands
 _STANDING_SPEED = 1e-6
@@ -153,7 +153,11 @@ def plan_move(
 
 
 def _move_through(
-    model: RobotModel, q0: ArrayLike, waypoints: Array, scale: float, duration: float | None
+    model: RobotModel,
+    q0: ArrayLike,
+    waypoints: Array,
+    scale: float,
+    duration: float | None,
 ) -> Trajectory:
     """A move through waypoints (k, n), each within the limits."""
     names = model.joint_names
@@ -187,7 +191,12 @@ def rest_to_rest(x: Array) -> tuple[Array, Array, Array]:
 
 
 def _time_for_efforts(
-    model: RobotModel, q0: Array, way: Array, effort_scale: float, start: float, samples: int
+    model: RobotModel,
+    q0: Array,
+    way: Array,
+    effort_scale: float,
+    start: float,
+    samples: int,
 ) -> float:
     """Shortest T with |static + friction + dynamic/T²| ≤ limit at all samples; friction is taken at
     ``start`` and T raised until it fits with its own.
@@ -261,7 +270,12 @@ class PlannedMotion:
 
 
 def plan_motion(
-    model: RobotModel, start: Array, *, waypoints: int = 4, duration: float = 0.0, seed: int = 7
+    model: RobotModel,
+    start: Array,
+    *,
+    waypoints: int = 4,
+    duration: float = 0.0,
+    seed: int = 7,
 ) -> PlannedMotion:
     """Waypoints at random well inside the limits, joined by a quintic spline that begins at
     ``start`` and ends there.
@@ -292,7 +306,11 @@ def plan_motion(
     raise _too_weak(model, start)
 
 
-def motion_through(model: RobotModel, visits: Array, times: Array | None = None) -> PlannedMotion:
+def motion_through(
+    model: RobotModel,
+    visits: Array,
+    times: Array | None = None,
+) -> PlannedMotion:
     """A motion through configurations (k, n), at rest at both ends; without ``times``, (k,) s, in
     equal steps as fast as half of the velocity and effort limits allow.
     """
@@ -324,7 +342,12 @@ def motion_through(model: RobotModel, visits: Array, times: Array | None = None)
 
 
 def configuration_at(
-    model: RobotModel, link: str, pose: Pose, start: Array, *, where: str = "pose"
+    model: RobotModel,
+    link: str,
+    pose: Pose,
+    start: Array,
+    *,
+    where: str = "pose",
 ) -> Array:
     """The configuration nearest to ``start`` that was found to put a link at a pose in the world,
     within the limits; errors call the pose ``where``.
@@ -414,7 +437,10 @@ def bearable_start(model: RobotModel, start: Array) -> tuple[Array, str]:
 
 
 def _tour(
-    model: RobotModel, start: Array, waypoints: int, rng: np.random.Generator
+    model: RobotModel,
+    start: Array,
+    waypoints: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Configurations in two parts (waypoints + 2, n): the way from start to end, and what leads
     away from it.
@@ -480,7 +506,10 @@ def _within_limits(
 
 
 def _too_weak(
-    model: RobotModel, q: Array, place: str = "where the robot starts", share: float = _SHARES[-1]
+    model: RobotModel,
+    q: Array,
+    place: str = "where the robot starts",
+    share: float = _SHARES[-1],
 ) -> ArgumentError:
     """The error for a robot that is too weak to move, with the joint that needs most for its limit
     at ``q``.
@@ -530,7 +559,11 @@ def _most_burdened(model: RobotModel, q: Array) -> tuple[str, str]:
     return name, f"joint {name!r} needs {need}, and has {model.effort_limit[i]:.3g} {unit}"
 
 
-def _bounds(model: RobotModel, start: Array, reach: float = 1.0) -> tuple[Array, Array, Array]:
+def _bounds(
+    model: RobotModel,
+    start: Array,
+    reach: float = 1.0,
+) -> tuple[Array, Array, Array]:
     """Where waypoints may lie: inside the limits, drawn in by a share of the range, or of two turns
     (m: 4 π) if that is less, and at most ``reach`` times the usual spread from the start; and what
     is there next to the start.

@@ -228,7 +228,13 @@ class ReferenceGenerator:
     # -- requests ----------------------------------------------------------------------------------
 
     def stop_from(
-        self, t: int, q: Array, v: Array, status: int, reason: Reason, text: str = ""
+        self,
+        t: int,
+        q: Array,
+        v: Array,
+        status: int,
+        reason: Reason,
+        text: str = "",
     ) -> None:
         """Decelerate from (``q``, ``v``) and hold; open goals end with ``status`` and ``text``, or
         the reason's words.
@@ -257,7 +263,12 @@ class ReferenceGenerator:
         return motion
 
     def _checked(
-        self, trajectory: Trajectory, memory: Memory[TracksMemory], t: int, *, at_rest: bool = False
+        self,
+        trajectory: Trajectory,
+        memory: Memory[TracksMemory],
+        t: int,
+        *,
+        at_rest: bool = False,
     ) -> PreparedMotion:
         """The motion of a trajectory, described to the routines as that of a set-point, and
         checked.

@@ -182,7 +182,13 @@ def shift(p: TracksMemory, i: int, x: float) -> None:
 
 
 def begin_piece(
-    p: TracksMemory, i: int, t: int, q: float, v: float, a: float, effort: float
+    p: TracksMemory,
+    i: int,
+    t: int,
+    q: float,
+    v: float,
+    a: float,
+    effort: float,
 ) -> None:
     """Another piece of joint ``i``, from ``t`` on: with constant acceleration and effort."""
     k = 4 * i + p.count[i]
@@ -424,7 +430,12 @@ def refuse(p: TracksMemory, point: int, joint: int, value: float, largest: float
 
 
 def check_points(
-    p: TracksMemory, slot: int, begin: int, start: int, times: Integers, fields: Vector
+    p: TracksMemory,
+    slot: int,
+    begin: int,
+    start: int,
+    times: Integers,
+    fields: Vector,
 ) -> int:
     """0, or what is wrong in ``bad_…``: 1 a position, 2 velocity, 3 acceleration, 4 effort, 5 a
     time that is too short.
@@ -467,7 +478,12 @@ def check_points(
 
 
 def make_segments(
-    p: TracksMemory, slot: int, times: Integers, degree: Integers, fields: Vector, segments: Vector
+    p: TracksMemory,
+    slot: int,
+    times: Integers,
+    degree: Integers,
+    fields: Vector,
+    segments: Vector,
 ) -> None:
     """Polynomials (points − 1, width, 8) between the points; a segment has the smaller degree of
     its two ends.
@@ -529,7 +545,13 @@ def turns_to_first_point(p: TracksMemory, i: int, first_position: float) -> floa
     return 0.0
 
 
-def near_enough(p: TracksMemory, slot: int, point: int, within: int, fields: Vector) -> bool:
+def near_enough(
+    p: TracksMemory,
+    slot: int,
+    point: int,
+    within: int,
+    fields: Vector,
+) -> bool:
     """Whether the joints, at ``now``, can be sent to a point within a time, ns."""
     for i in range(p.nv):
         column = p.column[slot * p.nv + i]
@@ -570,7 +592,14 @@ def accept(p: TracksMemory, slot: int, times: Integers, fields: Vector) -> int:
 
 
 def approach(
-    p: TracksMemory, i: int, slot: int, entry: int, t: int, due: int, degree: int, fields: Vector
+    p: TracksMemory,
+    i: int,
+    slot: int,
+    entry: int,
+    t: int,
+    due: int,
+    degree: int,
+    fields: Vector,
 ) -> None:
     """Joint ``i`` goes from ``now``, at ``t``, to the point with this entry of ``fields``, where it
     is at ``due``, or at once.

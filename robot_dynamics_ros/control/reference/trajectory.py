@@ -260,7 +260,12 @@ class Trajectory:
 _TRAJECTORY_FIELDS = ("positions", "velocities", "accelerations", "effort")
 
 
-def _check(names: tuple[str, ...], times: np.ndarray, fields: Array, present: np.ndarray) -> None:
+def _check(
+    names: tuple[str, ...],
+    times: np.ndarray,
+    fields: Array,
+    present: np.ndarray,
+) -> None:
     """Check the arrays of :meth:`Trajectory.from_arrays`."""
     if not present[0].all():
         i = int(np.argmin(present[0]))

@@ -48,7 +48,12 @@ def spline_divisor(left: float, right: float, share_after: float) -> float:
 
 
 def flow(
-    p: TracksMemory, slot: int, times: Integers, degree: Integers, fields: Vector, segments: Vector
+    p: TracksMemory,
+    slot: int,
+    times: Integers,
+    degree: Integers,
+    fields: Vector,
+    segments: Vector,
 ) -> None:
     """Velocities of the spline from ``now``, where the trajectory begins, through its positions.
 
@@ -107,7 +112,13 @@ def flow(
 # -- streams of set-points -------------------------------------------------------------------------
 
 
-def complete_point(p: TracksMemory, t: int, after: int, degree: Integers, fields: Vector) -> int:
+def complete_point(
+    p: TracksMemory,
+    t: int,
+    after: int,
+    degree: Integers,
+    fields: Vector,
+) -> int:
     """Velocity and acceleration for the set-point in slot 0, which came at ``t``, ns, where a
     stream says them; returns in how many ns it is due: ``after``, or if that is 0, what the stream
     says.

@@ -111,7 +111,10 @@ def centroidal_momentum_matrix(tree: Tree[S], q: Vector[S]) -> list[list[Scalar]
     "center_of_mass_motion", "q v a", {"position": (3,), "velocity": (3,), "acceleration": (3,)}
 )
 def mass_center_motion(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
 ) -> tuple[Vec3, Vec3, Vec3]:
     """Position, velocity and acceleration of the centre of mass in the world frame."""
     momentum = tree.field(Force)
@@ -144,7 +147,12 @@ def mass_center_motion(
     },
 )
 def subtree_state(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    *,
+    options: Options,
 ) -> tuple[Vec3, Vec3, Vec3, Mat3, Vec3, Vec3]:
     """Position, velocity, acceleration of the subtree's centre of mass; inertia about it; linear
     and angular momentum.
@@ -190,7 +198,12 @@ def subtree_state(
 
 @function("link_inertia", "q axes about", {"inertia": (3, 3)})
 def _link_inertia(
-    tree: Tree[S], q: Vector[S], axes: Sequence[S], about: Sequence[S], *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    axes: Sequence[S],
+    about: Sequence[S],
+    *,
+    options: Options,
 ) -> Mat3:
     """Rotational inertia of one link, about the point and in the axes that the options choose."""
     frames = FrameChoice(tree, options, q)

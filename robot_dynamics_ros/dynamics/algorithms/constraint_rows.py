@@ -156,7 +156,9 @@ def _distance(a: _End, b: _End, length: float) -> ConstraintRow:
 
 
 def _rolling(
-    plane: _End, wheel: _End, numbers: tuple[float, ...]
+    plane: _End,
+    wheel: _End,
+    numbers: tuple[float, ...],
 ) -> tuple[list[ConstraintRow], Vec3]:
     """A disc or a ball that rolls on a plane: the material points in contact do not move against
     each other.
@@ -271,7 +273,10 @@ def _rows_of(links: LinkMotions[S], spec: Spec) -> tuple[list[ConstraintRow], Ve
 
 
 def constraint_rows(
-    tree: Tree[S], q: Vector[S], v: Vector[S], specs: tuple[Spec, ...]
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    specs: tuple[Spec, ...],
 ) -> list[ConstraintRow]:
     """All rows of all constraints, in order."""
     links = LinkMotions(tree, q, v, tree.zeros())
@@ -279,7 +284,10 @@ def constraint_rows(
 
 
 def end_wrenches(
-    tree: Tree[S], q: Vector[S], reactions: Sequence[S], specs: tuple[Spec, ...]
+    tree: Tree[S],
+    q: Vector[S],
+    reactions: Sequence[S],
+    specs: tuple[Spec, ...],
 ) -> list[Scalar]:
     """Wrenches of each constraint on its links a and b: [moment; force] about the link's origin in
     its axes, flat.

@@ -46,7 +46,12 @@ class ReactionSolver(Generic[S]):
     ``rows``: numbers of the rows of K that are not zero throughout; the others have no reaction.
     """
 
-    def __init__(self, tree: Tree[S], q: Vector[S], constraints: Sequence[ConstraintRow]) -> None:
+    def __init__(
+        self,
+        tree: Tree[S],
+        q: Vector[S],
+        constraints: Sequence[ConstraintRow],
+    ) -> None:
         # 1. M = Lᵀ D L
         self.L, self.D_inverse = factorize(mass_matrix(tree, q).rows)
         # 2. Y = L⁻ᵀ Kᵀ
@@ -73,7 +78,9 @@ class ReactionSolver(Generic[S]):
             self.factors = ([], [])
 
     def solve(
-        self, acceleration: Sequence[Scalar], effort: Sequence[Scalar] | None
+        self,
+        acceleration: Sequence[Scalar],
+        effort: Sequence[Scalar] | None,
     ) -> tuple[list[Scalar], list[Scalar]]:
         """(nc,) λ and (nv,) a = M⁻¹ (f + Kᵀ λ) with K a = ``acceleration``, for the ``effort``
         f.
@@ -108,7 +115,10 @@ class ReactionSolver(Generic[S]):
     options=("constraints",),
 )
 def _constraint_terms(
-    tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    options: Options,
 ) -> tuple[list[S], list[list[S]], list[S]]:
     rows = constraint_rows(tree, q, v, options["constraints"])
     return [r.residual for r in rows], [r.jacobian for r in rows], [r.rate for r in rows]
@@ -118,7 +128,10 @@ def _constraint_terms(
     "constraint_wrenches", "q reactions", {"wrenches": ("nk", 2, 6)}, options=("constraints",)
 )
 def _constraint_wrenches(
-    tree: Tree[S], q: Vector[S], reactions: Sequence[S], options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    reactions: Sequence[S],
+    options: Options,
 ) -> list[Scalar]:
     return end_wrenches(tree, q, reactions, options["constraints"])
 
@@ -165,7 +178,10 @@ def constrained_acceleration(
     per_body=1200,
 )
 def projections(
-    tree: Tree[S], q: Vector[S], v: Vector[S], options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    options: Options,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """One step dq of Newton back to φ = 0, in velocity coordinates; the velocity v′ = v + M⁻¹ Kᵀ
     impulse that the constraints allow nearest to ``v`` (metric M); the impulse.

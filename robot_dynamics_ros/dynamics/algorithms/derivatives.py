@@ -59,7 +59,11 @@ def coriolis_matrix(tree: Tree[S], q: Vector[S], v: Vector[S]) -> Square:
     exports=(Export("Derivatives of inverse dynamics.", {"dtau_dq": "by q", "dtau_dv": "by v"}),),
 )
 def inverse_dynamics_derivatives(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    external: Forces = None,
 ) -> tuple[Square, Square]:
     """∂τ/∂q and ∂τ/∂v at (q, v, a), external forces fixed to their links.
 

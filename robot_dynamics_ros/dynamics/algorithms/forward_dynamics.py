@@ -30,7 +30,11 @@ from robot_dynamics_ros.spatial import ArticulatedInertia, Force, Motion
     exports=(Export("Accelerations under given efforts.", {"a": "accelerations"}, default=True),),
 )
 def forward_dynamics(
-    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    external: Forces = None,
 ) -> list[S]:
     """q̈ = M(q)⁻¹ (τ − C v − g + Σ Jᵀ f_ext).
 
@@ -60,7 +64,11 @@ operations.
 
 
 def articulated_body(
-    tree: Tree[S], q: Vector[S], v: Vector[S], tau: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    tau: Vector[S],
+    external: Forces = None,
 ) -> list[S]:
     """The algorithm of the table above, for a robot that is not :func:`tied`  (Featherstone 2008,
     table 7.1).

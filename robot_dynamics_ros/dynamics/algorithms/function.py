@@ -102,7 +102,10 @@ class Function:
     takes_options: bool = False
 
     def call(
-        self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]
+        self,
+        tree: Tree[Scalar],
+        options: Options,
+        values: Mapping[str, Sequence[Scalar]],
     ) -> Any:
         """The result of the algorithm on a tree; of the flat inputs by name those left out or empty
         are not given.
@@ -125,7 +128,10 @@ class Function:
         return self.algorithm(tree, *arguments, **more)
 
     def run(
-        self, tree: Tree[Scalar], options: Options, values: Mapping[str, Sequence[Scalar]]
+        self,
+        tree: Tree[Scalar],
+        options: Options,
+        values: Mapping[str, Sequence[Scalar]],
     ) -> list[list[Scalar]]:
         """Run the algorithm; returns a flat list for each output."""
         result = self.call(tree, options, values)
@@ -143,7 +149,10 @@ FUNCTIONS: dict[str, Function] = {}
 
 
 def function(
-    name: str, inputs: str, outputs: Mapping[str, Shape], **properties: Any
+    name: str,
+    inputs: str,
+    outputs: Mapping[str, Shape],
+    **properties: Any,
 ) -> Callable[[Algorithm], Algorithm]:
     """Decorator that declares an algorithm as a function.
 

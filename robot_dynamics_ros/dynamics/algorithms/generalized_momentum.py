@@ -39,7 +39,11 @@ from robot_dynamics_ros.spatial import Force, Motion
         ),
     ),
 )
-def generalized_momentum(tree: Tree[S], q: Vector[S], v: Vector[S]) -> tuple[list[S], list[S]]:
+def generalized_momentum(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+) -> tuple[list[S], list[S]]:
     """p = M(q) v, and Cᵀ v − g: its rate but for the efforts that act, ṗ = Cᵀ v − g + τ."""
     motion = ForwardKinematics(tree, q, v)
     up = tree.field(Motion)

@@ -42,7 +42,11 @@ class NewtonEuler(Generic[S]):
 
 
 def newton_euler(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    external: Forces = None,
 ) -> NewtonEuler[S]:
     """The algorithm of the table above; ``external``: forces on bodies in body frames."""
     f = tree.field(Force)
@@ -75,7 +79,11 @@ def newton_euler(
     ),
 )
 def inverse_dynamics(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    external: Forces = None,
 ) -> list[S]:
     """τ = M(q) a + C(q, v) v + g(q) − Σ Jᵀ f_ext."""
     return newton_euler(tree, q, v, a, external).tau
@@ -99,7 +107,11 @@ def inverse_dynamics(
     ),
 )
 def _inverse_dynamics_wrenches(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    external: Forces = None,
 ) -> tuple[list[S], list[S]]:
     motion_and_forces = newton_euler(tree, q, v, a, external)
     return motion_and_forces.tau, tree.per_joint(motion_and_forces.f)
@@ -107,7 +119,11 @@ def _inverse_dynamics_wrenches(
 
 @function("own_joint_wrenches", "q v a external base", {"wrenches": ("nj", 6)}, loops=LARGE)
 def _own_joint_wrenches(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S], external: Forces = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+    external: Forces = None,
 ) -> list[S]:
     """The wrenches alone, each in the joint's own frame."""
     return tree.per_joint(newton_euler(tree, q, v, a, external).f)
@@ -128,7 +144,12 @@ def _own_joint_wrenches(
         ),
     ),
 )
-def bias_forces(tree: Tree[S], q: Vector[S], v: Vector[S], external: Forces = None) -> list[S]:
+def bias_forces(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    external: Forces = None,
+) -> list[S]:
     """C(q, v) v + g(q) − Σ Jᵀ f_ext: the efforts without acceleration."""
     return newton_euler(tree, q, v, tree.zeros(), external).tau
 

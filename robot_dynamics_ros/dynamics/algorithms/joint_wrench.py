@@ -180,7 +180,11 @@ BALANCE_PARTS = (
 
 
 def balance(
-    tree: Tree[S], wrenches: JointWrenches, link: int, own: Placement, observer: Placement
+    tree: Tree[S],
+    wrenches: JointWrenches,
+    link: int,
+    own: Placement,
+    observer: Placement,
 ) -> list[Force]:
     """The balance of wrenches of one link in an observer's frame, about the origin of the joint
     above the link.

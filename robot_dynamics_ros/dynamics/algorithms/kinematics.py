@@ -62,7 +62,11 @@ class LinkMotions(Generic[S]):
     """Placements of links, and, with ``v`` and ``a``, how they move, each computed once."""
 
     def __init__(
-        self, tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
+        self,
+        tree: Tree[S],
+        q: Vector[S],
+        v: Vector[S] | None = None,
+        a: Vector[S] | None = None,
     ) -> None:
         self.tree = tree
         self.q = q
@@ -94,7 +98,12 @@ class LinkMotions(Generic[S]):
 
 
 def jacobian_and_rate(
-    tree: Tree[S], q: Vector[S], v: Vector[S] | None, link: int, point: Vec3, axes: str
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S] | None,
+    link: int,
+    point: Vec3,
+    axes: str,
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """Geometric Jacobian of a point P of a link, and its time derivative (zero if ``v`` is
     ``None``).
@@ -172,7 +181,10 @@ def _link_pose(tree: Tree[S], q: Vector[S], *, options: Options) -> list[Scalar]
 
 
 def _all_links(
-    tree: Tree[S], q: Vector[S], v: Vector[S] | None = None, a: Vector[S] | None = None
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S] | None = None,
+    a: Vector[S] | None = None,
 ) -> list[Placement]:
     links = LinkMotions(tree, q, v, a)
     return [links.link(number) for number in range(len(tree.model.link_names))]
@@ -189,7 +201,12 @@ def _link_velocities(tree: Tree[S], q: Vector[S], v: Vector[S]) -> list[Motion]:
 
 
 @function("link_accelerations", "q v a", {"accelerations": ("nl", 6)})
-def _link_accelerations(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]) -> list[Motion]:
+def _link_accelerations(
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
+) -> list[Motion]:
     return [Motion(link.alpha, link.a) for link in _all_links(tree, q, v, a)]
 
 
@@ -208,7 +225,11 @@ def _link_accelerations(tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S])
     ),
 )
 def _jacobian(
-    tree: Tree[S], q: Vector[S], point: Sequence[S], *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    point: Sequence[S],
+    *,
+    options: Options,
 ) -> list[list[Scalar]]:
     return jacobian_and_rate(tree, q, None, options["link"], Vec3.of(point), options["frame"])[0]
 
@@ -222,6 +243,11 @@ def _jacobian(
     exports=(Export("Time derivative of the Jacobian.", {"Jdot": "derivative of the Jacobian"}),),
 )
 def _jacobian_rate(
-    tree: Tree[S], q: Vector[S], v: Vector[S], point: Sequence[S], *, options: Options
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    point: Sequence[S],
+    *,
+    options: Options,
 ) -> list[list[Scalar]]:
     return jacobian_and_rate(tree, q, v, options["link"], Vec3.of(point), options["frame"])[1]

@@ -70,7 +70,9 @@ def solve_lower(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> list[Scal
 
 
 def back_substitute(
-    L: Sequence[Sequence[Scalar]], inverse: Sequence[Scalar], b: Sequence[Scalar]
+    L: Sequence[Sequence[Scalar]],
+    inverse: Sequence[Scalar],
+    b: Sequence[Scalar],
 ) -> list[Scalar]:
     """x with Lᵀ D L x = b."""
     return solve_lower(L, [y * d for y, d in zip(solve_upper(L, b), inverse, strict=True)])

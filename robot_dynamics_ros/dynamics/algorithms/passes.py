@@ -104,7 +104,11 @@ def net_force(inertia: RigidInertia, v: Motion, a: Motion) -> Force:
     return inertia.mul(a) + v.cross_force(inertia.mul(v))
 
 
-def transmit(tree: Tree[S], X: Field[Transform], *forces: Field[Force]) -> Iterator[Body[S]]:
+def transmit(
+    tree: Tree[S],
+    X: Field[Transform],
+    *forces: Field[Force],
+) -> Iterator[Body[S]]:
     """Inward pass: each body hands what it carries on to its parent, f_λ += Xᵀ f_i.
 
     Yields each body, children first.
@@ -116,7 +120,9 @@ def transmit(tree: Tree[S], X: Field[Transform], *forces: Field[Force]) -> Itera
 
 
 def composite_inertia(
-    tree: Tree[S], X: Field[Transform], inertia: Field[RigidInertia]
+    tree: Tree[S],
+    X: Field[Transform],
+    inertia: Field[RigidInertia],
 ) -> Iterator[Body[S]]:
     """Inward pass: I_λ += Xᵀ I_i X, which makes of each inertia that of the whole subtree.
 

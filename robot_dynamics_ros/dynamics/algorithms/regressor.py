@@ -15,7 +15,10 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 @function("joint_torque_regressor", "q v a", {"Y": ("nv", "np")}, per_pair=110)
 def joint_torque_regressor(
-    tree: Tree[S], q: Vector[S], v: Vector[S], a: Vector[S]
+    tree: Tree[S],
+    q: Vector[S],
+    v: Vector[S],
+    a: Vector[S],
 ) -> list[list[Scalar]]:
     """Y(q, v, a) with τ = Y π (+ rotor inertia), π the parameters of all bodies of the model in
     order.

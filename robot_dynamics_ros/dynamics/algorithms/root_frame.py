@@ -187,7 +187,11 @@ class RootFrame(Generic[S]):
             self.force[i] = self.force[i] + force[i]
             force[i.parent] = force[i.parent] + force[i]
 
-    def products(self, product: Callable[..., Force], *columns: Field[Any]) -> Field[list[Force]]:
+    def products(
+        self,
+        product: Callable[..., Force],
+        *columns: Field[Any],
+    ) -> Field[list[Force]]:
         """A force for each column of each joint, from the body and its part of each of
         ``columns``.
         """

@@ -165,7 +165,11 @@ class Tree(Protocol[S]):
     def each(self, kind: type[T], value: Callable[[Body[S]], T]) -> Field[T]: ...
     @overload
     def each(self, kind: list[type[T]], value: Callable[[Body[S]], list[T]]) -> Field[list[T]]: ...
-    def each(self, kind: type[T] | list[type[T]], value: Callable[[Body[S]], Any]) -> Field[Any]:
+    def each(
+        self,
+        kind: type[T] | list[type[T]],
+        value: Callable[[Body[S]], Any],
+    ) -> Field[Any]:
         """The same with a value for each body from its inertia and its values in other fields
         alone, so that several bodies go side by side.
 

@@ -269,7 +269,11 @@ def kernel(model: RobotModel, name: str, **options: object) -> Kernel:
     return run
 
 
-def prepare(model: RobotModel, *names: str, background: bool = False) -> threading.Thread | None:
+def prepare(
+    model: RobotModel,
+    *names: str,
+    background: bool = False,
+) -> threading.Thread | None:
     """Compile functions before they are needed.
 
     Args:

@@ -63,7 +63,10 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        finite: bool = False,
     ) -> bool:
         """N states: (N, size) arrays, flat in the robot's dimensions, the outputs contiguous; False
         if it stopped at inputs that shall be ``finite`` and are not, where :meth:`checks` says so.
@@ -79,7 +82,13 @@ class Engine(abc.ABC):
 class Evaluator:
     """A function bound to a model; call it with inputs, or with inputs and outputs."""
 
-    def __init__(self, model: RobotModel, name: str, options: Options, engine: Engine) -> None:
+    def __init__(
+        self,
+        model: RobotModel,
+        name: str,
+        options: Options,
+        engine: Engine,
+    ) -> None:
         self.signature: Signature = signature(model, name, options)
         self.engine = engine
         self.backend = engine.backend
@@ -176,7 +185,11 @@ class Evaluator:
 
 
 def _rows(
-    x: np.ndarray, lead: tuple[int, ...], batch: tuple[int, ...], count: int, size: int
+    x: np.ndarray,
+    lead: tuple[int, ...],
+    batch: tuple[int, ...],
+    count: int,
+    size: int,
 ) -> np.ndarray:
     """An input as (count, size), without a copy where strides can say it."""
     if lead == ():
@@ -217,7 +230,10 @@ class PythonEngine(Engine):
             out.reshape(-1)[:] = list(islice(results, out.size))
 
     def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        finite: bool = False,
     ) -> bool:
         for start in range(0, len(outputs[0]), STATES_AT_ONCE_UNCOMPILED):
             stop = start + STATES_AT_ONCE_UNCOMPILED

@@ -17,7 +17,11 @@ FRAMES = ("world", "link")
 
 
 def completed_options(
-    model: RobotModel, name: str, options: Mapping[str, object], *, where: str
+    model: RobotModel,
+    name: str,
+    options: Mapping[str, object],
+    *,
+    where: str,
 ) -> dict[str, Any]:
     """The options of a function, those with usual values filled in.
 

@@ -80,7 +80,10 @@ def body_constants(tree: NumericTree, k: int) -> list[float]:
 
 
 def classify(
-    constants: np.ndarray, kinds: list[ElementaryKind], rows: list[bool], alike: bool = False
+    constants: np.ndarray,
+    kinds: list[ElementaryKind],
+    rows: list[bool],
+    alike: bool = False,
 ) -> tuple[list[_Class], list[int]]:
     """Sort bodies into classes: by which constants are 0 or ±1, then folding in all values that a
     class shares; ``alike``: into as few classes as there can be, whatever the constants.
@@ -475,7 +478,11 @@ class LoopTree(LoopRecord):
             self.values = kept
             self.inner = None
 
-    def each(self, kind: type[T] | list[type[T]], value: Callable[[LoopBody], T]) -> LoopField[T]:
+    def each(
+        self,
+        kind: type[T] | list[type[T]],
+        value: Callable[[LoopBody], T],
+    ) -> LoopField[T]:
         field = self.field(kind)
         loop = ir.BodyLoop(False, apart=True)
         self.sections.append(loop)
@@ -584,7 +591,10 @@ def supported(model: RobotModel, name: str, options: Options) -> bool:
 
 
 def record_loops(
-    model: RobotModel, name: str, options: Options = (), alike: bool = False
+    model: RobotModel,
+    name: str,
+    options: Options = (),
+    alike: bool = False,
 ) -> tuple[Signature, ir.LoopProgram]:
     """Record a function of the table as loops; ``alike`` for machines that run all classes of
     bodies on every body.
@@ -667,7 +677,11 @@ def _program(tree: LoopTree) -> ir.LoopProgram:
     return program
 
 
-def _along_rows(sections: list[ir.Section], free: set[int], ints: np.ndarray) -> list[ir.Section]:
+def _along_rows(
+    sections: list[ir.Section],
+    free: set[int],
+    ints: np.ndarray,
+) -> list[ir.Section]:
     """Stores of ancestors' loops down a column of a matrix, where they need nothing but entries of
     the two bodies, become loops along its rows; not where coordinates of the bodies beyond a joint
     are no run of numbers.

@@ -50,7 +50,12 @@ class NativeEngine(Engine):
     """
 
     def __init__(
-        self, model: RobotModel, name: str, options: Options, *, loops: bool = False
+        self,
+        model: RobotModel,
+        name: str,
+        options: Options,
+        *,
+        loops: bool = False,
     ) -> None:
         super().__init__("loops" if loops else "native")
         shapes = signature(model, name, options)
@@ -126,7 +131,10 @@ class NativeEngine(Engine):
         return not self._loops and count >= WIDE_FROM
 
     def block(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], finite: bool = False
+        self,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        finite: bool = False,
     ) -> bool:
         count = len(outputs[0])
         if count >= WIDE_FROM and (unrolled := self._unrolled()) is not None:
@@ -181,7 +189,11 @@ class TracedFunction:
     """A function without branches that belongs to no robot: machine code for expressions of
     :func:`~robot_dynamics_ros.dynamics.engine.trace.symbols`, a list for each output array."""
 
-    def __init__(self, inputs: Mapping[str, Shape], outputs: Sequence[Sequence[Expr]]) -> None:
+    def __init__(
+        self,
+        inputs: Mapping[str, Shape],
+        outputs: Sequence[Sequence[Expr]],
+    ) -> None:
         arguments = [ArrayArgument(shape) for shape in inputs.values()]
         arguments += [ArrayArgument((len(output),), output=True) for output in outputs]
         self._library = library_of(callee_module(arguments, outputs, vector_width()))

@@ -57,7 +57,12 @@ def set_threads(count: int | None) -> None:
     _threads = count
 
 
-def run_pieces(run: Callable[[int, int, int], bool], count: int, several: int, most: int) -> bool:
+def run_pieces(
+    run: Callable[[int, int, int], bool],
+    count: int,
+    several: int,
+    most: int,
+) -> bool:
     """Have ``several`` threads compute ``count`` states, at most ``most`` at a time; between two
     pieces the keyboard is looked at.
 

@@ -61,7 +61,7 @@ Entry: TypeAlias = Callable[[ArrayLike, Array], object]
 Prototype: TypeAlias = "Callable[..., type[ctypes._CFunctionType]]"
 Given: TypeAlias = Array | memoryview | bytes | int | float
 D = TypeVar("D", bound=Declared, covariant=True)
-# numbers: 64 bytes
+# Arrays begin at multiples of so many numbers: 64 bytes.
 _ALIGNMENT = 8
 _DEGREES_WORTH_VECTORS = 16
 """Robots of fewer degrees of freedom have loops too short for vector instructions."""
@@ -169,7 +169,9 @@ class Memory(Generic[D]):
 
 
 def _check_names(
-    declared: type[Declared], constants: Mapping[str, Constant], kernels: Mapping[str, object]
+    declared: type[Declared],
+    constants: Mapping[str, Constant],
+    kernels: Mapping[str, object],
 ) -> None:
     declarations = fields(declared)
     needed = {name for name, field in declarations.items() if field.kind == "constant"}

@@ -24,7 +24,6 @@ from robot_dynamics_ros.ros.controller import trajectory_messages as messages
 from robot_dynamics_ros.ros.controller.control_loop import ControlLoop
 from robot_dynamics_ros.ros.controller.report import ControllerReport
 from robot_dynamics_ros.ros.controller.task_inputs import TaskInputs
-from robot_dynamics_ros.ros.transport.apart import ApartSubscription
 from robot_dynamics_ros.ros.transport.parameters import ParameterSet
 from robot_dynamics_ros.ros.transport.qos import EVENT, MANY_REQUESTS, NEWEST, QUIET_SUBSCRIPTION
 from robot_dynamics_ros.ros.transport.stamps import to_nanoseconds
@@ -55,7 +54,7 @@ class ControllerInputs:
         self._rejections = report.rejections
         self._report = report
         # arrived, not looked at yet
-        self._trajectories: deque[bytes | memoryview] = deque(maxlen=MOST_TRAJECTORIES)
+        self._trajectories: deque[bytes] = deque(maxlen=MOST_TRAJECTORIES)
         self._trajectories_arrived = 0
         self._topics = ExitStack()
         self._action: trajectory_action.FollowJointTrajectory | None = None
@@ -102,11 +101,12 @@ class ControllerInputs:
             ).subscriptions:
                 self._topics.callback(node.destroy_subscription, subscription)
                 subscriptions.append(subscription)
-        arrive = self._on_trajectory_bytes
-        trajectories = ApartSubscription(node, JointTrajectory, "~/joint_trajectory", EVENT, arrive)
-        # the first: its thread must not outlive what it waits for
-        self._topics.callback(trajectories.destroy)
-        return subscriptions
+        # as bytes: turned into objects, 10 000 points would hold up the cycle by 0.15 s
+        trajectories = node.create_subscription(
+            JointTrajectory, "~/joint_trajectory", self._on_trajectory_bytes, EVENT, raw=True
+        )
+        self._topics.callback(node.destroy_subscription, trajectories)
+        return [*subscriptions, trajectories]
 
     def close(self) -> None:
         self._topics.close()
@@ -145,12 +145,12 @@ class ControllerInputs:
         self._rejections.report("not_active", f"{what} refused: {_NOT_ACTIVE}")
         return None
 
-    def _on_trajectory_bytes(self, raw: bytes | memoryview) -> None:
-        """A trajectory arrives, in a thread of its own."""
+    def _on_trajectory_bytes(self, raw: bytes) -> None:
+        """A trajectory arrives; :meth:`poll` looks at it when no joint state waits."""
         self._trajectories.append(raw)
         self._trajectories_arrived += 1
 
-    def _on_trajectory(self, raw: bytes | memoryview) -> None:
+    def _on_trajectory(self, raw: bytes) -> None:
         loop = self._running_loop("trajectory")
         if loop is None:
             self._report.tell_refusal(_NOT_ACTIVE)
@@ -185,7 +185,12 @@ class ControllerInputs:
         else:
             done(goal, trajectory)
 
-    def _begun(self, what: str, outcome: Goal | Exception, trajectory: Trajectory | None) -> None:
+    def _begun(
+        self,
+        what: str,
+        outcome: Goal | Exception,
+        trajectory: Trajectory | None,
+    ) -> None:
         """Report a trajectory that is followed from now on, or is not."""
         if not isinstance(outcome, Goal):
             self._report.refused(what, outcome)
@@ -199,7 +204,9 @@ class ControllerInputs:
         self._report.tell_trajectory(f"following: {length}")
 
     def _begin_goal(
-        self, requested: messages.ActionGoal, done: Callable[[Goal | Exception], None]
+        self,
+        requested: messages.ActionGoal,
+        done: Callable[[Goal | Exception], None],
     ) -> None:
         loop = self._loop()
         if loop is None or not loop.running:
@@ -254,7 +261,11 @@ class ControllerInputs:
         except RobotDynamicsError as error:
             self._rejections.report("external_wrench", f"external wrench refused: {error}")
 
-    def _on_hold(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_hold(
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
         response.success = self._running_loop("hold") is not None
         self._stop_arm()
         if response.success:

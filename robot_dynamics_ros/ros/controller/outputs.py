@@ -23,7 +23,9 @@ from robot_dynamics_ros.ros.transport.stamps import to_time
 
 
 def further_wrenches(
-    node: Node, controller: JointController, values: ParameterSet
+    node: Node,
+    controller: JointController,
+    values: ParameterSet,
 ) -> list[topics.Output]:
     """``~/joint_wrenches/<joint>`` of mimic and fixed joints, ``~/wrench_parts/<joint>/<part>``;
     what computes them is compiled.
@@ -117,7 +119,11 @@ class ReferenceTopics(topics.Output):
     """
 
     def __init__(
-        self, node: Node, controller: JointController, reader: JointStateReader, rate: float
+        self,
+        node: Node,
+        controller: JointController,
+        reader: JointStateReader,
+        rate: float,
     ) -> None:
         self._reader = reader
         self._controller = controller
@@ -170,7 +176,9 @@ class ReferenceTopics(topics.Output):
 
 
 def wrench_outputs(
-    node: Node, controller: JointController, values: ParameterSet
+    node: Node,
+    controller: JointController,
+    values: ParameterSet,
 ) -> list[topics.Output]:
     """Wrenches, which are published at a rate of their own."""
     further = further_wrenches(node, controller, values)
@@ -186,7 +194,10 @@ def wrench_outputs(
 
 
 def other_outputs(
-    node: Node, controller: JointController, reader: JointStateReader, values: ParameterSet
+    node: Node,
+    controller: JointController,
+    reader: JointStateReader,
+    values: ParameterSet,
 ) -> list[topics.Output]:
     """All that is published besides commands and wrenches."""
     outputs: list[topics.Output] = [

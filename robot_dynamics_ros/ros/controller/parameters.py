@@ -108,7 +108,9 @@ def make_law(values: ParameterValues, model: RobotModel) -> Law:
 
 
 def _six_or_matrix(
-    values: ParameterValues, name: str, without: float | None
+    values: ParameterValues,
+    name: str,
+    without: float | None,
 ) -> np.ndarray | float | None:
     """(6,) or (6, 6) numbers of a parameter, ``without`` where it is empty."""
     numbers = np.array(values[name], dtype=float)

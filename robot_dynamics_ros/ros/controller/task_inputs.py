@@ -26,7 +26,10 @@ class TaskInputs:
     """
 
     def __init__(
-        self, node: Node, running: Callable[[str], ControlLoop | None], rejections: Rejections
+        self,
+        node: Node,
+        running: Callable[[str], ControlLoop | None],
+        rejections: Rejections,
     ) -> None:
         self._running = running
         self._rejections = rejections

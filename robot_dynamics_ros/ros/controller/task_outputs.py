@@ -50,7 +50,12 @@ class ToolTopics(topics.Output):
     from there to where the reference has it; all in world axes, with the stamp of the joint state.
     """
 
-    def __init__(self, node: Node, controller: JointController, tool: ToolReference) -> None:
+    def __init__(
+        self,
+        node: Node,
+        controller: JointController,
+        tool: ToolReference,
+    ) -> None:
         self._controller = controller
         self._tool = tool
         model = controller.model

@@ -232,7 +232,10 @@ class FollowJointTrajectory:
 
 
 def goal_tolerances(
-    message: ActionGoal, defaults: Tolerances, joints: Sequence[str], logger: RcutilsLogger
+    message: ActionGoal,
+    defaults: Tolerances,
+    joints: Sequence[str],
+    logger: RcutilsLogger,
 ) -> Tolerances:
     """The tolerances that a goal asks for; the default ones, with a log line, if it asks for
     something impossible.
@@ -250,7 +253,10 @@ def goal_tolerances(
 
 
 def feedback_message(
-    controller: JointController, joints: Sequence[str], stamp: int, goal: Goal
+    controller: JointController,
+    joints: Sequence[str],
+    stamp: int,
+    goal: Goal,
 ) -> ActionType.Feedback:
     """Where the joints should be, are, and the difference, in the joint state of time ``stamp``,
     ns.

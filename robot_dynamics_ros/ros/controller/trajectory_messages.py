@@ -193,7 +193,12 @@ class ActionGoal:
     in bytes.
     """
 
-    def __init__(self, message: ActionType.Goal, trajectory: ReadTrajectory, size: int) -> None:
+    def __init__(
+        self,
+        message: ActionType.Goal,
+        trajectory: ReadTrajectory,
+        size: int,
+    ) -> None:
         self.path_tolerance = message.path_tolerance
         self.goal_tolerance = message.goal_tolerance
         self.goal_time_tolerance = message.goal_time_tolerance

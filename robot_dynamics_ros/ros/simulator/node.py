@@ -64,7 +64,11 @@ class Pushes:
     """
 
     def __init__(
-        self, node: Node, model: RobotModel, now: Callable[[], int], rejections: Rejections
+        self,
+        node: Node,
+        model: RobotModel,
+        now: Callable[[], int],
+        rejections: Rejections,
     ) -> None:
         self._model = model
         self._now = now
@@ -340,7 +344,11 @@ class SimulatorNode(Node):
                 0
             )
 
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+    def _on_pause(
+        self,
+        request: SetBool.Request,
+        response: SetBool.Response,
+    ) -> SetBool.Response:
         self._set_pause(request.data)
         response.success = True
         if request.data:
@@ -349,7 +357,11 @@ class SimulatorNode(Node):
             response.message = "running"
         return response
 
-    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+    def _on_enable(
+        self,
+        request: SetBool.Request,
+        response: SetBool.Response,
+    ) -> SetBool.Response:
         self._enabled = request.data
         if not self._enabled:
             self._relax()
@@ -361,7 +373,9 @@ class SimulatorNode(Node):
         return response
 
     def _on_single_step(
-        self, _request: Trigger.Request, response: Trigger.Response
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
     ) -> Trigger.Response:
         if not self._pacer.paused:
             response.success = False
@@ -376,7 +390,11 @@ class SimulatorNode(Node):
         response.message = self._diverged or f"t = {self._elapsed() * 1e-9:.9g} s"
         return response
 
-    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_reset(
+        self,
+        _request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
         try:
             self._plant.reset(t=self._elapsed() * 1e-9)
         except RobotDynamicsError as error:
@@ -444,7 +462,10 @@ class SimulatorNode(Node):
 
 
 def state_from_message(
-    model: RobotModel, message: JointState, q: Array, v: Array
+    model: RobotModel,
+    message: JointState,
+    q: Array,
+    v: Array,
 ) -> tuple[Array, Array]:
     """(nq,) configuration and (nv,) velocity after a message; ``q`` and ``v`` are those before it.
 

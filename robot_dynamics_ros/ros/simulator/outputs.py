@@ -113,7 +113,11 @@ class SimulatorOutputs:
     """
 
     def __init__(
-        self, node: Node, plant: SimulatedRobot, values: ParameterValues, driver: Driver
+        self,
+        node: Node,
+        plant: SimulatedRobot,
+        values: ParameterValues,
+        driver: Driver,
     ) -> None:
         model = plant.model
         self._plant = plant

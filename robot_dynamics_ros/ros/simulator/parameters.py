@@ -86,7 +86,10 @@ def check_engine(values: ParameterValues) -> None:
 
 
 def make_mujoco_plant(
-    values: ParameterValues, model: RobotModel, urdf: str, **common: object
+    values: ParameterValues,
+    model: RobotModel,
+    urdf: str,
+    **common: object,
 ) -> MujocoPlant:
     """The robot and its world in MuJoCo, with geometry of the ``urdf`` text; ``common`` is what
     every plant takes.

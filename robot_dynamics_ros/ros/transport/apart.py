@@ -1,9 +1,8 @@
-"""Subscriptions and action servers that take large messages in a thread of their own, not in the
-control cycle.
+"""An action server that takes large goals in a thread of its own, not in the control cycle.
 
-rclpy holds the interpreter's lock while it takes a message and turns it into objects of Python: for
-a trajectory of 10⁵ points that is some seconds.  Here a thread of its own waits for such messages,
-and takes them by the C functions of the client library that rclpy has loaded, without the lock, and
+rclpy holds the interpreter's lock while it turns a message into objects of Python: 0.15 s for a
+goal of 10⁴ points, in which the cycle stands still.  Here a thread of its own waits for goals,
+takes them by the C functions of the client library that rclpy has loaded, without the lock, and
 hands them over serialized.  Everything else happens in the executor's thread, as with rclpy.
 """
 
@@ -26,7 +25,6 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from rclpy.type_support import check_for_type_support
 from rclpy.waitable import NumberOfEntities, Waitable
@@ -78,8 +76,6 @@ class ClientLibrary:
         self._allocator = rcutils.rcutils_get_default_allocator
         self._allocator.restype = Allocator
         self._allocator.argtypes = []
-        self._take = rcl.rcl_take_serialized_message
-        self._take.argtypes = [ctypes.c_void_p, pointer, ctypes.c_void_p, ctypes.c_void_p]
         # of the middleware that the client library is linked with, whichever that is
         self._serialize = rcl.rmw_serialize
         self._serialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, pointer]
@@ -91,30 +87,16 @@ class ClientLibrary:
         self.forget_error.restype = None
         self.forget_error.argtypes = []
 
-    def take(self, subscription: int) -> memoryview | None:
-        """A view, which keeps the memory, of the next message of the ``rcl_subscription_t`` at that
-        address, or ``None``.
-        """
-        message = SerializedMessage(allocator=self._allocator())
-        if self._take(subscription, message, None, None) or not message.length:
-            self.forget_error()
-            self._free(message)
-            return None
-        return self._view(message)
-
-    def _view(self, message: SerializedMessage) -> memoryview:
-        data = (ctypes.c_ubyte * message.length).from_address(message.buffer)
-        weakref.finalize(data, self._free, message).atexit = False
-        return memoryview(data).cast("B")
-
     def serialize(self, message_type: MessageType, message: int) -> memoryview:
-        """The C message at that address, serialized; as a view as of :meth:`take`."""
+        """The C message at that address, serialized: a view, which keeps the memory."""
         serialized = SerializedMessage(allocator=self._allocator())
         if self._serialize(message, message_type.support, serialized):
             self.forget_error()
             self._free(serialized)
             raise ValueError("the middleware cannot serialize this message")
-        return self._view(serialized)
+        data = (ctypes.c_ubyte * serialized.length).from_address(serialized.buffer)
+        weakref.finalize(data, self._free, serialized).atexit = False
+        return memoryview(data).cast("B")
 
 
 class MessageType:
@@ -236,50 +218,6 @@ class WaitingThread:
                 self._set.add_guard_condition(self._wake)
                 self._set.wait(_RETRY)
                 self._look(self._set, lambda: self._closed)
-
-
-class ApartSubscription:
-    """A subscription whose messages, serialized, a thread of its own takes and gives to
-    ``arrived``, in order.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        message_type: type,
-        topic: str,
-        qos: QoSProfile,
-        arrived: Callable[[bytes | memoryview], None],
-    ) -> None:
-        self._node = node
-        self._arrived = arrived
-        self._subscription = node.create_subscription(
-            message_type, topic, lambda raw: arrived(raw), qos, raw=True
-        )
-        # its events (partners that do not fit) stay with the executor
-        self._subscription.callback_group = Nobody()
-        # subscriptions come first
-        handle = self._subscription.handle
-        one = NumberOfEntities(1)
-        add = lambda wait_set: wait_set.add_subscription(handle)  # noqa: E731
-        self._thread = WaitingThread(node, f"messages on {topic}", one, handle, add, self._take_all)
-
-    def destroy(self) -> None:
-        if self._thread.end():
-            self._node.destroy_subscription(self._subscription)
-
-    def _take_all(self, _wait_set: _rclpy.WaitSet, closed: Callable[[], bool]) -> None:
-        while not closed() and (raw := self._take()) is not None:
-            self._arrived(raw)
-            del raw
-
-    def _take(self) -> bytes | memoryview | None:
-        library = client_library()
-        handle = self._subscription.handle
-        if library is not None:
-            return library.take(handle.pointer)
-        taken = handle.take_message(self._subscription.msg_type, True)
-        return None if taken is None else bytes(taken[0])
 
 
 class RequestHeader(ctypes.Structure):
@@ -445,6 +383,7 @@ def apart_action_server(
     """An :class:`ApartActionServer`; rclpy's own where its C functions are not found."""
     try:
         check_for_type_support(action_type)
+        # private names of rclpy that the server needs: an AttributeError where they have gone
         _ = _rclpy.ActionServer.pointer, ActionServer._execute_goal_request
         requests = GoalRequests(action_type)
     except (OSError, AttributeError, ValueError):

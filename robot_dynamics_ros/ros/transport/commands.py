@@ -92,7 +92,11 @@ class CommandPublisher:
     """
 
     def __init__(
-        self, node: Node, command_format: str, joints: Sequence[str], index: Sequence[int]
+        self,
+        node: Node,
+        command_format: str,
+        joints: Sequence[str],
+        index: Sequence[int],
     ) -> None:
         self._node = node
         self._index = np.array(index, dtype=np.intp)

@@ -31,7 +31,10 @@ class _CycleWait:
     """
 
     def __init__(
-        self, subscriptions: list[Subscription], timers: list[Timer], context: Context
+        self,
+        subscriptions: list[Subscription],
+        timers: list[Timer],
+        context: Context,
     ) -> None:
         self.subscriptions = subscriptions
         self.timers = len(timers)

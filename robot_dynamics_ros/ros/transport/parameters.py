@@ -294,7 +294,12 @@ class ParameterSet(Mapping[str, Any]):
             self._values[param.name] = param.check(value)
             self._params[param.name] = param
 
-    def _declare_array(self, param: Param, default: list[object], ignore_override: bool) -> object:
+    def _declare_array(
+        self,
+        param: Param,
+        default: list[object],
+        ignore_override: bool,
+    ) -> object:
         """The same for a list.
 
         rclpy takes an empty one for bytes, and tools would show it so: it is set with its type.

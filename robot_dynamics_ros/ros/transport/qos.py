@@ -7,7 +7,9 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 
 def _keep_last(
-    depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy
+    depth: int,
+    reliability: ReliabilityPolicy,
+    durability: DurabilityPolicy,
 ) -> QoSProfile:
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability

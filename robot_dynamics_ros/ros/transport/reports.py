@@ -53,7 +53,12 @@ class Rejections:
         self.counts: Counter[str] = Counter()
 
     def report(
-        self, cause: str, text: str, severity: str = "warning", *, distinct: bool = False
+        self,
+        cause: str,
+        text: str,
+        severity: str = "warning",
+        *,
+        distinct: bool = False,
     ) -> None:
         """Count one event and say so, as ``"info"``, ``"warning"`` or ``"error"``, if it is time
         to.
@@ -241,10 +246,7 @@ class Diagnostics:
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: status",
             message=message,
             hardware_id=self.hardware_id,
-            values=[
-                KeyValue(key=key, value=f"{value:.6g}" if isinstance(value, float) else str(value))
-                for key, value in shown.items()
-            ],
+            values=[KeyValue(key=key, value=_text_of(value)) for key, value in shown.items()],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()
@@ -283,11 +285,18 @@ def guard_services(node: Node, report: Callable[[str, str], None]) -> None:
             service.callback = _guarded(service.callback, service.srv_name, report)
 
 
+def _text_of(value: object) -> str:
+    """A value of the diagnostics as text, numbers with six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _guarded(
     callback: Callable[[Message, Message], Message | Awaitable[Message]],
     name: str,
     report: Callable[[str, str], None],
 ) -> Callable[[Message, Message], Awaitable[Message]]:
+    """A service's callback whose exceptions are reported and answered by ``success = False``."""
+
     async def guarded(request: Message, response: Message) -> Message:
         try:
             answer = callback(request, response)

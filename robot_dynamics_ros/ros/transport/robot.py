@@ -33,7 +33,7 @@ from robot_dynamics_ros.ros.transport.parameters import (
 )
 from robot_dynamics_ros.ros.transport.qos import LATCHED
 
-# s
+# s: a source that gives no description for so long is an error.
 _DESCRIPTION_PATIENCE_S = 5.0
 _READ = "when the description is read"
 _ARMATURE = "Inertia of rotor and gears as felt at the joint."
@@ -43,7 +43,11 @@ ROBOT_PARAMETERS = parameter_table(
 )
 
 
-def load_robot_model(description: str, values: ParameterSet, logger: RcutilsLogger) -> RobotModel:
+def load_robot_model(
+    description: str,
+    values: ParameterSet,
+    logger: RcutilsLogger,
+) -> RobotModel:
     """Load the robot; declares one ``armature.<joint>`` parameter a moving joint, since URDF has no
     element for it.
 
@@ -137,7 +141,10 @@ class DescriptionSource:
     """
 
     def __init__(
-        self, node: Node, parameters: ParameterSet, changed: Callable[[str], None]
+        self,
+        node: Node,
+        parameters: ParameterSet,
+        changed: Callable[[str], None],
     ) -> None:
         self.text = ""
         self.origin = "topic robot_description"

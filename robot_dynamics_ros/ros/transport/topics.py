@@ -61,7 +61,11 @@ class TemplatePublisher(Topic):
     """
 
     def __init__(
-        self, node: Node, topic: str, message: object, *blocks: array.array[float]
+        self,
+        node: Node,
+        topic: str,
+        message: object,
+        *blocks: array.array[float],
     ) -> None:
         super().__init__(node, topic, type(message))
         self._template = Template(message, *blocks)
@@ -193,7 +197,10 @@ class WrenchPublisher(TemplatePublisher):
 
 
 def wrench_publishers(
-    node: Node, prefix: str, frames: Mapping[str, str], end: str = ""
+    node: Node,
+    prefix: str,
+    frames: Mapping[str, str],
+    end: str = "",
 ) -> dict[str, WrenchPublisher]:
     """A topic for each name, ``prefix`` + name + ``end``; ``frames``: name → frame of its
     wrenches.
@@ -209,7 +216,9 @@ class WrenchTopics(Output):
     """Wrenches, (6,) [moment; force] each, that are computed together, each with its publisher."""
 
     def __init__(
-        self, publishers: Iterable[WrenchPublisher], wrenches: Callable[[], Iterable[Array]]
+        self,
+        publishers: Iterable[WrenchPublisher],
+        wrenches: Callable[[], Iterable[Array]],
     ) -> None:
         self._each = list(publishers)
         self._wrenches = wrenches
@@ -221,7 +230,10 @@ class WrenchTopics(Output):
 
 
 def joint_wrenches(
-    node: Node, model: RobotModel, joints: Iterable[str], wrenches: Callable[[], Iterable[Array]]
+    node: Node,
+    model: RobotModel,
+    joints: Iterable[str],
+    wrenches: Callable[[], Iterable[Array]],
 ) -> WrenchTopics:
     """``~/joint_wrenches/<joint>`` of some joints."""
     frames = {joint: model.joint(joint).child for joint in joints}

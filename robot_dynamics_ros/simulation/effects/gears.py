@@ -23,11 +23,11 @@ from robot_dynamics_ros.simulation.coordinates import Values, per_joint
 from robot_dynamics_ros.simulation.effects.friction import FrictionTable, friction_table
 
 ENCODER_SIDES = ("link", "motor")
-# a step turns the fastest spring by this angle of its swing; at 2 rad explicit steps diverge
+# rad: phase of the fastest spring's swing that passes in a step; at 2 rad explicit steps diverge
 ANGLE_OF_SWING = 0.2
-# rad: so far may a step that was chosen by the user turn it
+# rad: the largest phase in a step that the user may choose
 LARGEST_ANGLE_OF_SWING = 1.5
-# more steps in a period than this are not taken without being asked for
+# steps in a period: more are not taken unless the user asks for them
 MOST_GEAR_SUBSTEPS = 200
 
 
@@ -195,15 +195,31 @@ class GearTable:
         weight = gravity_forces(links, q)[self.index]
         return weight / self.stiffness + 0.5 * self.backlash * np.sign(weight)
 
-    def substeps(self, links: RobotModel, q: Array, period: float, given: int | None) -> int:
-        """Steps in a period that follow the springs' fastest swing.
+    def substeps(
+        self,
+        links: RobotModel,
+        q: Array,
+        period: float,
+        given: int | None,
+    ) -> int:
+        """Integration steps in a control period, so many that they follow the fastest spring.
+
+        Args:
+            links: the robot beyond the springs.
+            q: (nq,) its configuration.
+            period: of control, s.
+            given: the number that the user chose; ``None``: it is chosen here.
 
         Raises:
-            SimulationError: ``given`` by the user, they are too few.
+            SimulationError: ``given`` is too small: the steps would diverge.
         """
-        answer = np.diag(np.linalg.inv(mass_matrix(links, q)))[self.index]
-        both = answer + 1.0 / self.rotors
-        swing = np.maximum(np.sqrt(self.stiffness * both), self.damping * both)
+        # a spring with inertias J1 and J2 at its ends swings with √(K (1/J1 + 1/J2)), and its
+        # damper settles with the rate D (1/J1 + 1/J2)
+        of_links = np.diag(np.linalg.inv(mass_matrix(links, q)))[self.index]
+        inverse_inertia = of_links + 1.0 / self.rotors
+        swing = np.maximum(
+            np.sqrt(self.stiffness * inverse_inertia), self.damping * inverse_inertia
+        )
         fastest = int(np.argmax(swing))
         rate = float(swing[fastest])
         if given is None:
@@ -226,7 +242,10 @@ class GearMotors:
     """
 
     def __init__(
-        self, table: GearTable, friction: FrictionTable, with_brakes: FrictionTable
+        self,
+        table: GearTable,
+        friction: FrictionTable,
+        with_brakes: FrictionTable,
     ) -> None:
         self.table = table
         self.angle = np.zeros(len(table.index))

@@ -40,7 +40,13 @@ class LimitMemory(Declared):
     stop_damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="damping of the stops")
 
 
-def limited_effort(p: LimitMemory, i: int, effort: float, position: float, speed: float) -> float:
+def limited_effort(
+    p: LimitMemory,
+    i: int,
+    effort: float,
+    position: float,
+    speed: float,
+) -> float:
     """The commanded effort of joint ``i`` that ros2_control's limiter lets through at a position
     and speed.  A routine.
     """
@@ -85,7 +91,12 @@ class RigidStops:
     restitution: Values = 0.0
     rest_velocity: float = 1e-3
 
-    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, ArrayLike]:
+    def parameters(
+        self,
+        model: RobotModel,
+        lower: Array,
+        upper: Array,
+    ) -> dict[str, ArrayLike]:
         """The numbers for one model, by their names in the plant's memory."""
         e = per_joint(self.restitution, model, "restitution")
         if (e > 1.0).any():
@@ -121,7 +132,12 @@ class CompliantStops:
     stiffness: Values
     damping: Values = 0.0
 
-    def parameters(self, model: RobotModel, lower: Array, upper: Array) -> dict[str, ArrayLike]:
+    def parameters(
+        self,
+        model: RobotModel,
+        lower: Array,
+        upper: Array,
+    ) -> dict[str, ArrayLike]:
         """The numbers for one model, by their names in :class:`LimitMemory`."""
         stiffness = per_joint(self.stiffness, model, "stop stiffness")
         damping = per_joint(self.damping, model, "stop damping")
@@ -134,7 +150,10 @@ class CompliantStops:
 
 
 def stop_parameters(
-    stops: RigidStops | CompliantStops | str | None, model: RobotModel, lower: Array, upper: Array
+    stops: RigidStops | CompliantStops | str | None,
+    model: RobotModel,
+    lower: Array,
+    upper: Array,
 ) -> dict[str, ArrayLike]:
     """The numbers for an option of a plant, by their names in its memory: those of rigid stops
     always, at infinity if there are none.

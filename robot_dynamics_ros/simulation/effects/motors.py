@@ -41,7 +41,13 @@ class MotorMemory(Declared):
     )
 
 
-def motor_current(p: MotorMemory, m: int, voltage: float, speed: float, current: float) -> float:
+def motor_current(
+    p: MotorMemory,
+    m: int,
+    voltage: float,
+    speed: float,
+    current: float,
+) -> float:
     """Current of motor ``m`` now, A: its state, or (V − k_e N q̇)/R without inductance; within the
     drive's limit.
     """
@@ -51,7 +57,13 @@ def motor_current(p: MotorMemory, m: int, voltage: float, speed: float, current:
     return min(max(now, -p.max_current[m]), p.max_current[m])
 
 
-def motor_rate(p: MotorMemory, m: int, voltage: float, speed: float, current: float) -> float:
+def motor_rate(
+    p: MotorMemory,
+    m: int,
+    voltage: float,
+    speed: float,
+    current: float,
+) -> float:
     """di/dt, A/s; zero where the drive holds the current at its limit, and without inductance."""
     if p.motor_L[m] == 0.0:
         return 0.0
@@ -61,7 +73,12 @@ def motor_rate(p: MotorMemory, m: int, voltage: float, speed: float, current: fl
 
 
 def motor_step(
-    p: MotorMemory, m: int, voltage: float, speed: float, current: float, h: float
+    p: MotorMemory,
+    m: int,
+    voltage: float,
+    speed: float,
+    current: float,
+    h: float,
 ) -> None:
     """Exact step of the electrical equation at constant speed.
 

@@ -178,7 +178,12 @@ class Adaptive:
 
     stability_limit = math.inf
 
-    def __init__(self, method: str = "DOP853", rtol: float = 1e-10, atol: float = 1e-12) -> None:
+    def __init__(
+        self,
+        method: str = "DOP853",
+        rtol: float = 1e-10,
+        atol: float = 1e-12,
+    ) -> None:
         orders = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5}
         check_name("adaptive method", method, orders)
         if not (rtol > 0.0 and atol > 0.0):
@@ -340,7 +345,13 @@ class VariationalMidpoint:
         return y1
 
 
-def _momenta(P: Array, g: Array, h: float, v: Array, twists: list[int]) -> tuple[Array, Array]:
+def _momenta(
+    P: Array,
+    g: Array,
+    h: float,
+    v: Array,
+    twists: list[int],
+) -> tuple[Array, Array]:
     """(nv,), (nv,) momenta at the two ends of the step."""
     start = P - 0.5 * h * g
     end = P + 0.5 * h * g

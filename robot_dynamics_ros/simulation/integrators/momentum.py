@@ -193,7 +193,13 @@ def _evaluate(p: MomentumMemory, q: Vector, v: Vector, h: float) -> None:
             _coadjoint(p)
 
 
-def _transport(p: MomentumMemory, h: float, momentum: Vector, v: Vector, out: Vector) -> None:
+def _transport(
+    p: MomentumMemory,
+    h: float,
+    momentum: Vector,
+    v: Vector,
+    out: Vector,
+) -> None:
     """``out``: ``momentum`` brought from the beginning to the end of the step in which the robot
     moves by ``v``, and ``p.after``.
     """

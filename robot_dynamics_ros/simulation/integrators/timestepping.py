@@ -31,6 +31,10 @@ from __future__ import annotations
 from math import copysign, inf
 
 from robot_dynamics_ros.dynamics.complementarity import (
+    FREE,
+    HELD,
+    HIGH,
+    LOW,
     LoopMemory,
     allow,
     bind,
@@ -209,7 +213,12 @@ def step(p: PlantMemory, command: Vector) -> int:
 
 
 def run(
-    p: PlantMemory, steps: int, commands: Vector, stride: int, path: Vector, recorded: int
+    p: PlantMemory,
+    steps: int,
+    commands: Vector,
+    stride: int,
+    path: Vector,
+    recorded: int,
 ) -> int:
     """Many control periods; how many were done.  The command of period k begins at k · ``stride``;
     q, v and motor effort after every period go to ``path`` if they are ``recorded``.
@@ -271,7 +280,13 @@ def advance(p: PlantMemory) -> int:
 
 
 def copy_state(
-    p: PlantMemory, q: Vector, v: Vector, z: Vector, to_q: Vector, to_v: Vector, to_z: Vector
+    p: PlantMemory,
+    q: Vector,
+    v: Vector,
+    z: Vector,
+    to_q: Vector,
+    to_v: Vector,
+    to_z: Vector,
 ) -> None:
     """Copy a state."""
     assign(p.nq, q, to_q)
@@ -534,7 +549,7 @@ def _velocities_at_the_end(p: PlantMemory, reach: float, first: bool) -> int:
         return 0
     for i in range(p.nv):
         p.v1[i] = p.v[i] + p.u[i]
-        if p.side[i] == 0:
+        if p.side[i] == HELD:
             p.v1[i] = p.target[i]
     return 1
 
@@ -677,17 +692,17 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
             p.limit[i] = 0
         for i in range(p.nv + p.couples):
             p.target[i] = 0.0
-            p.side[i] = 2
+            p.side[i] = FREE
             if p.dry[i] != 0:
                 p.lo[i] = -p.bound[i]
                 p.hi[i] = p.bound[i]
                 # what rests is likely to rest on
-                p.side[i] = 0
+                p.side[i] = HELD
                 speed = speed_of(p, i, p.v)
                 if speed > 0.0:
-                    p.side[i] = -1
+                    p.side[i] = LOW
                 elif speed < 0.0:
-                    p.side[i] = 1
+                    p.side[i] = HIGH
     for _ in range(p.nv + 1):
         if solve_complementarity(p) == 0:
             return 0
@@ -709,7 +724,7 @@ def resolve(p: PlantMemory, reach: float, first: bool) -> int:
 def _add_stop(p: PlantMemory, i: int, side: int, reach: float) -> None:
     """Make joint i's friction row one of friction and stop together."""
     p.limit[i] = side
-    p.side[i] = 0
+    p.side[i] = HELD
     bound = p.bound[i] if p.dry[i] != 0 else 0.0
     direction = float(side)
     gap = max(0.0, p.position[i] - p.lower[i] if side < 0 else p.upper[i] - p.position[i])

@@ -194,7 +194,9 @@ def body_names(model: RobotModel) -> list[str]:
 
 
 def _body_of(
-    model: RobotModel, bodies: Sequence[mujoco.MjsBody], link: int
+    model: RobotModel,
+    bodies: Sequence[mujoco.MjsBody],
+    link: int,
 ) -> tuple[mujoco.MjsBody, Pose]:
     """The body that a link is part of, and the link's pose in it."""
     return bodies[int(model.link_body[link]) + 1], Pose(
@@ -223,7 +225,10 @@ def _set_inertia(body: mujoco.MjsBody, model: RobotModel, i: int) -> None:
 
 
 def finish(
-    m: mujoco.MjModel, data: mujoco.MjData, model: RobotModel, constraints: Constraints | None
+    m: mujoco.MjModel,
+    data: mujoco.MjData,
+    model: RobotModel,
+    constraints: Constraints | None,
 ) -> None:
     """Write to a compiled model what its source cannot say.
 
@@ -334,7 +339,12 @@ def _add_mimics(spec: mujoco.MjSpec, model: RobotModel, h: float) -> None:
         _tie(spec, f"{follower}={master}", "JOINT", "JOINT", follower, master, h, equation)
 
 
-def _add_coupled(spec: mujoco.MjSpec, model: RobotModel, friction: FrictionTable, h: float) -> None:
+def _add_coupled(
+    spec: mujoco.MjSpec,
+    model: RobotModel,
+    friction: FrictionTable,
+    h: float,
+) -> None:
     """Friction and rotors of motors that turn with two joints."""
     names = Coordinates(model).names
     axes = np.eye(model.nv)

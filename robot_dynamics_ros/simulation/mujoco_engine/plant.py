@@ -96,7 +96,12 @@ class ContactReader:
     model order.
     """
 
-    def __init__(self, m: mujoco.MjModel, model: RobotModel, shapes: Sequence[WorldShape]) -> None:
+    def __init__(
+        self,
+        m: mujoco.MjModel,
+        model: RobotModel,
+        shapes: Sequence[WorldShape],
+    ) -> None:
         """``shapes``: those of the options; other geoms of the robot are called
         ``<link>/<number>``.
         """
@@ -316,7 +321,12 @@ class MujocoPlant(SimulatedRobot):
             speed[self.gears.index] = self.data.qvel[self._motor_v_at]
         return speed
 
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, t: float = 0.0) -> None:
+    def reset(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> None:
         """See :meth:`SimulatedRobot.reset`; without ``q`` and ``v`` the world goes back to its
         start, too, else it stays.  Springs in gears carry the weight of the links.
         """

@@ -230,7 +230,11 @@ def unreadable(where: str, error: Exception) -> ArgumentError:
     )
 
 
-def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomOptions) -> None:
+def add_shapes(
+    spec: mujoco.MjSpec,
+    shapes: Sequence[WorldShape],
+    contact: GeomOptions,
+) -> None:
     """Put the shapes that are no part of a link into a scene, under their names."""
     for shape in shapes:
         if shape.link:
@@ -244,7 +248,10 @@ def add_shapes(spec: mujoco.MjSpec, shapes: Sequence[WorldShape], contact: GeomO
 
 
 def add_primitive(
-    body: mujoco.MjsBody, shape: WorldShape, pose: Pose, contact: GeomOptions
+    body: mujoco.MjsBody,
+    shape: WorldShape,
+    pose: Pose,
+    contact: GeomOptions,
 ) -> None:
     """One geom.
 

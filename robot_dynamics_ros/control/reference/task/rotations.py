@@ -96,7 +96,11 @@ def read_link_turn(p: TaskMemory) -> None:
 
 
 def place_in_link(
-    p: TaskMemory, position: Vector, turn: Vector, first_of_turn: int, out: Vector
+    p: TaskMemory,
+    position: Vector,
+    turn: Vector,
+    first_of_turn: int,
+    out: Vector,
 ) -> None:
     """``out``: (7,) the pose in the world of what has this position, and this quaternion from
     ``first_of_turn`` on, in the frame ``link``.

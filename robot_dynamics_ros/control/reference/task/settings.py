@@ -148,7 +148,11 @@ def checked_twist(angular: ArrayLike, linear: ArrayLike) -> Array:
     return twist
 
 
-def checked_wrench(moment: ArrayLike, force: ArrayLike, largest: tuple[float, float]) -> Array:
+def checked_wrench(
+    moment: ArrayLike,
+    force: ArrayLike,
+    largest: tuple[float, float],
+) -> Array:
     """(6,) [moment; force]; TrajectoryRejected: not finite, or beyond the largest, N m and N."""
     wrench = np.concatenate([numbers_of(moment, 3, "torque"), numbers_of(force, 3, "force")])
     parts = ((wrench[:3], "moment", "N m"), (wrench[3:], "force", "N"))

@@ -139,7 +139,11 @@ class ToolReference:
         self._hand_segments()
 
     def limit(
-        self, lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        velocity: ArrayLike,
+        acceleration: ArrayLike,
     ) -> None:
         """Keep the joints within these bounds, (n,) each; of the velocity, 0.9 of it."""
         n = self.model.nv
@@ -295,7 +299,13 @@ class ToolReference:
         """Exert no wrench any more: it fades out."""
         self._routines["release_wrench"](self.memory)
 
-    def on_path(self, path: ToolPath, t: int, *, begin: Callable[[], None] = lambda: None) -> None:
+    def on_path(
+        self,
+        path: ToolPath,
+        t: int,
+        *,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
         """Follow a path from ``t``, ns, on; where joints cannot keep up, time on it is slower.
 
         Raises:
@@ -338,6 +348,9 @@ class ToolReference:
         return stamp if stamp > 0 else t
 
     def _check_stamp(self, stamp: int, t: int, *, streams: bool) -> None:
+        """Refuse a target by its stamp, ns, 0: now; ``t`` and ``streams`` as of
+        :func:`judge_stamp`.
+        """
         refusal = self._routines["judge_stamp"](self.memory, t, stamp, int(streams))
         if refusal == 0:
             return

@@ -35,7 +35,12 @@ class Expr:
     operands: tuple[Expr, ...]
 
     def __init__(
-        self, graph: Graph, op: str, a: Operand | Key, b: Expr | None, number: int
+        self,
+        graph: Graph,
+        op: str,
+        a: Operand | Key,
+        b: Expr | None,
+        number: int,
     ) -> None:
         self.graph = graph
         self.op = op
@@ -125,7 +130,13 @@ class Graph:
         self.zero = self.const(0.0)
         self.one = self.const(1.0)
 
-    def _node(self, key: Hashable, op: str, a: Operand | Key, b: Expr | None = None) -> Expr:
+    def _node(
+        self,
+        key: Hashable,
+        op: str,
+        a: Operand | Key,
+        b: Expr | None = None,
+    ) -> Expr:
         node = self._index.get(key)
         if node is None:
             node = self._index[key] = Expr(self, op, a, b, len(self.nodes))

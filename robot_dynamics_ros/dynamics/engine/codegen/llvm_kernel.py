@@ -26,7 +26,9 @@ def pointers(arguments: Sequence[ArrayArgument]) -> str:
 
 
 def kernel_module(
-    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
+    arguments: Sequence[ArrayArgument],
+    outputs: Sequence[Sequence[Expr]],
+    width: int,
 ) -> str:
     """LLVM assembly with ``@single``, ``@batch`` (one state after the other) and the call wrapper.
 
@@ -36,7 +38,9 @@ def kernel_module(
 
 
 def callee_module(
-    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
+    arguments: Sequence[ArrayArgument],
+    outputs: Sequence[Sequence[Expr]],
+    width: int,
 ) -> str:
     """The same without the call wrapper: for compiled code to call."""
     single = _states("single", Emitter(1), arguments, outputs, min(ANGLES, width))
@@ -46,7 +50,9 @@ def callee_module(
 
 
 def wide_module(
-    arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]], width: int
+    arguments: Sequence[ArrayArgument],
+    outputs: Sequence[Sequence[Expr]],
+    width: int,
 ) -> str:
     """LLVM assembly with ``@wide``, which takes whole groups of ``width`` states side by side, see
     :func:`_wide`.
@@ -62,7 +68,9 @@ def wide_module(
 
 
 def _places_of_results(
-    e: Emitter, arguments: Sequence[ArrayArgument], outputs: Sequence[Sequence[Expr]]
+    e: Emitter,
+    arguments: Sequence[ArrayArgument],
+    outputs: Sequence[Sequence[Expr]],
 ) -> tuple[dict[int, list[str]], list[str], list[str]]:
     """Node → where its value goes; the tables that this takes, and what empties them.
 

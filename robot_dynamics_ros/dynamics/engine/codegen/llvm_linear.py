@@ -103,7 +103,14 @@ class LinearWriter(Writer):
     def vector(self, row: str, column: str | int) -> str:
         return self.put(f"load {self.rows.type}, ptr {self.entry(row, column)}, align 8")
 
-    def store_at(self, value: str, row: str, column: str | int, *, scalar: bool = False) -> None:
+    def store_at(
+        self,
+        value: str,
+        row: str,
+        column: str | int,
+        *,
+        scalar: bool = False,
+    ) -> None:
         kind = "double" if scalar else self.rows.type
         self.line(f"store {kind} {value}, ptr {self.entry(row, column)}, align 8")
 
@@ -115,8 +122,9 @@ class LinearWriter(Writer):
         return self.put(f"load i64, ptr {address}, align 8, !invariant.load !0")
 
     def factorize(self, step: Linear) -> None:
-        """From the last row up: what each row has to lose to those below is summed up in
-        registers.
+        """M = Lᵀ D L, L in the place of M, D⁻¹ in an array of its own.
+
+        From the last row up: what each row has to lose to those below is summed up in registers.
         """
         M, D = step.arrays
         w = self
@@ -124,6 +132,10 @@ class LinearWriter(Writer):
         flags = f"<{self.lanes} x i1>"
 
         def rows(first: int, columns: range) -> None:
+            """Columns of a block of rows, as many as fill a vector, less what the rows below
+            take.
+            """
+
             def eliminate(i: str) -> None:
                 row = self.row(M, i)
                 start = [(e.type, self.vector(row, c)) for c in columns]
@@ -150,6 +162,7 @@ class LinearWriter(Writer):
             w.loop(str(min(first + self.lanes, self.n) - 1), str(first - 1), -1, eliminate)
 
         def scale(k: str) -> None:
+            """Row k of L: that of D L divided by D, zero from the diagonal on."""
             row = self.row(M, k)
             inverses = e.repeated(self.number(f"%p{D}", k))
 
@@ -175,6 +188,7 @@ class LinearWriter(Writer):
         w.loop("0", str(self.n), 1, scale)
 
     def solve(self, step: Linear) -> None:
+        """x ← M⁻¹ (right − x) = L⁻¹ D⁻¹ L⁻ᵀ (right − x)."""
         (L, D, x), (right,) = step.arrays, step.right
         w = self
         e = self.rows
@@ -185,6 +199,7 @@ class LinearWriter(Writer):
             self.store_at(value, vector, k, scalar=True)
 
         def upper(k: str) -> None:
+            """x ← L⁻ᵀ x: entry k is known, and is subtracted from those before it."""
             row = self.row(L, k)
             of_k = e.repeated(self.number(vector, k))
 
@@ -196,6 +211,7 @@ class LinearWriter(Writer):
             w.loop("0", k, self.lanes, columns)
 
         def lower(k: str) -> None:
+            """x ← L⁻¹ D⁻¹ x: entry k less the known ones before it."""
             row = self.row(L, k)
 
             def columns(c: str, sums: list[str]) -> list[str]:
@@ -249,17 +265,23 @@ class LinearWriter(Writer):
         return [self.less_product(x, factor, y) for x, y in zip(row, other, strict=True)]
 
     def _divide_columns(self, step: Linear, parts: list[tuple[int, int]]) -> None:
+        """:meth:`divide` for some of the vectors that each row consists of.
+
+        Args:
+            parts: right-hand side and first column of each vector.
+        """
         w = self
         e = self.rows
         right = step.right
         L, D, *results = step.arrays
 
         def of_row(k: str) -> list[str]:
+            """Addresses of the vectors of row k."""
             rows = {s: self.row(right[s], k) for s in dict.fromkeys(s for s, _ in parts)}
             return [self.entry(rows[s], c) for s, c in parts]
 
         def less(values: list[str], factors: list[str], k: str) -> list[str]:
-            """Rows, one after the other, less their factors times row k."""
+            """One row or two, vectors after one another, less their factors times row k."""
             splats = [e.repeated(x) for x in factors]
             result = list(values)
             for c, address in enumerate(of_row(k)):
@@ -270,6 +292,7 @@ class LinearWriter(Writer):
             return result
 
         def upper(rows: list[str]) -> None:
+            """L⁻ᵀ times the right-hand sides in one row or two: less the known rows below."""
             addresses = list(itertools.chain.from_iterable(of_row(i) for i in rows))
             start = [(e.type, x) for x in self._load(addresses)]
 
@@ -279,12 +302,15 @@ class LinearWriter(Writer):
 
             values = w.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
             if len(rows) > 1:
+                # the first row less the second, which is known by now
                 factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
+                first = values[: len(parts)]
                 second = values[len(parts) :]
-                values = self._less_times(values[: len(parts)], factor, second) + second
+                values = self._less_times(first, factor, second) + second
             self._keep(addresses, values)
 
         def lower(rows: list[str]) -> None:
+            """L⁻¹ D⁻¹ times that: less the known rows of the ancestors; the results are stored."""
             addresses = list(itertools.chain.from_iterable(of_row(k) for k in rows))
             inverses = [
                 e.repeated(self.number(f"%p{D}", k)) for k, _ in itertools.product(rows, parts)
@@ -300,9 +326,11 @@ class LinearWriter(Writer):
 
             values = w.chain("ancestor", rows[0], before, start)
             if len(rows) > 1:
+                # the second row less the first, which is known by now
                 factor = e.repeated(self.number(factors[1], rows[0]))
                 first = values[: len(parts)]
-                values = first + self._less_times(values[len(parts) :], factor, first)
+                second = values[len(parts) :]
+                values = first + self._less_times(second, factor, first)
             self._keep(addresses, values)
             places = [(k, s, c) for k, (s, c) in itertools.product(rows, parts)]
             self._store_results(results, places, values)
@@ -310,7 +338,10 @@ class LinearWriter(Writer):
         self._in_pairs(upper, lower)
 
     def _store_results(
-        self, results: Sequence[int], places: list[tuple[str, int, int]], values: list[str]
+        self,
+        results: Sequence[int],
+        places: list[tuple[str, int, int]],
+        values: list[str],
     ) -> None:
         """Values at (row, right-hand side, column): all but the last result change their sign."""
         e = self.rows
@@ -326,7 +357,9 @@ class LinearWriter(Writer):
                 e.masked_store(value, entry, f"<{lanes}>")
 
     def _in_pairs(
-        self, upper: Callable[[list[str]], None], lower: Callable[[list[str]], None]
+        self,
+        upper: Callable[[list[str]], None],
+        lower: Callable[[list[str]], None],
     ) -> None:
         """Up through all rows and down again, two at a time; where their number is odd, the first
         one alone.

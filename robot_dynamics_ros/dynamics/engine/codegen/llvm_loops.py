@@ -23,7 +23,11 @@ pay for the setup.
 """
 
 
-def loop_module(arguments: Sequence[ArrayArgument], program: ir.LoopProgram, width: int) -> str:
+def loop_module(
+    arguments: Sequence[ArrayArgument],
+    program: ir.LoopProgram,
+    width: int,
+) -> str:
     """LLVM assembly with ``@single``, ``@batch`` and the Python entry, which find the program's
     tables and working
     memory by four further pointers: integers, constants, rotor inertias, workspace."""
@@ -224,7 +228,10 @@ class LoopWriter(LinearWriter):
         )
 
     def ancestor_loop(
-        self, loop: ir.AncestorLoop, context: dict[str, str], of_ancestor: set[int]
+        self,
+        loop: ir.AncestorLoop,
+        context: dict[str, str],
+        of_ancestor: set[int],
     ) -> None:
         """Ancestors come in runs of consecutive numbers: within one, memory is contiguous and
         several go side by side.
@@ -324,7 +331,10 @@ class LoopWriter(LinearWriter):
         return e.put(f"load {e.type}, ptr {self.address(leaf.a[0], context)}, align 8")
 
     def splats(
-        self, inner: Sequence[Expr], stores: Sequence[ir.LoopStore], dependent: set[int]
+        self,
+        inner: Sequence[Expr],
+        stores: Sequence[ir.LoopStore],
+        dependent: set[int],
     ) -> dict[int, str]:
         """The values that an inner loop takes from outside, in all lanes."""
         used = {x.id: x for n in inner for x in n.operands} | {s.value.id: s.value for s in stores}
@@ -366,7 +376,11 @@ class LoopWriter(LinearWriter):
         )
 
     def store_of_run(
-        self, store: ir.LoopStore, context: dict[str, str], who: str, lanes: str
+        self,
+        store: ir.LoopStore,
+        context: dict[str, str],
+        who: str,
+        lanes: str,
     ) -> None:
         """Store some lanes of a value in a matrix, or all."""
         e, (_, number, row, _) = self.wide, store.location

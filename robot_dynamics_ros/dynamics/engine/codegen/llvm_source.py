@@ -160,7 +160,12 @@ class Emitter:
         return self.put(f"icmp slt {self.bits} {self.iota()}, {self.repeated(count, 'i64')}")
 
     def masked_store(
-        self, value: str, address: str, lanes: str, *, scattered: bool = False
+        self,
+        value: str,
+        address: str,
+        lanes: str,
+        *,
+        scattered: bool = False,
     ) -> None:
         """Store the lanes of ``lanes``, from one address on, or to an address each."""
         w = self.width
@@ -259,7 +264,11 @@ class Emitter:
         return self._signed(sine, k, 0), self._signed(cosine, k, 1)
 
     def trigonometry(
-        self, angles: Sequence[Expr], nodes: Sequence[Expr], labels: Sequence[str], width: int = 1
+        self,
+        angles: Sequence[Expr],
+        nodes: Sequence[Expr],
+        labels: Sequence[str],
+        width: int = 1,
     ) -> None:
         """Sines and cosines among ``nodes`` of plain angles: inline, or by the C library where one
         is too large.  The block of the last label is left open; of one state ``width`` angles go

@@ -57,7 +57,9 @@ class ArrayArgument:
 
 
 def python_wrapper(
-    arguments: Sequence[ArrayArgument], disjoint: bool = False, extra: int = 0
+    arguments: Sequence[ArrayArgument],
+    disjoint: bool = False,
+    extra: int = 0,
 ) -> str:
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing,
     or one ``None``.
@@ -71,7 +73,12 @@ def python_wrapper(
 
 
 class _Wrapper(Writer):
-    def __init__(self, arguments: Sequence[ArrayArgument], disjoint: bool, extra: int) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[ArrayArgument],
+        disjoint: bool,
+        extra: int,
+    ) -> None:
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
         super().__init__()
@@ -148,7 +155,12 @@ class _Wrapper(Writer):
         sizes = ", ".join(f"i64 {x}" for x in a.shape) or "i64 0"
         return f"[{max(len(a.shape), 1)} x i64] [{sizes}]"
 
-    def arrays(self, objects: list[str], expected: Sequence[ArrayArgument], word: str) -> list[str]:
+    def arrays(
+        self,
+        objects: list[str],
+        expected: Sequence[ArrayArgument],
+        word: str,
+    ) -> list[str]:
         """Check arrays and return where their data is."""
         is_array = [
             self.put(f"icmp eq ptr {self.field(o, OB_TYPE, 'ptr')}, {self.array_type}")
@@ -326,30 +338,35 @@ def router_module() -> str:
 
 
 def _router(keys: int) -> str:
+    """``@route{keys}``: a hash table without chains; a slot that holds other keys, or none, leads
+    to the Python callable.
+    """
     w = Writer()
     table = w.put(f"load ptr, ptr {w.put(f'getelementptr i8, ptr %self, i64 {ARRAY_DATA}')}")
     w.line(f"br i1 {w.put(f'icmp uge i64 %nargs, {keys}')}, label %find, label %slow")
     w.start("find")
-    own = [
+    given = [
         w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %args, i64 {k}')}")
         for k in range(keys)
     ]
     if keys == 1:
-        mixed = own[0]
+        mixed = given[0]
     else:
-        mixed = w.put(f"xor i64 {own[0]}, {own[1]}")
-    place = w.put(f"and i64 {w.put(f'lshr i64 {mixed}, 4')}, {ROUTER_SLOTS - 1}")
-    place = w.put(f"add i64 {w.put(f'shl i64 {place}, 2')}, 1")
-    slot = w.put(f"getelementptr i64, ptr {table}, i64 {place}")
+        mixed = w.put(f"xor i64 {given[0]}, {given[1]}")
+    # addresses of objects are multiples of 16
+    number = w.put(f"and i64 {w.put(f'lshr i64 {mixed}, 4')}, {ROUTER_SLOTS - 1}")
+    # four words a slot, after the callable
+    first_word = w.put(f"add i64 {w.put(f'shl i64 {number}, 2')}, 1")
+    slot = w.put(f"getelementptr i64, ptr {table}, i64 {first_word}")
 
     def word(k: int, kind: str) -> str:
         return w.put(f"load {kind}, ptr {w.put(f'getelementptr i64, ptr {slot}, i64 {k}')}")
 
     first = word(0, "i64")
-    same = w.put(f"icmp eq i64 {first}, {own[0]}")
+    same = w.put(f"icmp eq i64 {first}, {given[0]}")
     if keys == 2:
         second = word(1, "i64")
-        same = w.put(f"and i1 {same}, {w.put(f'icmp eq i64 {second}, {own[1]}')}")
+        same = w.put(f"and i1 {same}, {w.put(f'icmp eq i64 {second}, {given[1]}')}")
     w.line(f"br i1 {same}, label %known, label %slow")
     w.start("known")
     code = word(2, "ptr")

@@ -143,7 +143,11 @@ def _machine(level: int) -> TargetMachine:
 
 
 def compile_module(
-    source: str, *, optimize: bool = False, vectorize: bool = True, schedule: bool = False
+    source: str,
+    *,
+    optimize: bool = False,
+    vectorize: bool = True,
+    schedule: bool = False,
 ) -> bytes:
     """Object code of LLVM assembly, for this machine.
 
@@ -313,7 +317,12 @@ class NativeLibrary:
         further = [*[ctypes.c_void_p] * arrays, *[ctypes.c_int64] * (2 * inputs), ctypes.c_bool]
         return self._function("wide", ctypes.c_bool, further)
 
-    def _function(self, name: str, returns: Any, further: Sequence[Any]) -> Callable[..., Any]:
+    def _function(
+        self,
+        name: str,
+        returns: Any,
+        further: Sequence[Any],
+    ) -> Callable[..., Any]:
         kind = ctypes.CFUNCTYPE(returns, ctypes.c_int64, ctypes.c_int64, *further)
         function = kind(self.address(name))
         function._library = self  # type: ignore[attr-defined]
@@ -349,7 +358,12 @@ def cached_library(key: str, make: Callable[[], bytes]) -> NativeLibrary:
 
 
 @functools.lru_cache(maxsize=64)
-def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -> NativeLibrary:
+def library_of(
+    source: str,
+    *,
+    optimize: bool = False,
+    vectorize: bool = True,
+) -> NativeLibrary:
     """LLVM assembly as loaded code, from the cache where it can be; see :func:`compile_module`."""
     key = hashlib.sha256(f"{target_key()}|{optimize}|{source}".encode()).hexdigest()
     return cached_library(
@@ -357,7 +371,12 @@ def library_of(source: str, *, optimize: bool = False, vectorize: bool = True) -
     )
 
 
-def _builtin(name: str, code: int, words: Sequence[int], kept: object) -> BuiltinFunctionType:
+def _builtin(
+    name: str,
+    code: int,
+    words: Sequence[int],
+    kept: object,
+) -> BuiltinFunctionType:
     """A builtin function that runs compiled code with a table of words, and keeps objects alive."""
     method = _MethodDef(name.encode(), code, _METH_FASTCALL, None)
     table = np.asarray(_Table(np.array(words, dtype=np.int64), code, (method, kept)))

@@ -55,7 +55,10 @@ def _dying(order: Sequence[Expr], outputs: Sequence[Expr]) -> dict[int, list[int
 
 
 def python_source(
-    name: str, arguments: Sequence[str], outputs: Sequence[Expr], leaf: Callable[[Key], str]
+    name: str,
+    arguments: Sequence[str],
+    outputs: Sequence[Expr],
+    leaf: Callable[[Key], str],
 ) -> str:
     """Source of ``def name(arguments)`` returning the outputs as a tuple.
 

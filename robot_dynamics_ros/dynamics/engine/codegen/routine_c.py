@@ -339,7 +339,11 @@ class _CRoutineWriter:
     """Writes one function."""
 
     def __init__(
-        self, routine: source.Routine, prefix: str, kernels: Mapping[str, str], helpers: set[str]
+        self,
+        routine: source.Routine,
+        prefix: str,
+        kernels: Mapping[str, str],
+        helpers: set[str],
     ) -> None:
         self.routine = routine
         self.prefix = prefix

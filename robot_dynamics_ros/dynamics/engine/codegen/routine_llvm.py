@@ -200,7 +200,11 @@ class _RoutineWriter(Writer):
         self.begin(after)
 
     def looped(
-        self, statements: Sequence[source.Statement], body: str, again: str, after: str
+        self,
+        statements: Sequence[source.Statement],
+        body: str,
+        again: str,
+        after: str,
     ) -> None:
         self.begin(body)
         self.loops.append((again, after))
@@ -372,6 +376,9 @@ class _RoutineWriter(Writer):
         return ""
 
     def of_KernelCall(self, x: source.KernelCall) -> str:
+        """A call of a kernel that the memory names: its slot holds the address of the code, then
+        those of further memory that the code is called with; ``x.number`` chooses among several.
+        """
         slot = self._kernels[x.name]
         arrays = [self.value(a) for a in x.arguments]
         table = self.put(f"getelementptr inbounds ptr, ptr %p, i64 {slot.offset}")

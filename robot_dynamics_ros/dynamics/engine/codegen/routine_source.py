@@ -266,7 +266,9 @@ class Program:
 
 
 def read_routines(
-    memory: type[Declared], constants: Mapping[str, Constant], exported: Sequence[Function]
+    memory: type[Declared],
+    constants: Mapping[str, Constant],
+    exported: Sequence[Function],
 ) -> Program:
     """Read functions and those that they call; raises TypeError where something in them is not of
     the subset.
@@ -365,7 +367,11 @@ class _FunctionReader:
     """Reads one function."""
 
     def __init__(
-        self, reader: _Reader, node: ast.FunctionDef, routine: Routine, scope: Mapping[str, Any]
+        self,
+        reader: _Reader,
+        node: ast.FunctionDef,
+        routine: Routine,
+        scope: Mapping[str, Any],
     ) -> None:
         self.reader = reader
         self.routine = routine
@@ -617,7 +623,11 @@ class _FunctionReader:
         return self.arithmetic(node, node.op, self.value(node.left), self.value(node.right))
 
     def arithmetic(
-        self, node: ast.AST, op: ast.operator, left: Expression, right: Expression
+        self,
+        node: ast.AST,
+        op: ast.operator,
+        left: Expression,
+        right: Expression,
     ) -> Expression:
         def on(kind: str, name: str) -> Expression:
             return Operation(
@@ -641,7 +651,11 @@ class _FunctionReader:
         return functools.reduce(lambda a, b: Operation("b", "and", (a, b)), tests)
 
     def compared(
-        self, node: ast.AST, op: ast.cmpop, left: Expression, right: Expression
+        self,
+        node: ast.AST,
+        op: ast.cmpop,
+        left: Expression,
+        right: Expression,
     ) -> Expression:
         if type(op) not in _COMPARISONS:
             self.refuse(node, "such a comparison is not of the subset")
@@ -721,7 +735,10 @@ class _FunctionReader:
         )
 
     def arguments(
-        self, node: ast.Call, expressions: Sequence[ast.expr], kinds: Sequence[str]
+        self,
+        node: ast.Call,
+        expressions: Sequence[ast.expr],
+        kinds: Sequence[str],
     ) -> tuple[Expression, ...]:
         if len(expressions) != len(kinds):
             self.refuse(node, f"{len(kinds)} arguments are expected")
@@ -737,6 +754,9 @@ class _FunctionReader:
         return Call(_PACKED[function], function.__name__, self.arguments(node, node.args, kinds))
 
     def kernel_call(self, node: ast.Call, name: str) -> Expression:
+        """A call of a kernel in the memory, ``p.name(arrays)``; of several kernels under one name,
+        the first argument is the number of one.
+        """
         kernel = self.reader.fields.get(name)
         if kernel is None or kernel.kind not in ("kernel", "kernels"):
             self.refuse(node, "the memory has no such kernel")

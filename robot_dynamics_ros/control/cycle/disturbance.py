@@ -51,8 +51,8 @@ DAMPING_RISE = 0.02
 it is found; twice: a load is held softly for longer.
 """
 UNSEEN_RISE = 0.2
-"""s, the same of a joint that has shown no motion yet.  Half: behind a dead encoder it is fast before
-that is found; twice: friction holds it for longer.
+"""s, the same of a joint that has shown no motion yet.  Half: behind a dead encoder it is fast
+before that is found; twice: friction holds it for longer.
 """
 CONTRADICTING = 0.1
 """Of the velocity limit, by which v̂ and the velocity that the robot tells go different ways: one
@@ -865,30 +865,8 @@ def listen(p: CycleMemory, dt: float) -> None:
     lateness that the answer may have.  Neither friction nor a push answers an effort, so a joint
     counts only where both agree.  This bounds the damping; it raises nothing.
     """
-    high = 1.0 - exp(-LISTENING_CORNER * dt)
-    low = 1.0 - exp(-p.low_pass[0] * dt)
+    remember_efforts(p, dt)
     kept = exp(-dt / LISTENING_TIME)
-    for i in range(p.nv):
-        for k in range(LATEST_ANSWER - 1):
-            late = LATEST_ANSWER - 1 - k
-            p.late_impulse[late, i] = p.late_impulse[late - 1, i]
-        # above the corner: what was commanded beyond the model, integrated, and filtered as v̂ is
-        p.passed[2, i] = p.passed[2, i] + high * (p.previous[i] - p.nominal[i] - p.passed[2, i])
-        beyond = p.previous[i] - p.nominal[i] - p.passed[2, i]
-        before = p.impulse[i]
-        p.impulse[i] = (1.0 - high) * (before + beyond * dt)
-        # a change of position shows the mean speed of its period
-        p.passed[3, i] = p.passed[3, i] + low * (0.5 * (before + p.impulse[i]) - p.passed[3, i])
-        p.late_impulse[0, i] = p.passed[3, i]
-        for k in range(LATEST_ANSWER - 1):
-            late = LATEST_ANSWER - 1 - k
-            p.late_effort[late, i] = p.late_effort[late - 1, i]
-        p.late_effort[0, i] = p.previous[i] - p.nominal[i]
-        gone = p.velocity[i] - p.desired_velocity[i]
-        p.passed[0, i] = p.passed[0, i] + high * (gone - p.passed[0, i])
-        once = gone - p.passed[0, i]
-        p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
-        p.quick[i] = once - p.passed[1, i]
     if p.asked_for[0] == 0.0:
         # now the period is known
         find_bounds(p)
@@ -913,15 +891,7 @@ def listen(p: CycleMemory, dt: float) -> None:
         p.fastest[1, i] = max(p.fastest[1, i], beyond)
         # once it is complete: of one sample alone everything agrees
         if is_complete and p.answered[i] < ANSWERED:
-            if p.times_asked[0] == 0:
-                judge_answer(p, i)
-            # the motions of many joints may hide how effort and speed go together; a load that
-            # nobody described moves a joint to one side
-            slower = min(p.fastest[1, i], -p.fastest[0, i])
-            faster = max(p.fastest[1, i], -p.fastest[0, i])
-            two_sided = p.times_asked[0] > 0 or slower > TWO_SIDED * faster
-            if p.answered[i] < ANSWERED and two_sided:
-                judge_fastest(p, i, dt)
+            judge_pulse(p, i, dt)
         watch_to_and_fro(p, i, dt)
     if is_complete:
         p.asked_for[0] = 0.0 if ask_again(p, dt) else ASKED
@@ -931,6 +901,48 @@ def listen(p: CycleMemory, dt: float) -> None:
             take_rotor(p, i)
         return
     p.asked_for[0] = p.asked_for[0] + dt
+
+
+def remember_efforts(p: CycleMemory, dt: float) -> None:
+    """Efforts and impulses of the last periods, and how fast each joint goes beside its reference:
+    above LISTENING_CORNER.
+    """
+    high = 1.0 - exp(-LISTENING_CORNER * dt)
+    low = 1.0 - exp(-p.low_pass[0] * dt)
+    for i in range(p.nv):
+        for k in range(LATEST_ANSWER - 1):
+            late = LATEST_ANSWER - 1 - k
+            p.late_impulse[late, i] = p.late_impulse[late - 1, i]
+        # above the corner: what was commanded beyond the model, integrated, and filtered as v̂ is
+        p.passed[2, i] = p.passed[2, i] + high * (p.previous[i] - p.nominal[i] - p.passed[2, i])
+        beyond = p.previous[i] - p.nominal[i] - p.passed[2, i]
+        before = p.impulse[i]
+        p.impulse[i] = (1.0 - high) * (before + beyond * dt)
+        # a change of position shows the mean speed of its period
+        p.passed[3, i] = p.passed[3, i] + low * (0.5 * (before + p.impulse[i]) - p.passed[3, i])
+        p.late_impulse[0, i] = p.passed[3, i]
+        for k in range(LATEST_ANSWER - 1):
+            late = LATEST_ANSWER - 1 - k
+            p.late_effort[late, i] = p.late_effort[late - 1, i]
+        p.late_effort[0, i] = p.previous[i] - p.nominal[i]
+        gone = p.velocity[i] - p.desired_velocity[i]
+        p.passed[0, i] = p.passed[0, i] + high * (gone - p.passed[0, i])
+        once = gone - p.passed[0, i]
+        p.passed[1, i] = p.passed[1, i] + high * (once - p.passed[1, i])
+        p.quick[i] = once - p.passed[1, i]
+
+
+def judge_pulse(p: CycleMemory, i: int, dt: float) -> None:
+    """The answer of joint ``i`` to the pulse that is over."""
+    if p.times_asked[0] == 0:
+        judge_answer(p, i)
+    # the motions of many joints may hide how effort and speed go together; a load that nobody
+    # described moves a joint to one side
+    slower = min(p.fastest[1, i], -p.fastest[0, i])
+    faster = max(p.fastest[1, i], -p.fastest[0, i])
+    two_sided = p.times_asked[0] > 0 or slower > TWO_SIDED * faster
+    if p.answered[i] < ANSWERED and two_sided:
+        judge_fastest(p, i, dt)
 
 
 def take_rotor(p: CycleMemory, i: int) -> None:

@@ -312,13 +312,8 @@ class LinearWriter(Writer):
         def lower(rows: list[str]) -> None:
             """L⁻¹ D⁻¹ times that: less the known rows of the ancestors; the results are stored."""
             addresses = list(itertools.chain.from_iterable(of_row(k) for k in rows))
-            inverses = [
-                e.repeated(self.number(f"%p{D}", k)) for k, _ in itertools.product(rows, parts)
-            ]
-            start = [
-                (e.type, e.binary("mul", x, y))
-                for x, y in zip(self._load(addresses), inverses, strict=True)
-            ]
+            pivots = [k for k, _ in itertools.product(rows, parts)]
+            start = [(e.type, x) for x in self._times_numbers(addresses, f"%p{D}", pivots)]
             factors = [self.row(L, k) for k in rows]
 
             def before(i: str, values: list[str]) -> list[str]:
@@ -336,6 +331,12 @@ class LinearWriter(Writer):
             self._store_results(results, places, values)
 
         self._in_pairs(upper, lower)
+
+    def _times_numbers(self, addresses: list[str], numbers: str, places: list[str]) -> list[str]:
+        """What is stored at addresses, each times the number at its place in an array."""
+        e = self.rows
+        factors = [e.repeated(self.number(numbers, k)) for k in places]
+        return [e.binary("mul", x, y) for x, y in zip(self._load(addresses), factors, strict=True)]
 
     def _store_results(
         self,

@@ -446,6 +446,26 @@ class RowCollector:
         numbers.append(number)
         return ""
 
+    def _require_rows(self, count: int) -> None:
+        """Refuse a source in which no row is usable, or the times of most do not increase."""
+        if not count:
+            seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
+            if self.bad:
+                first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}"
+            else:
+                first = ""
+            remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
+            raise ArgumentError(
+                f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
+            )
+        if self._not_increasing > count:
+            whole = count + self._not_increasing
+            raise ArgumentError(
+                f"the times of {self._not_increasing} of {whole} rows do not increase",
+                where=self.source,
+                remedy="Sort the rows by their times, and give each recording a file of its own.",
+            )
+
     def finish(self) -> Recording:
         """The recording.
 
@@ -456,23 +476,7 @@ class RowCollector:
             ArgumentError: there is no usable row, or the times of most do not increase.
         """
         times, *columns, numbers = self._columns
-        if not times:
-            seen = f"{len(self.bad)} bad rows, {self.other} of other joints"
-            if self.bad:
-                first = f"; the first: row {self.bad[0].number}: {self.bad[0].why}"
-            else:
-                first = ""
-            remedy = f"It has to hold the joints {', '.join(self.model.joint_names)}."
-            raise ArgumentError(
-                f"there is no usable row ({seen}{first})", where=self.source, remedy=remedy
-            )
-        if self._not_increasing > len(times):
-            count = len(times) + self._not_increasing
-            raise ArgumentError(
-                f"the times of {self._not_increasing} of {count} rows do not increase",
-                where=self.source,
-                remedy="Sort the rows by their times, and give each recording a file of its own.",
-            )
+        self._require_rows(len(times))
         shape = (len(times), len(self.model.joint_names))
         t = np.array(times)
         rows = np.array(numbers)

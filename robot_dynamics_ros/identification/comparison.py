@@ -289,9 +289,8 @@ def compare_estimators(
         )
 
     def error(instruments: Array | None = None) -> Array:
-        return root_mean_square(
-            held_out_least_squares(identifiable, data, weighted, instruments=instruments)
-        )
+        held_out = held_out_least_squares(identifiable, data, weighted, instruments=instruments)
+        return root_mean_square(held_out)
 
     weighted = least_squares(data)
     noise = weighted.noise * np.sqrt(weighted.correlation)
@@ -303,9 +302,9 @@ def compare_estimators(
     if references:
         other = _along_commands(result, motions, references, controller, data, noise, block)
         instruments = identifiable.base.regressor(other.Y) / weighted.noise[:, None] ** 2
+        rows["instrumental variables"] = (least_squares(data, 3, instruments), error(instruments))
         output = least_squares(other)
         residual = held_out_least_squares(identifiable, other, output)
-        rows["instrumental variables"] = (least_squares(data, 3, instruments), error(instruments))
         rows["output error"] = (output, root_mean_square(residual))
     bodies = held_out_bodies(identifiable, data, noise, result.full)
     K = identifiable.base.combination

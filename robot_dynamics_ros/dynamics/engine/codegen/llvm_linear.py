@@ -270,7 +270,6 @@ class LinearWriter(Writer):
         Args:
             parts: right-hand side and first column of each vector.
         """
-        w = self
         e = self.rows
         right = step.right
         L, D, *results = step.arrays
@@ -300,7 +299,7 @@ class LinearWriter(Writer):
                 row = self.row(L, k)
                 return less(values, [self.number(row, i) for i in rows], k)
 
-            values = w.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
+            values = self.carrying(self.table("last_of_two", rows[0]), rows[-1], -1, beyond, start)
             if len(rows) > 1:
                 # the first row less the second, which is known by now
                 factor = e.repeated(self.number(self.row(L, rows[1]), rows[0]))
@@ -319,7 +318,7 @@ class LinearWriter(Writer):
             def before(i: str, values: list[str]) -> list[str]:
                 return less(values, [self.number(row, i) for row in factors], i)
 
-            values = w.chain("ancestor", rows[0], before, start)
+            values = self.chain("ancestor", rows[0], before, start)
             if len(rows) > 1:
                 # the second row less the first, which is known by now
                 factor = e.repeated(self.number(factors[1], rows[0]))

@@ -43,6 +43,8 @@ STIFFNESS_AT_LEVEL_PLAIN = 7.0
 """1/rad.  Half: errors of 1 % of the effort limit are 3 mrad; twice: a lag of 20 ms swings."""
 STIFFNESS_AT_LEVEL_SOFT = 1.5
 """1/rad.  Half: it sags; twice: what made it soft is still driven."""
+STIFFNESS_AT_FIRST = 0.1
+"""1/rad, as another law has led the arm.  Twice: twice the step."""
 STIFFNESS_TIME = 0.2
 """s, in which stiffness goes over to another level.  Half: the effort steps; twice: a swing grows.
 """
@@ -398,7 +400,9 @@ def known_effort(p: CycleMemory, i: int) -> float:
 
 
 def is_light(p: CycleMemory, i: int) -> bool:
-    """Whether joint ``i`` has shown that it has no rotor: there is no spring of a gear either."""
+    """Whether joint ``i`` has shown that it has no rotor: there is no spring of a gear either; or
+    is asked, and held as if it had none.
+    """
     return p.rotor[i] < PROVEN * p.assumed_rotor[i]
 
 
@@ -618,6 +622,9 @@ def begin_rejection(p: CycleMemory) -> None:
             p.viscous_variance[i] = unknown * unknown
     if p.asked_for[0] < answering_time(p):
         begin_to_ask(p)
+    # another law led the arm: its error is not met with the whole stiffness at once
+    if p.fresh[0] == 0 and p.steady[0] == 0:
+        p.stiffness_wish[0] = STIFFNESS_AT_FIRST
     p.steady[0] = 1
     p.bounds_known[0] = 0
 
@@ -659,7 +666,9 @@ def choose_gains(p: CycleMemory, dt: float) -> None:
     lateness = p.whole_delay[0] + max(UNTOLD_LATENESS, p.untold_lateness[0])
     slow = max(1.0 - SHARED_FROM / lateness, 0.0)
     p.shared_damping[0] = SHARED * slow / lateness
-    p.shared_damping[1] = SHARED_OF_LIGHT / lateness
+    # in time, where another law has led the arm
+    taken_over = min(p.stiffness_wish[0] / STIFFNESS_AT_LEVEL_SOFT, 1.0)
+    p.shared_damping[1] = taken_over * SHARED_OF_LIGHT / lateness
     slowest = p.bandwidth[0]
     for i in range(p.nv):
         inertia = p.inertia[i, i] + p.assumed_rotor[i]

@@ -10,13 +10,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from robot_dynamics_ros.dynamics.engine.routines import OPTIMIZE_ENVIRONMENT
+from robot_dynamics_ros.dynamics.engine.codegen.native import OPTIMIZE_ENVIRONMENT
 
+# With Python's own 700, symbolic tests spend an eighth of their time on a search that finds little.
+_OBJECTS_BEFORE_COLLECTION = 50_000
+# what is compiled while tests are collected
+os.environ[OPTIMIZE_ENVIRONMENT] = "off"
 # nothing that a test starts may meet a robot, or another test run, on the network
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# what a test has JAX compile runs once or twice
+# what a test has JAX compile runs once or twice; fusing its loops takes longer than all the rest
 os.environ.setdefault(
-    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false",
 )
 settings.register_profile(
     "package", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
@@ -28,7 +34,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """A SIGHUP that is ignored (nohup, or left so by a command that ended in the test before) is
     inherited by the processes that a test starts, and they respect that.
 
-    Routines are optimised where a test is about them, and where nodes run; elsewhere that takes
+    Machine code is optimised where a test is about it, and where nodes run; elsewhere that takes
     longer than it saves.
     """
     if hasattr(signal, "SIGHUP"):
@@ -49,12 +55,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: the garbage collector need not look through it again and again.
+    """What was imported stays: the garbage collector need not look through it again and again, and
+    seldom looks at all.
 
     Tests that collect garbage many times would take most of their time for that.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
 
 
 def in_real_time(item: pytest.Item) -> bool:

@@ -110,6 +110,7 @@ class Equations(SymbolicQuantities):
             ArgumentError: there is no such name.
         """
         import sympy
+        from sympy.printing.numpy import NumPyPrinter
 
         if name not in self.named():
             raise ArgumentError(
@@ -124,10 +125,20 @@ class Equations(SymbolicQuantities):
         entries = list(what) if shape else [what]
         constants = {s: sympy.Float(x, 17) for s, x in self.values.items()}
         steps = [(s, e.xreplace(constants)) for s, e in self.steps]
+        # as lambdify's own, but sums stay in SymPy's order: nobody reads them
+        printer = NumPyPrinter(
+            {
+                "order": "none",
+                "fully_qualified_modules": False,
+                "inline": True,
+                "allow_unknown_functions": True,
+            }
+        )
         run = sympy.lambdify(
             [self.q, self.v, self.a],
             [sympy.sympify(e).xreplace(constants) for e in entries],
             modules="numpy",
+            printer=printer,
             cse=(lambda expressions: (steps, expressions)) if steps else True,
         )
 

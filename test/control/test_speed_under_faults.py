@@ -106,6 +106,8 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
     states say.  The driver takes ``efforts`` times the efforts.
     """
     period = 1.0 / rate
+    substeps = round(period / STEP)
+    highest = arm.effort_limit + 1e-9
     engine = mujoco.MjModel.from_xml_path(str(rd.robot_path("six_axis")))
     engine.opt.timestep = STEP
     data = mujoco.MjData(engine)
@@ -138,12 +140,9 @@ def moved_by_mujoco(arm, fault, *, start=0.0, span=(0.5, 1.2), rate=500, efforts
                 stamped = t
         if k % 10 == 0 and (safe := controller.watch(stamp + t - stamped)) is not None:
             data.qfrc_applied[:] = efforts * safe
-        assert (
-            np.isfinite(data.qfrc_applied).all()
-            and (np.abs(data.qfrc_applied) <= arm.effort_limit + 1e-9).all()
-        )
-        for _ in range(round(period / STEP)):
-            mujoco.mj_step(engine, data)
+        # false for what is not finite, too
+        assert (np.abs(data.qfrc_applied) <= highest).all()
+        mujoco.mj_step(engine, data, substeps)
         fastest = max(fastest, float((np.abs(data.qvel) / arm.velocity_limit).max()))
     return controller, fastest
 
@@ -186,8 +185,7 @@ def test_a_joint_whose_velocity_stays_the_last_is_a_fault_before_it_is_fast(arm,
     assert controller.mode is Mode.SAFE
 
 
-@pytest.mark.parametrize("rate", [250, 1000])
-@pytest.mark.parametrize("since", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize(("since", "rate"), [(0.0, 250), (0.0, 1000), (0.3, 1000), (0.8, 250)])
 @pytest.mark.parametrize("joint", range(6))
 def test_a_joint_that_says_it_stands_is_let_go_before_it_is_fast_and_the_others_are_held(
     arm, joint, since, rate

@@ -114,6 +114,7 @@ def test_random_trees(first):
 
 
 @pytest.mark.slow
+@pytest.mark.optimized
 @pytest.mark.parametrize("name", ["panda.urdf", "bolt.urdf"])
 def test_machine_code_gives_what_pinocchio_gives(name):
     pytest.importorskip("llvmlite")
@@ -122,6 +123,7 @@ def test_machine_code_gives_what_pinocchio_gives(name):
 
 
 @pytest.mark.slow
+@pytest.mark.optimized
 def test_compiled_loops_give_what_pinocchio_gives():
     pytest.importorskip("llvmlite")
     # without rotors: on a planar joint they turn with the plane's axes for us, with the link's for

@@ -206,7 +206,7 @@ def test_joint_wrenches_belong_to_their_state_and_carry_the_effort_along_the_axi
     begin(
         start,
         model,
-        robot={"friction": False, "command_format": "joint_state"},
+        robot={"friction": False, "command_format": "joint_state", "update_rate": 400.0},
         # the law alone: efforts against friction do not reach the links
         controller={
             "friction_compensation": "none",
@@ -299,7 +299,7 @@ def test_a_push_is_seen_in_the_external_efforts(peer, start, model):
     message.header.frame_id = link = model.joint("wrist_1_joint").child
     message.wrench.force.z = 4.0
     # one may be lost
-    for _ in range(20):
+    for _ in range(8):
         pushes.publish(message)
         relay.until(relay.now + 10**8, "the estimate to settle")
     seen = stamp_of(estimates[-1])

@@ -126,7 +126,11 @@ class WarmNode(NodeProcess):
 
 
 def forked() -> list[str] | None:
-    """The words of a node in each child; ``None`` in the parent, when nobody asks any more."""
+    """The words of a node in each child; ``None`` in the parent, when nobody asks any more.
+
+    Children do not outlive that: a test run that was killed stops none of its nodes.
+    """
+    running: set[int] = set()
     noticed, notice = os.pipe()
     os.set_blocking(notice, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -136,11 +140,16 @@ def forked() -> list[str] | None:
         ready = select.select([0, noticed], [], [])[0]
         if noticed in ready:
             os.read(noticed, 4096)
-            report_ended()
+            ended = ended_children()
+            running -= ended.keys()
+            for pid, code in ended.items():
+                say({"pid": pid, "code": code})
         if 0 not in ready:
             continue
         heard = os.read(0, 65536)
         if not heard:
+            for pid in running:
+                os.kill(pid, signal.SIGKILL)
             return None
         *lines, unread = (unread + heard).split(b"\n")
         for asked in map(json.loads, lines):
@@ -152,21 +161,28 @@ def forked() -> list[str] | None:
                 os.close(notice)
                 become(asked)
                 return asked["words"]
+            running.add(pid)
             say({"pid": pid})
 
 
 def say(what: Mapping[str, int]) -> None:
-    os.write(1, json.dumps(what).encode() + b"\n")
+    # whoever asked may be gone: the end of its questions says so, too
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, json.dumps(what).encode() + b"\n")
 
 
-def report_ended() -> None:
-    """Say which children have ended; minus the signal's number if a signal killed one."""
+def ended_children() -> dict[int, int]:
+    """Exit codes of the children that have ended; minus the signal's number if a signal killed
+    one.
+    """
+    codes: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
-            say({"pid": pid, "code": os.waitstatus_to_exitcode(status)})
+            codes[pid] = os.waitstatus_to_exitcode(status)
+    return codes
 
 
 def become(asked: Mapping[str, object]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -49,10 +48,6 @@ class Callee(Protocol):
 Function: TypeAlias = Evaluator | Callee | Callable[..., object]
 """What a kernel may be: a function of a robot, other compiled code, or a function on arrays, inputs
 first, where nothing is compiled.
-"""
-OPTIMIZE_ENVIRONMENT = "ROBOT_DYNAMICS_OPTIMIZE"
-"""Environment variable; ``off`` leaves LLVM's passes out of routines: they compile in a fifth of
-the time, and run slower.
 """
 Routine: TypeAlias = Callable[..., Any]
 """A function that works on a memory; what it returns is a number or nothing."""
@@ -328,9 +323,10 @@ def make_routines(
     """The functions for a memory and all others of its layout."""
     if not compiled:
         return InterpretedRoutines(functions)
-    optimize = os.environ.get(OPTIMIZE_ENVIRONMENT) != "off"
+    from robot_dynamics_ros.dynamics.engine.codegen.native import optimizing
+
     with _lock:
-        return _compiled(memory.layout, functions, entry, entry_size, optimize)
+        return _compiled(memory.layout, functions, entry, entry_size, optimizing())
 
 
 @functools.lru_cache(maxsize=64)

@@ -420,6 +420,8 @@ class MujocoPlant(SimulatedRobot):
         if not any(self._wrenches):
             return
         self._mujoco.mj_kinematics(self.m, data)
+        # moment of a force about the centre of mass of the body that it acts on
+        shifted = np.empty(3)
         for wrenches, in_world in zip(self._wrenches, (False, True), strict=True):
             for link, wrench in wrenches.items():
                 R, origin = link_pose(data, link)
@@ -428,7 +430,9 @@ class MujocoPlant(SimulatedRobot):
                 )
                 body = int(self.m.site(PREFIX + link).bodyid[0])
                 data.xfrc_applied[body, :3] += force
-                data.xfrc_applied[body, 3:] += moment + np.cross(origin - data.xipos[body], force)
+                # NumPy's product takes as long as a step of MuJoCo
+                self._mujoco.mju_cross(shifted, origin - data.xipos[body], force)
+                data.xfrc_applied[body, 3:] += moment + shifted
 
     def _check(self, before: Array) -> None:
         """Refuse a state that means nothing."""

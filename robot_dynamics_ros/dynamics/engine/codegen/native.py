@@ -13,6 +13,7 @@ import ctypes.util
 import functools
 import hashlib
 import operator
+import os
 import sys
 import sysconfig
 import threading
@@ -30,6 +31,10 @@ from robot_dynamics_ros.errors import BackendError
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
+OPTIMIZE_ENVIRONMENT = "ROBOT_DYNAMICS_OPTIMIZE"
+"""Environment variable; ``off`` has LLVM translate as fast as it can: functions compile in a third
+of the time, routines in a tenth, and both run slower.
+"""
 _lock = threading.Lock()
 MATH_CALLS = (
     "sin",
@@ -118,11 +123,20 @@ def vector_width() -> int:
     return 2
 
 
-@functools.cache
+def optimizing() -> bool:
+    """Whether LLVM takes its time; see :data:`OPTIMIZE_ENVIRONMENT`."""
+    return os.environ.get(OPTIMIZE_ENVIRONMENT) != "off"
+
+
 def target_key() -> str:
     """The surroundings on which compiled code depends besides its source: processor, its features,
-    the compiler's version.
+    the compiler's version, and whether it optimizes.
     """
+    return f"{_processor_and_compiler()}|{optimizing()}"
+
+
+@functools.cache
+def _processor_and_compiler() -> str:
     llvm = _llvm()
     return "|".join(
         [
@@ -159,7 +173,13 @@ def compile_module(
     llvm = _llvm()
     if llvm.llvm_version_info[0] < OPAQUE_POINTERS:
         source = with_typed_pointers(source)
-    machine = _machine(3 if optimize else 1)
+    if optimize:
+        level = 3
+    elif optimizing():
+        level = 1
+    else:
+        level = 0
+    machine = _machine(level)
     # a shared context would keep every constant; closed here, as the garbage collector may free a
     # context before its module
     with llvm.create_context() as context, llvm.parse_assembly(source, context=context) as module:

@@ -5,7 +5,7 @@ import pytest
 from support.identification_data import excitation, record, wrong_robot
 
 import robot_dynamics_ros as rd
-from robot_dynamics_ros.identification.plausibility import check_clock
+from robot_dynamics_ros.recordings.plausible_motion import check_clock
 
 
 @pytest.fixture(scope="module")

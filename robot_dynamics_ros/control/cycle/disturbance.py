@@ -368,7 +368,7 @@ def lead_joint(p: CycleMemory, i: int, dt: float) -> None:
     integrate_error(p, i, dt, spring)
     friction = known_effort(p, i)
     learned = p.friction_seen[i] * p.side[i]
-    learned = learned + p.viscous_seen[i] * moving_shape(p, i)
+    learned = learned + p.viscous_seen[i] * moving_shape(p, i, p.ahead[0, i])
     inertial = 0.0
     for j in range(p.nv):
         inertial = inertial + p.inertia[i, j] * p.ahead[1, j]
@@ -472,7 +472,7 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
         return
     size = p.effort_size[i]
     noise = FRICTION_NOISE * size
-    shape = moving_shape(p, i)
+    shape = moving_shape(p, i, p.reference[1, i])
     # covariance times the regressors
     dry_part = p.friction_variance[i] * p.side[i] + p.friction_covariance[i] * shape
     viscous_part = p.friction_covariance[i] * p.side[i] + p.viscous_variance[i] * shape
@@ -507,18 +507,18 @@ def viscous_damping(p: CycleMemory, i: int) -> float:
     """N m s/rad, of the friction that joint ``i`` was seen to have."""
     described = described_friction(p, i)
     if described > 0.0:
-        return p.viscous_seen[i] / described * p.viscous[i]
-    return p.viscous_seen[i] / p.rated_speed[i]
+        return max(p.viscous_seen[i], 0.0) / described * p.viscous[i]
+    return max(p.viscous_seen[i], 0.0) / p.rated_speed[i]
 
 
-def moving_shape(p: CycleMemory, i: int) -> float:
-    """How friction in motion goes with the reference: as described, if it is, else as its speed;
-    1 at 1 rad/s, or at the velocity limit.
+def moving_shape(p: CycleMemory, i: int, speed: float) -> float:
+    """How friction in motion goes with a desired speed: as described, if it is, 1 at 1 rad/s; else
+    in proportion, 1 at the velocity limit.
     """
     described = described_friction(p, i)
     if described > 0.0:
-        return p.claimed[i] / described
-    return p.reference[1, i] / p.rated_speed[i]
+        return (p.dry[i] * p.side[i] + p.viscous[i] * speed) / described
+    return speed / p.rated_speed[i]
 
 
 def largest_friction(p: CycleMemory, i: int) -> float:
@@ -578,6 +578,10 @@ def integrate_error(p: CycleMemory, i: int, dt: float, spring: float) -> None:
     if p.saturated[i] * spring > 0.0 or p.level[0] > PLAIN:
         return
     most = p.largest_rejected[i]
+    # friction that the description names is no push
+    if abs(p.reference[1, i]) > SLOW * p.scale[i]:
+        most = most + p.dry[i]
+    most = max(most, abs(p.integral[i]))
     rate = integral_rate(p, i, spring)
     rests = abs(p.reference[1, i]) <= SLOW * p.scale[i]
     integral = min(max(p.integral[i] + rate * dt * spring, -most), most)

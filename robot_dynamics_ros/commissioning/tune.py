@@ -388,6 +388,8 @@ class _Tuning:
     ) -> StepMotion[tuple[bool, ArmState]]:
         """Steps of each joint, then of all, as long as they are good."""
         controller = self.controller(bandwidth, state)
+        # those of another bandwidth say nothing about this one
+        self.responses.clear()
         everyone = list(range(self.runner.model.nv))
         for joints in ([i] for i in everyone):
             state = yield from self.steps(controller, joints, state)

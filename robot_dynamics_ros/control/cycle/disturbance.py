@@ -621,9 +621,11 @@ def begin_rejection(p: CycleMemory) -> None:
             p.owed[k, i] = 0.0
         if p.friction_variance[i] == 0.0:
             unknown = FRICTION_UNKNOWN * p.effort_size[i]
-            p.friction_variance[i] = unknown * unknown
-            unknown = max(unknown, described_friction(p, i))
-            p.viscous_variance[i] = unknown * unknown
+            # less of it where it was measured
+            dry = (1.0 - p.trust[i]) * unknown
+            p.friction_variance[i] = dry * dry
+            moving = max(unknown, described_friction(p, i))
+            p.viscous_variance[i] = moving * moving
     if p.asked_for[0] < answering_time(p):
         begin_to_ask(p)
     # another law led the arm: its error is not met with the whole stiffness at once

@@ -406,7 +406,7 @@ def test_the_effort_of_a_drift_by_hand():
 # -- gains -----------------------------------------------------------------------------------------
 
 
-def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
+def test_after_commissioning_the_tour_is_followed_better(tmp_path):
     """Friction twice as described, damping and rotors that are not described, 4 ms of delay,
     noise.
     """
@@ -430,7 +430,9 @@ def test_after_commissioning_the_tour_is_followed_twice_as_well(tmp_path):
         moved, learned = move(runner, settings, tour, slowly=slowly)
         errors.append(moved.numbers["rms error, full speed"])
         assert not runner.record.stopped
-    assert np.linalg.norm(errors[1]) < 0.5 * np.linalg.norm(errors[0])
+    # rad; what is learned while the arm moves leaves 2 mrad without commissioning
+    assert np.linalg.norm(errors[1]) < 1.5e-3
+    assert np.linalg.norm(errors[1]) < 0.75 * np.linalg.norm(errors[0])
     for name, most, friction in zip(
         claim.joint_names, damping.values(), (8.0, 8.0, 4.0), strict=True
     ):

@@ -332,7 +332,7 @@ class LinearWriter(Writer):
         self._in_pairs(upper, lower)
 
     def _times_numbers(self, addresses: list[str], numbers: str, places: list[str]) -> list[str]:
-        """What is stored at addresses, each times the number at its place in an array."""
+        """The values stored at addresses, each times the number at its place in an array."""
         e = self.rows
         factors = [e.repeated(self.number(numbers, k)) for k in places]
         return [e.binary("mul", x, y) for x, y in zip(self._load(addresses), factors, strict=True)]

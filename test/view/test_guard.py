@@ -307,4 +307,6 @@ def test_memory_does_not_grow_with_pictures():
                 assert queued.wait(60.0)
                 sizes.append(len(buffer.message_from_id))
     assert sizes[0] > 10
-    assert max(sizes[120:]) <= max(sizes[:120])
+    # one message left by each of the last 80 pictures would be 80 more; the messages of the picture
+    # that is under way are more or fewer, as the machine is busy
+    assert max(sizes[120:]) < max(sizes[:120]) + 20

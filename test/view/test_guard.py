@@ -300,13 +300,13 @@ def test_memory_does_not_grow_with_pictures():
         buffer = scene._websock_interface.get_message_buffer()
         with next(iter(viewer.pages.values())).client.atomic():
             for k in range(200):
-                viewer.robots[0].source.set(0.3 * np.sin(0.1 * k + np.arange(6)))
+                # every 40 pictures the same: arrows that hardly move are sent once they have
+                # moved, so those of a new pose may be new messages
+                viewer.robots[0].source.set(0.3 * np.sin(np.pi / 20.0 * (k % 40) + np.arange(6)))
                 viewer.update()
                 queued = threading.Event()
                 buffer.event_loop.call_soon_threadsafe(queued.set)
                 assert queued.wait(60.0)
                 sizes.append(len(buffer.message_from_id))
     assert sizes[0] > 10
-    # one message left by each of the last 80 pictures would be 80 more; the messages of the picture
-    # that is under way are more or fewer, as the machine is busy
-    assert max(sizes[120:]) < max(sizes[:120]) + 20
+    assert max(sizes[120:]) <= max(sizes[:120])

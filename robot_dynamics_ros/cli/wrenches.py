@@ -35,7 +35,7 @@ from robot_dynamics_ros.recordings.compute import (
     compute,
     compute_each,
 )
-from robot_dynamics_ros.recordings.plausible_motion import check_motion
+from robot_dynamics_ros.recordings.plausible_motion import check_recording
 from robot_dynamics_ros.recordings.recording import Recording, robot_of_efforts
 from robot_dynamics_ros.recordings.smoothing import POLYNOMIAL_ORDER, VELOCITIES
 from robot_dynamics_ros.recordings.write import (
@@ -224,7 +224,7 @@ def _computed(
     def read(path: str, bag: bool) -> Recording:
         recording = recorded.read_recording(path, model, options, bag)
         if options.plausibility == "refuse":
-            check_motion(model, recording)
+            check_recording(model, recording)
         external = tuple(
             recorded.read_external(text, path, bag, model, options.time_unit)
             for text in options.external

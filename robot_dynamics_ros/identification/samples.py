@@ -22,7 +22,7 @@ from robot_dynamics_ros.identification.effort_parameters import EffortParameters
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.damage import copied_efforts, runs, unusable_efforts
-from robot_dynamics_ros.recordings.plausible_motion import check_clock, check_positions
+from robot_dynamics_ros.recordings.plausible_motion import check_motion
 from robot_dynamics_ros.recordings.recording import Recording, require_fast_enough
 from robot_dynamics_ros.recordings.smoothing import (
     POLYNOMIAL_ORDER,
@@ -110,9 +110,7 @@ class MotionSamples:
         require_increasing(t)
         require_fast_enough(t)
         if check:
-            check_positions(model, t, q)
-        if check and velocity is not None:
-            check_clock(model.joint_names, t, q, velocity)
+            check_motion(model, t, q, velocity)
         unusable, damaged, constant = unusable_efforts(t, q, effort, model.joint_names)
         if constant:
             problem = f"the effort of {', '.join(constant)} is constant while the joint moves"

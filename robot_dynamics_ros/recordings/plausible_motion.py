@@ -90,16 +90,25 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
         )
 
 
-def check_motion(model: RobotModel, recording: Recording) -> None:
-    """:func:`check_positions` and :func:`check_clock` of a recording.
+def check_motion(model: RobotModel, t: Array, q: Array, v: Array | None) -> None:
+    """:func:`check_positions`, and :func:`check_clock` where there are velocities.
+
+    Raises:
+        Implausible: the robot cannot have moved like this.
+    """
+    check_positions(model, t, q)
+    if v is not None:
+        check_clock(model.joint_names, t, q, v)
+
+
+def check_recording(model: RobotModel, recording: Recording) -> None:
+    """:func:`check_motion` of a recording, which the error names.
 
     Raises:
         Implausible: the robot cannot have moved like this.
     """
     try:
-        check_positions(model, recording.t, recording.q)
-        if recording.v is not None:
-            check_clock(model.joint_names, recording.t, recording.q, recording.v)
+        check_motion(model, recording.t, recording.q, recording.v)
     except Implausible as error:
         raise Implausible(
             error.problem,

@@ -139,7 +139,10 @@ def _arm(
     start, elsewhere = bearable_start(model, model.initial_configuration())
     if elsewhere:
         remark(f"starts elsewhere: {elsewhere}")
-    remark("rehearsal: a simulated arm; --live drives the real one")
+    remark(
+        "rehearsal: a simulated arm, which also does what a person is asked to do; "
+        "--live drives the real one"
+    )
     if profile is None:
         described = model
     else:

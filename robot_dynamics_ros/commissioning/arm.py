@@ -17,11 +17,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from robot_dynamics_ros.commissioning.release import (
-    LARGEST_EXPOSURE,
-    calm_pose,
     effort_limit,
-    exposure,
     least_inertia,
+    require_calm,
     scale_of,
     speed_limit,
     usual_rotors,
@@ -31,7 +29,6 @@ from robot_dynamics_ros.control.options import ControllerOptions
 from robot_dynamics_ros.control.reference.trajectory import nanoseconds
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import gravity_forces
-from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -289,12 +286,8 @@ class StepRunner:
         state = self._look()
         if state is None:
             return None
-        share = open_to * float(exposure(self.model, state.q)) if open_to else 0.0
-        if share > LARGEST_EXPOSURE:
-            text = f"a wrong command could reach {share:.0%} of a speed limit here before it shows"
-            pose = np.round(calm_pose(self.model, state.q), 2).tolist()
-            remedy = f"Lead it to a pose where its weight acts little, such as {pose}."
-            raise ArgumentError(text, where="release of the arm", remedy=remedy)
+        if open_to:
+            require_calm(self.model, state.q, open_to)
         steps = motion(state)
         try:
             command = next(steps)

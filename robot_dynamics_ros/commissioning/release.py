@@ -16,6 +16,7 @@ from robot_dynamics_ros.control.cycle.loading import joint_sizes
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics import gravity_forces, mass_matrix_inverse
 from robot_dynamics_ros.dynamics.payload import Payload, carrying
+from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 
@@ -166,3 +167,32 @@ def calm_pose(model: RobotModel, around: ArrayLike, most: float = 0.0) -> Array:
     if allowed[-1]:
         return path[int(np.flatnonzero(~allowed).max(initial=-1)) + 1]
     return calm
+
+
+def require_calm(model: RobotModel, q: Array, open_to: float = 1.0) -> None:
+    """Refuse a release where the weight acts too much.
+
+    Args:
+        model: the robot as described.
+        q: (n,) rad or m, where it would be released.
+        open_to: share of :func:`exposure` that counts, because the rest is proven.
+
+    Raises:
+        ArgumentError: names a better pose, or says that the robot has none.
+    """
+    share = open_to * float(exposure(model, q))
+    if share <= LARGEST_EXPOSURE:
+        return
+    calm = calm_pose(model, q)
+    least = open_to * float(exposure(model, calm))
+    pose = np.round(calm, 2).tolist()
+    text = f"a wrong command could reach {share:.0%} of a speed limit here before it shows"
+    remedy = f"Lead it to a pose where its weight acts little, such as {pose}."
+    if least > LARGEST_EXPOSURE:
+        remedy = (
+            f"No pose within its limits is calm enough: {least:.0%} at {pose}, and "
+            f"{LARGEST_EXPOSURE:.0%} is the most. Widen the limits if the arm's own are wider "
+            "(upright or hanging is calm), or go by hand: "
+            "docs/tutorials/simulation_to_hardware.md."
+        )
+    raise ArgumentError(text, where="release of the arm", remedy=remedy)

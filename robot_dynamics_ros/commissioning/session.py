@@ -22,7 +22,13 @@ from robot_dynamics_ros.commissioning.arm import Arm, ArmState, Record, StepRunn
 from robot_dynamics_ros.commissioning.findings import ANNOUNCED, KINDS, STEPS, StepReport
 from robot_dynamics_ros.commissioning.floating import Pushed, float_arm, probe
 from robot_dynamics_ros.commissioning.listen import listen_to
-from robot_dynamics_ros.commissioning.release import LARGEST_EXPOSURE, calm_pose, exposure, scale_of
+from robot_dynamics_ros.commissioning.release import (
+    LARGEST_EXPOSURE,
+    calm_pose,
+    exposure,
+    require_calm,
+    scale_of,
+)
 from robot_dynamics_ros.commissioning.tune import ArmSettings, move, tune
 from robot_dynamics_ros.commissioning.twitch import twitch
 from robot_dynamics_ros.commissioning.weigh import weigh, weighing_poses
@@ -214,10 +220,14 @@ class Commissioning:
 
     def _float(self, runner: StepRunner) -> StepReport:
         """Lead the arm to where its weight acts little, prove its commands, let it float."""
-        goal = calm_pose(runner.model, self._state().q)
+        here = self._state().q
+        goal = calm_pose(runner.model, here)
+        if exposure(runner.model, goal) > LARGEST_EXPOSURE:
+            # nobody waits for a pose that the arm does not have
+            require_calm(runner.model, here)
         if isinstance(self.arm, Leads):
             self.arm.lead(goal, LEADING, RESTING)
-        elif exposure(runner.model, self._state().q) > LARGEST_EXPOSURE:
+        elif exposure(runner.model, here) > LARGEST_EXPOSURE:
             pose = np.round(goal, 2).tolist()
             self.tell(
                 f"lead the arm to a pose where its weight acts little, such as {pose}, and let "

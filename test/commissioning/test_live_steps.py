@@ -19,6 +19,7 @@ from robot_dynamics_ros.commissioning import (
     Commissioning,
     Pushed,
     StandIn,
+    StepReport,
     StepRunner,
     Sweep,
     calm_pose,
@@ -171,6 +172,23 @@ def test_an_arm_is_not_released_where_a_wrong_sign_would_make_it_fast():
     assert arm.command is None
     calm = calm_pose(MODEL, LOADED)
     assert exposure(MODEL, calm) < 0.01 and ((MODEL.lower <= calm) & (calm <= MODEL.upper)).all()
+
+
+def test_an_arm_without_a_calm_pose_is_not_sent_to_one():
+    """Neither upright nor hanging is within its limits: the message does not name a pose that would
+    be refused, too, and nobody is asked to lead the arm.
+    """
+    limits = 'lower="-2.2" upper="2.2"'
+    text = rd.to_urdf(MODEL)
+    assert text.count(limits) == 1
+    narrow = rd.load_urdf(text.replace(limits, 'lower="-1.2" upper="1.2"'))
+    arm = WrongArm(narrow, home=LOADED)
+    said = []
+    session = Commissioning(narrow, arm, announce=said.append)
+    session.reports["weigh"] = StepReport("weigh")
+    with pytest.raises(ArgumentError, match="No pose within its limits is calm enough"):
+        session.run("float")
+    assert arm.command is None and not said
 
 
 @pytest.mark.parametrize(

@@ -244,9 +244,8 @@ class SimulatorNode(Node):
         ):
             self._relax()
             if not self._lockstep:
-                self.rejections.report(
-                    "command_timeout", "commands have stopped: the effort is zero"
-                )
+                result = "the brakes hold" if self._plant.brakes else "the effort is zero"
+                self.rejections.report("command_timeout", f"commands have stopped: {result}")
         pushes = self._pushes.now(self.parameters["wrench_timeout"])
         try:
             self._plant.step(self._driver.motor_effort(self._effort), pushes)

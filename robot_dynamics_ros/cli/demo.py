@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
         recording = client.recording(followed.stamp)
         _show(options, model, followed, recording, client.gaps)
         if view is not None:
-            if view.address and _person_is_there() and not options.no_wait:
+            if _person_is_there() and not options.no_wait:
                 _stay_open(view, nodes)
             view.close()
         codes = {node.name: node.stop() for node in nodes}
@@ -274,9 +274,14 @@ def _person_is_there() -> bool:
 
 
 def _stay_open(view: LiveView, nodes: tuple[NodeProcess, ...]) -> None:
-    """Leave robot and view as they are until Ctrl-C, or until one of them ends."""
-    print(f"open        the arm stands in {view.address}; Ctrl-C ends the demonstration")
+    """Leave robot and view as they are until Ctrl-C, or until one of them ends; a view that still
+    loads is waited for.
+    """
     try:
+        view.wait()
+        if not view.address:
+            return
+        print(f"open        the arm stands in {view.address}; Ctrl-C ends the demonstration")
         while _alive(nodes) and view.process.exit_code is None:
             time.sleep(0.2)
     except KeyboardInterrupt as error:
@@ -595,6 +600,16 @@ class LiveView:
                 flush=True,
             )
         self.look()
+
+    def wait(self) -> None:
+        """Wait until the address is known, or the viewer has ended."""
+        self._due = 0.0
+        self.look()
+        while not self._announced:
+            print("view        the viewer still loads its libraries", flush=True)
+            self.process.wait_for_output("in a browser", _SAY_AGAIN)
+            self._due = 0.0
+            self.look()
 
     def look(self) -> None:
         """Print the address of a viewer that has come up since, or that it has ended; mostly costs

@@ -103,6 +103,28 @@ def test_a_late_viewer_is_announced_when_it_is_there(fate, tmp_path, monkeypatch
     assert words[fate] in said and said.count("view  ") == 1
 
 
+@pytest.mark.parametrize("fate", ["late", "ended"])
+def test_a_person_sees_the_view_however_long_it_loads(fate, tmp_path, monkeypatch, capsys):
+    """A view that comes up after the motion stays open; it was closed as soon as it was there."""
+    from robot_dynamics_ros.cli import demo
+
+    class Loads(Slow):
+        def wait_for_output(self, text, timeout):
+            if fate == "ended":
+                self.exit_code = 1
+            else:
+                self.text = "open http://127.0.0.1:8080 in a browser"
+
+    monkeypatch.setattr(demo, "NodeProcess", Loads)
+    view = demo.LiveView("robot.urdf", tmp_path / "log", False)
+    # until the page is closed
+    monkeypatch.setattr(demo.time, "sleep", lambda _: view.process.kill())
+    demo._stay_open(view, ())
+    said = capsys.readouterr().out
+    assert said.startswith("view        the viewer still loads")
+    assert ("Ctrl-C ends the demonstration" in said) == (fate == "late")
+
+
 def test_it_shows_any_urdf_arriving_and_draws_it(tmp_path):
     """Names that are no topic names, a root without inertia, a joint that starts on its limit, one
     that slides.  Slower than by itself: efforts that a busy machine holds for a moment lead the

@@ -65,6 +65,8 @@ _SETTLE = 3.0
 _PATH_SAMPLES = 200
 # s between two lines about something that is waited for
 _SAY_AGAIN = 5.0
+# s that the viewer gets to end by itself: on a busy machine its low priority makes that long
+_VIEW_ENDS = 1.0
 # s that the controller may take to accept or refuse a trajectory
 _ANSWER = 5.0
 _INSTALL = "viser is not installed (pip install 'robot_dynamics_ros[view]')"
@@ -628,14 +630,16 @@ class LiveView:
             print(f"\rview        {self.address}   (while the demonstration runs)", flush=True)
 
     def close(self) -> None:
-        """End the viewer; one that has not come up is killed, for nothing depends on it."""
+        """End the viewer; one that has not come up, or takes long to end, is killed, for nothing
+        depends on it.
+        """
         if self._closed:
             return
         self._closed = True
         self._due = 0.0
         self.look()
         if self._announced:
-            self.process.stop()
+            self.process.stop(timeout=_VIEW_ENDS)
             return
         print(f"view        none: the viewer has not come up in time; see {self.process.log}")
         self.process.kill()

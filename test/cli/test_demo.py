@@ -72,7 +72,7 @@ class Slow:
     def output(self):
         return self.text
 
-    def stop(self):
+    def stop(self, timeout=10.0):
         return 0
 
     def kill(self):

@@ -220,12 +220,16 @@ def _row(
         f'<td style="text-align: right{style}">{cell}</td>'
         for style, cell in zip(styles, cells, strict=True)
     )
-    return f'<tr><td style="overflow-wrap: anywhere">{html.escape(name)}</td>{"".join(texts)}</tr>'
+    # a name that is too long breaks beside a word of it
+    words = html.escape(name).replace("_", "_<wbr>")
+    return f'<tr><td style="overflow-wrap: anywhere">{words}</td>{"".join(texts)}</tr>'
 
 
 def _html_table(head: Sequence[str], lines: Sequence[str]) -> str:
+    # a unit stays in one line
     titles = "".join(
-        f'<th style="font-weight: 500; text-align: right">{title}</th>' for title in head
+        f'<th style="font-weight: 500; text-align: right">{title.replace("N m", "N&nbsp;m")}</th>'
+        for title in head
     )
     style = (
         "width: 100%; font-size: 0.68em; border-collapse: collapse; font-variant-numeric: "

@@ -59,6 +59,12 @@ _TEXT_HEIGHT = 0.02
 _TEXT_GAP = 0.06
 # and the width of a letter, on average, since the page alone knows the font.
 _LETTER_WIDTH = 0.0105
+# Width over height below which a picture is a phone's: the camera stands farther away there, so
+# texts are so many times as high, in two lines, which take no more width.
+_TALL_ASPECT = 0.8
+_TALL_TEXT = 1.7
+# A robot that reaches further below its root, in sizes of the robot, stands on its lowest point.
+_BELOW_ROOT = 0.05
 # Of the line from a text to what it names: lighter than the text.
 _LINE_COLOUR = (110, 114, 120)
 # one joint may bear both the largest force and the largest moment
@@ -89,6 +95,9 @@ class RobotNodes:
         self._ghost: list[SceneNodeHandle] = []
         self._marks: dict[str, list[Any]] = {}
         self._labels: dict[str, Any] = {}
+        self._tall = False
+        # arrows, scale and what is shown of the largest loads, as they were drawn last
+        self._largest: tuple[Arrows | None, ArrowScale, bool, bool] | None = None
         # points that a camera has to see: of arrows and texts
         self._tips: dict[str, Array] = {}
         self._nodes = _node_names(model.link_names)
@@ -110,7 +119,7 @@ class RobotNodes:
         self._joint_colours = looks.joints
         self._mark("axes in colours", bool(looks.joints), lambda: self._axes_of(looks.joints))
         cell = nice_scale(0.25 * self.size, 1.0)
-        scene.add_grid(
+        self.ground = scene.add_grid(
             f"{root}/ground",
             width=12.0 * cell,
             height=12.0 * cell,
@@ -119,8 +128,22 @@ class RobotNodes:
             section_size=4.0 * cell,
             cell_color=(215, 215, 215),
             section_color=(185, 185, 185),
+            position=(0.0, 0.0, self._ground_height()),
         )
         self.place(model.initial_configuration())
+
+    def _ground_height(self) -> float:
+        """0, or m below the root where legs or wheels are there in the initial configuration."""
+        low = float(self._corners()[:, 2].min())
+        return low if low < -_BELOW_ROOT * self.size else 0.0
+
+    def _corners(self) -> Array:
+        """(k, 3) m: origins of all links and corners of what is drawn of them, as they are now."""
+        points = [self.poses[:, :3, 3]]
+        for link, corners in self.bodies.corners.items():
+            pose = self.poses[self.model.link_index(link)]
+            points.append(corners @ pose[:3, :3].T + pose[:3, 3])
+        return np.concatenate(points)
 
     def draw(self, shown: Shown, scale: ArrowScale, on: Callable[[str], bool]) -> None:
         """Show a state, and of forces, moments, external, estimated, centres, reference those that
@@ -192,6 +215,7 @@ class RobotNodes:
         """Where a camera sees the whole robot with its arrows from, and the middle of what it sees,
         m: in all of a motion, or where the robot is now; see :func:`camera_that_sees`.
         """
+        self._write_for(aspect)
         poses = self.poses[None]
         tips = [*self._tips.values()]
         if motion is not None:
@@ -337,6 +361,7 @@ class RobotNodes:
         """Write the largest force and the largest moment outside the robot, each with the name of
         its joint, and a line to it.
         """
+        self._largest = arrows, scale, forces, moments
         texts: dict[int, list[str]] = {}
         halves = zip(
             ("forces", "moments"), ("N", "N m"), (forces, moments), self._noise, strict=True
@@ -356,7 +381,9 @@ class RobotNodes:
                 continue
             (k, words), (start, at, anchor) = row
             assert arrows is not None
-            self._label(name, f"{arrows.names[k]}: {', '.join(words)}", start, at, anchor)
+            apart = "\n" if self._tall else ": "
+            text = f"{arrows.names[k]}{apart}{', '.join(words)}"
+            self._label(name, text, start, at, anchor)
 
     def _outside(
         self,
@@ -369,30 +396,39 @@ class RobotNodes:
         """
         if arrows is None or not chosen:
             return []
-        bodies = [self.poses[:, :3, 3]]
-        for link, corners in self.bodies.corners.items():
-            pose = self.poses[self.model.link_index(link)]
-            bodies.append(corners @ pose[:3, :3].T + pose[:3, 3])
-        across = np.concatenate(bodies) @ _RIGHT
+        across = self._corners() @ _RIGHT
         low = float(across.min())
         high = float(across.max())
-        places = []
+        # half of the arrow is seen where its foot is inside the robot
+        starts = {k: arrows.points[k] + 0.5 * force_scale * arrows.forces[k] for k in chosen}
+        places: dict[int, tuple[Array, Array, str]] = {}
         heights: list[tuple[bool, float]] = []
-        for k in chosen:
-            # half of the arrow is seen where its foot is inside the robot
-            start = arrows.points[k] + 0.5 * force_scale * arrows.forces[k]
+        # from one text to the next, of two lines or one
+        step = (3.0 if self._tall else 2.0) * self._text_height()
+        # from the top down, so that no line crosses another one
+        for k in sorted(chosen, key=lambda k: -float(starts[k][2])):
+            start = starts[k]
             here = float(start @ _RIGHT)
             right = high - here <= here - low
             edge = (high if right else low) + (_TEXT_GAP if right else -_TEXT_GAP) * self.size
             at = start + (edge - here) * _RIGHT
-            while any(
-                side == right and abs(at[2] - height) < 2.0 * _TEXT_HEIGHT * self.size
-                for side, height in heights
-            ):
-                at[2] -= 2.0 * _TEXT_HEIGHT * self.size
+            while any(side == right and abs(at[2] - height) < step for side, height in heights):
+                at[2] -= step
             heights.append((right, float(at[2])))
-            places.append((start, at, "center-left" if right else "center-right"))
-        return places
+            places[k] = start, at, "center-left" if right else "center-right"
+        return [places[k] for k in chosen]
+
+    def _text_height(self) -> float:
+        """m, of a line that names a load."""
+        return _TEXT_HEIGHT * self.size * (_TALL_TEXT if self._tall else 1.0)
+
+    def _write_for(self, aspect: float) -> None:
+        """Write the largest loads for a picture of this width over height."""
+        tall = aspect < _TALL_ASPECT
+        if tall != self._tall:
+            self._tall = tall
+            if self._largest is not None:
+                self.largest(*self._largest)
 
     def _label(
         self,
@@ -409,7 +445,7 @@ class RobotNodes:
                 f"{self.root}/{name}",
                 "",
                 font_size_mode="scene",
-                font_scene_height=_TEXT_HEIGHT * self.size,
+                font_scene_height=self._text_height(),
             )
             line = self.scene.add_line_segments(
                 f"{self.root}/{name}_line",
@@ -429,10 +465,12 @@ class RobotNodes:
             return
         label.position = at
         label.text = text
+        label.font_scene_height = self._text_height()
         label.anchor = anchor
         line.points = np.stack([start, at])[None].astype(np.float32)
         way = _RIGHT if anchor == "center-left" else -_RIGHT
-        end = at + _LETTER_WIDTH * len(text) * self.size * way
+        letters = max(map(len, text.split("\n")))
+        end = at + _LETTER_WIDTH / _TEXT_HEIGHT * self._text_height() * letters * way
         self._tips[name] = np.stack([at, end])
 
     def centres(self, shown: bool) -> None:

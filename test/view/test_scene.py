@@ -202,3 +202,37 @@ def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_draw
         model = rd.load_urdf(urdf.format(9.0))
         house = RobotNodes(window.server.scene, model, read_looks(model), "/house")
         assert house.bodies.default_layers == ("skeleton",)
+
+
+def test_a_robot_on_legs_stands_on_the_ground_and_a_phone_gets_larger_texts():
+    """The root of a legged robot is its trunk; the plane through it cuts the robot.  A phone's
+    camera stands farther away: the same texts were 7 pixels high there.
+    """
+    pytest.importorskip("viser")
+    from robot_dynamics_ros.model.geometry import read_looks
+    from robot_dynamics_ros.view.nodes import RobotNodes
+    from robot_dynamics_ros.view.window import Window
+
+    urdf = """<robot name="dog"><link name="trunk"/><link name="leg">
+        <inertial><origin xyz="0 0 {0}"/><mass value="5"/>
+        <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+        <visual><origin xyz="0 0 {0}"/><geometry><box size="0.1 0.1 0.4"/></geometry></visual>
+        </link>
+        <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/>
+        <origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    with Window(port=0) as window:
+        for height, ground in ((-0.2, -0.4), (0.2, 0.0)):
+            model = rd.load_urdf(urdf.format(height))
+            root = f"/robot{ground:g}"
+            nodes = RobotNodes(window.server.scene, model, read_looks(model), root)
+            assert nodes.ground.position[2] == pytest.approx(ground)
+        nodes.largest(joint_arrows(model, [0.2], [0.0], [0.0]), sensible_scale(model))
+        label, _ = nodes._labels["largest_first"]
+        wide = label.font_scene_height
+        assert "hip: " in label.text
+        far = np.ptp(nodes.view_point(aspect=0.5), axis=0)
+        assert label.text.startswith("hip\n") and label.font_scene_height > 1.5 * wide
+        near = np.ptp(nodes.view_point(aspect=1.5), axis=0)
+        assert "hip: " in label.text and label.font_scene_height == wide
+        assert np.linalg.norm(far) > np.linalg.norm(near)

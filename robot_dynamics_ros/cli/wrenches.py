@@ -21,12 +21,14 @@ from robot_dynamics_ros.cli.output import (
     result,
     rows_as_data,
     table,
+    warning,
     with_count,
     with_progress,
 )
 from robot_dynamics_ros.cli.robots import add_robot, frame_argument, load_model
 from robot_dynamics_ros.errors import ArgumentError, BackendError
 from robot_dynamics_ros.friction.file import FrictionFile
+from robot_dynamics_ros.identification.identify import check_efforts
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.recordings.compute import (
     ACCELERATIONS,
@@ -114,12 +116,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--acceleration", ACCELERATIONS, text, "differentiated")
     add("--friction", None, "add the friction of the URDF to efforts")
     add("--friction-file", "FILE", "add the friction of this file, as identify writes it", "")
-    text = "what to do with positions that the robot cannot have, and with a wrong clock"
+    text = (
+        "what to do with positions that the robot cannot have, a wrong clock, and efforts that "
+        "contradict the robot"
+    )
     add("--plausibility", ("refuse", "accept"), text, "refuse")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, compute, write, and print the result."""
+    """Read, compute, write, and print the result; 1 if recorded efforts contradict it."""
     formats = _formats(options.formats)
     model = load_model(options)
     model = robot_of_efforts(model, recorded.meaning_of_efforts(model, options))
@@ -153,6 +158,7 @@ def run(options: argparse.Namespace) -> int:
         [path / name for path, name in itertools.product(paths, files)], options.overwrite
     )
     lines = []
+    doubtful = False
     for (recording, history), directory in zip(
         _computed(options, model, settings, sources), paths, strict=True
     ):
@@ -160,6 +166,14 @@ def run(options: argparse.Namespace) -> int:
             text = "row {0.number}: {0.why}"
             remedy = "Correct the recording, or have bad rows skipped."
             raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
+        contradiction, notes = _efforts_judged(options, model, recording)
+        if contradiction and options.acceleration != "differentiated":
+            remedy = "Differentiate the positions: leave --acceleration out."
+            raise ArgumentError(contradiction, where=f"{recording.source}, effort", remedy=remedy)
+        if contradiction:
+            warning(f"{recording.source}: {contradiction}")
+            doubtful = True
+        history = dataclasses.replace(history, notes=(*history.notes, *notes))
         with whole_files(directory) as place:
             _write(history, place, formats)
         lines.append(_report(recording, history, directory))
@@ -171,7 +185,35 @@ def run(options: argparse.Namespace) -> int:
             {"recordings": [data for data, _ in lines]},
             "\n\n".join(text for _, text in lines),
         )
-    return 0
+    return 1 if doubtful else 0
+
+
+def _efforts_judged(
+    options: argparse.Namespace,
+    model: RobotModel,
+    recording: Recording,
+) -> tuple[str, list[str]]:
+    """How recorded efforts and the robot contradict each other, ``""`` if they do not, and remarks
+    for the result.
+    """
+    if options.plausibility == "accept" or recording.effort is None:
+        return "", []
+    if not recording.effort.any():
+        return "", ["all recorded efforts are zero: they are not compared with the robot"]
+    if recording.external:
+        return "", ["recorded efforts are not compared with the robot: something else acts on it"]
+    try:
+        with_progress("comparing", partial(check_efforts, model, recording))
+    except ArgumentError as error:
+        if error.where not in ("effort", "recording"):
+            return "", [f"recorded efforts are not compared with the robot: {error.problem}"]
+        text = (
+            f"recorded efforts and robot contradict each other: {error.problem}. {error.remedy} "
+            "Wrenches are computed from the positions and the robot's description: they are right "
+            "if only the efforts are wrong. --plausibility accept does not compare them"
+        )
+        return text, [text]
+    return "", []
 
 
 # format → the package that writes it, and what to install for it

@@ -376,6 +376,28 @@ def identify_recordings(
     return _identify(model, motion, s, progress)
 
 
+def check_efforts(model: RobotModel, recording: Recording, progress: Tell = silent) -> None:
+    """Compare recorded efforts with the robot as it is described: all that
+    :func:`identify_recordings` says of a recording before it estimates anything.
+
+    What only an estimate shows is not judged: friction that would drive a joint, efforts that no
+    bodies explain, and predictions that are worse than none.
+
+    Args:
+        recording: with the efforts of all joints.
+        progress: called with the share that is done, from 0 to 1, and what is done next.
+
+    Raises:
+        ArgumentError: too few rows; ``where`` is ``effort`` if the efforts were not measured.
+        Implausible: ``where`` is ``recording``: recording and robot contradict each other; the most
+            likely cause.
+    """
+    s = IdentificationSettings()
+    parameters = EffortParameters(model, s.terms)
+    motion = MotionSamples.of_recordings(model, [recording], window=s.window)
+    _diagnosed(parameters, motion, s, progress)
+
+
 def identify_each(
     model: RobotModel,
     recordings: Sequence[Recording],
@@ -590,6 +612,20 @@ def _standing_speed(
     return np.where(model.friction > 0.0, slow, 0.0)
 
 
+def _diagnosed(
+    parameters: EffortParameters,
+    motion: MotionSamples,
+    s: IdentificationSettings,
+    tell: Tell = silent,
+) -> tuple[Array, Diagnosis, tuple[str, ...]]:
+    """(nv,) rad/s or m/s below which a joint stands, the diagnosis of the recording, and its
+    remarks.
+    """
+    slow = _standing_speed(parameters, s, "coulomb" in parameters.kinds)
+    diagnosis = diagnose(parameters.model, motion, slow, s.delay, s.currents is not None, tell)
+    return slow, diagnosis, _remarks(diagnosis, s)
+
+
 def _identify(
     model: RobotModel,
     motion: MotionSamples,
@@ -599,11 +635,9 @@ def _identify(
     constants, motion = _in_efforts(model, motion, s)
     parameters = EffortParameters(model, s.terms)
     dry = "coulomb" in parameters.kinds
-    slow = _standing_speed(parameters, s, dry)
-    diagnosis = diagnose(model, motion, slow, s.delay, s.currents is not None, part(tell, 0.0, 0.4))
+    slow, diagnosis, remarks = _diagnosed(parameters, motion, s, part(tell, 0.0, 0.4))
     motion = diagnosis.motion
     first_delay = diagnosis.delay
-    remarks = _remarks(diagnosis, s)
     tell(0.4, "delay of the efforts")
     fits = _Fits(model, motion, slow, s)
     identifiable = identifiable_parameters(parameters)

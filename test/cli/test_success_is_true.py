@@ -311,6 +311,81 @@ def test_wrenches_of_an_implausible_motion_are_written_if_it_is_accepted(recordi
     assert main(words) == 0
 
 
+def wrenches(table, output, *words):
+    options = ["--output", str(output), "--formats", "csv", "--quiet", *words]
+    return main(["wrenches", "two_link", "--csv", str(table), *options])
+
+
+def in_newton_millimetres(t, q, effort):
+    return t, q, 1e3 * effort
+
+
+def with_one_sign_changed(t, q, effort):
+    return t, q, effort * [-1.0, 1.0]
+
+
+def with_joints_exchanged(t, q, effort):
+    return t, q, effort[:, ::-1]
+
+
+def with_one_effort_that_is_not_measured(t, q, effort):
+    return t, q, np.column_stack([np.full(len(t), 2.0), effort[:, 1]])
+
+
+def with_positions_as_efforts(t, q, effort):
+    return t, q, q
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        in_newton_millimetres,
+        with_one_sign_changed,
+        with_joints_exchanged,
+        with_one_effort_that_is_not_measured,
+        with_positions_as_efforts,
+    ],
+)
+def test_wrenches_are_no_success_where_identify_refuses_the_efforts(
+    recording, tmp_path, capsys, damage
+):
+    """They do not need the efforts, so they are written, with what identify says."""
+    table = tmp_path / "motion.csv"
+    assert identified(table, *damage(*recording))[0] == 2
+    refusal = capsys.readouterr().err
+    output = tmp_path / "wrenches"
+    assert wrenches(table, output) == 1
+    said = capsys.readouterr()
+    assert (output / "wrenches.csv").exists()
+    assert "recorded efforts and robot contradict each other" in said.err
+    assert "recorded efforts and robot contradict each other" in said.out
+    cause = said.err.split("contradict each other: ")[1].split(". ")[0]
+    assert cause in refusal
+    assert wrenches(table, output, "--overwrite", "--plausibility", "accept") == 0
+    assert "contradict" not in capsys.readouterr().err
+
+
+def test_accelerations_from_efforts_that_are_wrong_are_refused(recording, tmp_path, capsys):
+    table = tmp_path / "motion.csv"
+    write_table(table, *with_one_sign_changed(*recording))
+    output = tmp_path / "wrenches"
+    assert wrenches(table, output, "--acceleration", "model") == 2
+    assert "leave --acceleration out" in capsys.readouterr().err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_wrenches_of_a_healthy_recording_and_of_one_without_efforts_succeed(
+    recording, tmp_path, capsys, share
+):
+    t, q, effort = recording
+    write_table(tmp_path / "motion.csv", t, q, share * effort)
+    assert wrenches(tmp_path / "motion.csv", tmp_path / "wrenches") == 0
+    said = capsys.readouterr()
+    assert "contradict" not in said.out + said.err
+    assert ("they are not compared with the robot" in said.out) == (share == 0.0)
+
+
 def test_a_poor_result_is_no_success(recording, tmp_path, monkeypatch, capsys):
     from robot_dynamics_ros import identification
 

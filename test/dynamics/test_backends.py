@@ -68,6 +68,31 @@ def test_machine_code_gives_the_same(name):
         )
 
 
+@needs_compiler
+@pytest.mark.parametrize("name", CORE)
+def test_a_long_line_in_parts_gives_the_same(name, monkeypatch, tmp_path):
+    """As functions of large robots are compiled; an output may be the array of an input."""
+    from robot_dynamics_ros.dynamics.engine.codegen import llvm_kernel
+    from robot_dynamics_ros.dynamics.engine.codegen.cache import CACHE_ENVIRONMENT
+
+    made = []
+    in_parts = llvm_kernel._state_in_parts
+    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr(llvm_kernel, "WHOLE", 0)
+    monkeypatch.setattr(llvm_kernel, "PART", 7)
+    monkeypatch.setattr(llvm_kernel, "_state_in_parts", lambda *a: made.append(a) or in_parts(*a))
+    model = random_model(6, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3)
+    options = options_for(model, name)
+    single = inputs_for(model, name, options)
+    reference = results(model.with_backend("interpreted"), name, options, single)
+    agree(results(model.with_backend("native"), name, options, single), reference)
+    assert made
+    if name == "inverse_dynamics":
+        q, v, a = (np.array(x) for x in single)
+        rd.kernel(model.with_backend("native"), name)(q, v, a, v)
+        assert_allclose(v, reference[0], rtol=1e-9)
+
+
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("name", LOOPS)

@@ -376,7 +376,13 @@ def identify_recordings(
     return _identify(model, motion, s, progress)
 
 
-def check_efforts(model: RobotModel, recording: Recording, progress: Tell = silent) -> None:
+def check_efforts(
+    model: RobotModel,
+    recording: Recording,
+    progress: Tell = silent,
+    *,
+    causes: bool = True,
+) -> None:
     """Compare recorded efforts with the robot as it is described: all that
     :func:`identify_recordings` says of a recording before it estimates anything.
 
@@ -386,6 +392,8 @@ def check_efforts(model: RobotModel, recording: Recording, progress: Tell = sile
     Args:
         recording: with the efforts of all joints.
         progress: called with the share that is done, from 0 to 1, and what is done next.
+        causes: ``False``: only whether the efforts were measured, without a comparison with the
+            robot, whose time grows with the third power of its joints.
 
     Raises:
         ArgumentError: too few rows; ``where`` is ``effort`` if the efforts were not measured.
@@ -395,7 +403,8 @@ def check_efforts(model: RobotModel, recording: Recording, progress: Tell = sile
     s = IdentificationSettings()
     parameters = EffortParameters(model, s.terms)
     motion = MotionSamples.of_recordings(model, [recording], window=s.window)
-    _diagnosed(parameters, motion, s, progress)
+    if causes:
+        _diagnosed(parameters, motion, s, progress)
 
 
 def identify_each(

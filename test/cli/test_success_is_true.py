@@ -374,6 +374,20 @@ def test_accelerations_from_efforts_that_are_wrong_are_refused(recording, tmp_pa
     assert not output.exists()
 
 
+def test_efforts_of_a_robot_of_many_joints_are_said_not_to_be_compared(
+    recording, tmp_path, monkeypatch, capsys
+):
+    from robot_dynamics_ros.cli import wrenches as command
+
+    monkeypatch.setattr(command, "_MOST_JOINTS_COMPARED", 1)
+    table = tmp_path / "motion.csv"
+    write_table(table, *with_one_sign_changed(*recording))
+    assert wrenches(table, tmp_path / "wrenches") == 0
+    assert "not compared with the robot, which has more than 1 joints" in capsys.readouterr().out
+    write_table(table, *with_one_effort_that_is_not_measured(*recording))
+    assert wrenches(table, tmp_path / "wrenches", "--overwrite") == 1
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_wrenches_of_a_healthy_recording_and_of_one_without_efforts_succeed(
     recording, tmp_path, capsys, share

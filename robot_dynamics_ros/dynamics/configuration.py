@@ -21,6 +21,7 @@ from robot_dynamics_ros.dynamics.engine.arguments import (
 from robot_dynamics_ros.dynamics.engine.codegen.declared import Vector
 from robot_dynamics_ros.dynamics.engine.evaluate import quaternion_starts
 from robot_dynamics_ros.model.description import Array, JointType
+from robot_dynamics_ros.model.per_model import once_per_model
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect, generator
 from robot_dynamics_ros.spatial import cos, maximum, minimum, sin, sqrt
@@ -98,10 +99,15 @@ def integrate(
     lead = common_batch({"q": q.shape[:-1], "dv": dv.shape[:-1]}, "integrate")
     result = np.empty((*lead, model.nq))
     for qs, vs, kind in _blocks(model):
-        if kind is JointType.FLOATING:
+        if kind is JointType.FLOATING and lead:
             # a batch: each number of the routine is an array
             moved = _columns(result)
             move_free_joint(_columns(q), _columns(dv), 1.0, moved, qs.start, vs.start)
+        elif kind is JointType.FLOATING:
+            # Python's own numbers: several times as fast as NumPy's
+            one = [0.0] * 7
+            move_free_joint(q[qs].tolist(), dv[vs].tolist(), 1.0, one, 0, 0)
+            result[qs] = one
         else:
             result[..., qs] = q[..., qs] + dv[..., vs]
     if out is None:
@@ -140,6 +146,7 @@ def difference(model: RobotModel, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     return result
 
 
+@once_per_model
 def _blocks(model: RobotModel) -> list[tuple[slice, slice, JointType]]:
     """Where each joint's coordinates are in q and in v, and its type."""
     return [(model.q_slice(n), model.v_slice(n), model.joint(n).type) for n in model.joint_names]

@@ -230,6 +230,67 @@ def _friction(v: Array) -> list[Array]:
     return [v, *(np.tanh(v / (step * fastest)) for step in _FRICTION_STEPS)]
 
 
+@dataclass(frozen=True, eq=False)
+class _Reduced:
+    """Columns of each joint without what friction, rotor and offset explain of them.
+
+    Attributes:
+        use: (k, nv) which efforts count; that of the rows.
+        W: (nv, k, c) the columns, zero where an effort does not count.
+        Q: (nv, k, own) orthonormal columns of friction, rotor and offset.
+        parts: (nv, own, c) what these are of W.
+        gram: (nv, c, c) products of the columns without these parts.
+        speed: (nv, own) the power of friction as a function of parts.
+        error: (nv,) standard error of this power for one unit of noise.
+    """
+
+    use: NDArray[np.bool_]
+    W: Array
+    Q: Array
+    parts: Array
+    gram: Array
+    speed: Array
+    error: Array
+
+    @classmethod
+    def of(cls, W: Array, rows: _Rows, brakes: bool, worth: float) -> _Reduced:
+        """Of columns (k, nv, c); without friction unless it ``brakes``."""
+        use = rows.use.T[..., None]
+        W = np.where(use, W.transpose(1, 0, 2), 0.0)
+        columns = [rows.a, np.ones_like(rows.a), *(_friction(rows.v) if brakes else ())]
+        # (nv, k, own)
+        own = np.where(use, np.stack(columns, axis=-1).transpose(1, 0, 2), 0.0)
+        Q, R = np.linalg.qr(own)
+        size = np.maximum(np.abs(R).max(axis=(1, 2), initial=0.0), 1e-300)
+        R = R + 1e-12 * size[:, None, None] * np.eye(R.shape[1])
+        power = np.zeros(R.shape[:2])
+        count = rows.use.sum(axis=0)
+        enough = brakes & (count >= _FEWEST)
+        power[:, 2:] = np.einsum("jkc,kj->jc", own[..., 2:], rows.v) / np.maximum(count, 1)[:, None]
+        power[~enough] = 0.0
+        speed = np.linalg.solve(R.transpose(0, 2, 1), power[..., None])[..., 0]
+        parts = Q.transpose(0, 2, 1) @ W
+        gram = W.transpose(0, 2, 1) @ W - parts.transpose(0, 2, 1) @ parts
+        error = 2.0 * np.linalg.norm(speed, axis=1) / math.sqrt(worth)
+        return cls(rows.use, W, Q, parts, gram, speed, error)
+
+    def products(self, y: Array) -> tuple[Array, Array]:
+        """Products (nv, c + 1, c + 1) of each joint's columns [W, y], efforts y (k, nv) last, and
+        (nv, c + 1) the power of friction as a function of the same columns.
+        """
+        # (nv, k, 1)
+        last = np.where(self.use, y, 0.0).T[..., None]
+        part = self.Q.transpose(0, 2, 1) @ last
+        parts = np.concatenate([self.parts, part], axis=2)
+        column = self.W.transpose(0, 2, 1) @ last - self.parts.transpose(0, 2, 1) @ part
+        corner = (last * last).sum(axis=1) - (part * part).sum(axis=1)
+        grams = np.empty((len(parts), parts.shape[2], parts.shape[2]))
+        grams[:, :-1, :-1] = self.gram
+        grams[:, :-1, -1] = grams[:, -1, :-1] = column[..., 0]
+        grams[:, -1, -1] = corner[:, 0]
+        return grams, np.einsum("jr,jrc->jc", self.speed, parts)
+
+
 class _CauseProblem:
     """Fits of one recording; ``worth``: how many independent rows there are for one that is used.
 
@@ -243,6 +304,7 @@ class _CauseProblem:
         self.model = model
         self.rows = rows
         self.worth = worth
+        self._kept: dict[bool, _Reduced] = {}
         self.prior, self.Y = inertial_parameters(model), self.regressor(rows)
         expected = np.sqrt(np.mean((self.Y @ self.prior) ** 2, axis=0))
         self.expected = expected = np.maximum(expected, 1e-2 * max(float(expected.max()), 1e-9))
@@ -290,16 +352,19 @@ class _CauseProblem:
         else:
             hold = np.concatenate([self.hold, 1.0 / extra_far])
         start = np.concatenate([self.prior, np.zeros(W.shape[2] - p)])
-        table = np.concatenate([W, (rows.effort - W @ start)[..., None]], axis=2)
-        # (nv, k, columns), zero where an effort does not count
-        table = np.where(rows.use.T[..., None], table.transpose(1, 0, 2), 0.0)
-        grams, friction, least = self._products(table, rows, brakes=True)
+        y = rows.effort - W @ start
+        reduced = self._reduced(W, rows, brakes=True)
+        grams, friction = reduced.products(y)
         x, N, sigma = self._solve(grams, rows, hold)
-        drives = friction @ np.append(-x, 1.0) < -least * sigma
+        drives = friction @ np.append(-x, 1.0) < -reduced.error * sigma
         if drives.any() and not driving:
             # friction that would drive is none
             own = np.flatnonzero(drives)
-            grams[own] = self._products(table[own], rows.of_joints(own), brakes=False)[0]
+            if self._recorded(W, rows):
+                grams[own] = self._reduced(W, rows, brakes=False).products(y)[0][own]
+            else:
+                without = self._reduced(W[:, own], rows.of_joints(own), brakes=False)
+                grams[own] = without.products(y[:, own])[0]
             x, N, sigma = self._solve(grams, rows, hold)
         misfit = (rows.use.sum(axis=0) * np.log(sigma / _rms_effort(rows))).sum()
         score = float(self.worth * misfit + 0.5 * ((hold * x) ** 2).sum())
@@ -309,40 +374,28 @@ class _CauseProblem:
             error = np.sqrt(np.maximum(np.linalg.inv(N).diagonal(), 0.0))[p:]
         return _CauseFit(score, start[:p] + x[:p], x[p:], error, sigma / _rms_effort(rows), drives)
 
-    def _products(
-        self,
-        table: Array,
-        rows: _Rows,
-        brakes: bool,
-    ) -> tuple[Array, Array, Array]:
-        """Products (nv, c, c) of each joint's columns [W, effort less that of ``start``] (nv, k, c)
-        without what friction, if it ``brakes``, rotor and offset explain of them; (nv, c) the
-        power of friction as a function of the same columns; and (nv,) its standard error for one
-        unit of noise.
+    def _recorded(self, W: Array, rows: _Rows) -> bool:
+        """Whether columns are those of the recorded motion, whatever the efforts."""
+        own = self.rows
+        return W is self.Y and rows.v is own.v and rows.a is own.a and rows.use is own.use
+
+    def _reduced(self, W: Array, rows: _Rows, brakes: bool) -> _Reduced:
+        """Columns (k, nv, c) reduced by friction, if it ``brakes``, rotor and offset; those of the
+        recorded motion are kept, as most hypotheses change the efforts alone.
         """
-        columns = [rows.a, np.ones_like(rows.a), *(_friction(rows.v) if brakes else ())]
-        # (nv, k, own)
-        own = np.where(rows.use.T[..., None], np.stack(columns, axis=-1).transpose(1, 0, 2), 0.0)
-        Q, R = np.linalg.qr(own)
-        size = np.maximum(np.abs(R).max(axis=(1, 2), initial=0.0), 1e-300)
-        R = R + 1e-12 * size[:, None, None] * np.eye(R.shape[1])
-        power = np.zeros(R.shape[:2])
-        count = rows.use.sum(axis=0)
-        enough = brakes & (count >= _FEWEST)
-        power[:, 2:] = np.einsum("jkc,kj->jc", own[..., 2:], rows.v) / np.maximum(count, 1)[:, None]
-        power[~enough] = 0.0
-        speed = np.linalg.solve(R.transpose(0, 2, 1), power[..., None])[..., 0]
-        parts = Q.transpose(0, 2, 1) @ table
-        grams = table.transpose(0, 2, 1) @ table - parts.transpose(0, 2, 1) @ parts
-        error = 2.0 * np.linalg.norm(speed, axis=1) / math.sqrt(self.worth)
-        return grams, np.einsum("jr,jrc->jc", speed, parts), error
+        if not self._recorded(W, rows):
+            return _Reduced.of(W, rows, brakes, self.worth)
+        kept = self._kept.get(brakes)
+        if kept is None or kept.use is not rows.use:
+            kept = self._kept[brakes] = _Reduced.of(W, rows, brakes, self.worth)
+        return kept
 
     def _solve(self, grams: Array, rows: _Rows, hold: Array) -> tuple[Array, Array, Array]:
         """Weighted least squares with a prior, the noise of each joint estimated along with it.
 
         Args:
             grams: (nv, c, c) products of each joint's columns, efforts last; see
-                :meth:`_products`.
+                :meth:`_Reduced.products`.
             rows: those that the products are of.
             hold: (c − 1,) inverse standard deviations of the parameters about the prior.
 
@@ -415,6 +468,7 @@ def diagnose(
     problem = _CauseProblem(model, rows, min(1.0, motion.duration / _NEWS_APART_S / len(indices)))
     late, rows = _delay(problem, motion.t, effort, indices, delay)
     notes = list(delay_notes(late) if delay is None else ())
+    rows = dataclasses.replace(rows, use=rows.use.copy())
     unusable = motion.unusable.copy()
     for j, first, last in _stretches(problem, rows, motion.duration / len(indices)):
         rows.use[first:last, j] = False

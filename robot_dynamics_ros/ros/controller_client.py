@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics_ros.errors import RobotDynamicsError
 from robot_dynamics_ros.ros.transport.cdr import JointStateReader, StateRejected
 from robot_dynamics_ros.ros.transport.qos import EVENT, LATCHED, STATE
-from robot_dynamics_ros.ros.transport.spinning import spin_until
+from robot_dynamics_ros.ros.transport.spinning import listen_until
 
 CONTROLLER_NAME = "computed_torque_controller"
 # s that a service may take to appear, and then to answer
@@ -104,7 +104,7 @@ class ControllerClient:
 
     def spin_until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Listen until ``condition`` holds; ``False`` if ``timeout`` s are up before."""
-        return spin_until(self._executor, condition, timeout)
+        return listen_until(self._executor, condition, timeout)
 
     def send(self, message: JointTrajectory) -> None:
         """Send a trajectory; ``trajectory_status`` is :data:`SENT` until the controller answers."""

@@ -25,7 +25,7 @@ from robot_dynamics_ros.ros.commissioning import LiveArm
 from robot_dynamics_ros.ros.transport.reports import Rejections
 from robot_dynamics_ros.ros.viewer import LiveRobot
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 NODE = "commissioning"
 

@@ -20,7 +20,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.commissioning import stand_in
 from robot_dynamics_ros.commissioning.release import with_rotors
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 STEPS = ("weigh", "float", "twitch", "tune", "move")
 # s without a command after which none comes, if the state before was answered, and if not

@@ -16,7 +16,7 @@ import robot_dynamics_ros as rd
 from robot_dynamics_ros.friction.file import FrictionFile
 from robot_dynamics_ros.model.library import robot_path
 
-pytestmark = pytest.mark.middleware
+pytestmark = [pytest.mark.middleware, pytest.mark.usefixtures("warm")]
 
 
 @pytest.fixture

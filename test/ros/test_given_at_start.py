@@ -13,6 +13,9 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics_ros.ros.run import for_other_nodes
 
+# what nodes say of it is the same in a fork
+pytestmark = pytest.mark.usefixtures("warm")
+
 ROBOT = "two_link"
 MISSPELT = {
     "controller": ("gains.shoulder.p", "gains.sholder.p"),
@@ -101,7 +104,7 @@ def test_a_compiler_that_cannot_be_loaded_is_named_and_done_without(
         "PYTHONPATH",
         os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
     )
-    process = start(node, robot_description_file=ROBOT)
+    process = start(node, robot_description_file=ROBOT, cold=True)
     running = {
         "controller": "active; holding",
         "simulator": "simulating",

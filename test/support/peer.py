@@ -5,7 +5,6 @@ deadlines.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +13,8 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+
+from robot_dynamics_ros.ros.transport.spinning import listen_until
 
 CONTROLLER = "computed_torque_controller"
 SIMULATOR = "robot_simulator"
@@ -52,9 +53,7 @@ class Peer:
 
     def spin_for(self, seconds: float) -> None:
         """Listen for a while; only for checking that something does *not* happen."""
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0.0:
-            self.executor.spin_once(timeout_sec=left)
+        listen_until(self.executor, lambda: False, seconds)
         self.drain()
 
     def drain(self) -> None:
@@ -67,16 +66,18 @@ class Peer:
 
     def wait(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> Any:
         """Listen until ``condition`` is true, and return it; fail after ``timeout`` seconds."""
-        deadline = time.monotonic() + timeout
-        while not (value := condition()):
-            if time.monotonic() > deadline:
-                # it may be here, and only this process have been stopped
-                self.drain()
-                if value := condition():
-                    return value
+        values = []
+
+        def holds() -> bool:
+            values[:] = [condition()]
+            return bool(values[0])
+
+        if not listen_until(self.executor, holds, timeout):
+            # it may be here, and only this process have been stopped
+            self.drain()
+            if not holds():
                 raise AssertionError(f"waited {timeout:g} s in vain for {what}")
-            self.executor.spin_once(timeout_sec=0.02)
-        return value
+        return values[0]
 
     def insist(self, publisher: Any, message: Any, condition: Callable[[], Any], what: str) -> None:
         """Publish a message until ``condition`` is true: best effort may lose it; fail after a

@@ -1,7 +1,8 @@
 """Node processes that need not import everything anew: forks of one process that has.
 
-Most of a node's start is imports.  A test of what a running node does loses nothing by such a
-start; a test of the start itself begins a process of its own.
+Most of a node's start is the same for all: imports, libraries of message types, the files of the
+control cycle's and the plant's routines.  A test of what a running node does loses nothing by such
+a start; a test of the start itself begins a process of its own.
 
 The process that forks reads one JSON object a line, ``{"words", "environment", "folder", "log"}``,
 and writes one a line: ``{"pid"}`` of a child that runs, ``{"pid", "code"}`` of one that has ended.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -24,6 +26,8 @@ from robot_dynamics_ros.cli.processes import NodeProcess
 
 WARM = ("controller.node", "simulator.node", "effort_gate", "run")
 """Modules of ``robot_dynamics_ros.ros`` that are imported before the first fork."""
+MESSAGES = re.compile(r"\w+\.(msg|srv)\._\w+")
+"""Modules of message types."""
 # s
 ANSWER_S = 60.0
 LOOK_AGAIN_S = 0.01
@@ -200,20 +204,45 @@ def become(asked: Mapping[str, object]) -> None:
     sys.stdout.reconfigure(write_through=True)
 
 
-def main() -> int:
-    import gc
+def get_warm() -> None:
+    """Do once what every node does at its start."""
+    import inspect
     from importlib import import_module
 
-    from robot_dynamics_ros.ros.main import EXECUTABLES
+    import numpy as np
+    from rclpy.type_support import check_for_type_support
+
+    import robot_dynamics_ros as rd
 
     for module in WARM:
         import_module(f"robot_dynamics_ros.ros.{module}")
-    # a collection would copy every page that parent and children share
+    for name, module in list(sys.modules.items()):
+        if MESSAGES.fullmatch(name):
+            for kind in vars(module).values():
+                if isinstance(kind, type) and hasattr(type(kind), "__import_type_support__"):
+                    check_for_type_support(kind)
+    # what is imported when the first one is made, the compiler, and routines as they are read
+    model = rd.load_robot("two_link")
+    rd.Plant(model, 1e-3)
+    rd.JointController(model)
+    # imports when it is first called
+    np.percentile([0.0], 50.0)
+    # where modules are, which the logger looks up for the first line that it writes
+    inspect.getframeinfo(inspect.currentframe())
+
+
+def main() -> int:
+    import gc
+
+    from robot_dynamics_ros.ros.main import EXECUTABLES
+
+    get_warm()
+    # a collection would look through, and copy, every page that parent and children share
+    gc.collect()
     gc.freeze()
     words = forked()
     if words is None:
         return 0
-    gc.unfreeze()
     sys.argv[1:] = words[1:]
     return EXECUTABLES[words[0]]()
 

@@ -115,6 +115,7 @@ class Memory(Generic[D]):
             declared, tuple(constants.items()), tuple(slots.items()), tuple(called.items()), offset
         )
         self.block: Array = aligned_zeros(offset)
+        self.address: int = self.block.ctypes.data
         self.block[: len(pointers)].view(np.uint64)[:] = pointers
         self._arrays = {name: self._view(slot) for name, slot in slots.items()}
         self.python = declared()
@@ -277,7 +278,7 @@ class Routines:
 
         def run(memory: Memory[Declared], *arguments: Given) -> Any:
             handed = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments]
-            return function(memory.block.ctypes.data, *handed)
+            return function(memory.address, *handed)
 
         return run
 

@@ -22,6 +22,8 @@ except ImportError:
     resource = None  # type: ignore[assignment]
 
 REALTIME_PARAMETERS = parameter_table("common", "realtime")
+# whether :func:`keep_collections_short` has been called in this process
+_collections_are_short = False
 
 
 def apply_scheduling(parameters: ParameterValues, logger: RcutilsLogger) -> None:
@@ -163,7 +165,13 @@ def _lock_memory() -> str:
 def keep_collections_short() -> None:
     """Have Python's cyclic garbage collector look only at what is made from now on: then it takes
     less than a millisecond.
+
+    What was made before an earlier call is looked at once more, as it may have become garbage; what
+    somebody else has had left out stays so.
     """
-    gc.unfreeze()
+    global _collections_are_short
+    if _collections_are_short:
+        gc.unfreeze()
     gc.collect()
     gc.freeze()
+    _collections_are_short = True

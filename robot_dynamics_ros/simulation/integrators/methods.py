@@ -357,31 +357,52 @@ def _momenta(
     end = P + 0.5 * h * g
     for i in twists:
         block = slice(i, i + 6)
-        ad = _ad(h * v[block])
-        s = P[block] + 0.5 * h * _series(-0.5 * ad, 1).T @ g[block]
-        end[block] = np.linalg.solve(_series(-ad, 1).T, s)
-        start[block] = np.linalg.solve(_series(ad, 1).T, s) - h * _series(-0.5 * ad, 0).T @ g[block]
+        dexp, dexp_back, dexp_half, exp_half = _series(_ad(h * v[block]))
+        s = P[block] + 0.5 * h * dexp_half.T @ g[block]
+        end[block] = np.linalg.solve(dexp_back.T, s)
+        start[block] = np.linalg.solve(dexp.T, s) - h * exp_half.T @ g[block]
     return start, end
 
 
 def _ad(twist: Array) -> Array:
     """(6, 6) Lie bracket with a twist [ω; v]."""
-    out = np.zeros((6, 6))
-    out[:3, :3] = out[3:, 3:] = np.cross(np.eye(3), twist[:3])
-    out[3:, :3] = np.cross(np.eye(3), twist[3:])
-    return out
+    a, b, c, x, y, z = twist.tolist()
+    return np.array(
+        [
+            [0.0, -c, b, 0.0, 0.0, 0.0],
+            [c, 0.0, -a, 0.0, 0.0, 0.0],
+            [-b, a, 0.0, 0.0, 0.0, 0.0],
+            [0.0, -z, y, 0.0, -c, b],
+            [z, 0.0, -x, c, 0.0, -a],
+            [-y, x, 0.0, -b, a, 0.0],
+        ]
+    )
 
 
-def _series(A: Array, shift: int) -> Array:
-    """Σ Aᵏ / (k + shift)!, for the small A of one step: exp with shift 0, dexp with shift 1."""
-    term = np.eye(6)
-    total = term.copy()
-    for k in range(1, 40):
-        term = term @ A / (k + shift)
-        total += term
-        if np.abs(term).max() < 1e-18:
-            break
-    return total
+_MOST_TERMS = 40
+_TERMS = range(_MOST_TERMS)
+# rows: dexp(A), dexp(−A), dexp(−½ A), exp(−½ A); columns: the powers of A
+_COEFFICIENTS = np.array(
+    [
+        *([x**k / math.factorial(k + 1) for k in _TERMS] for x in (1.0, -1.0, -0.5)),
+        [(-0.5) ** k / math.factorial(k) for k in _TERMS],
+    ]
+)
+
+
+def _series(A: Array) -> Array:
+    """(4, 6, 6) dexp(A), dexp(−A), dexp(−½ A) and exp(−½ A), for the small A of one step; dexp =
+    Σ Aᵏ / (k + 1)!.
+    """
+    norm = float(np.abs(A).sum(axis=1).max())
+    powers = [np.eye(6)]
+    # of what is left out
+    bound = norm
+    while bound > 1e-18 and len(powers) < _MOST_TERMS:
+        powers.append(powers[-1] @ A)
+        bound *= norm / len(powers)
+    sums = _COEFFICIENTS[:, : len(powers)] @ np.reshape(powers, (-1, 36))
+    return sums.reshape(4, 6, 6)
 
 
 def _check_contract(integrator: object) -> None:

@@ -108,8 +108,15 @@ def _numpy_new_array() -> int:
     return int(ctypes.c_void_p.from_address(table + 8 * NEW_FROM_DESCR).value or 0)
 
 
+@functools.cache
 def _features() -> str:
+    """Of this machine's processor; LLVM takes longer to find them than to make a small function."""
     return _llvm().get_host_cpu_features().flatten()
+
+
+@functools.cache
+def _processor() -> str:
+    return _llvm().get_host_cpu_name()
 
 
 @functools.cache
@@ -141,7 +148,7 @@ def _processor_and_compiler() -> str:
     return "|".join(
         [
             llvm.get_default_triple(),
-            llvm.get_host_cpu_name(),
+            _processor(),
             _features(),
             ".".join(map(str, llvm.llvm_version_info)),
             str(wrappers_supported()),
@@ -152,7 +159,7 @@ def _processor_and_compiler() -> str:
 def _machine(level: int) -> TargetMachine:
     llvm = _llvm()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=_features(), opt=level, jit=True
+        cpu=_processor(), features=_features(), opt=level, jit=True
     )
 
 

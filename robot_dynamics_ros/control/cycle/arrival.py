@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import floor, log, tau
+from math import copysign, floor, log, tau
 
+from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, note_gap, step_down
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
 
@@ -22,6 +23,15 @@ OVERSPEED = 1.3
 MOST_JUMP = 1e9
 # Time for which a joint is believed to go on speeding up as it did since the state before, s
 AHEAD = 0.004
+# s, for which states that jumped agree with each other before they are believed: the last effort
+# stands meanwhile
+CONFIRMED = 0.02
+# States in that time at least
+CONFIRMING_STATES = 4
+# s, in which an arm that brakes is below OVERSPEED again
+BRAKING = 0.3
+# Share of its velocity limit with which a joint that swings moves to both sides
+TURNING_SPEED = 0.3
 # Times its velocity limit, where one state is enough
 OUTRAGEOUS = 5.0
 # Agreement of way and velocity where one of the two is in degrees
@@ -42,25 +52,22 @@ ROOM = 2.0
 
 def arrive(p: CycleMemory) -> int:
     """Judge the state in ``arrived``, ``time``: NOT_FINITE, JUMP, STILL and LATE drop it; FIRST,
-    BACKWARDS, RECOVERED and RESUMED take it as a new start; others are faults.
+    BACKWARDS, RECOVERED, RELOCATED and RESUMED take it as a new start; others are faults.
     """
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
         if size - size != 0.0:
             return Verdict.NOT_FINITE
     since = p.time[0] - p.last[0]
+    relocated = False
     if p.started[0] == 1:
         is_first = p.adrift[0] == 0
-        if (
-            p.mode[0] != SAFE
-            and since > 0
-            and since <= p.timeout[0]
-            and has_jumped(p, since / NANOSECONDS)
-        ):
-            if is_first and is_in_degrees(p, since / NANOSECONDS):
-                # the last effort, that of another unit, must not stand longer
-                return Verdict.CONTRADICTED
-            return Verdict.JUMP
+        in_time = p.mode[0] != SAFE and 0 < since <= p.timeout[0]
+        if in_time and has_jumped(p, since / NANOSECONDS):
+            verdict = judge_jump(p, since / NANOSECONDS, is_first)
+            if verdict != Verdict.RELOCATED:
+                return verdict
+            relocated = True
         if since <= 0 and -since <= p.timeout[0]:
             return Verdict.STILL if since == 0 else Verdict.LATE
     if is_elsewhere(p):
@@ -70,6 +77,7 @@ def arrive(p: CycleMemory) -> int:
     p.last[0] = p.time[0]
     p.started[0] = 1
     p.stale[0] = 0
+    p.jump_states[0] = 0
     p.dt[0] = since / NANOSECONDS
     if was_started == 0:
         return Verdict.FIRST
@@ -78,6 +86,8 @@ def arrive(p: CycleMemory) -> int:
         return Verdict.CLOCKS if p.returns[0] > RETURNS else Verdict.BACKWARDS
     if was_stale == 1 or since > p.timeout[0]:
         return Verdict.LOST if p.adrift[0] == 1 else Verdict.RECOVERED
+    if relocated:
+        return Verdict.RELOCATED
     p.adrift[0] = 0
     p.returns[0] = max(p.returns[0] - p.dt[0], 0.0)
     if p.mode[0] == SAFE:
@@ -128,6 +138,55 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
     return worst > 0.0
 
 
+def judge_jump(p: CycleMemory, dt: float, is_first: bool) -> int:
+    """What a state that cannot follow from the last good one, ``dt`` s ago, means: CONTRADICTED for
+    another unit, RELOCATED once such states have agreed with each other for a while, else JUMP.
+
+    States agree if the way since the first of them is what their velocities say.  A mirrored
+    position is no other place but another sign.
+    """
+    if is_first and is_in_degrees(p, dt):
+        # the last effort, that of another unit, must not stand longer
+        return Verdict.CONTRADICTED
+    if p.jump_states[0] > 0 and agrees_with_jump(p, (p.time[0] - p.jump_newest[0]) / NANOSECONDS):
+        p.jump_states[0] = p.jump_states[0] + 1
+    else:
+        p.jump_states[0] = 1
+        p.jump_oldest[0] = p.time[0]
+        for i in range(p.nv):
+            p.jump_position[i] = p.arrived[0, i]
+            p.jump_way[i] = 0.0
+    p.jump_newest[0] = p.time[0]
+    lasts = p.time[0] - p.jump_oldest[0] >= CONFIRMED * NANOSECONDS
+    if lasts and p.jump_states[0] >= CONFIRMING_STATES and not is_mirrored(p):
+        return Verdict.RELOCATED
+    return Verdict.JUMP
+
+
+def agrees_with_jump(p: CycleMemory, dt: float) -> bool:
+    """Whether each joint has gone, since the states jumped, what its velocity says, give or take
+    half of it and a tenth of what counts as a jump.
+    """
+    if dt <= 0.0:
+        return False
+    for i in range(p.nv):
+        p.jump_way[i] = p.jump_way[i] + p.arrived[1, i] * dt
+        way = short_way(p, i, p.arrived[0, i] - p.jump_position[i])
+        longest = max(abs(way), abs(p.jump_way[i]))
+        if abs(way - p.jump_way[i]) > 0.5 * longest + 0.1 * p.largest_jump[0]:
+            return False
+    return True
+
+
+def is_mirrored(p: CycleMemory) -> bool:
+    """Whether each joint that jumped is where the other sign of its position would be."""
+    for i in range(p.nv):
+        jumped = abs(short_way(p, i, p.arrived[0, i] - p.q[i])) > p.largest_jump[0]
+        if jumped and abs(p.arrived[0, i] + p.q[i]) > p.largest_jump[0]:
+            return False
+    return True
+
+
 def is_in_degrees(p: CycleMemory, dt: float) -> bool:
     """Whether each joint that moves, by a state that was refused, has gone as far as degrees go for
     velocities in radians.
@@ -176,6 +235,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
+    fastest = 0.0
     for i in range(p.nv):
         gone = short_way(p, i, p.arrived[0, i] - p.q[i])
         speed = p.arrived[1, i]
@@ -195,8 +255,9 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.hidden[i] = keep * (p.hidden[i] + told) if gone == 0.0 else 0.0
         if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
             return Verdict.FROZEN
-        faster = max(abs(speed) - abs(p.v[i]), 0.0)
-        shown = min(abs(speed), abs(gone) / dt + 0.5 * faster)
+        # one digit of a coarse encoder shows no speed
+        faster = max(abs(speed) - abs(p.v[i]) - p.digit[i] / dt, 0.0)
+        shown = min(abs(speed), max(abs(gone) - p.digit[i], 0.0) / dt + 0.5 * faster)
         lead = speed - p.reference[1, i]
         before = p.change[i]
         change = speed - p.v[i]
@@ -222,11 +283,81 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.change[i] = change
         # an arm that floats may be pushed that fast
         if p.tracks[0] == 1:
+            note_following(p, i, gone, dt)
+            if shown > fastest * p.rated_speed[i]:
+                fastest = shown / p.rated_speed[i]
+                p.fastest_joint[0] = i
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                return Verdict.TOO_FAST
+                if p.follows[i] == 0 or p.robust[0] == 0:
+                    return Verdict.TOO_FAST
+                brake(p, i, leaves and steady, dt)
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
-                return Verdict.RUNAWAY
-    return Verdict.DONE
+                if is_wrong_way(p, i):
+                    return Verdict.RUNAWAY
+    return judge_speed(p, fastest, dt)
+
+
+def note_following(p: CycleMemory, i: int, way: float, dt: float) -> None:
+    """Note that joint ``i`` goes where its effort drives it: the signs of its effort and state are
+    right, then, until the controller is activated again.
+
+    It has followed its reference for LEAST_WAY, with half of that as error at most; or it swings: a
+    joint that is driven the wrong way leaves for one side.
+    """
+    if p.follows[i] == 1:
+        return
+    speed = p.arrived[1, i]
+    if abs(speed) > TURNING_SPEED * p.rated_speed[i]:
+        if speed * p.fast_side[i] < 0.0:
+            p.follows[i] = 1
+        p.fast_side[i] = copysign(1.0, speed)
+    wanted = p.reference[1, i] * dt
+    if abs(p.error[0, i]) > 0.5 * LEAST_WAY:
+        p.followed_way[0, i] = 0.0
+        p.followed_way[1, i] = 0.0
+        return
+    p.followed_way[0, i] = p.followed_way[0, i] + abs(wanted)
+    p.followed_way[1, i] = p.followed_way[1, i] + copysign(1.0, wanted) * way
+    asked = p.followed_way[0, i]
+    if asked > LEAST_WAY and p.followed_way[1, i] > 0.5 * asked:
+        p.follows[i] = 1
+
+
+def is_wrong_way(p: CycleMemory, i: int) -> bool:
+    """Whether joint ``i``, which leaves its reference ever faster, is driven the wrong way.
+
+    One that has followed it before was thrown by a blow, or is pressed by a wall: it gets softer.
+    """
+    if p.follows[i] == 0 or p.robust[0] == 0:
+        return True
+    if p.level[0] < Level.SOFT:
+        limit = RUNAWAY_SPEED * p.rated_speed[i]
+        step_down(p, Level.PLAIN, Surprise.THROWN, i, p.arrived[1, i], limit)
+    return False
+
+
+def judge_speed(p: CycleMemory, fastest: float, dt: float) -> int:
+    """TOO_FAST if the arm has braked in vain for BRAKING: ``fastest_joint`` still has ``fastest``
+    times its velocity limit.
+    """
+    if p.braking_time[0] <= 0.0:
+        return Verdict.DONE
+    if fastest < OVERSPEED:
+        p.braking_time[0] = 0.0
+        return Verdict.DONE
+    p.braking_time[0] = p.braking_time[0] + dt
+    p.bad_joint[0] = p.fastest_joint[0]
+    return Verdict.TOO_FAST if p.braking_time[0] > BRAKING else Verdict.DONE
+
+
+def brake(p: CycleMemory, i: int, pushed: bool, dt: float) -> None:
+    """Joint ``i`` is far above its velocity limit: the arm brakes, one level softer."""
+    if p.braking_time[0] == 0.0:
+        p.braking_time[0] = dt
+        if not pushed:
+            p.best_level[0] = Level.PLAIN
+        speed = abs(p.arrived[1, i])
+        step_down(p, Level.PLAIN, Surprise.TOO_FAST, i, speed, p.rated_speed[i])
 
 
 def take_state(p: CycleMemory) -> None:
@@ -252,9 +383,16 @@ def begin_afresh(p: CycleMemory) -> None:
         p.fast[i] = 0
         p.astray[i] = 0.0
         p.hidden[i] = 0.0
+        p.lag[i] = 0.0
+        p.taut[i] = 0.0
+        p.taut_time[i] = 0.0
         p.ways[0, i] = 0.0
         p.ways[1, i] = 0.0
+    p.pace[0] = 1.0
+    p.return_rate[0] = 0.0
+    p.braking_time[0] = 0.0
     p.blending[0] = 0
     p.adrift[0] = 0
+    p.jump_states[0] = 0
     p.differentiates[0] = 0
     p.fresh[0] = 1

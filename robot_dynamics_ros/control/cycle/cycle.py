@@ -14,8 +14,18 @@ from ``q`` and ``v`` at the time ``last``.
 
 from __future__ import annotations
 
+from math import inf
+
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
+from robot_dynamics_ros.control.cycle.ladder import (
+    Level,
+    Surprise,
+    climb,
+    lead_back,
+    note_start,
+    step_down,
+)
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
     blend,
@@ -98,6 +108,9 @@ def follow_and_decide(p: CycleMemory) -> int:
     verdict = follow_reference(p)
     if verdict != Verdict.DONE:
         return verdict
+    if p.robust[0] == 1:
+        climb(p, p.dt[0])
+        lead_back(p, p.dt[0])
     integrate(p)
     if p.own_law[0] == 1:
         return Verdict.OWN_LAW
@@ -151,6 +164,11 @@ def react(p: CycleMemory, verdict: int) -> None:
         if p.fault[0] != Reason.NONE:
             watch_fall(p)
             send_safe(p)
+        elif verdict == Verdict.RELOCATED:
+            before = p.q[p.bad_joint[0]]
+            restart(p, Reason.RELOCATED)
+            i = p.bad_joint[0]
+            step_down(p, Level.SOFT, Surprise.RELOCATED, i, p.q[i], before)
         else:
             restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
 
@@ -177,6 +195,8 @@ def restart(p: CycleMemory, reason: int) -> None:
     begin_afresh(p)
     stop(p, ABORTED, reason)
     rest(p)
+    if p.robust[0] == 1:
+        note_start(p)
     p.next[0] = Step.TAKE
 
 
@@ -235,6 +255,14 @@ def activate(p: CycleMemory) -> None:
         for k in range(6):
             p.external[body, k] = 0.0
     find_wrench_due(p)
+    for i in range(p.nv):
+        p.follows[i] = 0
+        p.followed_way[0, i] = 0.0
+        p.followed_way[1, i] = 0.0
+        p.fast_side[i] = 0.0
+        p.reach[i] = inf
+    p.level[0] = Level.PRECISE
+    p.best_level[0] = Level.PRECISE
     restart(p, Reason.RESTARTED)
 
 

@@ -19,8 +19,11 @@ from __future__ import annotations
 from math import copysign, exp, floor, log, sqrt
 
 from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
+from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
+from robot_dynamics_ros.control.cycle.plain import hold_plainly
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.dynamics.engine.routines import row
 
 TURN = 6.283185307179586
 # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
@@ -162,18 +165,14 @@ def reject_disturbances(p: CycleMemory) -> int:
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
-    for i in range(p.nv):
-        error = p.error[0, i]
-        rate = p.reference[1, i] - p.velocity[i]
-        # a joint that stands is damped half as much where noise is most of v̂
-        if p.calm[i] > CALM:
-            rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
-        moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
-        stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
-        p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
-        p.a[i] = p.reference[2, i] + p.feedback[i]
-        p.held_back[i] = error_to_integrate(p, i, dt)
-    p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+    if p.level[0] == Level.PRECISE:
+        feed_back(p, dt)
+    else:
+        for i in range(p.nv):
+            p.a[i] = p.reference[2, i]
+            p.held_back[i] = 0.0
+        p.inverse_dynamics(p.q, row(p.reference, 1), p.a, p.motion)
+        hold_plainly(p, dt)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
         modelled = 0.0
@@ -181,12 +180,19 @@ def reject_disturbances(p: CycleMemory) -> int:
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
             inertial = inertial + p.inertia[i, j] * p.reference[2, j]
-        p.nominal[i] = p.motion[i] - modelled
-        if dt > 0.0:
-            adapt_friction(p, i, dt)
-        pulse = pulse_of_stuck_joint(p, i, dt)
+        feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
+        pulse = 0.0
+        if p.level[0] == Level.PRECISE:
+            p.nominal[i] = p.motion[i] - modelled
+            if dt > 0.0:
+                adapt_friction(p, i, dt)
+            pulse = pulse_of_stuck_joint(p, i, dt)
+            integrate_rejection(p, i, gain)
+        else:
+            p.nominal[i] = p.motion[i]
+            turn_side(p, i, dt)
+            feedback = p.feedback[i]
         most = p.largest_rejected[i]
-        integrate_rejection(p, i, gain)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
         # the friction that the law claims is explained
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:
@@ -199,11 +205,36 @@ def reject_disturbances(p: CycleMemory) -> int:
         # a joint that stands has its friction against the pulse
         if pulse != 0.0:
             described = described + copysign(p.dry[i], pulse)
-        feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
         p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
     return Verdict.DONE
+
+
+def feed_back(p: CycleMemory, dt: float) -> None:
+    """``feedback`` accelerations, and inverse dynamics with them."""
+    for i in range(p.nv):
+        error = p.error[0, i]
+        rate = p.reference[1, i] - p.velocity[i]
+        # a joint that stands is damped half as much where noise is most of v̂
+        if p.calm[i] > CALM:
+            rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
+        moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
+        stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
+        p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
+        p.a[i] = p.reference[2, i] + p.feedback[i]
+        p.held_back[i] = error_to_integrate(p, i, dt)
+        stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
+        p.reach[i] = p.effort_size[i] / max(stiffest, 1e-9)
+    p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+
+
+def turn_side(p: CycleMemory, i: int, dt: float) -> None:
+    """The side that friction of joint ``i`` acts on follows its reference, and stays at rest."""
+    desired = p.reference[1, i]
+    if abs(desired) > SLOW * p.scale[i]:
+        turned = p.side[i] + copysign(dt / TURN_TIME, desired)
+        p.side[i] = min(max(turned, -1.0), 1.0)
 
 
 def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
@@ -217,7 +248,7 @@ def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
         if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
             wound = wound + p.inertia[i, j] * p.held_back[j]
     most = p.largest_rejected[i]
-    if not p.saturated[i] * wound > 0.0:
+    if not p.saturated[i] * wound > 0.0 and not p.taut[i] * wound > 0.0:
         integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
         p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
 
@@ -482,6 +513,11 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     p.peak[1, i] = p.peak[0, i]
     p.peak[0, i] = 0.0
     if p.swings[i] >= SWINGS and counts:
+        if p.level[0] == Level.PRECISE:
+            p.swings[i] = 0
+            p.best_level[0] = Level.PLAIN
+            step_down(p, Level.PLAIN, Surprise.SWINGS, i, p.peak[1, i], quiet)
+            return
         for j in range(p.nv):
             coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)
             p.share[j] = max((1.0 - coupling * (1.0 - SOFTER)) * p.share[j], LEAST_SHARE)

@@ -199,6 +199,56 @@ class RejectionMemory(Declared):
     )
 
 
+class LadderMemory(Declared):
+    """How much the law may do, and what has surprised; see the files ``ladder`` and ``plain``."""
+
+    nv: int
+    level: Integers = integers(1, meaning="level of the ladder: 0 precise, 1 plain, 2 soft")
+    best_level: Integers = integers(1, meaning="the level that it may climb to")
+    calm_time: Vector = numbers(1, unit="s", meaning="since something surprised last")
+    surprises: Integers = integers(1, meaning="how often something surprised")
+    surprise: Integers = integers(1, meaning="number of the last one")
+    surprised_joint: Integers = integers(1, meaning="the joint that it is about")
+    surprise_value: Vector = numbers(2, meaning="what was seen, and its bound")
+    braking_time: Vector = numbers(1, unit="s", meaning="since a joint was far too fast; or 0")
+    fastest_joint: Integers = integers(1, meaning="the fastest joint by that measure")
+    followed_way: Matrix = numbers(
+        2, "nv", unit="rad or m", meaning="way of the reference near which a joint stayed; its own"
+    )
+    fast_side: Vector = numbers("nv", meaning="sign of its velocity as it was fast last")
+    follows: Integers = integers("nv", meaning="1 once its signs have been shown to be right")
+    reach: Vector = numbers(
+        "nv", unit="rad or m", meaning="largest error that a joint follows; infinite: any"
+    )
+    lag: Vector = numbers(
+        "nv", unit="rad or m", meaning="way from what a joint follows to its path"
+    )
+    pace: Vector = numbers(1, meaning="pace on the path: 1; less for an arm that is kept off")
+    return_rate: Vector = numbers(1, unit="1/s", meaning="at which all of that gets less")
+    return_speed: Vector = numbers(1, meaning="largest of it, as a share of the velocity limit")
+    taut: Vector = numbers("nv", meaning="sign of the error where it is held at reach, or 0")
+    taut_time: Vector = numbers("nv", unit="s", meaning="for which it has been held there")
+    # states that jumped
+    jump_states: Integers = integers(1, meaning="that agree with each other")
+    jump_oldest: Integers = integers(1, unit="ns", meaning="stamp of the first of them")
+    jump_newest: Integers = integers(1, unit="ns", meaning="stamp of the last of them")
+    jump_position: Vector = numbers("nv", unit="rad or m", meaning="position of the first of them")
+    jump_way: Vector = numbers("nv", unit="rad or m", meaning="way since then, by the velocities")
+    # the plain law
+    stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="of each joint's spring")
+    damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="of each joint's damper")
+    stiffness_wish: Vector = numbers(1, unit="1/rad", meaning="stiffness over effort limit")
+    answers: Matrix = numbers("nv", "nv", unit="1/(kg m²)", meaning="(M + diag J)⁻¹")
+    free_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="of a joint while all others yield"
+    )
+    bearable_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="the same while all others are damped as much"
+    )
+    direction: Vector = numbers("nv", meaning="in which the joints together are the lightest")
+    next_direction: Vector = numbers("nv", meaning="the same, a round later")
+
+
 class FrictionMemory(Declared):
     """Friction that is known."""
 
@@ -211,7 +261,7 @@ class FrictionMemory(Declared):
     coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
 
 
-class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
+class CycleMemory(ArrivedState, RejectionMemory, LadderMemory, FrictionMemory):
     """State, reference, law, limits and command of one controller."""
 
     nv: int
@@ -476,6 +526,9 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
         model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names
     ]
     memory["commanded"][:] = memory["share"][:] = 1
+    memory["reach"][:] = np.inf
+    memory["pace"][0] = 1.0
+    memory["return_speed"][0] = 0.5
     return memory, compiled
 
 

@@ -62,6 +62,8 @@ def words_of_verdict(
     match verdict:
         case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
             return jump or f"the joint state's time went wrong: {_TIME_WENT_WRONG[verdict]}"
+        case Verdict.RELOCATED:
+            return f"{jump}; the states since agree with each other: holding there"
         case Verdict.LOST:
             return f"{jump}, in motion, and no state that follows came within {state_timeout:g} s"
         case Verdict.PATH_VIOLATED | Verdict.GOAL_LATE:

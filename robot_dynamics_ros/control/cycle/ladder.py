@@ -1,0 +1,250 @@
+"""Surprised, the arm holds: the ladder of levels, and the path that waits for an arm that is kept
+from it.
+
+    precise → plain → soft → safe
+
+A surprise leads down; once nothing has surprised for a while, one step up again.  Precise: all that
+the law can.  Plain: the usual stiffness, nothing is learned.  Soft: little stiffness, well damped,
+gravity held.  Safe: the safe command; only a fault leads there, or states that do not come.
+
+A joint that is blocked or pushed away keeps its path within *reach*, the error at which the
+feedback gives as much as it may.  What it follows then is the path less the way that it is behind;
+once it is free, it comes back at a bounded speed.  So nothing winds up, and nothing springs.
+"""
+
+from __future__ import annotations
+
+import enum
+from math import copysign
+
+from robot_dynamics_ros.control.cycle.memory import HOLD, CycleMemory
+
+
+class Level(enum.IntEnum):
+    """How much the law may do."""
+
+    PRECISE = 0
+    PLAIN = 1
+    SOFT = 2
+    SAFE = 3
+
+
+class Surprise(enum.IntEnum):
+    """What leads down the ladder; ``words`` for people, of joint, value and bound."""
+
+    words: str
+
+    def __new__(cls, words: str) -> Surprise:
+        surprise = int.__new__(cls, len(cls.__members__))
+        surprise._value_ = len(cls.__members__)
+        surprise.words = words
+        return surprise
+
+    NONE = ""
+    GAP = "no joint state came for {value:.3g} s, where {bound:.3g} s were usual"
+    RELOCATED = "{joint} was put elsewhere: {value:.4g} now, {bound:.4g} before"
+    BLOCKED = (
+        "{joint} stands with an error of {value:.3g} rad or m, the largest that it follows is"
+        " {bound:.3g}: something blocks it, or its brake is closed"
+    )
+    PUSHED = (
+        "{joint} was pushed away by {value:.3g} rad or m, {bound:.3g} is the largest it resists"
+    )
+    OVERLOADED = (
+        "{joint} is {value:.3g} rad or m behind its path, the largest error that it follows is"
+        " {bound:.3g}, at its effort limit: the motion needs more effort, or the load is too heavy"
+    )
+    THROWN = (
+        "{joint} was thrown: its speed grew from state to state, to {value:.3g}, and {bound:.3g}"
+        " above what it follows counts"
+    )
+    TOO_FAST = "{joint} moves at {value:.4g}, its velocity limit is {bound:.4g}: the arm brakes"
+    STARTED_MOVING = (
+        "{joint} moved at {value:.3g} when the controller started; {bound:.3g} counts as rest"
+    )
+    SWINGS = "{joint} swings by itself, {value:.3g} rad/s or m/s; {bound:.3g} counts as rest"
+
+
+CAUSES = {
+    Surprise.GAP: "gap",
+    Surprise.RELOCATED: "relocated",
+    Surprise.BLOCKED: "blocked",
+    Surprise.PUSHED: "pushed",
+    Surprise.OVERLOADED: "overloaded",
+    Surprise.THROWN: "thrown",
+    Surprise.TOO_FAST: "overspeed",
+    Surprise.STARTED_MOVING: "started_moving",
+    Surprise.SWINGS: "swings",
+}
+"""Surprise → the cause that it is counted as."""
+
+GAP = 0.03
+"""s without a state, and three times what is usual, that make the arm softer.  Half: an ordinary
+scheduler does it; twice: the last effort stands so long that a light joint passes its limit.
+"""
+CALM = 0.5
+"""s without a surprise after which the arm is one level better again.  Half: between two surprises
+of one cause it is stiff; twice: it is imprecise for longer.
+"""
+PATIENCE = 0.1
+"""s for which a joint is held at its reach before it counts as blocked or pushed.  Half: a joint
+that sticks as it starts counts; twice: it is named later, it follows its path as before.
+"""
+STOP_TIME = 0.05
+"""s, in which an arm that is kept from its path stops on it, and goes on afterwards.  Half: the
+effort steps; twice: the joints that are free press a blocked one against what blocks it.
+"""
+LOOSE = 0.8
+"""Share of its reach to which the error falls before a joint is free again; nearer to 1, it creeps
+back to its reach at once and the arm goes on in steps.
+"""
+ROUNDING = 5e-7
+"""rad or m behind the path that are nothing: below each encoder's step."""
+RETURN_RATE = 8.0
+"""1/s, at which the rest of the way back to the path is gone.  Half: 1 s after a push 20 mrad are
+left; twice: the feedback for heavy rotors is slower than that.
+"""
+STANDS = 0.02
+"""rad/s, or the same of a joint's scale, below which a joint stands: encoders of 12 bit and noise
+show as much at rest.
+"""
+AT_REST = 0.1
+"""Share of its velocity limit up to which a joint is at rest when the controller starts; gravity
+makes an arm as fast within some 20 ms.
+"""
+
+
+def step_down(
+    p: CycleMemory, level: int, surprise: int, joint: int, value: float, bound: float
+) -> None:
+    """Go down to ``level``, or stay where that is lower; note the surprise with its numbers."""
+    p.calm_time[0] = 0.0
+    p.level[0] = max(p.level[0], level)
+    p.surprise[0] = surprise
+    p.surprised_joint[0] = joint
+    p.surprise_value[0] = value
+    p.surprise_value[1] = bound
+    p.surprises[0] = p.surprises[0] + 1
+
+
+def climb(p: CycleMemory, dt: float) -> None:
+    """One level better, once nothing has surprised for CALM; the effort is faded over."""
+    for i in range(p.nv):
+        if p.taut[i] != 0.0:
+            p.calm_time[0] = 0.0
+    if p.braking_time[0] > 0.0:
+        p.calm_time[0] = 0.0
+    if p.level[0] <= p.best_level[0]:
+        return
+    p.calm_time[0] = p.calm_time[0] + dt
+    if p.calm_time[0] > CALM:
+        p.level[0] = p.level[0] - 1
+        p.calm_time[0] = 0.0
+        p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
+
+
+def note_gap(p: CycleMemory, dt: float) -> None:
+    """Softer after a gap between two states that is much longer than usual: the last effort stood
+    meanwhile, and whatever changed is seen late.
+    """
+    usual = p.usual_period[0]
+    if usual > 0.0 and dt > max(GAP, 3.0 * usual):
+        step_down(p, Level.SOFT, Surprise.GAP, 0, dt, usual)
+    p.usual_period[0] = dt if usual <= 0.0 else usual + min(dt, 1.0) * (dt - usual)
+
+
+def note_start(p: CycleMemory) -> None:
+    """Softer if the arm moves as the controller starts: it is braked first, then held."""
+    worst = AT_REST
+    for i in range(p.nv):
+        share = abs(p.v[i]) / p.rated_speed[i]
+        if share > worst:
+            worst = share
+            limit = AT_REST * p.rated_speed[i]
+            step_down(p, Level.SOFT, Surprise.STARTED_MOVING, i, p.v[i], limit)
+
+
+def lead_back(p: CycleMemory, dt: float) -> None:
+    """``reference`` and ``error`` of an arm that cannot follow its path: no joint's error is larger
+    than its ``reach``, and all come back together.
+
+    While a joint is *taut*, held at its reach, the arm stops on its path: ``pace`` falls to 0, and
+    each joint gets ``behind``.  Then the path goes on, and what the joints are behind gets less at
+    one rate for all, in a straight line.
+    """
+    if dt <= 0.0:
+        return
+    taut = False
+    for i in range(p.nv):
+        taut = taut or p.taut[i] != 0.0
+    change = dt / STOP_TIME
+    p.pace[0] = max(p.pace[0] - change, 0.0) if taut else min(p.pace[0] + change, 1.0)
+    p.return_rate[0] = 0.0 if taut else next_return_rate(p, dt)
+    for i in range(p.nv):
+        if p.commanded[i] == 1:
+            stay_behind(p, i, dt)
+            stay_within_reach(p, i, dt)
+            p.error[1, i] = p.reference[1, i] - p.v[i]
+
+
+def next_return_rate(p: CycleMemory, dt: float) -> float:
+    """Rate, 1/s, at which all joints come back: no joint faster than ``return_speed`` allows, nor
+    with more acceleration than it brakes with.
+    """
+    rate = RETURN_RATE
+    for i in range(p.nv):
+        behind = abs(p.lag[i])
+        if behind > 0.0:
+            fastest = p.return_speed[0] * p.velocity_limit[i]
+            accelerated = p.return_rate[0] + p.deceleration[i] * dt / behind
+            rate = min(rate, fastest / behind, accelerated)
+    return rate
+
+
+def stay_behind(p: CycleMemory, i: int, dt: float) -> None:
+    """What joint ``i`` follows: its path less what it is behind, at the pace of the arm."""
+    velocity = p.reference[1, i]
+    back = p.return_rate[0] * p.lag[i]
+    p.lag[i] = p.lag[i] + ((1.0 - p.pace[0]) * velocity - back) * dt
+    # the rest of it at once
+    if abs(p.lag[i]) < ROUNDING:
+        p.lag[i] = 0.0
+    p.reference[0, i] = p.reference[0, i] - p.lag[i]
+    p.reference[1, i] = p.pace[0] * velocity + back
+    p.reference[2, i] = p.pace[0] * p.reference[2, i]
+    p.error[0, i] = p.error[0, i] - p.lag[i]
+
+
+def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
+    """Keep the error of joint ``i`` within ``reach``: what it follows moves with it.  It is taut
+    until the error has fallen by a fifth; after PATIENCE that is reported.
+    """
+    error = p.error[0, i]
+    beyond = error - min(max(error, -p.reach[i]), p.reach[i])
+    if beyond == 0.0:
+        if abs(error) < LOOSE * p.reach[i] or p.taut[i] * error < 0.0:
+            p.taut[i] = 0.0
+            p.taut_time[i] = 0.0
+    else:
+        p.taut[i] = copysign(1.0, beyond)
+        p.lag[i] = p.lag[i] + beyond
+        p.error[0, i] = error - beyond
+        p.reference[0, i] = p.reference[0, i] - beyond
+        p.reference[2, i] = 0.0
+    if p.taut[i] != 0.0:
+        before = p.taut_time[i]
+        p.taut_time[i] = before + dt
+        if before <= PATIENCE < p.taut_time[i]:
+            away = p.lag[i] + p.error[0, i]
+            step_down(p, Level.PLAIN, what_keeps(p, i), i, away, p.reach[i])
+
+
+def what_keeps(p: CycleMemory, i: int) -> int:
+    """What keeps joint ``i`` from its path: it stands while the path goes on, or moves as fast as
+    its effort limit allows, or was moved.
+    """
+    if p.mode[0] == HOLD:
+        return Surprise.PUSHED
+    if abs(p.v[i]) < STANDS * p.scale[i]:
+        return Surprise.BLOCKED
+    return Surprise.OVERLOADED if p.saturated[i] * p.taut[i] > 0.0 else Surprise.PUSHED

@@ -384,12 +384,11 @@ def begin_afresh(p: CycleMemory) -> None:
         p.astray[i] = 0.0
         p.hidden[i] = 0.0
         p.lag[i] = 0.0
+        p.return_velocity[i] = 0.0
         p.taut[i] = 0.0
         p.taut_time[i] = 0.0
         p.ways[0, i] = 0.0
         p.ways[1, i] = 0.0
-    p.pace[0] = 1.0
-    p.return_rate[0] = 0.0
     p.braking_time[0] = 0.0
     p.blending[0] = 0
     p.adrift[0] = 0

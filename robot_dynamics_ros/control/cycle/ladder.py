@@ -90,10 +90,6 @@ PATIENCE = 0.1
 """s for which a joint is held at its reach before it counts as blocked or pushed.  Half: a joint
 that sticks as it starts counts; twice: it is named later, it follows its path as before.
 """
-STOP_TIME = 0.05
-"""s, in which an arm that is kept from its path stops on it, and goes on afterwards.  Half: the
-effort steps; twice: the joints that are free press a blocked one against what blocks it.
-"""
 LOOSE = 0.8
 """Share of its reach to which the error falls before a joint is free again; nearer to 1, it creeps
 back to its reach at once and the arm goes on in steps.
@@ -165,53 +161,36 @@ def note_start(p: CycleMemory) -> None:
 
 
 def lead_back(p: CycleMemory, dt: float) -> None:
-    """``reference`` and ``error`` of an arm that cannot follow its path: no joint's error is larger
-    than its ``reach``, and all come back together.
-
-    While a joint is *taut*, held at its reach, the arm stops on its path: ``pace`` falls to 0, and
-    each joint gets ``behind``.  Then the path goes on, and what the joints are behind gets less at
-    one rate for all, in a straight line.
+    """``reference`` and ``error`` of joints that cannot follow their path: no error is larger than
+    the joint's ``reach``; and a joint that is free again comes back at a bounded speed.
     """
     if dt <= 0.0:
         return
-    taut = False
-    for i in range(p.nv):
-        taut = taut or p.taut[i] != 0.0
-    change = dt / STOP_TIME
-    p.pace[0] = max(p.pace[0] - change, 0.0) if taut else min(p.pace[0] + change, 1.0)
-    p.return_rate[0] = 0.0 if taut else next_return_rate(p, dt)
     for i in range(p.nv):
         if p.commanded[i] == 1:
-            stay_behind(p, i, dt)
+            come_back(p, i, dt)
             stay_within_reach(p, i, dt)
             p.error[1, i] = p.reference[1, i] - p.v[i]
 
 
-def next_return_rate(p: CycleMemory, dt: float) -> float:
-    """Rate, 1/s, at which all joints come back: no joint faster than ``return_speed`` allows, nor
-    with more acceleration than it brakes with.
+def come_back(p: CycleMemory, i: int, dt: float) -> None:
+    """Shorten the lag of what joint ``i`` follows: as fast as ``return_speed`` allows, gently at
+    both ends.
     """
-    rate = RETURN_RATE
-    for i in range(p.nv):
-        behind = abs(p.lag[i])
-        if behind > 0.0:
-            fastest = p.return_speed[0] * p.velocity_limit[i]
-            accelerated = p.return_rate[0] + p.deceleration[i] * dt / behind
-            rate = min(rate, fastest / behind, accelerated)
-    return rate
-
-
-def stay_behind(p: CycleMemory, i: int, dt: float) -> None:
-    """What joint ``i`` follows: its path less what it is behind, at the pace of the arm."""
-    velocity = p.reference[1, i]
-    back = p.return_rate[0] * p.lag[i]
-    p.lag[i] = p.lag[i] + ((1.0 - p.pace[0]) * velocity - back) * dt
+    if p.lag[i] == 0.0:
+        p.return_velocity[i] = 0.0
+        return
+    lag = abs(p.lag[i])
+    fastest = min(p.return_speed[0] * p.velocity_limit[i], RETURN_RATE * lag)
+    speed = min(fastest, abs(p.return_velocity[i]) + p.deceleration[i] * dt)
+    p.return_velocity[i] = copysign(speed, p.lag[i])
+    p.lag[i] = p.lag[i] - p.return_velocity[i] * dt
     # the rest of it at once
-    if abs(p.lag[i]) < ROUNDING:
+    if lag < ROUNDING:
         p.lag[i] = 0.0
+        p.return_velocity[i] = 0.0
     p.reference[0, i] = p.reference[0, i] - p.lag[i]
-    p.reference[1, i] = p.pace[0] * velocity + back
-    p.reference[2, i] = p.pace[0] * p.reference[2, i]
+    p.reference[1, i] = p.reference[1, i] + p.return_velocity[i]
     p.error[0, i] = p.error[0, i] - p.lag[i]
 
 
@@ -226,10 +205,15 @@ def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
             p.taut[i] = 0.0
             p.taut_time[i] = 0.0
     else:
-        p.taut[i] = copysign(1.0, beyond)
+        side = copysign(1.0, beyond)
+        p.taut[i] = side
         p.lag[i] = p.lag[i] + beyond
+        p.return_velocity[i] = 0.0
         p.error[0, i] = error - beyond
         p.reference[0, i] = p.reference[0, i] - beyond
+        # it moves with the joint, as far as the path goes that way
+        away = max(side * p.reference[1, i], 0.0)
+        p.reference[1, i] = side * min(away, max(side * p.v[i], 0.0))
         p.reference[2, i] = 0.0
     if p.taut[i] != 0.0:
         before = p.taut_time[i]

@@ -223,8 +223,7 @@ class LadderMemory(Declared):
     lag: Vector = numbers(
         "nv", unit="rad or m", meaning="way from what a joint follows to its path"
     )
-    pace: Vector = numbers(1, meaning="pace on the path: 1; less for an arm that is kept off")
-    return_rate: Vector = numbers(1, unit="1/s", meaning="at which all of that gets less")
+    return_velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="at which it gets less")
     return_speed: Vector = numbers(1, meaning="largest of it, as a share of the velocity limit")
     taut: Vector = numbers("nv", meaning="sign of the error where it is held at reach, or 0")
     taut_time: Vector = numbers("nv", unit="s", meaning="for which it has been held there")
@@ -527,7 +526,6 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
     ]
     memory["commanded"][:] = memory["share"][:] = 1
     memory["reach"][:] = np.inf
-    memory["pace"][0] = 1.0
     memory["return_speed"][0] = 0.5
     return memory, compiled
 

@@ -288,7 +288,9 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
                 fastest = shown / p.rated_speed[i]
                 p.fastest_joint[0] = i
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                if p.follows[i] == 0 or p.robust[0] == 0:
+                # one that comes back to its reference is not driven the wrong way
+                comes_back = p.error[0, i] * speed > 0.0
+                if p.robust[0] == 0 or not (p.follows[i] == 1 or comes_back):
                     return Verdict.TOO_FAST
                 brake(p, i, leaves and steady, dt)
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
@@ -337,16 +339,18 @@ def is_wrong_way(p: CycleMemory, i: int) -> bool:
 
 
 def judge_speed(p: CycleMemory, fastest: float, dt: float) -> int:
-    """TOO_FAST if the arm has braked in vain for BRAKING: ``fastest_joint`` still has ``fastest``
-    times its velocity limit.
+    """TOO_FAST if the arm brakes in vain: for BRAKING, all in all, the effort of the fastest joint
+    has driven it on, and it has still ``fastest`` times its velocity limit.
     """
     if p.braking_time[0] <= 0.0:
         return Verdict.DONE
     if fastest < OVERSPEED:
         p.braking_time[0] = 0.0
         return Verdict.DONE
-    p.braking_time[0] = p.braking_time[0] + dt
-    p.bad_joint[0] = p.fastest_joint[0]
+    i = p.fastest_joint[0]
+    p.bad_joint[0] = i
+    if (p.effort[i] - p.nominal[i]) * p.arrived[1, i] > 0.0:
+        p.braking_time[0] = p.braking_time[0] + dt
     return Verdict.TOO_FAST if p.braking_time[0] > BRAKING else Verdict.DONE
 
 

@@ -472,6 +472,8 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             for j in range(p.nv):
                 rest = rest - p.inertia[i, j] * p.ringing[j]
             driven = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
+            # what pushes or blocks the arm shows no rotor
+            driven = driven and p.level[0] <= p.best_level[0]
             if beyond * p.swing[i] <= 0.0:
                 has_none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
                 noise = quiet + p.digit[i] * p.low_pass[0] + JITTERY * abs(p.reference[1, i])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import copysign, floor, log, tau
 
-from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, note_gap, step_down
+from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
 
@@ -332,9 +332,9 @@ def is_wrong_way(p: CycleMemory, i: int) -> bool:
     """
     if p.follows[i] == 0 or p.robust[0] == 0:
         return True
-    if p.level[0] < Level.SOFT:
+    if p.level[i] == Level.PRECISE:
         limit = RUNAWAY_SPEED * p.rated_speed[i]
-        step_down(p, Level.PLAIN, Surprise.THROWN, i, p.arrived[1, i], limit)
+        step_down(p, Surprise.THROWN, i, p.arrived[1, i], limit)
     return False
 
 
@@ -359,9 +359,9 @@ def brake(p: CycleMemory, i: int, pushed: bool, dt: float) -> None:
     if p.braking_time[0] == 0.0:
         p.braking_time[0] = dt
         if not pushed:
-            p.best_level[0] = Level.PLAIN
+            p.swung[i] = 1
         speed = abs(p.arrived[1, i])
-        step_down(p, Level.PLAIN, Surprise.TOO_FAST, i, speed, p.rated_speed[i])
+        step_down(p, Surprise.TOO_FAST, i, speed, p.rated_speed[i])
 
 
 def take_state(p: CycleMemory) -> None:

@@ -24,7 +24,7 @@ from robot_dynamics_ros.control.cycle.ladder import (
     climb,
     lead_back,
     note_start,
-    step_down,
+    step_down_whole_arm,
 )
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
@@ -168,7 +168,7 @@ def react(p: CycleMemory, verdict: int) -> None:
             before = p.q[p.bad_joint[0]]
             restart(p, Reason.RELOCATED)
             i = p.bad_joint[0]
-            step_down(p, Level.SOFT, Surprise.RELOCATED, i, p.q[i], before)
+            step_down_whole_arm(p, Surprise.RELOCATED, i, p.q[i], before)
         else:
             restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
 
@@ -261,8 +261,8 @@ def activate(p: CycleMemory) -> None:
         p.followed_way[1, i] = 0.0
         p.fast_side[i] = 0.0
         p.reach[i] = inf
-    p.level[0] = Level.PRECISE
-    p.best_level[0] = Level.PRECISE
+        p.level[i] = Level.PRECISE
+        p.swung[i] = 0
     restart(p, Reason.RESTARTED)
 
 

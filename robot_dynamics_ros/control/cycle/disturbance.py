@@ -21,9 +21,8 @@ from math import copysign, exp, floor, log, sqrt
 from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
 from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
-from robot_dynamics_ros.control.cycle.plain import hold_plainly
+from robot_dynamics_ros.control.cycle.plain import choose_dampers, hold_plainly
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
-from robot_dynamics_ros.dynamics.engine.routines import row
 
 TURN = 6.283185307179586
 # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
@@ -165,14 +164,14 @@ def reject_disturbances(p: CycleMemory) -> int:
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
-    if p.level[0] == Level.PRECISE:
-        feed_back(p, dt)
-    else:
-        for i in range(p.nv):
-            p.a[i] = p.reference[2, i]
-            p.held_back[i] = 0.0
-        p.inverse_dynamics(p.q, row(p.reference, 1), p.a, p.motion)
-        hold_plainly(p, dt)
+    plain = 0
+    for i in range(p.nv):
+        plain = plain + p.level[i]
+    if plain > 0:
+        choose_dampers(p)
+    for i in range(p.nv):
+        p.a[i] = p.reference[2, i] + feedback_of(p, i, dt)
+    p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
         modelled = 0.0
@@ -180,18 +179,17 @@ def reject_disturbances(p: CycleMemory) -> int:
         for j in range(p.nv):
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
             inertial = inertial + p.inertia[i, j] * p.reference[2, j]
-        feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
+        p.nominal[i] = p.motion[i] - modelled
         pulse = 0.0
-        if p.level[0] == Level.PRECISE:
-            p.nominal[i] = p.motion[i] - modelled
+        if p.level[i] == Level.PRECISE:
+            feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
             if dt > 0.0:
                 adapt_friction(p, i, dt)
             pulse = pulse_of_stuck_joint(p, i, dt)
             integrate_rejection(p, i, gain)
         else:
-            p.nominal[i] = p.motion[i]
+            feedback = hold_plainly(p, i, dt)
             turn_side(p, i, dt)
-            feedback = p.feedback[i]
         most = p.largest_rejected[i]
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
         # the friction that the law claims is explained
@@ -211,22 +209,24 @@ def reject_disturbances(p: CycleMemory) -> int:
     return Verdict.DONE
 
 
-def feed_back(p: CycleMemory, dt: float) -> None:
-    """``feedback`` accelerations, and inverse dynamics with them."""
-    for i in range(p.nv):
-        error = p.error[0, i]
-        rate = p.reference[1, i] - p.velocity[i]
-        # a joint that stands is damped half as much where noise is most of v̂
-        if p.calm[i] > CALM:
-            rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
-        moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
-        stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
-        p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
-        p.a[i] = p.reference[2, i] + p.feedback[i]
-        p.held_back[i] = error_to_integrate(p, i, dt)
-        stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
-        p.reach[i] = p.effort_size[i] / max(stiffest, 1e-9)
-    p.inverse_dynamics(p.q, p.v, p.a, p.motion)
+def feedback_of(p: CycleMemory, i: int, dt: float) -> float:
+    """``feedback`` of joint ``i``, rad/s²; none where the plain law holds it."""
+    if p.level[i] == Level.PLAIN:
+        p.feedback[i] = 0.0
+        p.held_back[i] = 0.0
+        return 0.0
+    error = p.error[0, i]
+    rate = p.reference[1, i] - p.velocity[i]
+    # a joint that stands is damped half as much where noise is most of v̂
+    if p.calm[i] > CALM:
+        rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
+    moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
+    stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
+    p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
+    p.held_back[i] = error_to_integrate(p, i, dt)
+    stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
+    p.reach[i] = p.effort_size[i] / max(stiffest, 1e-9)
+    return p.feedback[i]
 
 
 def turn_side(p: CycleMemory, i: int, dt: float) -> None:
@@ -473,7 +473,7 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
                 rest = rest - p.inertia[i, j] * p.ringing[j]
             driven = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
             # what pushes or blocks the arm shows no rotor
-            driven = driven and p.level[0] <= p.best_level[0]
+            driven = driven and (p.level[i] == Level.PRECISE or p.swung[i] == 1)
             if beyond * p.swing[i] <= 0.0:
                 has_none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
                 noise = quiet + p.digit[i] * p.low_pass[0] + JITTERY * abs(p.reference[1, i])
@@ -515,10 +515,10 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     p.peak[1, i] = p.peak[0, i]
     p.peak[0, i] = 0.0
     if p.swings[i] >= SWINGS and counts:
-        if p.level[0] == Level.PRECISE:
+        if p.level[i] == Level.PRECISE:
             p.swings[i] = 0
-            p.best_level[0] = Level.PLAIN
-            step_down(p, Level.PLAIN, Surprise.SWINGS, i, p.peak[1, i], quiet)
+            p.swung[i] = 1
+            step_down(p, Surprise.SWINGS, i, p.peak[1, i], quiet)
             return
         for j in range(p.nv):
             coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)

@@ -21,12 +21,10 @@ from robot_dynamics_ros.control.cycle.memory import HOLD, CycleMemory
 
 
 class Level(enum.IntEnum):
-    """How much the law may do."""
+    """How much the law may do for a joint."""
 
     PRECISE = 0
     PLAIN = 1
-    SOFT = 2
-    SAFE = 3
 
 
 class Surprise(enum.IntEnum):
@@ -41,7 +39,6 @@ class Surprise(enum.IntEnum):
         return surprise
 
     NONE = ""
-    GAP = "no joint state came for {value:.3g} s, where {bound:.3g} s were usual"
     RELOCATED = "{joint} was put elsewhere: {value:.4g} now, {bound:.4g} before"
     BLOCKED = (
         "{joint} stands with an error of {value:.3g} rad or m, the largest that it follows is"
@@ -66,7 +63,6 @@ class Surprise(enum.IntEnum):
 
 
 CAUSES = {
-    Surprise.GAP: "gap",
     Surprise.RELOCATED: "relocated",
     Surprise.BLOCKED: "blocked",
     Surprise.PUSHED: "pushed",
@@ -78,10 +74,6 @@ CAUSES = {
 }
 """Surprise → the cause that it is counted as."""
 
-GAP = 0.03
-"""s without a state, and three times what is usual, that make the arm softer.  Half: an ordinary
-scheduler does it; twice: the last effort stands so long that a light joint passes its limit.
-"""
 CALM = 0.5
 """s without a surprise after which the arm is one level better again.  Half: between two surprises
 of one cause it is stiff; twice: it is imprecise for longer.
@@ -110,12 +102,30 @@ makes an arm as fast within some 20 ms.
 """
 
 
-def step_down(
-    p: CycleMemory, level: int, surprise: int, joint: int, value: float, bound: float
+def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
+    """The plain law for ``joint`` and those that its inertia is coupled with, which are the other
+    joints of its arm; note the surprise with its numbers.
+    """
+    for j in range(p.nv):
+        if j == joint or p.inertia[joint, j] != 0.0:
+            p.level[j] = Level.PLAIN
+            p.calm_time[j] = 0.0
+            p.swung[j] = max(p.swung[j], p.swung[joint])
+    note_surprise(p, surprise, joint, value, bound)
+
+
+def step_down_whole_arm(
+    p: CycleMemory, surprise: int, joint: int, value: float, bound: float
 ) -> None:
-    """Go down to ``level``, or stay where that is lower; note the surprise with its numbers."""
-    p.calm_time[0] = 0.0
-    p.level[0] = max(p.level[0], level)
+    """The plain law for all joints; note the surprise with its numbers."""
+    for j in range(p.nv):
+        p.level[j] = Level.PLAIN
+        p.calm_time[j] = 0.0
+    note_surprise(p, surprise, joint, value, bound)
+
+
+def note_surprise(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
+    """Put down what surprised."""
     p.surprise[0] = surprise
     p.surprised_joint[0] = joint
     p.surprise_value[0] = value
@@ -124,40 +134,29 @@ def step_down(
 
 
 def climb(p: CycleMemory, dt: float) -> None:
-    """One level better, once nothing has surprised for CALM; the effort is faded over."""
-    for i in range(p.nv):
-        if p.taut[i] != 0.0:
-            p.calm_time[0] = 0.0
-    if p.braking_time[0] > 0.0:
-        p.calm_time[0] = 0.0
-    if p.level[0] <= p.best_level[0]:
-        return
-    p.calm_time[0] = p.calm_time[0] + dt
-    if p.calm_time[0] > CALM:
-        p.level[0] = p.level[0] - 1
-        p.calm_time[0] = 0.0
-        p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
-
-
-def note_gap(p: CycleMemory, dt: float) -> None:
-    """Softer after a gap between two states that is much longer than usual: the last effort stood
-    meanwhile, and whatever changed is seen late.
+    """The precise law for a joint again, once nothing has surprised it for CALM; the effort is
+    faded over.  A joint that the precise law itself drove stays with the plain one.
     """
-    usual = p.usual_period[0]
-    if usual > 0.0 and dt > max(GAP, 3.0 * usual):
-        step_down(p, Level.SOFT, Surprise.GAP, 0, dt, usual)
-    p.usual_period[0] = dt if usual <= 0.0 else usual + min(dt, 1.0) * (dt - usual)
+    for i in range(p.nv):
+        if p.level[i] == Level.PRECISE or p.swung[i] == 1:
+            continue
+        p.calm_time[i] = p.calm_time[i] + dt
+        if p.taut[i] != 0.0 or p.braking_time[0] > 0.0:
+            p.calm_time[i] = 0.0
+        if p.calm_time[i] > CALM:
+            p.level[i] = Level.PRECISE
+            p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
 
 
 def note_start(p: CycleMemory) -> None:
-    """Softer if the arm moves as the controller starts: it is braked first, then held."""
+    """The plain law if the arm moves as the controller starts: it is braked first, then held."""
     worst = AT_REST
     for i in range(p.nv):
         share = abs(p.v[i]) / p.rated_speed[i]
         if share > worst:
             worst = share
             limit = AT_REST * p.rated_speed[i]
-            step_down(p, Level.SOFT, Surprise.STARTED_MOVING, i, p.v[i], limit)
+            step_down_whole_arm(p, Surprise.STARTED_MOVING, i, p.v[i], limit)
 
 
 def lead_back(p: CycleMemory, dt: float) -> None:
@@ -220,7 +219,7 @@ def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
         p.taut_time[i] = before + dt
         if before <= PATIENCE < p.taut_time[i]:
             away = p.lag[i] + p.error[0, i]
-            step_down(p, Level.PLAIN, what_keeps(p, i), i, away, p.reach[i])
+            step_down(p, what_keeps(p, i), i, away, p.reach[i])
 
 
 def what_keeps(p: CycleMemory, i: int) -> int:

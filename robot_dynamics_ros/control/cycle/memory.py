@@ -203,9 +203,9 @@ class LadderMemory(Declared):
     """How much the law may do, and what has surprised; see the files ``ladder`` and ``plain``."""
 
     nv: int
-    level: Integers = integers(1, meaning="level of the ladder: 0 precise, 1 plain, 2 soft")
-    best_level: Integers = integers(1, meaning="the level that it may climb to")
-    calm_time: Vector = numbers(1, unit="s", meaning="since something surprised last")
+    level: Integers = integers("nv", meaning="0: the precise law leads the joint, 1: the plain one")
+    swung: Integers = integers("nv", meaning="1 if the precise law itself drove it")
+    calm_time: Vector = numbers("nv", unit="s", meaning="since something surprised it last")
     surprises: Integers = integers(1, meaning="how often something surprised")
     surprise: Integers = integers(1, meaning="number of the last one")
     surprised_joint: Integers = integers(1, meaning="the joint that it is about")
@@ -236,7 +236,6 @@ class LadderMemory(Declared):
     # the plain law
     stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="of each joint's spring")
     damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="of each joint's damper")
-    stiffness_wish: Vector = numbers(1, unit="1/rad", meaning="stiffness over effort limit")
     answers: Matrix = numbers("nv", "nv", unit="1/(kg m²)", meaning="(M + diag J)⁻¹")
     free_inertia: Vector = numbers(
         "nv", unit="kg m² or kg", meaning="of a joint while all others yield"

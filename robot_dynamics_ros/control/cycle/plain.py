@@ -13,17 +13,13 @@ Hirzinger, *A unified passivity-based control framework* (2007).
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import sqrt
 
 from robot_dynamics_ros.control.cycle.ladder import Level
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 
 # 1/rad: stiffness over effort limit, N m/rad for each N m.  Robots are sold with it.
 PLAIN_STIFFNESS = 7.0
-# 1/rad, of an arm that yields
-SOFT_STIFFNESS = 1.5
-# s, in which stiffness goes over to that of another level
-STIFFNESS_TIME = 0.1
 # 2 ζ, ζ = 0.7: the error decays fastest
 DAMPING_FACTOR = 1.4
 # Damping × lateness over inertia, all joints together; at about π/2 it drives
@@ -36,47 +32,37 @@ INTEGRAL_RATE = 2.0
 LARGEST_SPRING = 0.5
 
 
-def hold_plainly(p: CycleMemory, dt: float) -> None:
-    """``feedback`` efforts of springs and dampers in ``a``, N m, and the integral of what the
-    springs give.
-    """
-    choose_dampers(p, dt)
-    for i in range(p.nv):
-        most = min(p.largest_rejected[i], LARGEST_SPRING * p.effort_size[i])
-        spring = min(max(p.stiffness[i] * p.error[0, i], -most), most)
-        damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
-        if p.level[0] == Level.PLAIN and not p.saturated[i] * spring > 0.0 and p.taut[i] == 0.0:
-            most = p.largest_rejected[i]
-            integrated = p.rejected[i] + INTEGRAL_RATE * dt * spring
-            p.rejected[i] = min(max(integrated, -most), most)
-        p.feedback[i] = spring + damper
+def hold_plainly(p: CycleMemory, i: int, dt: float) -> float:
+    """N m: spring and damper of joint ``i``; the integral takes over what the spring gives."""
+    most = min(p.largest_rejected[i], LARGEST_SPRING * p.effort_size[i])
+    spring = min(max(p.stiffness[i] * p.error[0, i], -most), most)
+    damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
+    if p.saturated[i] * spring <= 0.0 and p.taut[i] == 0.0:
+        most = p.largest_rejected[i]
+        integrated = p.rejected[i] + INTEGRAL_RATE * dt * spring
+        p.rejected[i] = min(max(integrated, -most), most)
+    return spring + damper
 
 
-def choose_dampers(p: CycleMemory, dt: float) -> None:
-    """``stiffness`` and ``damping`` of all joints: as the level asks, or what inertia and lateness
-    bear at this pose.
+def choose_dampers(p: CycleMemory) -> None:
+    """``stiffness`` and ``damping`` of the joints with the plain law: as usual, or what inertia and
+    lateness bear at this pose.
     """
     find_bounds(p)
-    wanted = PLAIN_STIFFNESS if p.level[0] <= Level.PLAIN else SOFT_STIFFNESS
-    if p.stiffness_wish[0] <= 0.0:
-        p.stiffness_wish[0] = wanted
-    share = 1.0 - exp(-max(dt, 0.0) / STIFFNESS_TIME)
-    p.stiffness_wish[0] = p.stiffness_wish[0] + share * (wanted - p.stiffness_wish[0])
     lateness = p.whole_delay[0] + UNDECLARED_LATENESS
     for i in range(p.nv):
-        asked = p.share[i] * p.share[i] * p.stiffness_wish[0] * p.effort_size[i]
-        # damped as stiffly as at the level plain: a soft joint is to come to rest
-        damped = PLAIN_STIFFNESS * p.effort_size[i]
+        usual = p.share[i] * p.share[i] * PLAIN_STIFFNESS * p.effort_size[i]
         inertia = p.inertia[i, i] + p.assumed_rotor[i]
-        bearable = LATENESS_MARGIN * p.bearable_inertia[i] / lateness
-        p.damping[i] = p.share[i] * min(DAMPING_FACTOR * sqrt(damped * inertia), bearable)
-        p.reach[i] = LARGEST_SPRING * p.effort_size[i] / max(p.stiffness[i], 1e-9)
-        p.stiffness[i] = min(asked, 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i])
+        bearable = p.share[i] * LATENESS_MARGIN * p.bearable_inertia[i] / lateness
+        p.damping[i] = min(DAMPING_FACTOR * sqrt(usual * inertia), bearable)
+        p.stiffness[i] = min(usual, 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i])
+        if p.level[i] == Level.PLAIN:
+            p.reach[i] = LARGEST_SPRING * p.effort_size[i] / max(p.stiffness[i], 1e-9)
 
 
 def find_bounds(p: CycleMemory) -> None:
     """What each joint's damper meets at this pose: ``free_inertia`` m, while the other joints
-    yield, and ``bearable_inertia``, m/κ, when all joints are damped at once.
+    yield, and ``bearable_inertia``, m/κ, when all joints with the plain law are damped at once.
 
     A = (M + diag J)⁻¹ answers efforts with accelerations; m = 1/Aᵢᵢ; κ is the largest eigenvalue of
     A scaled to ones on its diagonal, from above: of the matrix of its absolute values, by the
@@ -98,13 +84,15 @@ def find_bounds(p: CycleMemory) -> None:
         for i in range(p.nv):
             total = 0.0
             for j in range(p.nv):
-                scale = sqrt(p.free_inertia[i] * p.free_inertia[j])
-                total = total + abs(p.answers[i, j]) * scale * p.direction[j]
+                if p.level[j] == Level.PLAIN:
+                    scale = sqrt(p.free_inertia[i] * p.free_inertia[j])
+                    total = total + abs(p.answers[i, j]) * scale * p.direction[j]
             p.next_direction[i] = total
-            coupling = max(coupling, total / p.direction[i])
-            largest = max(largest, total)
+            if p.level[i] == Level.PLAIN:
+                coupling = max(coupling, total / p.direction[i])
+                largest = max(largest, total)
         for i in range(p.nv):
-            p.direction[i] = max(p.next_direction[i] / largest, 0.01)
+            p.direction[i] = min(max(p.next_direction[i] / max(largest, 1e-12), 0.01), 1.0)
     for i in range(p.nv):
         p.bearable_inertia[i] = p.free_inertia[i] / coupling
 

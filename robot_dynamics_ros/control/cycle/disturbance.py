@@ -211,6 +211,8 @@ def reject_disturbances(p: CycleMemory) -> int:
 
 def feedback_of(p: CycleMemory, i: int, dt: float) -> float:
     """``feedback`` of joint ``i``, rad/s²; none where the plain law holds it."""
+    stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
+    p.precise_reach[i] = p.effort_size[i] / max(stiffest, 1e-9)
     if p.level[i] == Level.PLAIN:
         p.feedback[i] = 0.0
         p.held_back[i] = 0.0
@@ -224,8 +226,7 @@ def feedback_of(p: CycleMemory, i: int, dt: float) -> float:
     stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
     p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
     p.held_back[i] = error_to_integrate(p, i, dt)
-    stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
-    p.reach[i] = p.effort_size[i] / max(stiffest, 1e-9)
+    p.reach[i] = p.precise_reach[i]
     return p.feedback[i]
 
 

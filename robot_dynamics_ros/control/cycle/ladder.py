@@ -134,18 +134,30 @@ def note_surprise(p: CycleMemory, surprise: int, joint: int, value: float, bound
 
 
 def climb(p: CycleMemory, dt: float) -> None:
-    """The precise law for a joint again, once nothing has surprised it for CALM; the effort is
-    faded over.  A joint that the precise law itself drove stays with the plain one.
+    """The precise law for the joints of an arm again, once nothing has surprised them for CALM and
+    they are near their path; the effort is faded over.  Joints that the precise law itself drove
+    stay with the plain one.
     """
     for i in range(p.nv):
-        if p.level[i] == Level.PRECISE or p.swung[i] == 1:
+        if p.level[i] == Level.PRECISE:
             continue
         p.calm_time[i] = p.calm_time[i] + dt
-        if p.taut[i] != 0.0 or p.braking_time[0] > 0.0:
+        kept = p.taut[i] != 0.0 or p.lag[i] != 0.0 or p.braking_time[0] > 0.0
+        if kept or abs(p.error[0, i]) > LOOSE * p.precise_reach[i] or p.swung[i] == 1:
             p.calm_time[i] = 0.0
-        if p.calm_time[i] > CALM:
+    for i in range(p.nv):
+        if p.level[i] == Level.PLAIN and is_calm(p, i):
             p.level[i] = Level.PRECISE
             p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
+
+
+def is_calm(p: CycleMemory, i: int) -> bool:
+    """Whether joint ``i`` and those that its inertia is coupled with have been calm for CALM."""
+    for j in range(p.nv):
+        if (j == i or p.inertia[i, j] != 0.0) and p.level[j] == Level.PLAIN:
+            if p.calm_time[j] <= CALM:
+                return False
+    return True
 
 
 def note_start(p: CycleMemory) -> None:

@@ -220,6 +220,9 @@ class LadderMemory(Declared):
     reach: Vector = numbers(
         "nv", unit="rad or m", meaning="largest error that a joint follows; infinite: any"
     )
+    precise_reach: Vector = numbers(
+        "nv", unit="rad or m", meaning="the same with the precise law"
+    )
     lag: Vector = numbers(
         "nv", unit="rad or m", meaning="way from what a joint follows to its path"
     )

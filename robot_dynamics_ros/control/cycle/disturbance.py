@@ -516,7 +516,8 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     p.peak[1, i] = p.peak[0, i]
     p.peak[0, i] = 0.0
     if p.swings[i] >= SWINGS and counts:
-        if p.level[i] == Level.PRECISE:
+        is_light = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
+        if p.level[i] == Level.PRECISE and (not is_light or p.share[i] <= LEAST_SHARE):
             p.swings[i] = 0
             p.swung[i] = 1
             step_down(p, Surprise.SWINGS, i, p.peak[1, i], quiet)

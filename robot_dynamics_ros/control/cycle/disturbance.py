@@ -521,6 +521,9 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
             p.swings[i] = 0
             p.swung[i] = 1
             step_down(p, Surprise.SWINGS, i, p.peak[1, i], quiet)
+            for j in range(p.nv):
+                if p.level[j] == Level.PLAIN:
+                    p.share[j] = 1.0
             return
         for j in range(p.nv):
             coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)

@@ -31,7 +31,7 @@ CONFIRMING_STATES = 4
 # s, in which an arm that brakes is below OVERSPEED again
 BRAKING = 0.3
 # Share of its velocity limit with which a joint that swings moves to both sides
-TURNING_SPEED = 0.3
+TURNING_SPEED = 0.1
 # Times its velocity limit, where one state is enough
 OUTRAGEOUS = 5.0
 # Agreement of way and velocity where one of the two is in degrees
@@ -289,8 +289,9 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
                 p.fastest_joint[0] = i
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
                 # one that comes back to its reference is not driven the wrong way
-                comes_back = p.error[0, i] * speed > 0.0
-                if p.robust[0] == 0 or not (p.follows[i] == 1 or comes_back):
+                if p.error[0, i] * speed > 0.0:
+                    p.follows[i] = 1
+                if p.robust[0] == 0 or p.follows[i] == 0:
                     return Verdict.TOO_FAST
                 brake(p, i, leaves and steady, dt)
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:

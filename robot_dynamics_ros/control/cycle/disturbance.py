@@ -249,7 +249,9 @@ def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
         if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
             wound = wound + p.inertia[i, j] * p.held_back[j]
     most = p.largest_rejected[i]
-    if not p.saturated[i] * wound > 0.0 and not p.taut[i] * wound > 0.0:
+    # where the joint is kept from its path, it may get less only
+    winds = p.taut[i] * wound > 0.0 and p.rejected[i] * wound >= 0.0
+    if not p.saturated[i] * wound > 0.0 and not winds:
         integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
         p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
 

@@ -37,7 +37,9 @@ def hold_plainly(p: CycleMemory, i: int, dt: float) -> float:
     most = min(p.largest_rejected[i], LARGEST_SPRING * p.effort_size[i])
     spring = min(max(p.stiffness[i] * p.error[0, i], -most), most)
     damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
-    if p.saturated[i] * spring <= 0.0 and p.taut[i] == 0.0:
+    # where the joint is kept from its path, the integral may get less only
+    winds = p.taut[i] != 0.0 and p.rejected[i] * spring >= 0.0
+    if p.saturated[i] * spring <= 0.0 and not winds:
         most = p.largest_rejected[i]
         integrated = p.rejected[i] + INTEGRAL_RATE * dt * spring
         p.rejected[i] = min(max(integrated, -most), most)

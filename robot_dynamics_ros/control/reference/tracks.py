@@ -207,12 +207,13 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     0.75 v²/a.  The acceleration begins and ends with zero: its largest, a, is reached in between.
 
     One that would run over a position limit brakes harder, just enough to stop there, but not more
-    than ten times as hard.  One that is faster than its velocity limit takes no longer than from
-    that limit.
+    than ten times as hard.  One that is faster than its velocity limit takes no longer a way than
+    from that limit.
     """
     a = p.deceleration[i]
     if abs(v) > p.velocity_limit[i] and p.velocity_limit[i] > 0.0:
-        a = min(abs(v) / p.velocity_limit[i], HARDEST_BRAKE) * a
+        faster = v / p.velocity_limit[i]
+        a = min(faster * faster, HARDEST_BRAKE) * a
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
     way = 0.5 * STOP_TIME_SHARE * v * v
     if way > a * room:

@@ -30,8 +30,16 @@ CONFIRMED = 0.02
 CONFIRMING_STATES = 4
 # s, in which an arm that brakes is below OVERSPEED again
 BRAKING = 0.3
-# Share of its velocity limit with which a joint that swings moves to both sides
-TURNING_SPEED = 0.1
+# s, that a joint may get faster against its effort: drives lag by as much
+VAIN_TIME = 0.05
+# Times its velocity limit, from which on that time is
+FAR_TOO_FAST = 3.0
+# s
+VAIN_TIME_FAR = 0.005
+# Share of its velocity limit, from which on a joint that its effort makes faster is seen to obey
+DRIVEN_SPEED = 0.1
+# States in a row in which it must
+DRIVEN_STATES = 2
 # Times its velocity limit, where one state is enough
 OUTRAGEOUS = 5.0
 # Agreement of way and velocity where one of the two is in degrees
@@ -283,60 +291,78 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         p.change[i] = change
         # an arm that floats may be pushed that fast
         if p.tracks[0] == 1:
-            note_following(p, i, gone, dt)
+            note_following(p, i, gone, change)
             if shown > fastest * p.rated_speed[i]:
                 fastest = shown / p.rated_speed[i]
                 p.fastest_joint[0] = i
             if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                # one that comes back to its reference is not driven the wrong way
-                if p.error[0, i] * speed > 0.0:
-                    p.follows[i] = 1
                 if p.robust[0] == 0 or p.follows[i] == 0:
                     return Verdict.TOO_FAST
                 brake(p, i, leaves and steady, dt)
             if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
-                if is_wrong_way(p, i):
+                if is_wrong_way(p, i, change):
                     return Verdict.RUNAWAY
+            if brakes_in_vain(p, i, shown, change, dt):
+                return Verdict.TOO_FAST
     return judge_speed(p, fastest, dt)
 
 
-def note_following(p: CycleMemory, i: int, way: float, dt: float) -> None:
+def note_following(p: CycleMemory, i: int, way: float, change: float) -> None:
     """Note that joint ``i`` goes where its effort drives it: the signs of its effort and state are
     right, then, until the controller is activated again.
 
-    It has followed its reference for LEAST_WAY, with half of that as error at most; or it swings: a
-    joint that is driven the wrong way leaves for one side.
+    It has followed its reference for LEAST_WAY, with half of that as error at most; or in a few
+    states, one after the other, its effort made it faster towards its reference.
     """
-    if p.follows[i] == 1:
-        return
     speed = p.arrived[1, i]
-    if abs(speed) > TURNING_SPEED * p.rated_speed[i]:
-        if speed * p.fast_side[i] < 0.0:
-            p.follows[i] = 1
-        p.fast_side[i] = copysign(1.0, speed)
-    wanted = p.reference[1, i] * dt
+    driven = (p.effort[i] - p.nominal[i]) * change > 0.0 and p.error[0, i] * speed > 0.0
+    if driven and change * speed > 0.0 and abs(speed) > DRIVEN_SPEED * p.rated_speed[i]:
+        p.driven_states[i] = p.driven_states[i] + 1
+    else:
+        p.driven_states[i] = 0
+    if p.driven_states[i] >= DRIVEN_STATES:
+        p.follows[i] = 1
     if abs(p.error[0, i]) > 0.5 * LEAST_WAY:
         p.followed_way[0, i] = 0.0
         p.followed_way[1, i] = 0.0
         return
-    p.followed_way[0, i] = p.followed_way[0, i] + abs(wanted)
-    p.followed_way[1, i] = p.followed_way[1, i] + copysign(1.0, wanted) * way
+    sense = copysign(1.0, p.reference[1, i])
+    p.followed_way[0, i] = p.followed_way[0, i] + abs(p.reference[1, i]) * p.dt[0]
+    p.followed_way[1, i] = p.followed_way[1, i] + sense * way
     asked = p.followed_way[0, i]
     if asked > LEAST_WAY and p.followed_way[1, i] > 0.5 * asked:
         p.follows[i] = 1
 
 
-def is_wrong_way(p: CycleMemory, i: int) -> bool:
-    """Whether joint ``i``, which leaves its reference ever faster, is driven the wrong way.
+def is_wrong_way(p: CycleMemory, i: int, change: float) -> bool:
+    """Whether joint ``i``, which leaves its reference ever faster, is driven the wrong way: it gets
+    faster against its effort, and that again, after the plain law leads it.
 
-    One that has followed it before was thrown by a blow, or is pressed by a wall: it gets softer.
+    One that gets faster as its effort drives it is let go by a wall, or by friction.
     """
-    if p.follows[i] == 0 or p.robust[0] == 0:
+    if p.robust[0] == 0 or p.follows[i] == 0:
         return True
-    if p.level[i] == Level.PRECISE:
-        limit = RUNAWAY_SPEED * p.rated_speed[i]
-        step_down(p, Surprise.THROWN, i, p.arrived[1, i], limit)
+    against = (p.effort[i] - p.nominal[i]) * change <= 0.0
+    if against and p.thrown[i] == 1:
+        return True
+    p.thrown[i] = 1
+    p.astray[i] = 0.0
+    limit = RUNAWAY_SPEED * p.rated_speed[i]
+    step_down(p, Surprise.THROWN, i, p.arrived[1, i], limit)
     return False
+
+
+def brakes_in_vain(p: CycleMemory, i: int, speed: float, change: float, dt: float) -> bool:
+    """Whether joint ``i``, far above its velocity limit, gets faster against its effort for longer
+    than drives lag, or is several times too fast and does not turn back.
+    """
+    if speed < OVERSPEED * p.rated_speed[i] or change * p.arrived[1, i] <= 0.0:
+        p.vain_time[i] = 0.0
+        return False
+    if (p.effort[i] - p.nominal[i]) * change < 0.0:
+        p.vain_time[i] = p.vain_time[i] + dt
+    longest = VAIN_TIME if speed < FAR_TOO_FAST * p.rated_speed[i] else VAIN_TIME_FAR
+    return p.vain_time[i] > longest
 
 
 def judge_speed(p: CycleMemory, fastest: float, dt: float) -> int:
@@ -386,6 +412,7 @@ def begin_afresh(p: CycleMemory) -> None:
         p.travel[i] = 0.0
         p.change[i] = 0.0
         p.fast[i] = 0
+        p.vain_time[i] = 0.0
         p.astray[i] = 0.0
         p.hidden[i] = 0.0
         p.lag[i] = 0.0

@@ -259,10 +259,11 @@ def activate(p: CycleMemory) -> None:
         p.follows[i] = 0
         p.followed_way[0, i] = 0.0
         p.followed_way[1, i] = 0.0
-        p.fast_side[i] = 0.0
+        p.driven_states[i] = 0
         p.reach[i] = inf
         p.level[i] = Level.PRECISE
         p.swung[i] = 0
+        p.thrown[i] = 0
     restart(p, Reason.RESTARTED)
 
 

@@ -148,6 +148,7 @@ def climb(p: CycleMemory, dt: float) -> None:
     for i in range(p.nv):
         if p.level[i] == Level.PLAIN and is_calm(p, i):
             p.level[i] = Level.PRECISE
+            p.thrown[i] = 0
             p.blending[0] = 1 if p.blend_duration[0] > 0 else 0
 
 

@@ -211,11 +211,17 @@ class LadderMemory(Declared):
     surprised_joint: Integers = integers(1, meaning="the joint that it is about")
     surprise_value: Vector = numbers(2, meaning="what was seen, and its bound")
     braking_time: Vector = numbers(1, unit="s", meaning="since a joint was far too fast; or 0")
+    vain_time: Vector = numbers(
+        "nv", unit="s", meaning="for which a joint far too fast got faster against its effort"
+    )
+    thrown: Integers = integers("nv", meaning="1 once it left its reference ever faster")
     fastest_joint: Integers = integers(1, meaning="the fastest joint by that measure")
     followed_way: Matrix = numbers(
         2, "nv", unit="rad or m", meaning="way of the reference near which a joint stayed; its own"
     )
-    fast_side: Vector = numbers("nv", meaning="sign of its velocity as it was fast last")
+    driven_states: Integers = integers(
+        "nv", meaning="in a row, in which its effort made a joint faster towards its reference"
+    )
     follows: Integers = integers("nv", meaning="1 once its signs have been shown to be right")
     reach: Vector = numbers(
         "nv", unit="rad or m", meaning="largest error that a joint follows; infinite: any"

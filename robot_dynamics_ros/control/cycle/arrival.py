@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-from math import copysign, floor, log, tau
-
-from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
+from robot_dynamics_ros.control.cycle.motion import judge_motion
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.cycle.ways import (
+    LEAST_WAY,
+    WINDOW,
+    differs_as_degrees,
+    short_way,
+)
 
-TINY = 1e-12
-# Time over which ways and velocities are compared, s
-WINDOW = 0.2
-# Way, rad or m, that a joint must go in that time before its velocity is judged
-LEAST_WAY = 0.05
-OTHER_UNIT = 8.0
-"""Times as far as one of way and velocity the other must have gone for another unit: from state to
-state, those of a slow joint with a coarse encoder agree as little as degrees and radians.
-"""
-# Times its velocity limit, a joint is far above it
-OVERSPEED = 1.3
+# Times its velocity limit; a speed beyond it that no way shows is of another unit
+OTHER_UNIT_SPEED = 1.3
 # rad or m; a larger accepted jump means that none is refused
 MOST_JUMP = 1e9
-# Time for which a joint is believed to go on speeding up as it did since the state before, s
-AHEAD = 0.004
 # s, for which states that jumped agree with each other before they are believed: the last effort
 # stands meanwhile
 CONFIRMED = 0.02
 # States in that time at least
 CONFIRMING_STATES = 4
-# s, in which an arm that brakes is below OVERSPEED again
-BRAKING = 0.3
-# s, that a joint may get faster against its effort: drives lag by as much
-VAIN_TIME = 0.05
-# Times its velocity limit, from which on that time is
-FAR_TOO_FAST = 3.0
-# s
-VAIN_TIME_FAR = 0.005
-# Share of its velocity limit, from which on a joint that its effort makes faster is seen to obey
-DRIVEN_SPEED = 0.1
-# States in a row in which it must
-DRIVEN_STATES = 2
-# Times its velocity limit, where one state is enough
-OUTRAGEOUS = 5.0
-# Agreement of way and velocity where one of the two is in degrees
-DEGREES = 0.0349
-# 1/s, at which velocity and acceleration of a joint that runs away grow at least
-DIVERGENCE = 30.0
-RUNAWAY_SPEED = 0.36
-"""Share of its velocity limit by which it is then faster than its reference, if its acceleration
-has grown e-fold; a state counts for 0.5 at most of the logarithm, all for 1.5.
-"""
 # Times that the stamps may run back, one of them forgotten each second: resets of a simulation are
 # rarer
 RETURNS = 5.5
@@ -134,7 +105,7 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
         beyond = abs(way) - ROOM * max(speed, before) * dt - p.largest_jump[0]
         shown = max(abs(way) / dt, before)
         if (
-            speed > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown)
+            speed > max(OTHER_UNIT_SPEED * p.rated_speed[i], 2.0 * ROOM * shown)
             and p.largest_jump[0] < MOST_JUMP
         ):
             beyond = max(beyond, (speed - shown) * dt)
@@ -210,187 +181,6 @@ def is_in_degrees(p: CycleMemory, dt: float) -> bool:
     return moves
 
 
-def differs_as_degrees(agreement: float) -> bool:
-    """Whether of way and velocity one is in degrees, the other one in radians."""
-    return abs(agreement - DEGREES) < 0.3 * DEGREES
-
-
-def short_way(p: CycleMemory, i: int, way: float) -> float:
-    """A way of joint ``i`` between two states; without whole turns where the joint is
-    continuous.
-    """
-    if p.continuous[i] == 1:
-        return way - whole_turns(way)
-    return way
-
-
-def whole_turns(way: float) -> float:
-    """The whole turns in an angle, rad; what is left of it is half a turn at most."""
-    return tau * floor(way / tau + 0.5)
-
-
-def judge_motion(p: CycleMemory, dt: float) -> int:
-    """CONTRADICTED: a joint moves against its velocity, or by another unit.  TOO_FAST: it moves far
-    above its limit, or is about to, in two states of three, or very far in one.
-
-    Both are compared with the way gone since the state before: neither noise nor the lag of a
-    velocity filter is a fault.
-    RUNAWAY: a joint leaves its reference, and its acceleration grows from state to state.  Neither
-        a push nor a swing does
-    that: the law drives it the wrong way.  FROZEN: a position has not changed in any digit,
-        although its velocity says that
-    the joint moves: a dead encoder.
-    """
-    keep = max(0.0, 1.0 - dt / WINDOW)
-    least = LEAST_WAY * LEAST_WAY * dt / WINDOW
-    fastest = 0.0
-    for i in range(p.nv):
-        gone = short_way(p, i, p.arrived[0, i] - p.q[i])
-        speed = p.arrived[1, i]
-        told = 0.5 * (speed + p.v[i]) * dt
-        p.bad_joint[0] = i
-        p.agreement[i] = keep * p.agreement[i] + gone * told
-        p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
-        agreement = p.agreement[i] / max(p.travel[i], least)
-        if gone != 0.0:
-            p.digit[i] = min(abs(gone), p.digit[i]) if p.digit[i] > 0.0 else abs(gone)
-        p.ways[0, i], p.ways[1, i] = keep * p.ways[0, i] + gone, keep * p.ways[1, i] + told
-        way = abs(p.ways[0, i])
-        said = abs(p.ways[1, i])
-        apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
-        if p.travel[i] > least and (agreement < -0.5 or (apart and differs_as_degrees(agreement))):
-            return Verdict.CONTRADICTED
-        p.hidden[i] = keep * (p.hidden[i] + told) if gone == 0.0 else 0.0
-        if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
-            return Verdict.FROZEN
-        # one digit of a coarse encoder shows no speed
-        faster = max(abs(speed) - abs(p.v[i]) - p.digit[i] / dt, 0.0)
-        shown = min(abs(speed), max(abs(gone) - p.digit[i], 0.0) / dt + 0.5 * faster)
-        lead = speed - p.reference[1, i]
-        before = p.change[i]
-        change = speed - p.v[i]
-        # its reference, against the law
-        leaves = speed * lead > 0.0 and p.error[0, i] * lead < 0.0
-        steady = (
-            abs(change) <= max(abs(before), DIVERGENCE * dt * abs(speed)) and p.saturated[i] == 0.0
-        )
-        # pushed
-        if shown + faster * min(1.0, AHEAD / dt) > OVERSPEED * p.rated_speed[i] and not (
-            leaves and steady
-        ):
-            p.fast[i] = p.fast[i] + 2
-        elif p.fast[i] > 0:
-            p.fast[i] = p.fast[i] - 1
-        growth = abs(change) / max(abs(before), TINY)
-        away = change * before > 0.0 and change * speed > 0.0 and leaves
-        if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
-            p.astray[i] = p.astray[i] + min(log(growth), 0.5)
-        # a full effort against the motion does not grow any more
-        elif not away or p.saturated[i] * lead >= 0.0:
-            p.astray[i] = 0.0
-        p.change[i] = change
-        # an arm that floats may be pushed that fast
-        if p.tracks[0] == 1:
-            note_following(p, i, gone, change)
-            if shown > fastest * p.rated_speed[i]:
-                fastest = shown / p.rated_speed[i]
-                p.fastest_joint[0] = i
-            if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-                if p.robust[0] == 0 or p.follows[i] == 0:
-                    return Verdict.TOO_FAST
-                brake(p, i, leaves and steady, dt)
-            if min(p.astray[i], 1.5) * abs(lead) > RUNAWAY_SPEED * p.rated_speed[i]:
-                if is_wrong_way(p, i, change):
-                    return Verdict.RUNAWAY
-            if brakes_in_vain(p, i, shown, change, dt):
-                return Verdict.TOO_FAST
-    return judge_speed(p, fastest, dt)
-
-
-def note_following(p: CycleMemory, i: int, way: float, change: float) -> None:
-    """Note that joint ``i`` goes where its effort drives it: the signs of its effort and state are
-    right, then, until the controller is activated again.
-
-    It has followed its reference for LEAST_WAY, with half of that as error at most; or in a few
-    states, one after the other, its effort made it faster towards its reference.
-    """
-    speed = p.arrived[1, i]
-    driven = (p.effort[i] - p.nominal[i]) * change > 0.0 and p.error[0, i] * speed > 0.0
-    if driven and change * speed > 0.0 and abs(speed) > DRIVEN_SPEED * p.rated_speed[i]:
-        p.driven_states[i] = p.driven_states[i] + 1
-    else:
-        p.driven_states[i] = 0
-    if p.driven_states[i] >= DRIVEN_STATES:
-        p.follows[i] = 1
-    if abs(p.error[0, i]) > 0.5 * LEAST_WAY:
-        p.followed_way[0, i] = 0.0
-        p.followed_way[1, i] = 0.0
-        return
-    sense = copysign(1.0, p.reference[1, i])
-    p.followed_way[0, i] = p.followed_way[0, i] + abs(p.reference[1, i]) * p.dt[0]
-    p.followed_way[1, i] = p.followed_way[1, i] + sense * way
-    asked = p.followed_way[0, i]
-    if asked > LEAST_WAY and p.followed_way[1, i] > 0.5 * asked:
-        p.follows[i] = 1
-
-
-def is_wrong_way(p: CycleMemory, i: int, change: float) -> bool:
-    """Whether joint ``i``, which leaves its reference ever faster, is driven the wrong way: it gets
-    faster against its effort, and that again, after the plain law leads it.
-
-    One that gets faster as its effort drives it is let go by a wall, or by friction.
-    """
-    if p.robust[0] == 0 or p.follows[i] == 0:
-        return True
-    against = (p.effort[i] - p.nominal[i]) * change <= 0.0
-    if against and p.thrown[i] == 1:
-        return True
-    p.thrown[i] = 1
-    p.astray[i] = 0.0
-    limit = RUNAWAY_SPEED * p.rated_speed[i]
-    step_down(p, Surprise.THROWN, i, p.arrived[1, i], limit)
-    return False
-
-
-def brakes_in_vain(p: CycleMemory, i: int, speed: float, change: float, dt: float) -> bool:
-    """Whether joint ``i``, far above its velocity limit, gets faster against its effort for longer
-    than drives lag, or is several times too fast and does not turn back.
-    """
-    if speed < OVERSPEED * p.rated_speed[i] or change * p.arrived[1, i] <= 0.0:
-        p.vain_time[i] = 0.0
-        return False
-    if (p.effort[i] - p.nominal[i]) * change < 0.0:
-        p.vain_time[i] = p.vain_time[i] + dt
-    longest = VAIN_TIME if speed < FAR_TOO_FAST * p.rated_speed[i] else VAIN_TIME_FAR
-    return p.vain_time[i] > longest
-
-
-def judge_speed(p: CycleMemory, fastest: float, dt: float) -> int:
-    """TOO_FAST if the arm brakes in vain: for BRAKING, all in all, the effort of the fastest joint
-    has driven it on, and it has still ``fastest`` times its velocity limit.
-    """
-    if p.braking_time[0] <= 0.0:
-        return Verdict.DONE
-    if fastest < OVERSPEED:
-        p.braking_time[0] = 0.0
-        return Verdict.DONE
-    i = p.fastest_joint[0]
-    p.bad_joint[0] = i
-    if (p.effort[i] - p.nominal[i]) * p.arrived[1, i] > 0.0:
-        p.braking_time[0] = p.braking_time[0] + dt
-    return Verdict.TOO_FAST if p.braking_time[0] > BRAKING else Verdict.DONE
-
-
-def brake(p: CycleMemory, i: int, pushed: bool, dt: float) -> None:
-    """Joint ``i`` is far above its velocity limit: the arm brakes, one level softer."""
-    if p.braking_time[0] == 0.0:
-        p.braking_time[0] = dt
-        if not pushed:
-            p.swung[i] = 1
-        speed = abs(p.arrived[1, i])
-        step_down(p, Surprise.TOO_FAST, i, speed, p.rated_speed[i])
-
-
 def take_state(p: CycleMemory) -> None:
     """Go on from this state."""
     for i in range(p.nv):
@@ -421,7 +211,6 @@ def begin_afresh(p: CycleMemory) -> None:
         p.taut_time[i] = 0.0
         p.ways[0, i] = 0.0
         p.ways[1, i] = 0.0
-    p.braking_time[0] = 0.0
     p.blending[0] = 0
     p.adrift[0] = 0
     p.jump_states[0] = 0

@@ -24,7 +24,7 @@ from robot_dynamics_ros.control.cycle.ladder import (
     climb,
     lead_back,
     note_start,
-    step_down_whole_arm,
+    step_down_whole,
 )
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
@@ -168,7 +168,7 @@ def react(p: CycleMemory, verdict: int) -> None:
             before = p.q[p.bad_joint[0]]
             restart(p, Reason.RELOCATED)
             i = p.bad_joint[0]
-            step_down_whole_arm(p, Surprise.RELOCATED, i, p.q[i], before)
+            step_down_whole(p, Surprise.RELOCATED, i, p.q[i], before)
         else:
             restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
 
@@ -256,10 +256,10 @@ def activate(p: CycleMemory) -> None:
             p.external[body, k] = 0.0
     find_wrench_due(p)
     for i in range(p.nv):
-        p.follows[i] = 0
+        p.obeys[i] = 0
         p.followed_way[0, i] = 0.0
         p.followed_way[1, i] = 0.0
-        p.driven_states[i] = 0
+        p.obeying_states[i] = 0
         p.reach[i] = inf
         p.level[i] = Level.PRECISE
         p.swung[i] = 0

@@ -1,15 +1,14 @@
-"""Surprised, the arm holds: the ladder of levels, and the path that waits for an arm that is kept
-from it.
+"""Surprised, the arm holds: which law leads a joint, and what it follows while it is kept off its
+path.
 
-    precise → plain → soft → safe
+The *precise* law is the step ``disturbance``: feedback by inertia.  What surprises hands the joints
+of an arm over to the *plain* law, the step ``plain``: a spring and a damper at each motor.  The
+precise law comes back once nothing has surprised for a while; but not to joints that it drove
+itself, by a spring in the gear or a delay that nobody declared.
 
-A surprise leads down; once nothing has surprised for a while, one step up again.  Precise: all that
-the law can.  Plain: the usual stiffness, nothing is learned.  Soft: little stiffness, well damped,
-gravity held.  Safe: the safe command; only a fault leads there, or states that do not come.
-
-A joint that is blocked or pushed away keeps its path within *reach*, the error at which the
-feedback gives as much as it may.  What it follows then is the path less the way that it is behind;
-once it is free, it comes back at a bounded speed.  So nothing winds up, and nothing springs.
+A joint that is blocked or pushed away keeps its error within *reach*, the error at which the
+feedback gives as much as it may.  What it follows is its path less a lag, and moves with it; once
+the joint is free, the lag gets less at a bounded speed.  So nothing winds up, and nothing springs.
 """
 
 from __future__ import annotations
@@ -21,14 +20,16 @@ from robot_dynamics_ros.control.cycle.memory import HOLD, CycleMemory
 
 
 class Level(enum.IntEnum):
-    """How much the law may do for a joint."""
+    """Which law leads a joint."""
 
     PRECISE = 0
     PLAIN = 1
 
 
 class Surprise(enum.IntEnum):
-    """What leads down the ladder; ``words`` for people, of joint, value and bound."""
+    """What hands joints over to the plain law; ``words`` for people, of joint, value, bound and
+    units.
+    """
 
     words: str
 
@@ -39,63 +40,68 @@ class Surprise(enum.IntEnum):
         return surprise
 
     NONE = ""
-    RELOCATED = "{joint} was put elsewhere: {value:.4g} now, {bound:.4g} before"
+    RELOCATED = "{joint} was put elsewhere: it is at {value:.4g} {unit}, and was at {bound:.4g}"
     BLOCKED = (
-        "{joint} stands with an error of {value:.3g} rad or m, the largest that it follows is"
-        " {bound:.3g}: something blocks it, or its brake is closed"
+        "{joint} stands {value:.3g} {unit} from its path, and {bound:.3g} is what it follows: is "
+        "something in its way, or its brake closed?"
     )
-    PUSHED = (
-        "{joint} was pushed away by {value:.3g} rad or m, {bound:.3g} is the largest it resists"
-    )
+    PUSHED = "{joint} was pushed {value:.3g} {unit} away; it resists {bound:.3g}"
     OVERLOADED = (
-        "{joint} is {value:.3g} rad or m behind its path, the largest error that it follows is"
-        " {bound:.3g}, at its effort limit: the motion needs more effort, or the load is too heavy"
+        "{joint} is {value:.3g} {unit} from its path, and {bound:.3g} is what it follows, at its "
+        "effort limit: the motion needs more effort, or the load is too heavy"
     )
     THROWN = (
-        "{joint} was thrown: its speed grew from state to state, to {value:.3g}, and {bound:.3g}"
-        " above what it follows counts"
+        "{joint} left its path ever faster, at {value:.3g} {speed_unit}; {bound:.3g} more than the "
+        "path's is what it may"
     )
-    TOO_FAST = "{joint} moves at {value:.4g}, its velocity limit is {bound:.4g}: the arm brakes"
+    BRAKED = (
+        "{joint} moved at {value:.4g} {speed_unit}, its velocity limit is {bound:.4g}: it brakes"
+    )
     STARTED_MOVING = (
-        "{joint} moved at {value:.3g} when the controller started; {bound:.3g} counts as rest"
+        "{joint} moved at {value:.3g} {speed_unit} when the controller started; up to {bound:.3g} "
+        "counts as rest"
     )
-    SWINGS = "{joint} swings by itself, {value:.3g} rad/s or m/s; {bound:.3g} counts as rest"
+    SWINGS = (
+        "{joint} swings by itself, at {value:.3g} {speed_unit}, and {bound:.3g} is noise: its gear "
+        "is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
+    )
 
 
-CAUSES = {
+SURPRISES = tuple(Surprise)
+SURPRISE_CAUSES = {
     Surprise.RELOCATED: "relocated",
     Surprise.BLOCKED: "blocked",
     Surprise.PUSHED: "pushed",
     Surprise.OVERLOADED: "overloaded",
     Surprise.THROWN: "thrown",
-    Surprise.TOO_FAST: "overspeed",
+    Surprise.BRAKED: "braked",
     Surprise.STARTED_MOVING: "started_moving",
     Surprise.SWINGS: "swings",
 }
 """Surprise → the cause that it is counted as."""
 
-CALM = 0.5
-"""s without a surprise after which the arm is one level better again.  Half: between two surprises
-of one cause it is stiff; twice: it is imprecise for longer.
+UNSURPRISED_TIME = 0.5
+"""s without a surprise, near the path, after which the precise law leads a joint again.  Half: it
+comes back between two surprises of one cause; twice: the arm is imprecise for longer.
 """
-PATIENCE = 0.1
-"""s for which a joint is held at its reach before it counts as blocked or pushed.  Half: a joint
-that sticks as it starts counts; twice: it is named later, it follows its path as before.
+TAUT_TIME = 0.1
+"""s for which a joint is held at its reach before that is a surprise.  Half: so is a joint that
+sticks as it starts; twice: it is named later.
 """
 LOOSE = 0.8
-"""Share of its reach to which the error falls before a joint is free again; nearer to 1, it creeps
-back to its reach at once and the arm goes on in steps.
+"""Share of its reach to which the error falls before a joint is free again.  Nearer to 1, it creeps
+back to its reach at once.
 """
-ROUNDING = 5e-7
-"""rad or m behind the path that are nothing: below each encoder's step."""
+# rad or m of lag that are nothing: below each encoder's digit
+LEAST_LAG = 5e-7
+# Share of the velocity limit, at which a joint comes back to its path at most
+RETURN_SPEED = 0.5
 RETURN_RATE = 8.0
-"""1/s, at which the rest of the way back to the path is gone.  Half: 1 s after a push 20 mrad are
-left; twice: the feedback for heavy rotors is slower than that.
+"""1/s, at which the rest of the lag gets less.  Half: 1 s after a push 20 mrad are left; twice: the
+feedback for heavy rotors is slower than that.
 """
-STANDS = 0.02
-"""rad/s, or the same of a joint's scale, below which a joint stands: encoders of 12 bit and noise
-show as much at rest.
-"""
+# rad/s, or the same of a joint's scale, below which a joint stands: noise shows as much
+STANDING_SPEED = 0.02
 AT_REST = 0.1
 """Share of its velocity limit up to which a joint is at rest when the controller starts; gravity
 makes an arm as fast within some 20 ms.
@@ -103,8 +109,8 @@ makes an arm as fast within some 20 ms.
 
 
 def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
-    """The plain law for ``joint`` and those that its inertia is coupled with, which are the other
-    joints of its arm; note the surprise with its numbers.
+    """The plain law for ``joint`` and those that its inertia is coupled with: the joints of its
+    arm.
     """
     for j in range(p.nv):
         if j == joint or p.inertia[joint, j] != 0.0:
@@ -114,10 +120,8 @@ def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: fl
     note_surprise(p, surprise, joint, value, bound)
 
 
-def step_down_whole_arm(
-    p: CycleMemory, surprise: int, joint: int, value: float, bound: float
-) -> None:
-    """The plain law for all joints; note the surprise with its numbers."""
+def step_down_whole(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
+    """The plain law for all joints."""
     for j in range(p.nv):
         p.level[j] = Level.PLAIN
         p.calm_time[j] = 0.0
@@ -125,7 +129,7 @@ def step_down_whole_arm(
 
 
 def note_surprise(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
-    """Put down what surprised."""
+    """Put down what surprised, with its numbers."""
     p.surprise[0] = surprise
     p.surprised_joint[0] = joint
     p.surprise_value[0] = value
@@ -134,15 +138,15 @@ def note_surprise(p: CycleMemory, surprise: int, joint: int, value: float, bound
 
 
 def climb(p: CycleMemory, dt: float) -> None:
-    """The precise law for the joints of an arm again, once nothing has surprised them for CALM and
-    they are near their path; the effort is faded over.  Joints that the precise law itself drove
-    stay with the plain one.
+    """The precise law for the joints of an arm again, once nothing has surprised them for
+    UNSURPRISED_TIME and they are near their path; the effort is faded over.  Joints that the
+    precise law itself drove stay with the plain one.
     """
     for i in range(p.nv):
         if p.level[i] == Level.PRECISE:
             continue
         p.calm_time[i] = p.calm_time[i] + dt
-        kept = p.taut[i] != 0.0 or p.lag[i] != 0.0 or p.braking_time[0] > 0.0
+        kept = p.taut[i] != 0.0 or p.lag[i] != 0.0 or p.fast[i] > 0
         if kept or abs(p.error[0, i]) > LOOSE * p.precise_reach[i] or p.swung[i] == 1:
             p.calm_time[i] = 0.0
     for i in range(p.nv):
@@ -153,11 +157,11 @@ def climb(p: CycleMemory, dt: float) -> None:
 
 
 def is_calm(p: CycleMemory, i: int) -> bool:
-    """Whether joint ``i`` and those that its inertia is coupled with have been calm for CALM."""
+    """Whether nothing has surprised joint ``i``, and those that its inertia is coupled with."""
     for j in range(p.nv):
-        if (j == i or p.inertia[i, j] != 0.0) and p.level[j] == Level.PLAIN:
-            if p.calm_time[j] <= CALM:
-                return False
+        coupled = j == i or p.inertia[i, j] != 0.0
+        if coupled and p.level[j] == Level.PLAIN and p.calm_time[j] <= UNSURPRISED_TIME:
+            return False
     return True
 
 
@@ -169,7 +173,7 @@ def note_start(p: CycleMemory) -> None:
         if share > worst:
             worst = share
             limit = AT_REST * p.rated_speed[i]
-            step_down_whole_arm(p, Surprise.STARTED_MOVING, i, p.v[i], limit)
+            step_down_whole(p, Surprise.STARTED_MOVING, i, abs(p.v[i]), limit)
 
 
 def lead_back(p: CycleMemory, dt: float) -> None:
@@ -193,12 +197,12 @@ def come_back(p: CycleMemory, i: int, dt: float) -> None:
         p.return_velocity[i] = 0.0
         return
     lag = abs(p.lag[i])
-    fastest = min(p.return_speed[0] * p.velocity_limit[i], RETURN_RATE * lag)
+    fastest = min(RETURN_SPEED * p.velocity_limit[i], RETURN_RATE * lag)
     speed = min(fastest, abs(p.return_velocity[i]) + p.deceleration[i] * dt)
     p.return_velocity[i] = copysign(speed, p.lag[i])
     p.lag[i] = p.lag[i] - p.return_velocity[i] * dt
     # the rest of it at once
-    if lag < ROUNDING:
+    if lag < LEAST_LAG:
         p.lag[i] = 0.0
         p.return_velocity[i] = 0.0
     p.reference[0, i] = p.reference[0, i] - p.lag[i]
@@ -208,7 +212,7 @@ def come_back(p: CycleMemory, i: int, dt: float) -> None:
 
 def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
     """Keep the error of joint ``i`` within ``reach``: what it follows moves with it.  It is taut
-    until the error has fallen by a fifth; after PATIENCE that is reported.
+    until the error has fallen by a fifth; after TAUT_TIME that is reported.
     """
     error = p.error[0, i]
     beyond = error - min(max(error, -p.reach[i]), p.reach[i])
@@ -230,8 +234,8 @@ def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
     if p.taut[i] != 0.0:
         before = p.taut_time[i]
         p.taut_time[i] = before + dt
-        if before <= PATIENCE < p.taut_time[i]:
-            away = p.lag[i] + p.error[0, i]
+        if before <= TAUT_TIME < p.taut_time[i]:
+            away = abs(p.lag[i] + p.error[0, i])
             step_down(p, what_keeps(p, i), i, away, p.reach[i])
 
 
@@ -241,6 +245,6 @@ def what_keeps(p: CycleMemory, i: int) -> int:
     """
     if p.mode[0] == HOLD:
         return Surprise.PUSHED
-    if abs(p.v[i]) < STANDS * p.scale[i]:
+    if abs(p.v[i]) < STANDING_SPEED * p.scale[i]:
         return Surprise.BLOCKED
     return Surprise.OVERLOADED if p.saturated[i] * p.taut[i] > 0.0 else Surprise.PUSHED

@@ -210,30 +210,25 @@ class LadderMemory(Declared):
     surprise: Integers = integers(1, meaning="number of the last one")
     surprised_joint: Integers = integers(1, meaning="the joint that it is about")
     surprise_value: Vector = numbers(2, meaning="what was seen, and its bound")
-    braking_time: Vector = numbers(1, unit="s", meaning="since a joint was far too fast; or 0")
     vain_time: Vector = numbers(
         "nv", unit="s", meaning="for which a joint far too fast got faster against its effort"
     )
     thrown: Integers = integers("nv", meaning="1 once it left its reference ever faster")
-    fastest_joint: Integers = integers(1, meaning="the fastest joint by that measure")
     followed_way: Matrix = numbers(
         2, "nv", unit="rad or m", meaning="way of the reference near which a joint stayed; its own"
     )
-    driven_states: Integers = integers(
+    obeying_states: Integers = integers(
         "nv", meaning="in a row, in which its effort made a joint faster towards its reference"
     )
-    follows: Integers = integers("nv", meaning="1 once its signs have been shown to be right")
+    obeys: Integers = integers("nv", meaning="1 once its signs have been shown to be right")
     reach: Vector = numbers(
         "nv", unit="rad or m", meaning="largest error that a joint follows; infinite: any"
     )
-    precise_reach: Vector = numbers(
-        "nv", unit="rad or m", meaning="the same with the precise law"
-    )
+    precise_reach: Vector = numbers("nv", unit="rad or m", meaning="the same with the precise law")
     lag: Vector = numbers(
         "nv", unit="rad or m", meaning="way from what a joint follows to its path"
     )
     return_velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="at which it gets less")
-    return_speed: Vector = numbers(1, meaning="largest of it, as a share of the velocity limit")
     taut: Vector = numbers("nv", meaning="sign of the error where it is held at reach, or 0")
     taut_time: Vector = numbers("nv", unit="s", meaning="for which it has been held there")
     # states that jumped
@@ -534,7 +529,6 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
     ]
     memory["commanded"][:] = memory["share"][:] = 1
     memory["reach"][:] = np.inf
-    memory["return_speed"][0] = 0.5
     return memory, compiled
 
 

@@ -2,10 +2,10 @@
 
     τ = M(q) a_d + C(q, q̇_d) q̇_d + g(q) + K e + D (v_d − v̂) + z + f s + c F
 
-e = q_d − q; v̂ is the velocity from positions; z, f, s, c and F are those of the step
-``disturbance``.  A spring and a damper at the motor take energy out, whatever gear, link and load
-follow the motor, as long as sampling and delay leave the damper one: that bounds D, and K follows
-D.
+e = q_d − q, within the joint's reach; v̂ is the velocity from positions; z, f, s, c and F are those
+of the step ``disturbance``.  A spring and a damper at the motor take energy out, whatever gear,
+link and load follow the motor, as long as sampling and delay leave the damper one: that bounds D,
+and K follows D.
 
 Sources: Tomei, *A simple PD controller for robots with elastic joints* (1991); Albu-Schäffer, Ott,
 Hirzinger, *A unified passivity-based control framework* (2007).
@@ -47,9 +47,14 @@ def hold_plainly(p: CycleMemory, i: int, dt: float) -> float:
 
 
 def choose_dampers(p: CycleMemory) -> None:
-    """``stiffness`` and ``damping`` of the joints with the plain law: as usual, or what inertia and
-    lateness bear at this pose.
+    """``stiffness`` and ``damping`` of the joints that the plain law leads: as usual, or what
+    inertia and lateness bear at this pose.
     """
+    led = 0
+    for i in range(p.nv):
+        led = led + p.level[i]
+    if led == 0:
+        return
     find_bounds(p)
     lateness = p.whole_delay[0] + UNDECLARED_LATENESS
     for i in range(p.nv):
@@ -64,7 +69,7 @@ def choose_dampers(p: CycleMemory) -> None:
 
 def find_bounds(p: CycleMemory) -> None:
     """What each joint's damper meets at this pose: ``free_inertia`` m, while the other joints
-    yield, and ``bearable_inertia``, m/κ, when all joints with the plain law are damped at once.
+    yield, and ``bearable_inertia``, m/κ, when all joints that the plain law leads are damped.
 
     A = (M + diag J)⁻¹ answers efforts with accelerations; m = 1/Aᵢᵢ; κ is the largest eigenvalue of
     A scaled to ones on its diagonal, from above: of the matrix of its absolute values, by the

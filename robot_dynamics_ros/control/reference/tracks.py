@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from math import floor, isfinite
 
-from robot_dynamics_ros.control.cycle.arrival import whole_turns
 from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM, TRAJECTORY
+from robot_dynamics_ros.control.cycle.ways import whole_turns
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,

@@ -30,6 +30,8 @@ state, those of a slow joint with a coarse encoder agree as little as degrees an
 OVERSPEED = 1.3
 # Time for which a joint is believed to go on speeding up as it did since the state before, s
 AHEAD = 0.004
+# rad, of an encoder with 12 bits and a little more; a joint that steps further moves
+COARSEST_DIGIT = 2e-3
 # Times its velocity limit, where one state is enough
 OUTRAGEOUS = 5.0
 # 1/s, at which velocity and acceleration of a joint that runs away grow at least
@@ -120,8 +122,9 @@ def judge_speed(p: CycleMemory, i: int, gone: float, change: float, dt: float) -
     a velocity filter is a fault.
     """
     speed = abs(p.arrived[1, i])
-    faster = max(speed - abs(p.v[i]) - p.digit[i] / dt, 0.0)
-    shown = min(speed, max(abs(gone) - p.digit[i], 0.0) / dt + 0.5 * faster)
+    digit = min(p.digit[i], COARSEST_DIGIT * p.scale[i])
+    faster = max(speed - abs(p.v[i]) - digit / dt, 0.0)
+    shown = min(speed, max(abs(gone) - digit, 0.0) / dt + 0.5 * faster)
     most = OVERSPEED * p.rated_speed[i]
     smooth = abs(change) <= max(abs(p.change[i]), DIVERGENCE * dt * speed)
     pushed = leaves_reference(p, i) and smooth and p.saturated[i] == 0.0

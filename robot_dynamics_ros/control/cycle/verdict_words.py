@@ -119,7 +119,7 @@ def _words_of_fault(verdict: Verdict, p: CycleMemory, bad: _BadJoint) -> str:
             return f"{bad.joint} moves against its velocity {bad.speed}: {_WRONG_STATE}"
         case Verdict.RUNAWAY:
             cut = ""
-            if any(p.saturated[k] != 0.0 for k in range(p.nv)):
+            if any(p.saturated[k] != 0.0 or p.taut[k] != 0.0 for k in range(p.nv)):
                 cut = "; or the motion needs more effort than the limits allow"
             return (
                 f"{bad.joint} runs away from its reference at {bad.speed}: "

@@ -14,13 +14,11 @@ from ``q`` and ``v`` at the time ``last``.
 
 from __future__ import annotations
 
-from math import inf
-
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
 from robot_dynamics_ros.control.cycle.ladder import (
-    Level,
     Surprise,
+    begin_precisely,
     climb,
     lead_back,
     note_start,
@@ -44,6 +42,7 @@ from robot_dynamics_ros.control.cycle.memory import (
     CycleMemory,
 )
 from robot_dynamics_ros.control.cycle.message import write_command
+from robot_dynamics_ros.control.cycle.motion import forget_obedience
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
 from robot_dynamics_ros.control.cycle.verdicts import Step, Verdict
 from robot_dynamics_ros.control.reference.goal import Reason
@@ -166,6 +165,8 @@ def react(p: CycleMemory, verdict: int) -> None:
             send_safe(p)
         elif verdict == Verdict.RELOCATED:
             before = p.q[p.bad_joint[0]]
+            # another encoder may speak now
+            forget_obedience(p)
             restart(p, Reason.RELOCATED)
             i = p.bad_joint[0]
             step_down_whole(p, Surprise.RELOCATED, i, p.q[i], before)
@@ -255,15 +256,8 @@ def activate(p: CycleMemory) -> None:
         for k in range(6):
             p.external[body, k] = 0.0
     find_wrench_due(p)
-    for i in range(p.nv):
-        p.obeys[i] = 0
-        p.followed_way[0, i] = 0.0
-        p.followed_way[1, i] = 0.0
-        p.obeying_states[i] = 0
-        p.reach[i] = inf
-        p.level[i] = Level.PRECISE
-        p.swung[i] = 0
-        p.thrown[i] = 0
+    begin_precisely(p)
+    forget_obedience(p)
     restart(p, Reason.RESTARTED)
 
 

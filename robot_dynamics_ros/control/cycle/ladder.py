@@ -14,7 +14,7 @@ the joint is free, the lag gets less at a bounded speed.  So nothing winds up, a
 from __future__ import annotations
 
 import enum
-from math import copysign
+from math import copysign, inf
 
 from robot_dynamics_ros.control.cycle.memory import HOLD, CycleMemory
 
@@ -106,6 +106,15 @@ AT_REST = 0.1
 """Share of its velocity limit up to which a joint is at rest when the controller starts; gravity
 makes an arm as fast within some 20 ms.
 """
+
+
+def begin_precisely(p: CycleMemory) -> None:
+    """The precise law leads all joints."""
+    for i in range(p.nv):
+        p.level[i] = Level.PRECISE
+        p.swung[i] = 0
+        p.thrown[i] = 0
+        p.reach[i] = inf
 
 
 def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:

@@ -190,6 +190,15 @@ def judge_divergence(p: CycleMemory, i: int, change: float, dt: float) -> int:
     return Verdict.DONE
 
 
+def forget_obedience(p: CycleMemory) -> None:
+    """No joint has been seen to obey its effort."""
+    for i in range(p.nv):
+        p.obeys[i] = 0
+        p.obeying_states[i] = 0
+        p.followed_way[0, i] = 0.0
+        p.followed_way[1, i] = 0.0
+
+
 def note_obedience(p: CycleMemory, i: int, way: float, change: float, dt: float) -> None:
     """Note that joint ``i`` goes where its effort drives it: the signs of its effort and state are
     right, then, until the controller is activated again.

@@ -12,6 +12,7 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.contact import FlangeLoad
 from robot_dynamics_ros.control.cycle.cycle import start_blend
+from robot_dynamics_ros.control.cycle.ladder import Level
 from robot_dynamics_ros.control.cycle.limits import Guards, GuardSettings
 from robot_dynamics_ros.control.cycle.loading import LawCode, load_law, load_rejection, load_robot
 from robot_dynamics_ros.control.cycle.memory import Mode
@@ -117,6 +118,18 @@ class AdjustableController:
     def safe_reason(self) -> str:
         """Why the ``mode`` is SAFE, or was the last time."""
         return self.runner.safe_reason
+
+    @property
+    def surprise(self) -> str:
+        """What handed joints over to the plain law last, or ""; see ``level``."""
+        return self.runner.surprise
+
+    @property
+    def level(self) -> Level:
+        """The law that leads the joints, where ``robustness`` is on: precise, or plain after a
+        surprise.
+        """
+        return self.runner.level
 
     @property
     def jump(self) -> str:

@@ -642,7 +642,11 @@ class JointController(AdjustableController):
         moving, unexplained, inertial = self.memory["moving"]
         time = np.maximum(moving, 1e-3)
         return description_gaps(
-            self.model, unexplained / time, inertial / time, self.memory["share"]
+            self.model,
+            unexplained / time,
+            inertial / time,
+            self.memory["share"],
+            self.memory["swung"],
         )
 
     @property

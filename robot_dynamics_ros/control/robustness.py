@@ -58,11 +58,13 @@ def description_gaps(
     unexplained: Array,
     inertial: Array,
     share: ArrayLike = 1.0,
+    swung: ArrayLike = False,
 ) -> tuple[str, ...]:
     """One sentence a joint whose mean effort in motion, N m or N, the description did not explain
     by more than 1 % of the effort limit, and than what the desired acceleration took by the model:
     (n,) ``unexplained`` and ``inertial``; and one for the joint that was softened most for its
-    ringing: ``share``, root of that of its stiffness which is left.
+    ringing: ``share``, root of that of its stiffness which is left.  ``swung``: (n,) joints that
+    the precise law itself drove, which the plain one leads since; one sentence for all.
     """
     sentences = []
     for i in np.flatnonzero(
@@ -88,4 +90,14 @@ def description_gaps(
         late = "the delay is longer than robot_delay"
         cause = f"its gear is elastic (robustness.bandwidth 15), or {late}"
         sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}; see {GAPS_PAGE}")
+    driven = [
+        name
+        for name, swings in zip(model.joint_names, np.broadcast_to(swung, model.nv), strict=True)
+        if swings
+    ]
+    if driven:
+        held = "swung by itself; a plain law leads it until the controller is activated again"
+        late = "the delay is longer than robot_delay"
+        cause = f"a gear is elastic (robustness.bandwidth 15), or {late}"
+        sentences.append(f"the arm of {', '.join(driven)} {held}: {cause}; see {GAPS_PAGE}")
     return tuple(sentences)

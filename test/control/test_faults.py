@@ -131,17 +131,33 @@ def test_two_robots_that_speak_at_once_do_not_shake_the_arm():
     np.testing.assert_allclose(control.command, rd.gravity_forces(ARM, Q), rtol=0, atol=1e-12)
 
 
-def test_a_jump_that_lasts_is_a_new_beginning_after_the_timeout():
+def test_after_a_jump_that_lasts_the_arm_is_held_where_it_is_without_a_safe_command():
+    """A simulator's reset, ``set_joint_state``, a re-homed encoder: 20 ms of states that agree."""
     control = active()
     goal = control.accept_trajectory(rd.plan_move(ARM, Q, Q + 0.5), START)
     for k in range(1, 150):
         t = START + k * MS
+        assert control.watch(t) is None
+        control.update(t, Q + 1.0, V)
+        if k == 22:
+            np.testing.assert_allclose(control.command, rd.gravity_forces(ARM, Q + 1.0), atol=1e-9)
+    assert goal.status is rd.GoalStatus.ABORTED and "jumped" in goal.text
+    assert control.counts["state_jump"] == 20 and control.counts["relocated"] == 1
+    assert control.mode is rd.Mode.HOLD and not control.fault
+    assert "was put elsewhere" in control.surprise
+    np.testing.assert_allclose(control.reference[0], Q + 1.0)
+
+
+def test_a_jump_of_which_the_states_contradict_each_other_brings_the_safe_command():
+    control = active()
+    for k in range(1, 150):
+        t = START + k * MS
         safe = control.watch(t)
         assert (safe is not None) == (k == 101)
-        control.update(t, Q + 1.0, V)
-    assert goal.status is rd.GoalStatus.ABORTED and "jumped" in goal.text
-    assert control.counts["state_jump"] == 100 and control.mode is rd.Mode.HOLD
-    np.testing.assert_allclose(control.reference[0], Q + 1.0)
+        if control.mode is rd.Mode.SAFE:
+            break
+        control.update(t, Q + (1.0 if k % 2 else -1.0), V)
+    assert control.counts["state_jump"] == 100 and not control.counts["relocated"]
 
 
 def test_an_angle_that_starts_again_at_minus_pi_has_not_jumped():

@@ -112,7 +112,7 @@ CONTROLLER_FAULTS = (
     Fault(
         STATE + "a jump that lasts",
         lambda s: s.elsewhere(1.0),
-        "safe command after state_timeout; then the arm holds its position",
+        "refused for 20 ms; then the arm holds its position",
         "jump_followed",
     ),
     Fault(

@@ -16,6 +16,14 @@ from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.arrival import arrive, begin_afresh, take_state
 from robot_dynamics_ros.control.cycle.disturbance import reject_disturbances
+from robot_dynamics_ros.control.cycle.ladder import (
+    Surprise,
+    begin_precisely,
+    climb,
+    lead_back,
+    note_start,
+    step_down_whole,
+)
 from robot_dynamics_ros.control.cycle.law import (
     add_efforts,
     blend,
@@ -34,6 +42,7 @@ from robot_dynamics_ros.control.cycle.memory import (
     CycleMemory,
 )
 from robot_dynamics_ros.control.cycle.message import write_command
+from robot_dynamics_ros.control.cycle.motion import forget_obedience
 from robot_dynamics_ros.control.cycle.reference import follow_reference, take_piece
 from robot_dynamics_ros.control.cycle.verdicts import Step, Verdict
 from robot_dynamics_ros.control.reference.goal import Reason
@@ -98,6 +107,9 @@ def follow_and_decide(p: CycleMemory) -> int:
     verdict = follow_reference(p)
     if verdict != Verdict.DONE:
         return verdict
+    if p.robust[0] == 1:
+        climb(p, p.dt[0])
+        lead_back(p, p.dt[0])
     integrate(p)
     if p.own_law[0] == 1:
         return Verdict.OWN_LAW
@@ -151,6 +163,13 @@ def react(p: CycleMemory, verdict: int) -> None:
         if p.fault[0] != Reason.NONE:
             watch_fall(p)
             send_safe(p)
+        elif verdict == Verdict.RELOCATED:
+            before = p.q[p.bad_joint[0]]
+            # another encoder may speak now
+            forget_obedience(p)
+            restart(p, Reason.RELOCATED)
+            i = p.bad_joint[0]
+            step_down_whole(p, Surprise.RELOCATED, i, p.q[i], before)
         else:
             restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
 
@@ -177,6 +196,8 @@ def restart(p: CycleMemory, reason: int) -> None:
     begin_afresh(p)
     stop(p, ABORTED, reason)
     rest(p)
+    if p.robust[0] == 1:
+        note_start(p)
     p.next[0] = Step.TAKE
 
 
@@ -235,6 +256,8 @@ def activate(p: CycleMemory) -> None:
         for k in range(6):
             p.external[body, k] = 0.0
     find_wrench_due(p)
+    begin_precisely(p)
+    forget_obedience(p)
     restart(p, Reason.RESTARTED)
 
 

@@ -6,8 +6,9 @@ positions; ω, k, J, z, f, c, h are below.
 
     τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
 
-A joint that rings by itself has a share of u, and of its effort.  The theory:
-docs/explanation/differing_robots.md.
+A joint without a rotor that rings has a share of u, and of its effort.  Any other that rings, and
+what else surprises, hands the joints of an arm over to the plain law: see the files ``ladder`` and
+``plain``.  The theory: docs/explanation/differing_robots.md.
 
 Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e +
     ė/ω);
@@ -18,13 +19,17 @@ from __future__ import annotations
 
 from math import copysign, exp, floor, log, sqrt
 
-from robot_dynamics_ros.control.cycle.arrival import LEAST_WAY, short_way
+from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
+from robot_dynamics_ros.control.cycle.plain import choose_dampers, hold_plainly
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.cycle.ways import LEAST_WAY, short_way
 
 TURN = 6.283185307179586
 # ω times the whole delay: at the crossover, 2 ω, the delay takes 0.56 rad (32°) of the phase
 MARGIN = 0.28
+# N m/rad: nothing is divided by less
+LEAST_STIFFNESS = 1e-9
 # Hz, highest corner of v̂, or two fifths of the rate if that is less
 LOW_PASS = 100.0
 # Integral gain over ω³; below 2 the loop without delay is stable
@@ -68,6 +73,8 @@ SOFTER = (
 JITTERY = 0.15
 # Of that root: natural frequency and damping ratio fall to it
 LEAST_SHARE = 0.4
+# Of the assumed rotor, that a joint without one seems to have at most
+LIGHT = 0.1
 BAND = 3e-3
 """rad, within which a joint at rest is left alone.  2e-3: a push leaves 2.5 mrad of another side;
 1e-3: coarse encoders make light joints swing.
@@ -162,17 +169,9 @@ def reject_disturbances(p: CycleMemory) -> int:
         choose_gains(p, dt)
         estimate_velocity(p, dt)
         estimate_rotors(p, dt)
+    choose_dampers(p)
     for i in range(p.nv):
-        error = p.error[0, i]
-        rate = p.reference[1, i] - p.velocity[i]
-        # a joint that stands is damped half as much where noise is most of v̂
-        if p.calm[i] > CALM:
-            rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
-        moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
-        stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
-        p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
-        p.a[i] = p.reference[2, i] + p.feedback[i]
-        p.held_back[i] = error_to_integrate(p, i, dt)
+        p.a[i] = p.reference[2, i] + choose_feedback(p, i, dt)
     p.inverse_dynamics(p.q, p.v, p.a, p.motion)
     gain = INTEGRAL * p.natural[0] * p.natural[0] * p.natural[0] * dt
     for i in range(p.nv):
@@ -182,11 +181,17 @@ def reject_disturbances(p: CycleMemory) -> int:
             modelled = modelled + p.inertia[i, j] * p.feedback[j]
             inertial = inertial + p.inertia[i, j] * p.reference[2, j]
         p.nominal[i] = p.motion[i] - modelled
-        if dt > 0.0:
-            adapt_friction(p, i, dt)
-        pulse = pulse_of_stuck_joint(p, i, dt)
+        pulse = 0.0
+        if p.level[i] == Level.PRECISE:
+            feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
+            if dt > 0.0:
+                adapt_friction(p, i, dt)
+            pulse = pulse_of_stuck_joint(p, i, dt)
+            integrate_rejection(p, i, gain)
+        else:
+            feedback = hold_plainly(p, i, dt)
+            turn_side(p, i, dt)
         most = p.largest_rejected[i]
-        integrate_rejection(p, i, gain)
         p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
         # the friction that the law claims is explained
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:
@@ -199,11 +204,39 @@ def reject_disturbances(p: CycleMemory) -> int:
         # a joint that stands has its friction against the pulse
         if pulse != 0.0:
             described = described + copysign(p.dry[i], pulse)
-        feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
         p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
     return Verdict.DONE
+
+
+def choose_feedback(p: CycleMemory, i: int, dt: float) -> float:
+    """``feedback`` of joint ``i``, rad/s² or m/s²; none where the plain law leads it."""
+    stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
+    p.precise_reach[i] = p.effort_size[i] / max(stiffest, LEAST_STIFFNESS)
+    if p.level[i] == Level.PLAIN:
+        p.feedback[i] = 0.0
+        p.held_back[i] = 0.0
+        return 0.0
+    error = p.error[0, i]
+    rate = p.reference[1, i] - p.velocity[i]
+    # a joint that stands is damped half as much where noise is most of v̂
+    if p.calm[i] > CALM:
+        rate = rate + 0.5 * min(max(p.velocity[i], -SLOW * p.scale[i]), SLOW * p.scale[i])
+    moves = min(abs(p.reference[1, i]) / (SLOW * p.scale[i]), 1.0)
+    stiffness = p.natural[0] * (1.0 + MOVING_STIFFNESS * moves)
+    p.feedback[i] = p.share[i] * p.natural[0] * (stiffness * error + 2.0 * rate)
+    p.held_back[i] = error_to_integrate(p, i, dt)
+    p.reach[i] = p.precise_reach[i]
+    return p.feedback[i]
+
+
+def turn_side(p: CycleMemory, i: int, dt: float) -> None:
+    """The side that friction of joint ``i`` acts on follows its reference, and stays at rest."""
+    desired = p.reference[1, i]
+    if abs(desired) > SLOW * p.scale[i]:
+        turned = p.side[i] + copysign(dt / TURN_TIME, desired)
+        p.side[i] = min(max(turned, -1.0), 1.0)
 
 
 def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
@@ -217,7 +250,9 @@ def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
         if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
             wound = wound + p.inertia[i, j] * p.held_back[j]
     most = p.largest_rejected[i]
-    if not p.saturated[i] * wound > 0.0:
+    # where the joint is kept from its path, it may get less only
+    winds = p.taut[i] * wound > 0.0 and p.rejected[i] * wound >= 0.0
+    if not p.saturated[i] * wound > 0.0 and not winds:
         integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
         p.rejected[i] = min(max(p.rejected[i] + integrated, -most), most)
 
@@ -441,10 +476,11 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
             for j in range(p.nv):
                 rest = rest - p.inertia[i, j] * p.ringing[j]
             driven = rest * beyond > -PUSHED * (own + DOUBT * p.rotor[i]) * v * beyond
+            # what pushes or blocks the arm shows no rotor
+            driven = driven and (p.level[i] == Level.PRECISE or p.swung[i] == 1)
             if beyond * p.swing[i] <= 0.0:
-                has_none = p.rotor[i] <= 0.1 * p.entered[0] * p.assumed_rotor[i]
                 noise = quiet + p.digit[i] * p.low_pass[0] + JITTERY * abs(p.reference[1, i])
-                judge_swing(p, i, 2.0 * noise, has_none or not driven)
+                judge_swing(p, i, 2.0 * noise, is_light(p, i) or not driven)
                 p.swing[i] = copysign(dt, beyond)
             if driven:
                 square = beyond * beyond / (p.scale[i] * p.scale[i])
@@ -470,10 +506,12 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
 
 
 def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
-    """Soften a joint that rings by itself, and those that its inertia is coupled with: its gear is
-    elastic, or the loop is later
-    than was declared.  A swing is over.  ``quiet``: smaller ones are noise; ``counts``: no assumed
-    rotor that is missing explains it.
+    """A swing of joint ``i`` is over.  If it rings by itself, its gear is elastic, or the loop is
+    later than was declared: the plain law leads its arm from then on.
+
+    Args:
+        quiet: smaller swings are noise.
+        counts: no assumed rotor that is missing explains it.
     """
     growth = p.peak[0, i] / max(p.peak[1, i], quiet)
     time = abs(p.swing[i]) * p.natural[0]
@@ -482,9 +520,29 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     p.peak[1, i] = p.peak[0, i]
     p.peak[0, i] = 0.0
     if p.swings[i] >= SWINGS and counts:
-        for j in range(p.nv):
-            coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)
-            p.share[j] = max((1.0 - coupling * (1.0 - SOFTER)) * p.share[j], LEAST_SHARE)
+        # a joint without a rotor has no gear: softer is enough, and the plain law would be too soft
+        softens = is_light(p, i) and p.share[i] > LEAST_SHARE
+        if softens or p.level[i] == Level.PLAIN:
+            soften(p, i)
+        else:
+            p.swings[i] = 0
+            p.swung[i] = 1
+            step_down(p, Surprise.SWINGS, i, p.peak[1, i], quiet)
+            for j in range(p.nv):
+                if p.level[j] == Level.PLAIN:
+                    p.share[j] = 1.0
+
+
+def is_light(p: CycleMemory, i: int) -> bool:
+    """Whether joint ``i`` has shown that it has no rotor."""
+    return p.rotor[i] <= LIGHT * p.entered[0] * p.assumed_rotor[i]
+
+
+def soften(p: CycleMemory, i: int) -> None:
+    """Less feedback for joint ``i``, and for others by how their inertia is coupled with it."""
+    for j in range(p.nv):
+        coupling = abs(p.inertia[i, j]) / max(sqrt(p.inertia[i, i] * p.inertia[j, j]), 1e-12)
+        p.share[j] = max((1.0 - coupling * (1.0 - SOFTER)) * p.share[j], LEAST_SHARE)
 
 
 def stiffness_of(p: CycleMemory, i: int) -> float:

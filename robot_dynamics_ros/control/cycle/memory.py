@@ -199,6 +199,58 @@ class RejectionMemory(Declared):
     )
 
 
+class LadderMemory(Declared):
+    """How much the law may do, and what has surprised; see the files ``ladder`` and ``plain``."""
+
+    nv: int
+    level: Integers = integers("nv", meaning="0: the precise law leads the joint, 1: the plain one")
+    swung: Integers = integers("nv", meaning="1 if the precise law itself drove it")
+    calm_time: Vector = numbers("nv", unit="s", meaning="since something surprised it last")
+    surprises: Integers = integers(1, meaning="how often something surprised")
+    surprise: Integers = integers(1, meaning="number of the last one")
+    surprised_joint: Integers = integers(1, meaning="the joint that it is about")
+    surprise_value: Vector = numbers(2, meaning="what was seen, and its bound")
+    vain_time: Vector = numbers(
+        "nv", unit="s", meaning="for which a joint far too fast got faster against its effort"
+    )
+    thrown: Integers = integers("nv", meaning="1 once it left its reference ever faster")
+    followed_way: Matrix = numbers(
+        2, "nv", unit="rad or m", meaning="way of the reference near which a joint stayed; its own"
+    )
+    obeying_states: Integers = integers(
+        "nv", meaning="in a row, in which its effort made a joint faster towards its reference"
+    )
+    obeys: Integers = integers("nv", meaning="1 once its signs have been shown to be right")
+    reach: Vector = numbers(
+        "nv", unit="rad or m", meaning="largest error that a joint follows; infinite: any"
+    )
+    precise_reach: Vector = numbers("nv", unit="rad or m", meaning="the same with the precise law")
+    lag: Vector = numbers(
+        "nv", unit="rad or m", meaning="way from what a joint follows to its path"
+    )
+    return_velocity: Vector = numbers("nv", unit="rad/s or m/s", meaning="at which it gets less")
+    taut: Vector = numbers("nv", meaning="sign of the error where it is held at reach, or 0")
+    taut_time: Vector = numbers("nv", unit="s", meaning="for which it has been held there")
+    # states that jumped
+    jump_states: Integers = integers(1, meaning="that agree with each other")
+    jump_oldest: Integers = integers(1, unit="ns", meaning="stamp of the first of them")
+    jump_newest: Integers = integers(1, unit="ns", meaning="stamp of the last of them")
+    jump_position: Vector = numbers("nv", unit="rad or m", meaning="position of the first of them")
+    jump_way: Vector = numbers("nv", unit="rad or m", meaning="way since then, by the velocities")
+    # the plain law
+    stiffness: Vector = numbers("nv", unit="N m/rad or N/m", meaning="of each joint's spring")
+    damping: Vector = numbers("nv", unit="N m s/rad or N s/m", meaning="of each joint's damper")
+    answers: Matrix = numbers("nv", "nv", unit="1/(kg m²)", meaning="(M + diag J)⁻¹")
+    free_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="of a joint while all others yield"
+    )
+    bearable_inertia: Vector = numbers(
+        "nv", unit="kg m² or kg", meaning="the same while all others are damped as much"
+    )
+    direction: Vector = numbers("nv", meaning="in which the joints together are the lightest")
+    next_direction: Vector = numbers("nv", meaning="the same, a round later")
+
+
 class FrictionMemory(Declared):
     """Friction that is known."""
 
@@ -211,7 +263,7 @@ class FrictionMemory(Declared):
     coupled: Integers = integers(1, meaning="1 where a motor turns with several joints")
 
 
-class CycleMemory(ArrivedState, RejectionMemory, FrictionMemory):
+class CycleMemory(ArrivedState, RejectionMemory, LadderMemory, FrictionMemory):
     """State, reference, law, limits and command of one controller."""
 
     nv: int
@@ -476,6 +528,7 @@ def cycle_memory(model: RobotModel) -> tuple[Memory[CycleMemory], bool]:
         model.joint(name).type is JointType.CONTINUOUS for name in model.joint_names
     ]
     memory["commanded"][:] = memory["share"][:] = 1
+    memory["reach"][:] = np.inf
     return memory, compiled
 
 

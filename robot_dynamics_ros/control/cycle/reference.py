@@ -6,9 +6,9 @@ quantity is not watched.
 
 from __future__ import annotations
 
-from robot_dynamics_ros.control.cycle.arrival import short_way, whole_turns
 from robot_dynamics_ros.control.cycle.memory import FREE, NANOSECONDS, CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.cycle.ways import short_way, whole_turns
 from robot_dynamics_ros.dynamics.engine.routines import Matrix
 
 

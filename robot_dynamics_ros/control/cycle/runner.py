@@ -12,10 +12,15 @@ import numpy as np
 from robot_dynamics_ros.control.changes import Changes
 from robot_dynamics_ros.control.cycle.cycle import AT_ONCE, BETWEEN_CYCLES, control_cycle
 from robot_dynamics_ros.control.cycle.followed_reference import FollowedReference
+from robot_dynamics_ros.control.cycle.ladder import SURPRISE_CAUSES, SURPRISES, Level
 from robot_dynamics_ros.control.cycle.limits import LIMITS, Guards
 from robot_dynamics_ros.control.cycle.memory import MODES, Mode, bound
 from robot_dynamics_ros.control.cycle.message import AnswerLayout, read_state, reading
-from robot_dynamics_ros.control.cycle.verdict_words import words_of_jump, words_of_verdict
+from robot_dynamics_ros.control.cycle.verdict_words import (
+    words_of_jump,
+    words_of_surprise,
+    words_of_verdict,
+)
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Step, Verdict
 from robot_dynamics_ros.control.cycle.wrenches import compute_wrenches
 from robot_dynamics_ros.control.laws import Law
@@ -49,6 +54,7 @@ class CycleRunner:
         fault: the reason for a permanent stop, or ""; cleared by activating.
         safe_reason: why the ``mode`` is SAFE, or was the last time.
         jump: why the last state was dropped because it cannot follow from the one before, or "".
+        surprise: what handed joints over to the plain law last, or "".
         current: whether the last state was followed by a cycle (it was not dropped, nor answered by
             a safe command).
         routines: the cycle's steps that are called from outside, by name.
@@ -92,6 +98,9 @@ class CycleRunner:
         self.answer_into(None)
         self.safe_reason = ""
         self.jump = ""
+        self.surprise = ""
+        # surprises that are counted
+        self._surprises = 0
         self.clear_fault()
         self.current = False
 
@@ -172,16 +181,31 @@ class CycleRunner:
         while verdict != Verdict.DONE:
             self._attend_to(Verdict(verdict))
             if p.next[0] == Step.DROPPED:
+                self._note_surprise()
                 self.current = False
                 return False
             verdict = run(p.next[0])
         self.current = True
         self.jump = ""
+        self._note_surprise()
         if p.cut[0]:
             for cause, joints in zip(LIMITS, self.memory["hits"].tolist(), strict=True):
                 if joints:
                     self.counts[cause] += joints
         return True
+
+    @property
+    def level(self) -> Level:
+        """The law that leads the joints: the plain one if it leads any."""
+        return Level(int(self.memory["level"].max()))
+
+    def _note_surprise(self) -> None:
+        """Count the newest surprise, if it is a new one, and put it in words."""
+        if self.p.surprises[0] == self._surprises:
+            return
+        self._surprises = self.p.surprises[0]
+        self.counts[SURPRISE_CAUSES[SURPRISES[self.p.surprise[0]]]] += 1
+        self.surprise = words_of_surprise(self.p, self._model)
 
     def _attend_to(self, verdict: Verdict) -> None:
         """Count a verdict, and do what needs more than the cycle's memory."""

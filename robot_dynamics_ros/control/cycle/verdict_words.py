@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics_ros.control.cycle.ladder import SURPRISES
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.control.reference.goal import REASONS
@@ -42,6 +43,19 @@ class _BadJoint:
         return cls(i, f"joint {name!r}", unit, unit_of_speed, unit_of_effort, position, speed)
 
 
+def words_of_surprise(p: CycleMemory, model: RobotModel) -> str:
+    """What handed joints over to the plain law last, or ""."""
+    name = model.joint_names[p.surprised_joint[0]]
+    unit, unit_of_speed, _ = model.joint(name).type.units
+    return SURPRISES[p.surprise[0]].words.format(
+        joint=f"joint {name!r}",
+        value=p.surprise_value[0],
+        bound=p.surprise_value[1],
+        unit=unit,
+        speed_unit=unit_of_speed,
+    )
+
+
 def words_of_jump(p: CycleMemory, model: RobotModel) -> str:
     """Why a state was dropped: the arm cannot have come there."""
     bad = _BadJoint.of(p, model)
@@ -62,6 +76,8 @@ def words_of_verdict(
     match verdict:
         case Verdict.FIRST | Verdict.BACKWARDS | Verdict.RECOVERED:
             return jump or f"the joint state's time went wrong: {_TIME_WENT_WRONG[verdict]}"
+        case Verdict.RELOCATED:
+            return f"{jump}; the states since agree with each other: holding there"
         case Verdict.LOST:
             return f"{jump}, in motion, and no state that follows came within {state_timeout:g} s"
         case Verdict.PATH_VIOLATED | Verdict.GOAL_LATE:
@@ -103,7 +119,7 @@ def _words_of_fault(verdict: Verdict, p: CycleMemory, bad: _BadJoint) -> str:
             return f"{bad.joint} moves against its velocity {bad.speed}: {_WRONG_STATE}"
         case Verdict.RUNAWAY:
             cut = ""
-            if any(p.saturated[k] != 0.0 for k in range(p.nv)):
+            if any(p.saturated[k] != 0.0 or p.taut[k] != 0.0 for k in range(p.nv)):
                 cut = "; or the motion needs more effort than the limits allow"
             return (
                 f"{bad.joint} runs away from its reference at {bad.speed}: "
@@ -117,9 +133,14 @@ def _words_of_fault(verdict: Verdict, p: CycleMemory, bad: _BadJoint) -> str:
         case Verdict.TOO_FAST:
             return (
                 f"{bad.joint} moves at {bad.speed}, its velocity limit is "
-                f"{p.rated_speed[i]:.4g} {bad.unit_of_speed}{_large_rotor(p, i)}"
+                f"{p.rated_speed[i]:.4g} {bad.unit_of_speed}{_in_vain(p, i)}{_large_rotor(p, i)}"
             )
     return ""
+
+
+def _in_vain(p: CycleMemory, i: int) -> str:
+    """That joint ``i`` was braked before a fault, or ""."""
+    return ", and it does not brake" if p.vain_time[i] > 0.0 else ""
 
 
 def _large_rotor(p: CycleMemory, i: int) -> str:

@@ -39,39 +39,41 @@ class Verdict(IntEnum):
     BACKWARDS = 8
     # the first one after a gap longer than the time-out
     RECOVERED = 9
+    # states jumped, and agree with each other since: the arm was put elsewhere
+    RELOCATED = 10
     # a good state, while the safe command was out
-    RESUMED = 10
+    RESUMED = 11
     # a known external wrench is too old
-    WRENCH_DUE = 11
+    WRENCH_DUE = 12
     # the piece of the path is over, the path was changed, or a goal begins
-    REFERENCE_DUE = 12
+    REFERENCE_DUE = 13
     # a tolerance of the path, see ``bad_field`` and ``bad_joint``
-    PATH_VIOLATED = 13
-    GOAL_REACHED = 14
+    PATH_VIOLATED = 14
+    GOAL_REACHED = 15
     # a tolerance of the goal is violated for longer than allowed
-    GOAL_LATE = 15
+    GOAL_LATE = 16
     # the law is to be called in Python
-    OWN_LAW = 16
+    OWN_LAW = 17
     # a joint shows no motion under an effort that must move it, see ``bad_joint``
-    UNMOVED = 17
+    UNMOVED = 18
     # the law has given a NaN or an infinity
-    EFFORT_NOT_FINITE = 18
+    EFFORT_NOT_FINITE = 19
     # from here on, in the order of their reasons
-    FAULTS = 18
+    FAULTS = 19
     # velocities have the wrong sign, see ``bad_joint``
-    CONTRADICTED = 19
+    CONTRADICTED = 20
     # a joint moves far above its velocity limit, see ``bad_joint``
-    TOO_FAST = 20
+    TOO_FAST = 21
     # a joint accelerates away from its reference, see ``bad_joint``
-    RUNAWAY = 21
+    RUNAWAY = 22
     # a joint is far beyond its position limits, see ``bad_joint``
-    ELSEWHERE = 22
+    ELSEWHERE = 23
     # after a jump in motion the arm did not come back within the time-out
-    LOST = 23
+    LOST = 24
     # a position stands still although its joint must move, see ``bad_joint``
-    FROZEN = 24
+    FROZEN = 25
     # the stamps run back again and again: two publishers with clocks that differ
-    CLOCKS = 25
+    CLOCKS = 26
 
 
 COUNTED: dict[int, str] = {

@@ -85,6 +85,7 @@ class Reason(enum.IntEnum):
         "brake, or something in its way",
         ResultCode.PATH_TOLERANCE_VIOLATED,
     )
+    RELOCATED = "the joint state jumped, and the states since agree: the arm was put elsewhere"
     # faults, in the order of the verdicts
     FAULT = "the control law gave an effort that is not finite"
     VELOCITY_SIGN = (

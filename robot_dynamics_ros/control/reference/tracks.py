@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from math import floor, isfinite
 
-from robot_dynamics_ros.control.cycle.arrival import whole_turns
 from robot_dynamics_ros.control.cycle.memory import HOLD, NANOSECONDS, STREAM, TRAJECTORY
+from robot_dynamics_ros.control.cycle.ways import whole_turns
 from robot_dynamics_ros.control.reference.goal import Reason
 from robot_dynamics_ros.dynamics.engine.routines import (
     Declared,
@@ -207,9 +207,13 @@ def brake(p: TracksMemory, i: int, t: int, q: float, v: float, effort: float) ->
     0.75 v²/a.  The acceleration begins and ends with zero: its largest, a, is reached in between.
 
     One that would run over a position limit brakes harder, just enough to stop there, but not more
-    than ten times as hard.
+    than ten times as hard.  One that is faster than its velocity limit takes no longer a way than
+    from that limit.
     """
     a = p.deceleration[i]
+    if abs(v) > p.velocity_limit[i] and p.velocity_limit[i] > 0.0:
+        faster = v / p.velocity_limit[i]
+        a = min(faster * faster, HARDEST_BRAKE) * a
     room = p.upper[i] - q if v > 0.0 else q - p.lower[i]
     way = 0.5 * STOP_TIME_SHARE * v * v
     if way > a * room:

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from robot_dynamics_ros.control.cycle.ladder import SURPRISE_CAUSES, Surprise
 from robot_dynamics_ros.control.cycle.limits import LIMITS
 from robot_dynamics_ros.control.cycle.memory import Mode
 from robot_dynamics_ros.control.cycle.verdicts import COUNTED, Verdict
@@ -239,7 +240,7 @@ TARGET_WORDS = {
 """Why a target of the tool is refused, for people."""
 CAUSES = (
     *LIMITS,
-    *dict.fromkeys(COUNTED.values()),
+    *dict.fromkeys([*COUNTED.values(), *SURPRISE_CAUSES.values()]),
     *_FURTHER_EVENTS.split(),
     *TARGET_REFUSALS,
     *TOOL_CAUSES,
@@ -420,6 +421,9 @@ def _enumeration_lines() -> list[str]:
             "",
         ]
     counted = [str(CAUSES.index(COUNTED[k]) if k in COUNTED else -1) for k in numbers]
+    surprised = [
+        str(CAUSES.index(SURPRISE_CAUSES[x]) if x in SURPRISE_CAUSES else -1) for x in Surprise
+    ]
     codes = ", ".join(f"{code.name.lower()} = {int(code)}" for code in ResultCode)
     out += [
         *_array(
@@ -428,6 +432,7 @@ def _enumeration_lines() -> list[str]:
             counted,
             "The cause that a verdict of the cycle is counted as, -1: none.",
         ),
+        *_array("int", "SURPRISED", surprised, "The cause that a surprise is counted as."),
         "",
         "/// error_code of control_msgs/action/FollowJointTrajectory.",
         f"enum class Code : int {{ {codes} }};",

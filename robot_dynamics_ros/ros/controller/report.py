@@ -12,6 +12,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robot_dynamics_ros.control.controller import JointController, Mode
+from robot_dynamics_ros.control.cycle.ladder import Level
 from robot_dynamics_ros.control.reference.goal import Goal, GoalStatus
 from robot_dynamics_ros.control.robustness import Robustness
 from robot_dynamics_ros.dynamics.payload import Payload
@@ -56,6 +57,8 @@ class ControllerReport:
             String, "~/trajectory_status", LATCHED, event_callbacks=QUIET_PUBLISHER
         )
         self._mode: Mode | None = None
+        self._level = Level.PRECISE
+        self._surprise = ""
         self._cycles = 0
         self._frequency = 0.0
         self._seconds_changed = 0
@@ -153,6 +156,8 @@ class ControllerReport:
         if payload is not self._payload:
             self._payload = payload
             self.say(f"payload in force: {_payload_text(payload)}")
+        if self._controller is not None:
+            self._log_level(self._controller)
         goal = self._goal
         if goal is not None and goal.status.done:
             self._goal = None
@@ -165,6 +170,15 @@ class ControllerReport:
                 self.rejections.report("goal_missed", f"trajectory {goal.text}")
             else:
                 self._background.call(self._log_end, goal)
+
+    def _log_level(self, controller: JointController) -> None:
+        """Each surprise with its numbers, and when the precise law leads all joints again."""
+        if controller.surprise != self._surprise:
+            self._surprise = controller.surprise
+            self.rejections.say("surprise", f"{self._surprise}; the plain law leads its arm")
+        elif controller.level < self._level:
+            self.say("nothing has surprised lately: the precise law leads all joints again")
+        self._level = controller.level
 
     def _log_feedback(self, robustness: Robustness, frequency: float, delay: float) -> None:
         """Once, and when it has changed by a tenth for some time: rates fall."""
@@ -203,6 +217,10 @@ class ControllerReport:
         if controller is not None:
             counts.update(controller.counts)
             values = {"mode": controller.mode.value, "cycles": self._cycles}
+            if controller.options.robustness is not None:
+                values["law of the joints"] = controller.level.name.lower()
+            if controller.surprise:
+                values["last surprise"] = controller.surprise
             windows = {name: list(window) for name, window in self._windows.items()}
             values["payload"] = _payload_text(controller.payload)
             if self._refused:

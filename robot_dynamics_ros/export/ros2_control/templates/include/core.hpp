@@ -103,9 +103,11 @@ public:
     for (std::int64_t verdict; (verdict = @prefix@_cycle_cycle(&cycle, step)) != @PREFIX@_DONE; step = cycle.next[0]) {
       attend_to(verdict);
       if (cycle.next[0] == @PREFIX@_DROPPED) {
+        note_surprise();
         return false;
       }
     }
+    note_surprise();
     if (cycle.fresh[0] != 0) {  // the motion is a new one
       @prefix@_collision_lower(&collision);
       @prefix@_observer_forget(&observer);
@@ -474,6 +476,15 @@ private:
     end_goals();
   }
 
+  /// Count the newest surprise, if it is a new one: what handed joints over to the plain law.
+  void note_surprise()
+  {
+    if (cycle.surprises[0] != surprises_) {
+      surprises_ = cycle.surprises[0];
+      ++counts[static_cast<std::size_t>(SURPRISED[static_cast<std::size_t>(cycle.surprise[0])])];
+    }
+  }
+
   /// End goals as the cycle's memory says.
   void end_goals()
   {
@@ -513,6 +524,7 @@ private:
   bool task_active_ = false;
   Time stops_before_task_ = -1;
   const Rows * chained_ = nullptr;
+  Time surprises_ = 0;  // that are counted
 };
 
 }  // namespace @package@

@@ -1,0 +1,226 @@
+"""Second step, last part: does the motion since the state before show a fault?
+
+A fault is what shows that the *measurement* or the *effort* is wrong: another sign or unit, joints
+that are exchanged, a dead encoder.  A joint that is far too fast, or leaves its reference ever
+faster, is a fault until it has been seen to obey its effort.  From then on it is a surprise: the
+plain law brakes it, see the file ``ladder``, and only what brakes in vain is a fault.
+"""
+
+from __future__ import annotations
+
+from math import copysign, log
+
+from robot_dynamics_ros.control.cycle.ladder import Surprise, step_down
+from robot_dynamics_ros.control.cycle.memory import CycleMemory
+from robot_dynamics_ros.control.cycle.verdicts import Verdict
+from robot_dynamics_ros.control.cycle.ways import (
+    LEAST_WAY,
+    WINDOW,
+    differs_as_degrees,
+    short_way,
+)
+
+# rad/s: nothing is divided by less
+LEAST_CHANGE = 1e-12
+OTHER_UNIT = 8.0
+"""Times as far as one of way and velocity the other must have gone for another unit: from state to
+state, those of a slow joint with a coarse encoder agree as little as degrees and radians.
+"""
+# Times its velocity limit, a joint is far above it
+OVERSPEED = 1.3
+# Time for which a joint is believed to go on speeding up as it did since the state before, s
+AHEAD = 0.004
+# rad or m, of an encoder with 12 bits and a little more; a joint that steps further moves
+COARSEST_DIGIT = 2e-3
+# Times its velocity limit, where one state is enough
+OUTRAGEOUS = 5.0
+# 1/s, at which velocity and acceleration of a joint that runs away grow at least
+DIVERGENCE = 30.0
+RUNAWAY_SPEED = 0.36
+"""Share of its velocity limit by which it is then faster than its reference, if its acceleration
+has grown e-fold; a state counts for 0.5 at most of the logarithm, all for 1.5.
+"""
+# Share of its velocity limit, from which on a joint is seen to obey the effort that makes it faster
+OBEYING_SPEED = 0.1
+# States in a row in which it must
+OBEYING_STATES = 2
+# s, that a joint far above its limit may get faster against its effort: drives lag, people push
+VAIN_TIME = 0.05
+# s, the same of a joint that is FAR_TOO_FAST
+VAIN_TIME_FAR = 0.005
+# Times its velocity limit
+FAR_TOO_FAST = 3.0
+
+
+def judge_motion(p: CycleMemory, dt: float) -> int:
+    """CONTRADICTED: a joint moves against its velocity, or by another unit.  FROZEN: a position has
+    not changed in any digit, although its velocity says that the joint moves: a dead encoder.
+    TOO_FAST: it moves far above its limit, or is about to.  RUNAWAY: the law drives it the wrong
+    way.
+    """
+    for i in range(p.nv):
+        p.bad_joint[0] = i
+        gone = short_way(p, i, p.arrived[0, i] - p.q[i])
+        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        if contradicts(p, i, gone, told, dt):
+            return Verdict.CONTRADICTED
+        p.hidden[i] = max(0.0, 1.0 - dt / WINDOW) * (p.hidden[i] + told) if gone == 0.0 else 0.0
+        if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
+            return Verdict.FROZEN
+        change = p.arrived[1, i] - p.v[i]
+        verdict = judge_speed(p, i, gone, change, dt)
+        if verdict == Verdict.DONE:
+            verdict = judge_divergence(p, i, change, dt)
+        p.change[i] = change
+        # an arm that floats may be pushed that fast
+        if p.tracks[0] == 1:
+            if verdict != Verdict.DONE:
+                return verdict
+            if p.robust[0] == 1:
+                note_obedience(p, i, gone, change, dt)
+    return Verdict.DONE
+
+
+def contradicts(p: CycleMemory, i: int, gone: float, told: float, dt: float) -> bool:
+    """Whether joint ``i`` moves against its velocity, or by another unit: the ways that position
+    and velocity show, ``gone`` and ``told``, are compared over some WINDOW.
+    """
+    keep = max(0.0, 1.0 - dt / WINDOW)
+    least = LEAST_WAY * LEAST_WAY * dt / WINDOW
+    p.agreement[i] = keep * p.agreement[i] + gone * told
+    p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
+    agreement = p.agreement[i] / max(p.travel[i], least)
+    if gone != 0.0:
+        p.digit[i] = min(abs(gone), p.digit[i]) if p.digit[i] > 0.0 else abs(gone)
+    p.ways[0, i] = keep * p.ways[0, i] + gone
+    p.ways[1, i] = keep * p.ways[1, i] + told
+    way = abs(p.ways[0, i])
+    said = abs(p.ways[1, i])
+    apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
+    other_unit = apart and differs_as_degrees(agreement)
+    return p.travel[i] > least and (agreement < -0.5 or other_unit)
+
+
+def leaves_reference(p: CycleMemory, i: int) -> bool:
+    """Whether joint ``i`` is faster than its reference, and ahead of it already: against the
+    law.
+    """
+    speed = p.arrived[1, i]
+    lead = speed - p.reference[1, i]
+    return speed * lead > 0.0 and p.error[0, i] * lead < 0.0
+
+
+def feedback_effort(p: CycleMemory, i: int) -> float:
+    """N m, of the last effort of joint ``i``: what the model does not ask for."""
+    return p.effort[i] - p.nominal[i]
+
+
+def judge_speed(p: CycleMemory, i: int, gone: float, change: float, dt: float) -> int:
+    """TOO_FAST for a joint far above its velocity limit in two states of three, or very far in one;
+    one that obeys its effort is braked by the plain law, and TOO_FAST if it brakes in vain.
+
+    Way and velocity must show it: neither noise, nor one digit of a coarse encoder, nor the lag of
+    a velocity filter is a fault.
+    """
+    speed = abs(p.arrived[1, i])
+    digit = min(p.digit[i], COARSEST_DIGIT)
+    faster = max(speed - abs(p.v[i]) - digit / dt, 0.0)
+    shown = min(speed, max(abs(gone) - digit, 0.0) / dt + 0.5 * faster)
+    most = OVERSPEED * p.rated_speed[i]
+    smooth = abs(change) <= max(abs(p.change[i]), DIVERGENCE * dt * speed)
+    pushed = leaves_reference(p, i) and smooth and p.saturated[i] == 0.0
+    if shown + faster * min(1.0, AHEAD / dt) > most and not pushed:
+        p.fast[i] = p.fast[i] + 2
+    elif p.fast[i] > 0:
+        p.fast[i] = p.fast[i] - 1
+    if p.robust[0] == 1 and brakes_in_vain(p, i, shown, change, dt):
+        return Verdict.TOO_FAST
+    if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
+        if p.robust[0] == 0 or p.obeys[i] == 0:
+            return Verdict.TOO_FAST
+        if p.tracks[0] == 1:
+            brake(p, i, pushed)
+    return Verdict.DONE
+
+
+def brake(p: CycleMemory, i: int, pushed: bool) -> None:
+    """Joint ``i`` is far above its velocity limit: the plain law brakes its arm."""
+    if not pushed:
+        p.swung[i] = 1
+    # once: each further state counts for two more
+    if p.fast[i] < 5:
+        speed = abs(p.arrived[1, i])
+        step_down(p, Surprise.BRAKED, i, speed, p.rated_speed[i])
+
+
+def brakes_in_vain(p: CycleMemory, i: int, speed: float, change: float, dt: float) -> bool:
+    """Whether joint ``i``, far above its velocity limit, gets faster against its effort for longer
+    than drives lag, or several times as fast as it may.
+    """
+    if speed < OVERSPEED * p.rated_speed[i] or change * p.arrived[1, i] <= 0.0:
+        p.vain_time[i] = 0.0
+        return False
+    if feedback_effort(p, i) * change < 0.0:
+        p.vain_time[i] = p.vain_time[i] + dt
+    longest = VAIN_TIME if speed < FAR_TOO_FAST * p.rated_speed[i] else VAIN_TIME_FAR
+    return p.vain_time[i] > longest
+
+
+def judge_divergence(p: CycleMemory, i: int, change: float, dt: float) -> int:
+    """RUNAWAY: joint ``i`` leaves its reference, and its acceleration grows from state to state.
+    Neither a push nor a swing does that.  One that obeyed its effort before may be thrown once.
+    """
+    speed = p.arrived[1, i]
+    lead = speed - p.reference[1, i]
+    before = p.change[i]
+    growth = abs(change) / max(abs(before), LEAST_CHANGE)
+    away = change * before > 0.0 and change * speed > 0.0 and leaves_reference(p, i)
+    if away and growth > 1.0 + DIVERGENCE * dt and abs(change) > DIVERGENCE * dt * abs(lead):
+        p.astray[i] = p.astray[i] + min(log(growth), 0.5)
+    # a full effort against the motion does not grow any more
+    elif not away or p.saturated[i] * lead >= 0.0:
+        p.astray[i] = 0.0
+    if min(p.astray[i], 1.5) * abs(lead) <= RUNAWAY_SPEED * p.rated_speed[i]:
+        return Verdict.DONE
+    against = feedback_effort(p, i) * change <= 0.0
+    if p.robust[0] == 0 or p.obeys[i] == 0 or (against and p.thrown[i] == 1):
+        return Verdict.RUNAWAY
+    p.astray[i] = 0.0
+    p.thrown[i] = 1
+    step_down(p, Surprise.THROWN, i, abs(speed), RUNAWAY_SPEED * p.rated_speed[i])
+    return Verdict.DONE
+
+
+def forget_obedience(p: CycleMemory) -> None:
+    """No joint has been seen to obey its effort."""
+    for i in range(p.nv):
+        p.obeys[i] = 0
+        p.obeying_states[i] = 0
+        p.followed_way[0, i] = 0.0
+        p.followed_way[1, i] = 0.0
+
+
+def note_obedience(p: CycleMemory, i: int, way: float, change: float, dt: float) -> None:
+    """Note that joint ``i`` goes where its effort drives it: the signs of its effort and state are
+    right, then, until the controller is activated again.
+
+    It has followed its reference for LEAST_WAY, with half of that as error at most; or in a few
+    states, one after the other, its effort made it faster towards its reference.
+    """
+    speed = p.arrived[1, i]
+    driven = feedback_effort(p, i) * change > 0.0 and p.error[0, i] * speed > 0.0
+    if driven and change * speed > 0.0 and abs(speed) > OBEYING_SPEED * p.rated_speed[i]:
+        p.obeying_states[i] = p.obeying_states[i] + 1
+    else:
+        p.obeying_states[i] = 0
+    if abs(p.error[0, i]) > 0.5 * LEAST_WAY:
+        p.followed_way[0, i] = 0.0
+        p.followed_way[1, i] = 0.0
+    else:
+        desired = p.reference[1, i]
+        p.followed_way[0, i] = p.followed_way[0, i] + abs(desired) * dt
+        p.followed_way[1, i] = p.followed_way[1, i] + copysign(way, way * desired)
+    wanted = p.followed_way[0, i]
+    follows = wanted > LEAST_WAY and p.followed_way[1, i] > 0.5 * wanted
+    if follows or p.obeying_states[i] >= OBEYING_STATES:
+        p.obeys[i] = 1

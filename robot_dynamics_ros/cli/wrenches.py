@@ -91,10 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     text = (
         "a recorded wrench on a link: a WrenchStamped topic of the bag, the beginning of column "
-        "names of the table, "
-        "or a table of its own; - where the robot's push on the surroundings was measured; FRAME "
-        "as above (default: "
-        "the messages' frame, the link for columns)"
+        "names of the table, or a table of its own; - where the robot's push on the surroundings "
+        "was measured; FRAME as above (default: the messages' frame, the link for columns)"
     )
     add("--external", "LINK=[-]SOURCE[@FRAME]", text, many=True)
     add(
@@ -118,10 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--acceleration", ACCELERATIONS, text, "differentiated")
     add("--friction", None, "add the friction of the URDF to efforts")
     add("--friction-file", "FILE", "add the friction of this file, as identify writes it", "")
-    text = (
-        "what to do with positions that the robot cannot have, a wrong clock, and efforts that "
-        "contradict the robot"
-    )
+    text = "for positions that no robot has, a wrong clock, efforts that contradict the robot"
     add("--plausibility", ("refuse", "accept"), text, "refuse")
 
 

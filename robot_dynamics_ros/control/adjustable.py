@@ -121,7 +121,7 @@ class AdjustableController:
 
     @property
     def surprise(self) -> str:
-        """What handed joints over to the plain law last, or ""; see ``level``."""
+        """The last reason for which the plain law has taken joints over, or ""; see ``level``."""
         return self.runner.surprise
 
     @property

@@ -118,7 +118,7 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
 
 
 def judge_jump(p: CycleMemory, dt: float, is_first: bool) -> int:
-    """What a state that cannot follow from the last good one, ``dt`` s ago, means: CONTRADICTED for
+    """Judge a state that cannot follow from the last good one, ``dt`` s ago: CONTRADICTED for
     another unit, RELOCATED once such states have agreed with each other for a while, else JUMP.
 
     States agree if the way since the first of them is what their velocities say.  A mirrored

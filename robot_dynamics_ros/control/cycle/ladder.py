@@ -27,8 +27,8 @@ class Level(enum.IntEnum):
 
 
 class Surprise(enum.IntEnum):
-    """What hands joints over to the plain law; ``words`` for people, of joint, value, bound and
-    units.
+    """A reason for which the plain law takes joints over; ``words`` for people, of joint, value,
+    bound and units.
     """
 
     words: str
@@ -101,7 +101,7 @@ RETURN_RATE = 8.0
 feedback for heavy rotors is slower than that.
 """
 # rad/s, or the same of a joint's scale, below which a joint stands: noise shows as much
-STANDING_SPEED = 0.02
+BLOCKED_SPEED = 0.02
 AT_REST = 0.1
 """Share of its velocity limit up to which a joint is at rest when the controller starts; gravity
 makes an arm as fast within some 20 ms.
@@ -249,11 +249,11 @@ def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
 
 
 def what_keeps(p: CycleMemory, i: int) -> int:
-    """What keeps joint ``i`` from its path: it stands while the path goes on, or moves as fast as
-    its effort limit allows, or was moved.
+    """The surprise that keeps joint ``i`` from its path: it stands while the path goes on, or moves
+    as fast as its effort limit allows, or was moved.
     """
     if p.mode[0] == HOLD:
         return Surprise.PUSHED
-    if abs(p.v[i]) < STANDING_SPEED * p.scale[i]:
+    if abs(p.v[i]) < BLOCKED_SPEED * p.scale[i]:
         return Surprise.BLOCKED
     return Surprise.OVERLOADED if p.saturated[i] * p.taut[i] > 0.0 else Surprise.PUSHED

@@ -29,7 +29,7 @@ state, those of a slow joint with a coarse encoder agree as little as degrees an
 # Times its velocity limit, a joint is far above it
 OVERSPEED = 1.3
 # Time for which a joint is believed to go on speeding up as it did since the state before, s
-AHEAD = 0.004
+LOOK_AHEAD_TIME = 0.004
 # rad or m, of an encoder with 12 bits and a little more; a joint that steps further moves
 COARSEST_DIGIT = 2e-3
 # Times its velocity limit, where one state is enough
@@ -61,10 +61,12 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
     for i in range(p.nv):
         p.bad_joint[0] = i
         gone = short_way(p, i, p.arrived[0, i] - p.q[i])
-        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
-        if contradicts(p, i, gone, told, dt):
+        shown_way = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        if contradicts(p, i, gone, shown_way, dt):
             return Verdict.CONTRADICTED
-        p.hidden[i] = max(0.0, 1.0 - dt / WINDOW) * (p.hidden[i] + told) if gone == 0.0 else 0.0
+        p.hidden[i] = (
+            max(0.0, 1.0 - dt / WINDOW) * (p.hidden[i] + shown_way) if gone == 0.0 else 0.0
+        )
         if p.commanded[i] == 1 and abs(p.hidden[i]) > LEAST_WAY:
             return Verdict.FROZEN
         change = p.arrived[1, i] - p.v[i]
@@ -81,19 +83,19 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
     return Verdict.DONE
 
 
-def contradicts(p: CycleMemory, i: int, gone: float, told: float, dt: float) -> bool:
+def contradicts(p: CycleMemory, i: int, gone: float, shown_way: float, dt: float) -> bool:
     """Whether joint ``i`` moves against its velocity, or by another unit: the ways that position
-    and velocity show, ``gone`` and ``told``, are compared over some WINDOW.
+    and velocity show, ``gone`` and ``shown_way``, are compared over some WINDOW.
     """
     keep = max(0.0, 1.0 - dt / WINDOW)
     least = LEAST_WAY * LEAST_WAY * dt / WINDOW
-    p.agreement[i] = keep * p.agreement[i] + gone * told
-    p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + told * told)
+    p.agreement[i] = keep * p.agreement[i] + gone * shown_way
+    p.travel[i] = keep * p.travel[i] + 0.5 * (gone * gone + shown_way * shown_way)
     agreement = p.agreement[i] / max(p.travel[i], least)
     if gone != 0.0:
         p.digit[i] = min(abs(gone), p.digit[i]) if p.digit[i] > 0.0 else abs(gone)
     p.ways[0, i] = keep * p.ways[0, i] + gone
-    p.ways[1, i] = keep * p.ways[1, i] + told
+    p.ways[1, i] = keep * p.ways[1, i] + shown_way
     way = abs(p.ways[0, i])
     said = abs(p.ways[1, i])
     apart = gone != 0.0 and max(way, said) > OTHER_UNIT * (min(way, said) + p.digit[i])
@@ -129,7 +131,7 @@ def judge_speed(p: CycleMemory, i: int, gone: float, change: float, dt: float) -
     most = OVERSPEED * p.rated_speed[i]
     smooth = abs(change) <= max(abs(p.change[i]), DIVERGENCE * dt * speed)
     pushed = leaves_reference(p, i) and smooth and p.saturated[i] == 0.0
-    if shown + faster * min(1.0, AHEAD / dt) > most and not pushed:
+    if shown + faster * min(1.0, LOOK_AHEAD_TIME / dt) > most and not pushed:
         p.fast[i] = p.fast[i] + 2
     elif p.fast[i] > 0:
         p.fast[i] = p.fast[i] - 1

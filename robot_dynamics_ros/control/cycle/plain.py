@@ -68,8 +68,8 @@ def choose_dampers(p: CycleMemory) -> None:
 
 
 def find_bounds(p: CycleMemory) -> None:
-    """What each joint's damper meets at this pose: ``free_inertia`` m, while the other joints
-    yield, and ``bearable_inertia``, m/κ, when all joints that the plain law leads are damped.
+    """Find the inertia that each joint's damper meets at this pose: ``free_inertia`` m, while the
+    other joints yield, and ``bearable_inertia``, m/κ, when all that the plain law leads are damped.
 
     A = (M + diag J)⁻¹ answers efforts with accelerations; m = 1/Aᵢᵢ; κ is the largest eigenvalue of
     A scaled to ones on its diagonal, from above: of the matrix of its absolute values, by the

@@ -44,7 +44,7 @@ class _BadJoint:
 
 
 def words_of_surprise(p: CycleMemory, model: RobotModel) -> str:
-    """What handed joints over to the plain law last, or ""."""
+    """The last reason for which the plain law has taken joints over, or ""."""
     name = model.joint_names[p.surprised_joint[0]]
     unit, unit_of_speed, _ = model.joint(name).type.units
     return SURPRISES[p.surprise[0]].words.format(

@@ -380,12 +380,12 @@ def _ad(twist: Array) -> Array:
 
 
 _MOST_TERMS = 40
-_TERMS = range(_MOST_TERMS)
+_SERIES_TERMS = range(_MOST_TERMS)
 # rows: dexp(A), dexp(−A), dexp(−½ A), exp(−½ A); columns: the powers of A
-_COEFFICIENTS = np.array(
+_SERIES_COEFFICIENTS = np.array(
     [
-        *([x**k / math.factorial(k + 1) for k in _TERMS] for x in (1.0, -1.0, -0.5)),
-        [(-0.5) ** k / math.factorial(k) for k in _TERMS],
+        *([x**k / math.factorial(k + 1) for k in _SERIES_TERMS] for x in (1.0, -1.0, -0.5)),
+        [(-0.5) ** k / math.factorial(k) for k in _SERIES_TERMS],
     ]
 )
 
@@ -401,7 +401,7 @@ def _series(A: Array) -> Array:
     while bound > 1e-18 and len(powers) < _MOST_TERMS:
         powers.append(powers[-1] @ A)
         bound *= norm / len(powers)
-    sums = _COEFFICIENTS[:, : len(powers)] @ np.reshape(powers, (-1, 36))
+    sums = _SERIES_COEFFICIENTS[:, : len(powers)] @ np.reshape(powers, (-1, 36))
     return sums.reshape(4, 6, 6)
 
 

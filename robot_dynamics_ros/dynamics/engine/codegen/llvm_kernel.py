@@ -19,12 +19,12 @@ from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import ArrayArgumen
 
 ANGLES = 4
 """Sines and cosines of one state that are computed side by side, at most."""
-WHOLE = 14_000
+OPERATIONS_OF_WHOLE = 14_000
 """A straight line of more operations is cut into parts: LLVM's time to distribute its registers
 grows faster than the line, 2.7 s for 39,000 operations as one line and 0.8 s in parts, which run up
 to 8 % longer.  No function of an arm with up to seven joints and a gripper is as long.
 """
-PART = 500
+OPERATIONS_OF_PART = 500
 """Operations of a part: half as many take as long to compile, ten times as many twice as long."""
 
 
@@ -159,7 +159,7 @@ def _states(
     e.emit(reachable(angles), load)
     e.trigonometry(angles, nodes, ("near", "far", "ready"), angles_at_once)
     places, tables, scattered = _places_of_results(e, arguments, outputs)
-    if one and len(nodes) > WHOLE:
+    if one and len(nodes) > OPERATIONS_OF_WHOLE:
         return _state_in_parts(name, e, arguments, nodes, places)
     # a result is stored as soon as it is there: to the end it would be kept on the stack
     for node in nodes:
@@ -199,7 +199,7 @@ def _state_in_parts(
     """
     # constants stand in the instructions
     rest = [x for x in nodes if x.id not in first.names and x.op != "const"]
-    parts = [rest[k : k + PART] for k in range(0, len(rest), PART)]
+    parts = [rest[k : k + OPERATIONS_OF_PART] for k in range(0, len(rest), OPERATIONS_OF_PART)]
     part_of = {x.id: k for k, part in enumerate(parts, 1) for x in part}
     handed_on: dict[int, int] = {}
     for node in rest:

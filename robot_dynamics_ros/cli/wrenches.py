@@ -159,10 +159,8 @@ def run(options: argparse.Namespace) -> int:
     for (recording, history), directory in zip(
         _computed(options, model, settings, sources), paths, strict=True
     ):
-        if history.bad and options.bad_rows == "refuse":
-            text = "row {0.number}: {0.why}"
-            remedy = "Correct the recording, or have bad rows skipped."
-            raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
+        if options.bad_rows == "refuse":
+            _refuse_bad_rows(recording, history)
         contradiction, notes = _efforts_judged(options, model, recording)
         if contradiction and options.acceleration != "differentiated":
             remedy = "Differentiate the positions: leave --acceleration out."
@@ -254,6 +252,13 @@ def _formats(words: str | None) -> list[str]:
                 remedy=f"pip install {install}, or leave {word} out.",
             )
     return formats
+
+
+def _refuse_bad_rows(recording: Recording, history: WrenchHistory) -> None:
+    if history.bad:
+        text = "row {0.number}: {0.why}"
+        remedy = "Correct the recording, or have bad rows skipped."
+        raise ArgumentError(text.format(history.bad[0]), where=recording.source, remedy=remedy)
 
 
 def _computed(

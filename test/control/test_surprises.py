@@ -5,11 +5,13 @@ import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
+import robot_dynamics_ros as rd
 from benchmarks.differing_robots.kinds_cases import KINDS
 from benchmarks.differing_robots.kinds_laws import Ours
 from benchmarks.differing_robots.kinds_robot import make_scene
 from benchmarks.differing_robots.kinds_run import run_kind
 from robot_dynamics_ros.control.cycle.ladder import Level
+from robot_dynamics_ros.control.reference.goal import Tolerances
 
 
 def surprised(kind, arm):
@@ -64,3 +66,29 @@ def test_the_usual_robot_does_not_surprise():
     assert not figures["lost"]
     assert controller.surprise == "" and controller.level is Level.PRECISE
     assert not np.any(controller.memory["lag"])
+
+
+def test_a_blocked_arm_whose_goal_is_aborted_is_held_where_it_is():
+    """Not pushed to the other side by what it had lagged on the path."""
+    arm = rd.load_robot("two_link")
+    tolerances = Tolerances.uniform(2, path=0.5)
+    control = rd.JointController(arm, tolerances=tolerances)
+    start = np.array([0.3, 0.5])
+    still = np.zeros(2)
+    control.activate(0, start, still)
+    goal = control.accept_trajectory(rd.plan_move(arm, start, start + 1.0), 0)
+    longest_lag = 0.0
+    for k in range(1, 2000):
+        # an encoder's noise: the joints are not dead
+        control.update(k * 2_000_000, start + 1e-5 * (k % 2), still)
+        lag = np.abs(control.memory["lag"]).max()
+        longest_lag = max(longest_lag, lag)
+        if goal.status.done:
+            break
+    assert goal.status is rd.GoalStatus.ABORTED and longest_lag > 0.2
+    assert not control.fault
+    ended = k
+    for later in range(ended + 1, ended + 300):
+        control.update(later * 2_000_000, start + 1e-5 * (later % 2), still)
+        assert np.abs(control.memory["lag"]).max() == 0.0
+        assert np.abs(control.memory["error"][0]).max() < 1e-3

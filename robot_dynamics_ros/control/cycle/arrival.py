@@ -205,10 +205,6 @@ def begin_afresh(p: CycleMemory) -> None:
         p.vain_time[i] = 0.0
         p.astray[i] = 0.0
         p.hidden[i] = 0.0
-        p.lag[i] = 0.0
-        p.return_velocity[i] = 0.0
-        p.taut[i] = 0.0
-        p.taut_time[i] = 0.0
         p.ways[0, i] = 0.0
         p.ways[1, i] = 0.0
     p.blending[0] = 0

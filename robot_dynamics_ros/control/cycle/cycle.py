@@ -20,6 +20,7 @@ from robot_dynamics_ros.control.cycle.ladder import (
     Surprise,
     begin_precisely,
     climb,
+    forget_lag,
     lead_back,
     note_start,
     step_down_whole,
@@ -175,7 +176,8 @@ def react(p: CycleMemory, verdict: int) -> None:
 
 
 def stop(p: CycleMemory, status: int, reason: int) -> None:
-    """All goals end, and the arm brakes."""
+    """All goals end, and the arm brakes from where it is."""
+    forget_lag(p)
     p.stopped[0] = status
     p.stopped[1] = reason
     p.due[0] = AT_ONCE
@@ -290,6 +292,7 @@ def begin_law(p: CycleMemory, integral_gain: Vector) -> None:
     take_integral_gain(p, integral_gain)
     robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
     if p.robust[0] != robust:
+        forget_lag(p)
         p.robust[0] = robust
         p.steady[0] = 0
         for i in range(p.nv):

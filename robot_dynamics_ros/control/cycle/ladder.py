@@ -185,11 +185,20 @@ def note_start(p: CycleMemory) -> None:
             step_down_whole(p, Surprise.STARTED_MOVING, i, abs(p.v[i]), limit)
 
 
+def forget_lag(p: CycleMemory) -> None:
+    """All joints follow their path itself: it begins anew where the arm is."""
+    for i in range(p.nv):
+        p.lag[i] = 0.0
+        p.return_velocity[i] = 0.0
+        p.taut[i] = 0.0
+        p.taut_time[i] = 0.0
+
+
 def lead_back(p: CycleMemory, dt: float) -> None:
     """``reference`` and ``error`` of joints that cannot follow their path: no error is larger than
     the joint's ``reach``; and a joint that is free again comes back at a bounded speed.
     """
-    if dt <= 0.0:
+    if dt <= 0.0 or p.tracks[0] == 0:
         return
     for i in range(p.nv):
         if p.commanded[i] == 1:

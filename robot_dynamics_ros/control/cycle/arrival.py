@@ -176,10 +176,10 @@ def is_in_degrees(p: CycleMemory, dt: float) -> bool:
     moves = False
     for i in range(p.nv):
         gone = short_way(p, i, p.arrived[0, i] - p.q[i])
-        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        said = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
         if abs(gone) > LEAST_WAY:
             moves = True
-            if not differs_as_degrees(2.0 * gone * told / (gone * gone + told * told)):
+            if not differs_as_degrees(2.0 * gone * said / (gone * gone + said * said)):
                 return False
     return moves
 
@@ -195,8 +195,8 @@ def take_state(p: CycleMemory) -> None:
 
 
 def begin_afresh(p: CycleMemory) -> None:
-    """Go on from the state in ``arrived``, with no motion before it.  Which law leads
-    the joints, whether they obey, and what was learned of them stays.
+    """Go on from the state in ``arrived``, with no motion before it.  Which law leads the joints,
+    whether they obey, and what was learned of them stays.
     """
     for i in range(p.nv):
         p.q[i] = p.arrived[0, i]

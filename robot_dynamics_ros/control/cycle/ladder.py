@@ -270,9 +270,9 @@ def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
 
 
 def what_keeps(p: CycleMemory, i: int) -> int:
-    """What keeps joint ``i`` from its path.  PUSHED: the arm holds, whatever moves the joint, a
-    load too.  In a motion BLOCKED: the joint stands; OVERLOADED: a limit cuts the effort towards
-    the path; else PUSHED.
+    """The cause that keeps joint ``i`` from its path.  PUSHED: the arm holds, whatever moves the
+    joint, a load too.  In a motion BLOCKED: the joint stands; OVERLOADED: a limit cuts the effort
+    towards the path; else PUSHED.
     """
     if p.mode[0] == HOLD:
         return Surprise.PUSHED

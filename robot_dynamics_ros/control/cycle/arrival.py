@@ -30,8 +30,9 @@ ROOM = 2.0
 
 
 def arrive(p: CycleMemory) -> int:
-    """Judge the state in ``arrived``, ``time``: NOT_FINITE, JUMP, STILL and LATE drop it; FIRST,
-    BACKWARDS, RECOVERED, RELOCATED and RESUMED take it as a new start; others are faults.
+    """Judge the state in ``arrived``, ``time``: DONE takes it; NOT_FINITE, JUMP, STILL and LATE
+    drop it; FIRST, BACKWARDS, RECOVERED, RELOCATED and RESUMED take it as a new start; others are
+    faults.
     """
     for i in range(p.nv):
         size = p.arrived[0, i] * p.arrived[0, i] + p.arrived[1, i] * p.arrived[1, i]
@@ -88,8 +89,7 @@ def is_elsewhere(p: CycleMemory) -> bool:
 
 def has_jumped(p: CycleMemory, dt: float) -> bool:
     """Whether the arm cannot have come from ``q`` to the new position in ``dt`` s; ``bad_joint`` is
-    the worst joint,
-    ``adrift``: it moves.
+    the worst joint.  ``adrift`` becomes 1 if a joint moves.
 
     The speed is the larger of those before and after, times ROOM.  Whole turns of continuous joints
     are no jump.  A speed far above the limit, of which neither the way nor the state before shows a
@@ -122,7 +122,8 @@ def judge_jump(p: CycleMemory, dt: float, is_first: bool) -> int:
     another unit, RELOCATED once such states have agreed with each other for a while, else JUMP.
 
     States agree if the way since the first of them is what their velocities say.  A mirrored
-    position is no other place but another sign.
+    position is no other place but another sign.  ``is_first``: no jump of a moving arm came before,
+    since a state was good.
     """
     if is_first and is_in_degrees(p, dt):
         # the last effort, that of another unit, must not stand longer
@@ -158,7 +159,9 @@ def agrees_with_jump(p: CycleMemory, dt: float) -> bool:
 
 
 def is_mirrored(p: CycleMemory) -> bool:
-    """Whether each joint that jumped is where the other sign of its position would be."""
+    """Whether each joint whose position jumped is where the other sign of it would be; also where
+    only velocities jumped, which is no other place.
+    """
     for i in range(p.nv):
         jumped = abs(short_way(p, i, p.arrived[0, i] - p.q[i])) > p.largest_jump[0]
         if jumped and abs(p.arrived[0, i] + p.q[i]) > p.largest_jump[0]:
@@ -173,10 +176,10 @@ def is_in_degrees(p: CycleMemory, dt: float) -> bool:
     moves = False
     for i in range(p.nv):
         gone = short_way(p, i, p.arrived[0, i] - p.q[i])
-        told = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
+        said = 0.5 * (p.arrived[1, i] + p.v[i]) * dt
         if abs(gone) > LEAST_WAY:
             moves = True
-            if not differs_as_degrees(2.0 * gone * told / (gone * gone + told * told)):
+            if not differs_as_degrees(2.0 * gone * said / (gone * gone + said * said)):
                 return False
     return moves
 
@@ -192,7 +195,9 @@ def take_state(p: CycleMemory) -> None:
 
 
 def begin_afresh(p: CycleMemory) -> None:
-    """Go on from the state in ``arrived`` as if nothing had come before it."""
+    """Go on from the state in ``arrived``, with no motion before it.  Which law leads the joints,
+    whether they obey, and what was learned of them stays.
+    """
     for i in range(p.nv):
         p.q[i] = p.arrived[0, i]
         p.v[i] = p.arrived[1, i]

@@ -102,7 +102,9 @@ def cycle(p: CycleMemory, step: int) -> int:
 
 
 def follow_and_decide(p: CycleMemory) -> int:
-    """Reference, errors, integral and law; the law's effort is in ``effort`` then."""
+    """Reference, errors, which law leads the joints, integral and law; the law's effort is in
+    ``effort`` then.
+    """
     if p.time[0] >= p.wrench_due[0]:
         return Verdict.WRENCH_DUE
     verdict = follow_reference(p)
@@ -166,7 +168,7 @@ def react(p: CycleMemory, verdict: int) -> None:
             send_safe(p)
         elif verdict == Verdict.RELOCATED:
             before = p.q[p.bad_joint[0]]
-            # another encoder may speak now
+            # by another encoder, perhaps with another sign
             forget_obedience(p)
             restart(p, Reason.RELOCATED)
             i = p.bad_joint[0]
@@ -194,7 +196,9 @@ def rest(p: CycleMemory) -> None:
 
 
 def restart(p: CycleMemory, reason: int) -> None:
-    """Hold where the newest state is."""
+    """Hold where the newest state is; where disturbances are rejected and the arm moves, by the
+    plain law.
+    """
     begin_afresh(p)
     stop(p, ABORTED, reason)
     rest(p)

@@ -6,9 +6,10 @@ positions; ω, k, J, z, f, c, h are below.
 
     τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
 
-A joint without a rotor that rings has a share of u, and of its effort.  Any other that rings, and
-what else surprises, hands the joints of an arm over to the plain law: see the files ``ladder`` and
-``plain``.  The theory: docs/explanation/differing_robots.md.
+A joint without a rotor that rings has a share of u, and of its effort.  Any other that rings, one
+whose share has become the least, and what else surprises, hands the joints of an arm over to the
+plain law: see the files ``ladder`` and ``plain``.  The theory:
+docs/explanation/differing_robots.md.
 
 Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e +
     ė/ω);
@@ -211,7 +212,10 @@ def reject_disturbances(p: CycleMemory) -> int:
 
 
 def choose_feedback(p: CycleMemory, i: int, dt: float) -> float:
-    """``feedback`` of joint ``i``, rad/s² or m/s²; none where the plain law leads it."""
+    """``feedback`` of joint ``i``, rad/s² or m/s²; none where the plain law leads it.  With it
+    ``held_back``; ``reach``, of the precise law the error at which feedback in motion is the effort
+    limit; and ``precise_reach``, the same whichever law leads.
+    """
     stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
     p.precise_reach[i] = p.effort_size[i] / max(stiffest, LEAST_STIFFNESS)
     if p.level[i] == Level.PLAIN:
@@ -232,7 +236,9 @@ def choose_feedback(p: CycleMemory, i: int, dt: float) -> float:
 
 
 def turn_side(p: CycleMemory, i: int, dt: float) -> None:
-    """The side that friction of joint ``i`` acts on follows its reference, and stays at rest."""
+    """The side that friction of joint ``i`` acts on turns to that of its reference, and stays as it
+    is while the reference rests.
+    """
     desired = p.reference[1, i]
     if abs(desired) > SLOW * p.scale[i]:
         turned = p.side[i] + copysign(dt / TURN_TIME, desired)
@@ -240,8 +246,8 @@ def turn_side(p: CycleMemory, i: int, dt: float) -> None:
 
 
 def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
-    """``rejected`` of joint ``i`` takes over what its error asks for, within ``largest_rejected``
-    and not beyond a limit of the effort.
+    """``rejected`` of joint ``i`` takes over what its error asks for, within ``largest_rejected``;
+    it does not grow where a limit cuts the effort, or the joint is held at its reach.
     """
     wound = (p.inertia[i, i] + p.rotor[i]) * p.held_back[i]
     # a joint that is stuck does not wind up others; without those that move, joints in one line
@@ -250,7 +256,7 @@ def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
         if j != i and abs(p.velocity[j]) > SLOW * p.scale[j]:
             wound = wound + p.inertia[i, j] * p.held_back[j]
     most = p.largest_rejected[i]
-    # where the joint is kept from its path, it may get less only
+    # where the joint is kept from its path, the integral may only fall
     winds = p.taut[i] * wound > 0.0 and p.rejected[i] * wound >= 0.0
     if not p.saturated[i] * wound > 0.0 and not winds:
         integrated = p.share[i] * p.share[i] * p.share[i] * gain * wound
@@ -507,7 +513,8 @@ def estimate_rotors(p: CycleMemory, dt: float) -> None:
 
 def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     """A swing of joint ``i`` is over.  If it rings by itself, its gear is elastic, or the loop is
-    later than was declared: the plain law leads its arm from then on.
+    later than was declared: the plain law leads its arm from then on.  A light joint is softened
+    first; so is one that swings under the plain law, too.
 
     Args:
         quiet: smaller swings are noise.
@@ -520,7 +527,8 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
     p.peak[1, i] = p.peak[0, i]
     p.peak[0, i] = 0.0
     if p.swings[i] >= SWINGS and counts:
-        # a joint without a rotor has no gear: softer is enough, and the plain law would be too soft
+        # a joint without a rotor has no gear: a share of its feedback is enough, and the plain law
+        # would hold it more softly than that
         softens = is_light(p, i) and p.share[i] > LEAST_SHARE
         if softens or p.level[i] == Level.PLAIN:
             soften(p, i)
@@ -534,7 +542,9 @@ def judge_swing(p: CycleMemory, i: int, quiet: float, counts: bool) -> None:
 
 
 def is_light(p: CycleMemory, i: int) -> bool:
-    """Whether joint ``i`` has shown that it has no rotor."""
+    """Whether joint ``i`` has shown that it has no rotor; true of each for which none is assumed,
+    as where the description has its ``armature``.
+    """
     return p.rotor[i] <= LIGHT * p.entered[0] * p.assumed_rotor[i]
 
 

@@ -6,9 +6,10 @@ of an arm over to the *plain* law, the step ``plain``: a spring and a damper at 
 precise law comes back once nothing has surprised for a while; but not to joints that it drove
 itself, by a spring in the gear or a delay that nobody declared.
 
-A joint that is blocked or pushed away keeps its error within *reach*, the error at which the
-feedback gives as much as it may.  What it follows is its path less a lag, and moves with it; once
-the joint is free, the lag gets less at a bounded speed.  So nothing winds up, and nothing springs.
+A joint that is blocked or pushed away keeps its error within *reach*: the error at which the
+feedback of the precise law is the whole effort limit of the description, and K e of the plain law
+half of it.  What the joint follows is its path less a *lag*, and moves with the joint.  Once the
+joint is free, the lag gets less at a bounded speed.  So nothing winds up, and nothing springs.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ back to its reach at once.
 """
 # rad or m of lag that are nothing: below each encoder's digit
 LEAST_LAG = 5e-7
-# Share of the velocity limit, at which a joint comes back to its path at most
+# Share of the velocity limit, at which a joint comes back to its path at most; the motion of the
+# path itself is added
 RETURN_SPEED = 0.5
 RETURN_RATE = 8.0
 """1/s, at which the rest of the lag gets less.  Half: 1 s after a push 20 mrad are left; twice: the
@@ -118,8 +120,9 @@ def begin_precisely(p: CycleMemory) -> None:
 
 
 def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
-    """The plain law for ``joint`` and those that its inertia is coupled with: the joints of its
-    arm.
+    """The plain law for ``joint``, and for those that its inertia is coupled with at this pose: the
+    joints of its arm, but not the other axes of a gantry.  If the precise law drove ``joint``, it
+    drove them, too.
     """
     for j in range(p.nv):
         if j == joint or p.inertia[joint, j] != 0.0:
@@ -147,9 +150,11 @@ def note_surprise(p: CycleMemory, surprise: int, joint: int, value: float, bound
 
 
 def climb(p: CycleMemory, dt: float) -> None:
-    """The precise law for the joints of an arm again, once nothing has surprised them for
-    UNSURPRISED_TIME and they are near their path; the effort is faded over.  Joints that the
-    precise law itself drove stay with the plain one.
+    """The precise law for the joints of an arm again; the effort is faded over.
+
+    For UNSURPRISED_TIME nothing has surprised them, and they have been near their path, without a
+    lag and not too fast.  Joints that the precise law itself drove stay with the plain one, and
+    hold those that their inertia is coupled with there.
     """
     for i in range(p.nv):
         if p.level[i] == Level.PRECISE:
@@ -166,7 +171,9 @@ def climb(p: CycleMemory, dt: float) -> None:
 
 
 def is_calm(p: CycleMemory, i: int) -> bool:
-    """Whether nothing has surprised joint ``i``, and those that its inertia is coupled with."""
+    """Whether ``calm_time`` is over for joint ``i``, and for those that its inertia is coupled
+    with; joints that the precise law leads do not count.
+    """
     for j in range(p.nv):
         coupled = j == i or p.inertia[i, j] != 0.0
         if coupled and p.level[j] == Level.PLAIN and p.calm_time[j] <= UNSURPRISED_TIME:
@@ -175,7 +182,9 @@ def is_calm(p: CycleMemory, i: int) -> bool:
 
 
 def note_start(p: CycleMemory) -> None:
-    """The plain law if the arm moves as the controller starts: it is braked first, then held."""
+    """The plain law for all joints if one moves as the controller starts, or starts afresh after a
+    gap: the arm is braked first, then held.
+    """
     worst = AT_REST
     for i in range(p.nv):
         share = abs(p.v[i]) / p.rated_speed[i]
@@ -196,7 +205,8 @@ def forget_lag(p: CycleMemory) -> None:
 
 def lead_back(p: CycleMemory, dt: float) -> None:
     """``reference`` and ``error`` of joints that cannot follow their path: no error is larger than
-    the joint's ``reach``; and a joint that is free again comes back at a bounded speed.
+    the joint's ``reach``; and a joint that is free again comes back at a bounded speed.  Tolerances
+    are watched before, by the errors from the path.
     """
     if dt <= 0.0 or p.tracks[0] == 0:
         return
@@ -208,8 +218,8 @@ def lead_back(p: CycleMemory, dt: float) -> None:
 
 
 def come_back(p: CycleMemory, i: int, dt: float) -> None:
-    """Shorten the lag of what joint ``i`` follows: as fast as ``return_speed`` allows, gently at
-    both ends.
+    """Shorten the lag of what joint ``i`` follows, and take it off ``reference`` and ``error``.  It
+    begins with ``deceleration``, goes on at RETURN_SPEED at most, and ends with RETURN_RATE.
     """
     if p.lag[i] == 0.0:
         p.return_velocity[i] = 0.0
@@ -229,8 +239,9 @@ def come_back(p: CycleMemory, i: int, dt: float) -> None:
 
 
 def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
-    """Keep the error of joint ``i`` within ``reach``: what it follows moves with it.  It is taut
-    until the error has fallen by a fifth; after TAUT_TIME that is reported.
+    """Keep the error of joint ``i`` within ``reach``: what is beyond goes into the lag.  The joint
+    is *taut* then, until its error has fallen to LOOSE of its reach, or changed its side.  After
+    TAUT_TIME that is a surprise: the plain law leads its arm.
     """
     error = p.error[0, i]
     beyond = error - min(max(error, -p.reach[i]), p.reach[i])
@@ -245,21 +256,23 @@ def stay_within_reach(p: CycleMemory, i: int, dt: float) -> None:
         p.return_velocity[i] = 0.0
         p.error[0, i] = error - beyond
         p.reference[0, i] = p.reference[0, i] - beyond
-        # it moves with the joint, as far as the path goes that way
-        away = max(side * p.reference[1, i], 0.0)
-        p.reference[1, i] = side * min(away, max(side * p.v[i], 0.0))
+        # the desired velocity is the joint's own, where path and joint go to the side of the path,
+        # and the path's at most; else none
+        path_speed = max(side * p.reference[1, i], 0.0)
+        p.reference[1, i] = side * min(path_speed, max(side * p.v[i], 0.0))
         p.reference[2, i] = 0.0
     if p.taut[i] != 0.0:
         before = p.taut_time[i]
         p.taut_time[i] = before + dt
         if before <= TAUT_TIME < p.taut_time[i]:
-            away = abs(p.lag[i] + p.error[0, i])
-            step_down(p, what_keeps(p, i), i, away, p.reach[i])
+            from_path = abs(p.lag[i] + p.error[0, i])
+            step_down(p, what_keeps(p, i), i, from_path, p.reach[i])
 
 
 def what_keeps(p: CycleMemory, i: int) -> int:
-    """The surprise that keeps joint ``i`` from its path: it stands while the path goes on, or moves
-    as fast as its effort limit allows, or was moved.
+    """The cause that keeps joint ``i`` from its path.  PUSHED: the arm holds, whatever moves the
+    joint, a load too.  In a motion BLOCKED: the joint stands; OVERLOADED: a limit cuts the effort
+    towards the path; else PUSHED.
     """
     if p.mode[0] == HOLD:
         return Surprise.PUSHED

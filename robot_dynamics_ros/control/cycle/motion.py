@@ -2,8 +2,10 @@
 
 A fault is what shows that the *measurement* or the *effort* is wrong: another sign or unit, joints
 that are exchanged, a dead encoder.  A joint that is far too fast, or leaves its reference ever
-faster, is a fault until it has been seen to obey its effort.  From then on it is a surprise: the
-plain law brakes it, see the file ``ladder``, and only what brakes in vain is a fault.
+faster, is a fault until it has been seen to obey its effort since the start, or since states
+jumped.  From then on it is a surprise: the plain law brakes it, see the file ``ladder``.  A fault
+is then only what brakes in vain, or leaves its reference ever faster again, against its effort.
+Without rejection of disturbances there is no plain law, and both are always faults.
 """
 
 from __future__ import annotations
@@ -23,16 +25,17 @@ from robot_dynamics_ros.control.cycle.ways import (
 # rad/s: nothing is divided by less
 LEAST_CHANGE = 1e-12
 OTHER_UNIT = 8.0
-"""Times as far as one of way and velocity the other must have gone for another unit: from state to
-state, those of a slow joint with a coarse encoder agree as little as degrees and radians.
+"""Of the way by positions and the way by velocities over some WINDOW, one must be so many times the
+other, or it is no other unit.  State by state the two agree as little as degrees and radians if a
+joint is slow and its encoder coarse; over the WINDOW they do not.
 """
-# Times its velocity limit, a joint is far above it
+# Times its velocity limit; a joint that is faster is far above it.  Less is overshoot and noise
 OVERSPEED = 1.3
 # Time for which a joint is believed to go on speeding up as it did since the state before, s
 LOOK_AHEAD_TIME = 0.004
 # rad or m, of an encoder with 12 bits and a little more; a joint that steps further moves
 COARSEST_DIGIT = 2e-3
-# Times its velocity limit, where one state is enough
+# Times its velocity limit, where one state is enough: there is no time for a second one
 OUTRAGEOUS = 5.0
 # 1/s, at which velocity and acceleration of a joint that runs away grow at least
 DIVERGENCE = 30.0
@@ -42,21 +45,24 @@ has grown e-fold; a state counts for 0.5 at most of the logarithm, all for 1.5.
 """
 # Share of its velocity limit, from which on a joint is seen to obey the effort that makes it faster
 OBEYING_SPEED = 0.1
-# States in a row in which it must
+# States in a row in which it must; one alone may be noise
 OBEYING_STATES = 2
 # s, that a joint far above its limit may get faster against its effort: drives lag, people push
 VAIN_TIME = 0.05
-# s, the same of a joint that is FAR_TOO_FAST
+# s, the same of a joint that is FAR_TOO_FAST: waiting would make it dangerous
 VAIN_TIME_FAR = 0.005
-# Times its velocity limit
+# Times its velocity limit, from which on that time counts
 FAR_TOO_FAST = 3.0
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:
     """CONTRADICTED: a joint moves against its velocity, or by another unit.  FROZEN: a position has
     not changed in any digit, although its velocity says that the joint moves: a dead encoder.
-    TOO_FAST: it moves far above its limit, or is about to.  RUNAWAY: the law drives it the wrong
-    way.
+    TOO_FAST: it moves far above its limit, or is about to, and may not be braked, or not in vain
+    any longer.  RUNAWAY: the law drives it the wrong way.
+
+    The last two only if the law drives the arm to its reference.  The effort is that of the cycle
+    before, as are reference and error.
     """
     for i in range(p.nv):
         p.bad_joint[0] = i
@@ -113,7 +119,7 @@ def leaves_reference(p: CycleMemory, i: int) -> bool:
 
 
 def feedback_effort(p: CycleMemory, i: int) -> float:
-    """N m, of the last effort of joint ``i``: what the model does not ask for."""
+    """N m or N: the last effort of joint ``i`` less what the model asks for on the path."""
     return p.effort[i] - p.nominal[i]
 
 
@@ -122,7 +128,9 @@ def judge_speed(p: CycleMemory, i: int, gone: float, change: float, dt: float) -
     one that obeys its effort is braked by the plain law, and TOO_FAST if it brakes in vain.
 
     Way and velocity must show it: neither noise, nor one digit of a coarse encoder, nor the lag of
-    a velocity filter is a fault.
+    a velocity filter is a fault.  ``shown`` is the speed that both show.  A joint that leaves its
+    reference smoothly, while no limit cuts its effort, is pushed: its states do not count, unless
+    it is very far above its limit.
     """
     speed = abs(p.arrived[1, i])
     digit = min(p.digit[i], COARSEST_DIGIT)
@@ -146,18 +154,22 @@ def judge_speed(p: CycleMemory, i: int, gone: float, change: float, dt: float) -
 
 
 def brake(p: CycleMemory, i: int, pushed: bool) -> None:
-    """Joint ``i`` is far above its velocity limit: the plain law brakes its arm."""
+    """Joint ``i`` is far above its velocity limit: the plain law brakes its arm, and keeps it until
+    the next activation if nothing pushes the joint.
+    """
     if not pushed:
         p.swung[i] = 1
-    # once: each further state counts for two more
+    # not in each state that is too fast, for each counts for two more; but again as the count falls
+    # through 4 and 3
     if p.fast[i] < 5:
         speed = abs(p.arrived[1, i])
         step_down(p, Surprise.BRAKED, i, speed, p.rated_speed[i])
 
 
 def brakes_in_vain(p: CycleMemory, i: int, speed: float, change: float, dt: float) -> bool:
-    """Whether joint ``i``, far above its velocity limit, gets faster against its effort for longer
-    than drives lag, or several times as fast as it may.
+    """Whether joint ``i``, far above its velocity limit, has got faster against its effort for
+    longer than VAIN_TIME; than VAIN_TIME_FAR if it is FAR_TOO_FAST.  One state in which it gets
+    slower begins the time anew.
     """
     if speed < OVERSPEED * p.rated_speed[i] or change * p.arrived[1, i] <= 0.0:
         p.vain_time[i] = 0.0
@@ -170,7 +182,10 @@ def brakes_in_vain(p: CycleMemory, i: int, speed: float, change: float, dt: floa
 
 def judge_divergence(p: CycleMemory, i: int, change: float, dt: float) -> int:
     """RUNAWAY: joint ``i`` leaves its reference, and its acceleration grows from state to state.
-    Neither a push nor a swing does that.  One that obeyed its effort before may be thrown once.
+    Neither a push nor a swing does that.
+
+    One that obeyed its effort before is thrown, and the plain law brakes it.  If that happens again
+    before the precise law has come back, it is a fault where the effort is against the motion.
     """
     speed = p.arrived[1, i]
     lead = speed - p.reference[1, i]
@@ -204,10 +219,11 @@ def forget_obedience(p: CycleMemory) -> None:
 
 def note_obedience(p: CycleMemory, i: int, way: float, change: float, dt: float) -> None:
     """Note that joint ``i`` goes where its effort drives it: the signs of its effort and state are
-    right, then, until the controller is activated again.
+    right, then, until the controller is activated again, or states jump.
 
-    It has followed its reference for LEAST_WAY, with half of that as error at most; or in a few
-    states, one after the other, its effort made it faster towards its reference.
+    It has followed its reference for LEAST_WAY, with half of that as error at most, and has itself
+    gone half of that way; or in OBEYING_STATES, one after the other, its effort made it faster
+    towards its reference.  ``way``: rad or m since the state before; ``change``: of the velocity.
     """
     speed = p.arrived[1, i]
     driven = feedback_effort(p, i) * change > 0.0 and p.error[0, i] * speed > 0.0

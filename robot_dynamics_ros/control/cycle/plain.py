@@ -1,11 +1,11 @@
 """The plain law: a spring and a damper at each motor, each joint for itself.
 
-    τ = M(q) a_d + C(q, q̇_d) q̇_d + g(q) + K e + D (v_d − v̂) + z + f s + c F
+    τ = M(q) a_d + C(q, q̇) q̇ + g(q) + K e + D (v_d − v̂) + z + f s + c F
 
-e = q_d − q, within the joint's reach; v̂ is the velocity from positions; z, f, s, c and F are those
-of the step ``disturbance``.  A spring and a damper at the motor take energy out, whatever gear,
-link and load follow the motor, as long as sampling and delay leave the damper one: that bounds D,
-and K follows D.
+e = q_d − q, within the joint's reach; q̇ is the measured velocity, v̂ the one from positions; z, f,
+s, c and F are those of the step ``disturbance``.  A spring and a damper at the motor take energy
+out, whatever gear, link and load follow the motor.  With sampling and delay a damper drives if it
+is too strong: that bounds D, and D bounds K.
 
 Sources: Tomei, *A simple PD controller for robots with elastic joints* (1991); Albu-Schäffer, Ott,
 Hirzinger, *A unified passivity-based control framework* (2007).
@@ -18,26 +18,33 @@ from math import sqrt
 from robot_dynamics_ros.control.cycle.ladder import Level
 from robot_dynamics_ros.control.cycle.memory import CycleMemory
 
-# 1/rad: stiffness over effort limit, N m/rad for each N m.  Robots are sold with it.
+# 1/rad, of prismatic joints 1/m: stiffness over effort limit, N m/rad for each N m.  Robots are
+# sold with it.
 PLAIN_STIFFNESS = 7.0
 # 2 ζ, ζ = 0.7: the error decays fastest
 DAMPING_FACTOR = 1.4
-# Damping × lateness over inertia, all joints together; at about π/2 it drives
+# Damping × lateness over inertia, all joints together; at about π/2 it drives, and half of that is
+# the margin
 LATENESS_MARGIN = 0.8
 # s, that every robot is late beside what is declared: a bus, a drive
 UNDECLARED_LATENESS = 2e-3
-# 1/s: the integral takes over what the spring gives
+# 1/s, at which the integral takes over what the spring gives; far below the natural frequency of
+# spring and inertia, or both would swing
 INTEGRAL_RATE = 2.0
-# Of the effort limit, that a spring gives at most
+# Of the effort limit, that a spring gives at most; weight, damper and integral need the rest
 LARGEST_SPRING = 0.5
 
 
 def hold_plainly(p: CycleMemory, i: int, dt: float) -> float:
-    """N m: spring and damper of joint ``i``; the integral takes over what the spring gives."""
-    most = min(p.largest_rejected[i], LARGEST_SPRING * p.effort_size[i])
-    spring = min(max(p.stiffness[i] * p.error[0, i], -most), most)
+    """N m or N: spring and damper of joint ``i``; the integral takes over what the spring gives.
+
+    Spring and integral are each within ``largest_rejected``, the spring within LARGEST_SPRING, too.
+    The damper has no bound of its own.
+    """
+    strongest = min(p.largest_rejected[i], LARGEST_SPRING * p.effort_size[i])
+    spring = min(max(p.stiffness[i] * p.error[0, i], -strongest), strongest)
     damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
-    # where the joint is kept from its path, the integral may get less only
+    # where the joint is kept from its path, the integral may only fall
     winds = p.taut[i] != 0.0 and p.rejected[i] * spring >= 0.0
     if p.saturated[i] * spring <= 0.0 and not winds:
         most = p.largest_rejected[i]
@@ -47,8 +54,8 @@ def hold_plainly(p: CycleMemory, i: int, dt: float) -> float:
 
 
 def choose_dampers(p: CycleMemory) -> None:
-    """``stiffness`` and ``damping`` of the joints that the plain law leads: as usual, or what
-    inertia and lateness bear at this pose.
+    """``stiffness`` and ``damping`` of the plain law: as usual, or what inertia and lateness bear
+    at this pose; and ``reach`` of the joints that it leads.  Nothing is done where it leads none.
     """
     led = 0
     for i in range(p.nv):
@@ -64,6 +71,7 @@ def choose_dampers(p: CycleMemory) -> None:
         p.damping[i] = min(DAMPING_FACTOR * sqrt(usual * inertia), bearable)
         p.stiffness[i] = min(usual, 0.5 * p.damping[i] * p.damping[i] / p.free_inertia[i])
         if p.level[i] == Level.PLAIN:
+            # N m/rad or N/m: nothing is divided by less
             p.reach[i] = LARGEST_SPRING * p.effort_size[i] / max(p.stiffness[i], 1e-9)
 
 
@@ -80,6 +88,8 @@ def find_bounds(p: CycleMemory) -> None:
             p.answers[i, j] = p.inertia[i, j]
         p.answers[i, i] = p.inertia[i, i] + p.rotor[i]
     invert(p)
+    # nothing is divided by less than 1e-12; the direction of the cycle before is a good start, as
+    # long as no entry is 0
     for i in range(p.nv):
         p.free_inertia[i] = 1.0 / max(p.answers[i, i], 1e-12)
         p.direction[i] = max(p.direction[i], 0.1)

@@ -8,9 +8,10 @@ from robot_dynamics_ros.control.cycle.memory import CycleMemory
 
 # Time over which ways and velocities are compared, s
 WINDOW = 0.2
-# Way, rad or m, that a joint must go in that time before its velocity is judged
+# Way, rad or m, that a joint must go in that time before its velocity is judged: noise and digits
+# of encoders are less
 LEAST_WAY = 0.05
-# Agreement of way and velocity where one of the two is in degrees
+# Agreement of way and velocity, 2 w s / (w² + s²), where one of the two is in degrees: w = 57.3 s
 DEGREES = 0.0349
 
 
@@ -29,5 +30,7 @@ def whole_turns(way: float) -> float:
 
 
 def differs_as_degrees(agreement: float) -> bool:
-    """Whether of way and velocity one is in degrees, the other one in radians."""
+    """Whether of way and velocity one is in degrees, the other one in radians; their factor may be
+    wrong by 30 %.
+    """
     return abs(agreement - DEGREES) < 0.3 * DEGREES

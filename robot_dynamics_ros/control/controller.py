@@ -247,6 +247,7 @@ class JointController(AdjustableController):
             return
         if gap > 2 * p.timeout[0]:
             text = f"the controller's process was delayed by {gap / NANOSECONDS:.3f} s"
+            self.runner.between_cycles("forget_lag")
             self.motion.stop_from(p.last[0], self.work.q, self.work.v, ABORTED, Reason.STALE, text)
         elif p.started[0] and t > p.last[0]:
             p.last[0] = max(p.last[0], t - p.timeout[0])

@@ -92,3 +92,59 @@ def test_a_blocked_arm_whose_goal_is_aborted_is_held_where_it_is():
         control.update(later * 2_000_000, start + 1e-5 * (later % 2), still)
         assert np.abs(control.memory["lag"]).max() == 0.0
         assert np.abs(control.memory["error"][0]).max() < 1e-3
+
+
+def wheel():
+    """A joint that turns without limits: 1 kg m², 20 N m, 2 rad/s."""
+    return rd.load_urdf("""<robot name="wheel"><link name="base"/><link name="disc"><inertial>
+    <mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="axle" type="continuous"><parent link="base"/><child link="disc"/>
+    <axis xyz="0 0 1"/><limit velocity="2" effort="20"/></joint></robot>""")
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+def test_a_drive_that_no_longer_obeys_is_a_fault(noise):
+    """It has obeyed before, and then gives 10 N m whatever is asked: 4 rad/s against 2.5 N m s."""
+    rng = np.random.default_rng(0)
+    control = rd.JointController(wheel())
+    q = np.zeros(1)
+    v = np.zeros(1)
+    control.activate(0, q, v)
+    control.accept_trajectory(rd.plan_move(wheel(), q, q + 1.0), 0)
+    for k in range(1, 4000):
+        effort = control.update(k * 1_000_000, q, v + rng.normal(0.0, noise, 1))
+        if control.fault:
+            break
+        acting = np.full(1, 10.0) if k > 1500 else effort
+        v = v + (acting - 2.5 * v) * 1e-3
+        q = q + v * 1e-3
+    assert 1500 < k < 3000, "no fault, or before the drive failed"
+    assert "its velocity limit is 2" in control.fault or "runs away" in control.fault
+
+
+def test_a_change_of_law_forgets_that_a_joint_was_too_fast():
+    control = rd.JointController(wheel())
+    still = np.zeros(1)
+    control.activate(0, still, still)
+    control.memory["fast"][:] = 6
+    control.memory["level"][:] = Level.PLAIN
+    control.set_law(rd.PDGravity(kp=100.0, kd=20.0))
+    for k in range(1, 20):
+        control.update(k * 1_000_000, still, still)
+    assert not control.fault and control.level is Level.PRECISE
+
+
+def test_joints_that_are_not_commanded_surprise_nobody():
+    """A person turns the wrist, whose effort is somebody else's matter."""
+    arm = rd.load_robot("six_axis")
+    options = rd.ControllerOptions(joints=arm.joint_names[:5])
+    control = rd.JointController(arm, options=options)
+    q = 0.5 * (arm.lower + arm.upper)
+    v = np.zeros(6)
+    control.activate(0, q, v)
+    for k in range(1, 400):
+        v[5] = 0.9 * arm.velocity_limit[5] * np.sin(0.02 * k)
+        q = q + 2e-3 * v
+        control.update(k * 2_000_000, q, v)
+    assert not control.fault
+    assert control.surprise == "" and control.level is Level.PRECISE

@@ -207,6 +207,8 @@ def begin_afresh(p: CycleMemory) -> None:
         p.travel[i] = 0.0
         p.change[i] = 0.0
         p.fast[i] = 0
+        p.taut[i] = 0.0
+        p.taut_time[i] = 0.0
         p.vain_time[i] = 0.0
         p.astray[i] = 0.0
         p.hidden[i] = 0.0

@@ -23,6 +23,7 @@ from robot_dynamics_ros.control.cycle.ladder import (
     forget_lag,
     lead_back,
     note_start,
+    note_surprise,
     step_down_whole,
 )
 from robot_dynamics_ros.control.cycle.law import (
@@ -172,7 +173,10 @@ def react(p: CycleMemory, verdict: int) -> None:
             forget_obedience(p)
             restart(p, Reason.RELOCATED)
             i = p.bad_joint[0]
-            step_down_whole(p, Surprise.RELOCATED, i, p.q[i], before)
+            if p.robust[0] == 1:
+                step_down_whole(p, Surprise.RELOCATED, i, p.q[i], before)
+            else:
+                note_surprise(p, Surprise.RELOCATED, i, p.q[i], before)
         else:
             restart(p, Reason.STALE if verdict == Verdict.RESUMED else Reason.RESTARTED)
 
@@ -297,6 +301,8 @@ def begin_law(p: CycleMemory, integral_gain: Vector) -> None:
     robust = 1 if p.rejects[0] == 1 and p.inverts[0] == 1 else 0
     if p.robust[0] != robust:
         forget_lag(p)
+        begin_precisely(p)
+        forget_obedience(p)
         p.robust[0] = robust
         p.steady[0] = 0
         for i in range(p.nv):
@@ -366,6 +372,7 @@ BETWEEN_CYCLES = (
     collide,
     take_piece,
     start_blend,
+    forget_lag,
     find_safe_command,
 )
 """Those that are called from outside."""

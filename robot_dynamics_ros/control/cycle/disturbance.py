@@ -18,7 +18,7 @@ Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters
 
 from __future__ import annotations
 
-from math import copysign, exp, floor, log, sqrt
+from math import copysign, exp, floor, inf, log, sqrt
 
 from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
@@ -217,7 +217,10 @@ def choose_feedback(p: CycleMemory, i: int, dt: float) -> float:
     limit; and ``precise_reach``, the same whichever law leads.
     """
     stiffest = (1.0 + MOVING_STIFFNESS) * stiffness_of(p, i)
-    p.precise_reach[i] = p.effort_size[i] / max(stiffest, LEAST_STIFFNESS)
+    # a joint without effort follows its path as it can
+    p.precise_reach[i] = inf
+    if p.effort_size[i] > 0.0:
+        p.precise_reach[i] = p.effort_size[i] / max(stiffest, LEAST_STIFFNESS)
     if p.level[i] == Level.PLAIN:
         p.feedback[i] = 0.0
         p.held_back[i] = 0.0

@@ -43,12 +43,12 @@ class Surprise(enum.IntEnum):
     NONE = ""
     RELOCATED = "{joint} was put elsewhere: it is at {value:.4g} {unit}, and was at {bound:.4g}"
     BLOCKED = (
-        "{joint} stands {value:.3g} {unit} from its path, and {bound:.3g} is what it follows: is "
+        "{joint} stands {value:.3g} {unit} from its path, and follows up to {bound:.3g}: is "
         "something in its way, or its brake closed?"
     )
     PUSHED = "{joint} was pushed {value:.3g} {unit} away; it resists {bound:.3g}"
     OVERLOADED = (
-        "{joint} is {value:.3g} {unit} from its path, and {bound:.3g} is what it follows, at its "
+        "{joint} is {value:.3g} {unit} from its path, and follows up to {bound:.3g}, at its "
         "effort limit: the motion needs more effort, or the load is too heavy"
     )
     THROWN = (
@@ -117,6 +117,9 @@ def begin_precisely(p: CycleMemory) -> None:
         p.swung[i] = 0
         p.thrown[i] = 0
         p.reach[i] = inf
+        p.fast[i] = 0
+        p.fast_time[i] = 0.0
+        p.vain_time[i] = 0.0
 
 
 def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
@@ -199,8 +202,6 @@ def forget_lag(p: CycleMemory) -> None:
     for i in range(p.nv):
         p.lag[i] = 0.0
         p.return_velocity[i] = 0.0
-        p.taut[i] = 0.0
-        p.taut_time[i] = 0.0
 
 
 def lead_back(p: CycleMemory, dt: float) -> None:

@@ -210,6 +210,9 @@ class LadderMemory(Declared):
     surprise: Integers = integers(1, meaning="number of the last one")
     surprised_joint: Integers = integers(1, meaning="the joint that it is about")
     surprise_value: Vector = numbers(2, meaning="what was seen, and its bound")
+    fast_time: Vector = numbers(
+        "nv", unit="s", meaning="for which a joint has been far too fast without a break"
+    )
     vain_time: Vector = numbers(
         "nv", unit="s", meaning="for which a joint far too fast got faster against its effort"
     )

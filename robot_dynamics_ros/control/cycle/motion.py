@@ -35,6 +35,13 @@ OVERSPEED = 1.3
 LOOK_AHEAD_TIME = 0.004
 # rad or m, of an encoder with 12 bits and a little more; a joint that steps further moves
 COARSEST_DIGIT = 2e-3
+# Of ``fast``: two states of three that are too fast reach it
+FAST_COUNT = 3
+# Of ``fast``, at most: as many slow states end it
+MOST_FAST = 6
+# s, that a joint which is braked may be far above its velocity limit without a break: an arm that
+# falls needs a quarter of it
+BRAKING_TIME = 0.5
 # Times its velocity limit, where one state is enough: there is no time for a second one
 OUTRAGEOUS = 5.0
 # 1/s, at which velocity and acceleration of a joint that runs away grow at least
@@ -84,7 +91,7 @@ def judge_motion(p: CycleMemory, dt: float) -> int:
         if p.tracks[0] == 1:
             if verdict != Verdict.DONE:
                 return verdict
-            if p.robust[0] == 1:
+            if p.robust[0] == 1 and p.commanded[i] == 1:
                 note_obedience(p, i, gone, change, dt)
     return Verdict.DONE
 
@@ -139,39 +146,39 @@ def judge_speed(p: CycleMemory, i: int, gone: float, change: float, dt: float) -
     most = OVERSPEED * p.rated_speed[i]
     smooth = abs(change) <= max(abs(p.change[i]), DIVERGENCE * dt * speed)
     pushed = leaves_reference(p, i) and smooth and p.saturated[i] == 0.0
+    before = p.fast[i]
     if shown + faster * min(1.0, LOOK_AHEAD_TIME / dt) > most and not pushed:
-        p.fast[i] = p.fast[i] + 2
-    elif p.fast[i] > 0:
-        p.fast[i] = p.fast[i] - 1
-    if p.robust[0] == 1 and brakes_in_vain(p, i, shown, change, dt):
+        p.fast[i] = min(before + 2, MOST_FAST)
+    elif before > 0:
+        p.fast[i] = before - 1
+    outrageous = shown > OUTRAGEOUS * p.rated_speed[i]
+    if p.robust[0] == 0 or p.obeys[i] == 0:
+        too_fast = outrageous or p.fast[i] >= FAST_COUNT
+        return Verdict.TOO_FAST if too_fast else Verdict.DONE
+    if brakes_in_vain(p, i, shown, change, dt):
         return Verdict.TOO_FAST
-    if p.fast[i] >= 3 or shown > OUTRAGEOUS * p.rated_speed[i]:
-        if p.robust[0] == 0 or p.obeys[i] == 0:
-            return Verdict.TOO_FAST
-        if p.tracks[0] == 1:
-            brake(p, i, pushed)
+    begins = p.fast[i] >= FAST_COUNT and before < FAST_COUNT
+    if p.tracks[0] == 1 and (begins or (outrageous and before == 0)):
+        # its arm gets the precise law back, if something pushes the joint
+        if not pushed:
+            p.swung[i] = 1
+        step_down(p, Surprise.BRAKED, i, speed, p.rated_speed[i])
     return Verdict.DONE
 
 
-def brake(p: CycleMemory, i: int, pushed: bool) -> None:
-    """Joint ``i`` is far above its velocity limit: the plain law brakes its arm, and keeps it until
-    the next activation if nothing pushes the joint.
-    """
-    if not pushed:
-        p.swung[i] = 1
-    # not in each state that is too fast, for each counts for two more; but again as the count falls
-    # through 4 and 3
-    if p.fast[i] < 5:
-        speed = abs(p.arrived[1, i])
-        step_down(p, Surprise.BRAKED, i, speed, p.rated_speed[i])
-
-
 def brakes_in_vain(p: CycleMemory, i: int, speed: float, change: float, dt: float) -> bool:
-    """Whether joint ``i``, far above its velocity limit, has got faster against its effort for
-    longer than VAIN_TIME; than VAIN_TIME_FAR if it is FAR_TOO_FAST.  One state in which it gets
-    slower begins the time anew.
+    """Whether joint ``i`` has been far above its velocity limit for BRAKING_TIME without a break,
+    or has got faster against its effort for longer than VAIN_TIME; than VAIN_TIME_FAR if it is
+    FAR_TOO_FAST.  One state in which it gets slower begins the latter time anew.
     """
-    if speed < OVERSPEED * p.rated_speed[i] or change * p.arrived[1, i] <= 0.0:
+    if speed < OVERSPEED * p.rated_speed[i]:
+        p.fast_time[i] = 0.0
+        p.vain_time[i] = 0.0
+        return False
+    p.fast_time[i] = p.fast_time[i] + dt
+    if p.fast_time[i] > BRAKING_TIME:
+        return True
+    if change * p.arrived[1, i] <= 0.0:
         p.vain_time[i] = 0.0
         return False
     if feedback_effort(p, i) * change < 0.0:

@@ -38,10 +38,10 @@ LARGEST_SPRING = 0.5
 def hold_plainly(p: CycleMemory, i: int, dt: float) -> float:
     """N m or N: spring and damper of joint ``i``; the integral takes over what the spring gives.
 
-    Spring and integral are each within ``largest_rejected``, the spring within LARGEST_SPRING, too.
-    The damper has no bound of its own.
+    The spring is within LARGEST_SPRING, the integral within ``largest_rejected``.  The damper has
+    no bound of its own.
     """
-    strongest = min(p.largest_rejected[i], LARGEST_SPRING * p.effort_size[i])
+    strongest = LARGEST_SPRING * p.effort_size[i]
     spring = min(max(p.stiffness[i] * p.error[0, i], -strongest), strongest)
     damper = p.damping[i] * (p.reference[1, i] - p.velocity[i])
     # where the joint is kept from its path, the integral may only fall
@@ -65,7 +65,7 @@ def choose_dampers(p: CycleMemory) -> None:
     find_bounds(p)
     lateness = p.whole_delay[0] + UNDECLARED_LATENESS
     for i in range(p.nv):
-        usual = p.share[i] * p.share[i] * PLAIN_STIFFNESS * p.effort_size[i]
+        usual = p.share[i] * p.share[i] * PLAIN_STIFFNESS * p.effort_size[i] / p.scale[i]
         inertia = p.inertia[i, i] + p.assumed_rotor[i]
         bearable = p.share[i] * LATENESS_MARGIN * p.bearable_inertia[i] / lateness
         p.damping[i] = min(DAMPING_FACTOR * sqrt(usual * inertia), bearable)

@@ -140,7 +140,8 @@ def _words_of_fault(verdict: Verdict, p: CycleMemory, bad: _BadJoint) -> str:
 
 def _in_vain(p: CycleMemory, i: int) -> str:
     """That joint ``i`` was braked before a fault, or ""."""
-    return ", and it does not brake" if p.vain_time[i] > 0.0 else ""
+    braked = p.obeys[i] == 1 and p.robust[0] == 1
+    return ", and it does not brake" if braked else ""
 
 
 def _large_rotor(p: CycleMemory, i: int) -> str:

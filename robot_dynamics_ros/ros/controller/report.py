@@ -175,7 +175,8 @@ class ControllerReport:
         """Each surprise with its numbers, and when the precise law leads all joints again."""
         if controller.surprise != self._surprise:
             self._surprise = controller.surprise
-            self.rejections.say("surprise", f"{self._surprise}; the plain law leads its arm")
+            plain = "; the plain law leads its arm" if controller.level is Level.PLAIN else ""
+            self.rejections.say("surprise", f"{self._surprise}{plain}")
         elif controller.level < self._level:
             self.say("nothing has surprised lately: the precise law leads all joints again")
         self._level = controller.level

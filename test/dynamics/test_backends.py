@@ -78,8 +78,8 @@ def test_a_long_line_in_parts_gives_the_same(name, monkeypatch, tmp_path):
     made = []
     in_parts = llvm_kernel._state_in_parts
     monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path))
-    monkeypatch.setattr(llvm_kernel, "WHOLE", 0)
-    monkeypatch.setattr(llvm_kernel, "PART", 7)
+    monkeypatch.setattr(llvm_kernel, "OPERATIONS_OF_WHOLE", 0)
+    monkeypatch.setattr(llvm_kernel, "OPERATIONS_OF_PART", 7)
     monkeypatch.setattr(llvm_kernel, "_state_in_parts", lambda *a: made.append(a) or in_parts(*a))
     model = random_model(6, 4, types=ALL_TYPES, armature=True, friction=True, mimic=0.3)
     options = options_for(model, name)

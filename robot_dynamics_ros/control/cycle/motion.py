@@ -54,12 +54,13 @@ has grown e-fold; a state counts for 0.5 at most of the logarithm, all for 1.5.
 OBEYING_SPEED = 0.1
 # States in a row in which it must; one alone may be noise
 OBEYING_STATES = 2
-# s, that a joint far above its limit may get faster against its effort: drives lag, people push
-VAIN_TIME = 0.05
+# s, that a joint far above its limit may get faster against its effort: drives lag, people push.
+# A third: arms that 100 N throw are let go; twice: a wrong sign has more time
+VAIN_TIME = 0.15
 # s, the same of a joint that is FAR_TOO_FAST: waiting would make it dangerous
 VAIN_TIME_FAR = 0.005
 # Times its velocity limit, from which on that time counts
-FAR_TOO_FAST = 3.0
+FAR_TOO_FAST = 6.0
 
 
 def judge_motion(p: CycleMemory, dt: float) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robot_dynamics_ros.control.cycle.ladder import ELASTIC_OR_LATE
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.per_joint import expect
@@ -87,8 +88,7 @@ def description_gaps(
     softest = int(np.argmin(left))
     if left[softest] < 0.9:
         held = f"it rang by itself and is held with {left[softest]:.0%} of its stiffness"
-        late = "the delay is longer than robot_delay"
-        cause = f"its gear is elastic (robustness.bandwidth 15), or {late}"
+        cause = f"its {ELASTIC_OR_LATE}"
         sentences.append(f"joint {model.joint_names[softest]}: {held}: {cause}; see {GAPS_PAGE}")
     driven = [
         name
@@ -97,7 +97,6 @@ def description_gaps(
     ]
     if driven:
         held = "swung by itself; a plain law leads it until the controller is activated again"
-        late = "the delay is longer than robot_delay"
-        cause = f"a gear is elastic (robustness.bandwidth 15), or {late}"
+        cause = f"a {ELASTIC_OR_LATE}"
         sentences.append(f"the arm of {', '.join(driven)} {held}: {cause}; see {GAPS_PAGE}")
     return tuple(sentences)

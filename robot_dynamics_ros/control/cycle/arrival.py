@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robot_dynamics_ros.control.cycle.memory import NANOSECONDS, SAFE, CycleMemory
-from robot_dynamics_ros.control.cycle.motion import judge_motion
+from robot_dynamics_ros.control.cycle.motion import OVERSPEED, judge_motion
 from robot_dynamics_ros.control.cycle.verdicts import Verdict
 from robot_dynamics_ros.control.cycle.ways import (
     LEAST_WAY,
@@ -12,8 +12,6 @@ from robot_dynamics_ros.control.cycle.ways import (
     short_way,
 )
 
-# Times its velocity limit; a speed beyond it that no way shows is of another unit
-OTHER_UNIT_SPEED = 1.3
 # rad or m; a larger accepted jump means that none is refused
 MOST_JUMP = 1e9
 # s, for which states that jumped agree with each other before they are believed: the last effort
@@ -105,7 +103,7 @@ def has_jumped(p: CycleMemory, dt: float) -> bool:
         beyond = abs(way) - ROOM * max(speed, before) * dt - p.largest_jump[0]
         shown = max(abs(way) / dt, before)
         if (
-            speed > max(OTHER_UNIT_SPEED * p.rated_speed[i], 2.0 * ROOM * shown)
+            speed > max(OVERSPEED * p.rated_speed[i], 2.0 * ROOM * shown)
             and p.largest_jump[0] < MOST_JUMP
         ):
             beyond = max(beyond, (speed - shown) * dt)

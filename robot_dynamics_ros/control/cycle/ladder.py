@@ -27,6 +27,12 @@ class Level(enum.IntEnum):
     PLAIN = 1
 
 
+ELASTIC_OR_LATE = (
+    "gear is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
+)
+"""Why a joint swings by itself, after "a" or "its"."""
+
+
 class Surprise(enum.IntEnum):
     """A reason for which the plain law takes joints over; ``words`` for people, of joint, value,
     bound and units.
@@ -63,8 +69,8 @@ class Surprise(enum.IntEnum):
         "counts as rest"
     )
     SWINGS = (
-        "{joint} swings by itself, at {value:.3g} {speed_unit}, and {bound:.3g} is noise: its gear "
-        "is elastic (robustness.bandwidth 15), or the delay is longer than robot_delay"
+        "{joint} swings by itself, at {value:.3g} {speed_unit}, and {bound:.3g} is noise: its "
+        + ELASTIC_OR_LATE
     )
 
 
@@ -122,13 +128,18 @@ def begin_precisely(p: CycleMemory) -> None:
         p.vain_time[i] = 0.0
 
 
+def is_coupled(p: CycleMemory, i: int, j: int) -> bool:
+    """Whether joints ``i`` and ``j`` are of one arm: the inertia couples them, or they are one."""
+    return i == j or p.inertia[i, j] != 0.0
+
+
 def step_down(p: CycleMemory, surprise: int, joint: int, value: float, bound: float) -> None:
     """The plain law for ``joint``, and for those that its inertia is coupled with at this pose: the
     joints of its arm, but not the other axes of a gantry.  If the precise law drove ``joint``, it
     drove them, too.
     """
     for j in range(p.nv):
-        if j == joint or p.inertia[joint, j] != 0.0:
+        if is_coupled(p, joint, j):
             p.level[j] = Level.PLAIN
             p.calm_time[j] = 0.0
             p.swung[j] = max(p.swung[j], p.swung[joint])
@@ -178,8 +189,7 @@ def is_calm(p: CycleMemory, i: int) -> bool:
     with; joints that the precise law leads do not count.
     """
     for j in range(p.nv):
-        coupled = j == i or p.inertia[i, j] != 0.0
-        if coupled and p.level[j] == Level.PLAIN and p.calm_time[j] <= UNSURPRISED_TIME:
+        if is_coupled(p, i, j) and p.level[j] == Level.PLAIN and p.calm_time[j] <= UNSURPRISED_TIME:
             return False
     return True
 

@@ -253,7 +253,9 @@ class _PoseSearch:
         self._memory["free"][:] = free
         self._memory["lower"][:] = lower
         self._memory["upper"][:] = upper
-        routines = make_routines(self._memory, (find_configurations,), compiled=compiled)
+        routines = make_routines(
+            self._memory, (find_configurations,), compiled=compiled, loops=True
+        )
         self._run = routines["find_configurations"]
         # one pose takes microseconds: arrays of our own, whose addresses are known, and no release
         # of the interpreter's lock, after which another thread might hold this one up

@@ -219,7 +219,7 @@ def _steppers(model: RobotModel) -> dict[str, list[_Stepper]]:
 def _stepper(run: _Run, rates: Evaluator) -> _Stepper:
     memory = Memory(RolloutMemory, _constants(run), {"rates": rates}, compiled=True)
     memory["quaternion"][:] = quaternion_starts(run.model)
-    return memory, make_routines(memory, (advance,), compiled=True)["advance"]
+    return memory, make_routines(memory, (advance,), compiled=True, loops=True)["advance"]
 
 
 def _constants(run: _Run) -> dict[str, Constant]:

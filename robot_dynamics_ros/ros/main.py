@@ -7,6 +7,7 @@ starts ends as cleanly as one that runs.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -67,8 +68,15 @@ def _started(
 
 def _executable(module: str, node: str) -> Callable[..., int]:
     def run_node(stop: StopRequest, args: list[str] | None) -> int:
-        make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
-        return int(import_module("robot_dynamics_ros.ros.run").run(make_node, stop, args))
+        # modules stay: the garbage collector need not look through them, now or later
+        gc.disable()
+        try:
+            make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
+            run = import_module("robot_dynamics_ros.ros.run").run
+        finally:
+            gc.freeze()
+            gc.enable()
+        return int(run(make_node, stop, args))
 
     def start(args: list[str] | None = None) -> int:
         if _explained(module.partition(".")[0], args):

@@ -146,6 +146,7 @@ class JointSystem:
             self.memory,
             timestepping.STEPPING_ROUTINES,
             compiled=self.compiled,
+            loops=True,
             entry="step",
             entry_size=self.nv,
         )

@@ -452,7 +452,9 @@ def test_what_others_compile_in_this_process_is_scheduled_as_ever():
     arguments = native_engine.array_arguments(what[0], trace.signature(*what))
     source = callee_module(arguments, trace.trace(*what).outputs, native.vector_width())
     if llvm.llvm_version_info[0] < native.OPAQUE_POINTERS:
-        source = native.with_typed_pointers(source)
+        from robot_dynamics_ros.dynamics.engine.codegen.typed_pointers import with_typed_pointers
+
+        source = with_typed_pointers(source)
 
     def of_others():
         return native._machine(1).emit_object(

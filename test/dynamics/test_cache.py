@@ -63,6 +63,37 @@ def test_second_time_nothing_is_compiled(directory, compiled):
     assert cache.clear() == 2
 
 
+@pytest.mark.optimized
+def test_routines_of_the_package_are_read_again_only_after_a_change(directory, monkeypatch):
+    from robot_dynamics_ros.dynamics.engine import routines as engine
+    from robot_dynamics_ros.dynamics.inverse_kinematics import SearchMemory, guess
+
+    read = []
+    real = engine.read_routines
+
+    def counting(*arguments):
+        read.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(engine, "read_routines", counting)
+    memory = engine.Memory(SearchMemory, {"nq": 3, "nv": 3}, compiled=True)
+
+    def value():
+        made = engine.Routines(memory.layout, [guess])
+        memory["lower"][:] = -1.0
+        memory["upper"][:] = 1.0
+        return made["guess"](memory, 0.0, 1, 0.75)
+
+    assert value() == 0.5 and len(read) == 1
+    assert value() == 0.5 and len(read) == 1
+    # as after an upgrade
+    monkeypatch.setattr(engine, "_package_digest", lambda: "another")
+    assert value() == 0.5 and len(read) == 2
+    # where sources are in no folder they are read each time
+    monkeypatch.setattr(engine, "_package_digest", lambda: "")
+    assert value() == value() == 0.5 and len(read) >= 4
+
+
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign", "swap"])
 def test_damaged_files_are_made_anew(directory, compiled, damage, caplog):
     first = compute()

@@ -114,14 +114,14 @@ def arithmetic(p: Trial, x: float, y: float, k: int, m: int) -> int:
 
 
 @lru_cache
-def trial(compiled, damped=True):
+def trial(compiled, damped=True, loops=False):
     """A memory of six joints, its routines, and its function: twice its argument."""
     model = draw_arm()
     constants = {"nv": model.nv, "extra": 1, "damped": damped, "rate": 0.5}
     several = [evaluator(model, "mass_matrix"), evaluator(model, "mass_matrix")]
     memory = Memory(Trial, constants, {"several": several}, compiled=compiled)
     assert memory.exchange("function", twice(model.nv + 1) if compiled else twice_in_python)
-    return memory, make_routines(memory, (arithmetic, far), compiled=compiled)
+    return memory, make_routines(memory, (arithmetic, far), compiled=compiled, loops=loops)
 
 
 @lru_cache
@@ -153,12 +153,12 @@ small = st.integers(0, 9)
 
 
 @pytest.mark.skipif(not COMPILED, reason="no compiler")
-@given(st.integers(0, 1000), ordinary, ordinary, small, small, st.booleans())
+@given(st.integers(0, 1000), ordinary, ordinary, small, small, st.booleans(), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_machine_code_does_what_python_does(seed, x, y, k, m, damped):
+def test_machine_code_does_what_python_does(seed, x, y, k, m, damped, loops):
     results = []
     for compiled in (False, True):
-        memory, routines = trial(compiled, damped)
+        memory, routines = trial(compiled, damped, loops)
         fill(memory, seed)
         verdict = routines["arithmetic"](memory, x, y, k, m)
         assert routines["far"](memory, x) == (abs(x) > 1.0)

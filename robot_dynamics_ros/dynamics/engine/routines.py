@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -226,27 +228,48 @@ class Routines:
         entry: str = "",
         entry_size: int = 0,
         *,
+        loops: bool = False,
         optimize: bool = True,
     ) -> None:
         from robot_dynamics_ros.dynamics.engine.codegen.llvm_wrapper import (
             ArrayArgument,
             python_wrapper,
         )
-        from robot_dynamics_ros.dynamics.engine.codegen.native import library_of, wrappers_supported
-
-        source = routine_module(
-            read_routines(layout.declared, dict(layout.constants), functions), layout
+        from robot_dynamics_ros.dynamics.engine.codegen.native import (
+            Passes,
+            cached_library,
+            compile_module,
+            content_key,
+            wrappers_supported,
         )
+
         with_entry = bool(entry) and wrappers_supported()
-        if with_entry:
+
+        def source() -> str:
+            text = routine_module(
+                read_routines(layout.declared, dict(layout.constants), functions), layout
+            )
+            if not with_entry:
+                return text
             arguments = [ArrayArgument((entry_size,)), ArrayArgument((layout.size,), output=True)]
-            source += (
-                "\ndefine internal void @single(ptr %x, ptr %p) nounwind {\n"
+            return (
+                f"{text}\ndefine internal void @single(ptr %x, ptr %p) nounwind {{\n"
                 f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n"
                 + python_wrapper(arguments)
             )
+
         large = dict(layout.constants)["nv"] >= _DEGREES_WORTH_VECTORS
-        self._library = library_of(source, optimize=optimize, vectorize=large)
+        if not optimize:
+            passes = Passes.NONE
+        elif loops:
+            passes = Passes.ALL
+        else:
+            passes = Passes.FEW
+        content = _content(layout, functions, f"{entry} {entry_size}") or source()
+        self._library = cached_library(
+            content_key(content, passes, large),
+            lambda: compile_module(source(), passes=passes, vectorize=large),
+        )
         self._originals = {function.__name__: function for function in functions}
         self._functions = {function.__name__: self._bound(function) for function in functions}
         self.entry: Entry = (
@@ -301,6 +324,36 @@ class InterpretedRoutines:
         return run
 
 
+def _content(layout: MemoryLayout, functions: Sequence[Routine], entry: str) -> str:
+    """What determines the assembly of functions of this package: the names of all, and the
+    package's sources, which are read in a tenth of the time that it takes to write the assembly of
+    a control cycle.  Empty for functions of others.
+    """
+    named: tuple[Any, ...] = (layout.declared, *functions)
+    package = __name__.partition(".")[0]
+    sources = _package_digest()
+    if not sources or any(x.__module__.partition(".")[0] != package for x in named):
+        return ""
+    names = " ".join(f"{x.__module__}.{x.__qualname__}" for x in named)
+    return f"{sources}|{np.__version__}|{layout!r}|{names}|{entry}"
+
+
+@functools.cache
+def _package_digest() -> str:
+    """Digest of this package's sources, all of them: routines take constants from anywhere.  Empty
+    where they are in no folder.
+    """
+    package = Path(__file__).resolve().parents[2]
+    paths = sorted(package.rglob("*.py"))
+    if not paths:
+        return ""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(package)} ".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 _C_TYPES: dict[str, Any] = {
     "int": ctypes.c_int64,
     "float": ctypes.c_double,
@@ -318,16 +371,20 @@ def make_routines(
     functions: tuple[Routine, ...],
     *,
     compiled: bool,
+    loops: bool = False,
     entry: str = "",
     entry_size: int = 0,
 ) -> Routines | InterpretedRoutines:
-    """The functions for a memory and all others of its layout."""
+    """The functions for a memory and all others of its layout.
+
+    ``loops``: their time goes into loops, which is worth several times as long a compilation.
+    """
     if not compiled:
         return InterpretedRoutines(functions)
     from robot_dynamics_ros.dynamics.engine.codegen.native import optimizing
 
     with _lock:
-        return _compiled(memory.layout, functions, entry, entry_size, optimizing())
+        return _compiled(memory.layout, functions, entry, entry_size, loops, optimizing())
 
 
 @functools.lru_cache(maxsize=64)
@@ -336,6 +393,7 @@ def _compiled(
     functions: tuple[Routine, ...],
     entry: str,
     entry_size: int,
+    loops: bool,
     optimize: bool,
 ) -> Routines:
-    return Routines(layout, functions, entry, entry_size, optimize=optimize)
+    return Routines(layout, functions, entry, entry_size, loops=loops, optimize=optimize)

@@ -720,25 +720,27 @@ def _shared(
     """
     tau = whole
     reactions = np.zeros(K.shape[-2])
-    free = np.eye(K.shape[-2])
+    passive = ~driven
+    # of the reactions: what acts on joints without a motor leaves this part free
+    free: Array | None = None
     largest = np.zeros(1)
-    for joints in (~driven, driven):
-        # without such joints there is nothing to share; a decomposition of zeros takes as long
+    for joints in (passive, driven):
+        # without such joints there is nothing to share
         if not joints.any():
             continue
-        U, s, Vt = np.linalg.svd(
-            (np.swapaxes(K, -1, -2) * joints[:, None]) @ free, full_matrices=False
-        )
+        rows = np.swapaxes(K[..., joints], -1, -2)
+        U, s, Vt = np.linalg.svd(rows if free is None else rows @ free, full_matrices=False)
         largest = np.maximum(largest, s.max(axis=-1, initial=0.0, keepdims=True))
         kept = s > RANK_TOLERANCE * largest
-        share = np.einsum("...ij,...i->...j", U, tau) * kept / np.where(kept, s, 1.0)
+        share = np.einsum("...ij,...i->...j", U, tau[..., joints]) * kept / np.where(kept, s, 1.0)
         reactions = reactions + np.einsum("...ij,...i->...j", Vt, share)
         tau = whole - np.einsum("...ij,...i->...j", K, reactions)
-        free = free - np.swapaxes(Vt, -1, -2) @ (kept[..., None] * Vt)
+        if joints is passive:
+            free = np.eye(K.shape[-2]) - np.swapaxes(Vt, -1, -2) @ (kept[..., None] * Vt)
     return (
         np.where(driven, tau, 0.0),
         reactions,
-        np.abs(tau[..., ~driven]).max(axis=-1, initial=0.0),
+        np.abs(tau[..., passive]).max(axis=-1, initial=0.0),
     )
 
 

@@ -325,7 +325,7 @@ class InterpretedRoutines:
 
 
 def _content(layout: MemoryLayout, functions: Sequence[Routine], entry: str) -> str:
-    """What determines the assembly of functions of this package: the names of all, and the
+    """A text that determines the assembly of functions of this package: the names of all, and the
     package's sources, which are read in a tenth of the time that it takes to write the assembly of
     a control cycle.  Empty for functions of others.
     """

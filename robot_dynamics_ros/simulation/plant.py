@@ -105,7 +105,6 @@ class Plant(SimulatedRobot):
         # a step that asks for nothing special is one call of machine code
         self._enter = routines.entry
         self._block = memory.block
-        self._status = memory.python.status
         self._plain = self._time_stepping and o.user_effort is None and model.nv > 0
         # motors are moved between two steps of the links
         self._plain = self._plain and self.gears is None
@@ -330,7 +329,7 @@ class Plant(SimulatedRobot):
         external_world: Wrenches = None,
     ) -> None:
         quick = self._quick and external is None and external_world is None
-        if quick and self._enter(command, self._block) is not None and self._status[0] == STEP_DONE:
+        if quick and self._enter(command, self._block) is not None:
             return
         super().step(command, external, external_world)
 
@@ -350,7 +349,7 @@ class Plant(SimulatedRobot):
         system.link_wrenches = link
         system.world_wrenches = world
         if not world:
-            system.memory["external"][:] = system.body_wrenches(self._q)
+            system.memory["external"][:] = system.body_wrenches(self._q) if link else 0.0
             system.memory["pushed"][0] = bool(link)
         self._quick = self._plain and not (link or world)
 

@@ -376,10 +376,9 @@ class SimulatedRobot(ABC):
         if self._has_stops:
             position = self._coordinates.positions(q)
             lower, upper = self._bounds
-            for i in np.flatnonzero(
-                (position < lower - _GIVEN_POSITION_SLACK)
-                | (position > upper + _GIVEN_POSITION_SLACK)
-            ):
+            outside = position < lower - _GIVEN_POSITION_SLACK
+            outside |= position > upper + _GIVEN_POSITION_SLACK
+            for i in outside.nonzero()[0]:
                 problem = (
                     f"position {position[i]:g} is outside its limits {lower[i]:g} … {upper[i]:g}"
                 )
@@ -425,9 +424,10 @@ class SimulatedRobot(ABC):
     def _within_bounds(self, q: Array) -> Array:
         """``q``, brought within the position limits, if there are stops."""
         if self._has_stops:
-            where = self._coordinates.q_of_v
             has = self._coordinates.has_position
-            q[where[has]] = np.clip(q[where[has]], self._bounds[0][has], self._bounds[1][has])
+            lower, upper = self._bounds
+            where = self._coordinates.q_of_v[has]
+            q[where] = np.minimum(np.maximum(q[where], lower[has]), upper[has])
         return q
 
 

@@ -253,9 +253,10 @@ class Routines:
                 return text
             arguments = [ArrayArgument((entry_size,)), ArrayArgument((layout.size,), output=True)]
             return (
-                f"{text}\ndefine internal void @single(ptr %x, ptr %p) nounwind {{\n"
-                f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n  ret void\n}}\n"
-                + python_wrapper(arguments)
+                f"{text}\ndefine internal i1 @single(ptr %x, ptr %p) nounwind {{\n"
+                f"  %status = call i64 @{entry}(ptr %p, ptr %x)\n"
+                "  %well = icmp eq i64 %status, 0\n  ret i1 %well\n}\n"
+                + python_wrapper(arguments, verdict=True)
             )
 
         large = dict(layout.constants)["nv"] >= _DEGREES_WORTH_VECTORS
@@ -275,8 +276,8 @@ class Routines:
         self.entry: Entry = (
             self._library.python_wrapper(entry, _unusual) if with_entry else _unusual
         )
-        """``entry(vector, memory.block)``: the block if the routine has run, ``None`` if an
-        argument was unusual.
+        """``entry(vector, memory.block)``: the block if the routine has returned zero, ``None`` if
+        it has not, or if an argument was unusual.
         """
 
     def _bound(self, function: Routine, prototype: Prototype = ctypes.CFUNCTYPE) -> Routine:

@@ -60,6 +60,7 @@ def python_wrapper(
     arguments: Sequence[ArrayArgument],
     disjoint: bool = False,
     extra: int = 0,
+    verdict: bool = False,
 ) -> str:
     """A function (self, args, nargs) around ``@single``: all inputs, then all outputs, or nothing,
     or one ``None``.
@@ -67,9 +68,10 @@ def python_wrapper(
     Arrays of exactly the right type, descriptor, shape, contiguous and aligned (outputs writable,
     quaternions of unit length; ``disjoint``: no output overlaps an input) go to the kernel as they
     are; everything else goes to the Python callable. ``extra`` further pointers for the kernel are
-    at the end of the table.
+    at the end of the table.  With ``verdict`` the kernel says whether all went well; where it did
+    not, the Python callable is called, too.
     """
-    return _Wrapper(arguments, disjoint, extra).text()
+    return _Wrapper(arguments, disjoint, extra, verdict).text()
 
 
 class _Wrapper(Writer):
@@ -78,12 +80,14 @@ class _Wrapper(Writer):
         arguments: Sequence[ArrayArgument],
         disjoint: bool,
         extra: int,
+        verdict: bool,
     ) -> None:
         self.inputs = [a for a in arguments if not a.output]
         self.outputs = [a for a in arguments if a.output]
         super().__init__()
         self.disjoint = disjoint
         self.extra = extra
+        self.verdict = verdict
 
     def field(self, base: str, offset: int, kind: str) -> str:
         return self.put(
@@ -131,7 +135,9 @@ class _Wrapper(Writer):
         memory = self.arrays(objects, self.outputs, "out")
         if self.disjoint:
             self.require(self.separate(memory, data), "disjoint")
-        self.run(data, memory)
+        well = self.run(data, memory)
+        if self.verdict:
+            self.require([well], "well")
         answer = objects[0] if m == 1 else self.word("none")
         self.line(f"call void @Py_IncRef(ptr {answer})")
         self.line(f"ret ptr {answer}")
@@ -258,11 +264,16 @@ class _Wrapper(Writer):
                 checks.append(self.put(f"or i1 {before}, {self.put(f'icmp ule ptr {other}, {p}')}"))
         return checks
 
-    def run(self, data: list[str], memory: list[str]) -> None:
+    def run(self, data: list[str], memory: list[str]) -> str:
+        """Call the kernel; its verdict, if it has one."""
         further = [
             self.field("%table", 8 * (len(WRAPPER_TABLE) + k), "ptr") for k in range(self.extra)
         ]
-        self.line(f"call void @single({', '.join(f'ptr {p}' for p in [*data, *memory, *further])})")
+        arguments = ", ".join(f"ptr {p}" for p in [*data, *memory, *further])
+        if self.verdict:
+            return self.put(f"call i1 @single({arguments})")
+        self.line(f"call void @single({arguments})")
+        return ""
 
     def allocated(self, data: list[str]) -> None:
         """New arrays for all outputs; a float for a scalar."""

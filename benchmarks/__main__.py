@@ -1,4 +1,4 @@
-"""Run the benchmarks whose ratios are kept, in about eight minutes, or those named.
+"""Run the benchmarks whose ratios are kept, in about ten minutes, or those named.
 
 python -m benchmarks [dynamics] [wrenches] … [--options of one]
 """

@@ -16,7 +16,7 @@ from typing import Any
 
 CHECKED_IN = Path(__file__).parent / "results" / "ratios.json"
 WRITE_TO = "ROBOT_DYNAMICS_RATIOS"
-NOTABLE = 0.1
+NOTABLE = 0.05
 """Changes smaller than this share are taken for noise."""
 
 

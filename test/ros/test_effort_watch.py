@@ -2,6 +2,10 @@
 the pose at rest.
 """
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -52,3 +56,27 @@ def test_a_moving_arm_and_the_same_pose_again_say_nothing(model, poses):
     gravity = lambda q: rd.gravity_forces(model, q)  # noqa: E731
     assert not any(watch.look(q, gravity(q)) for q in np.linspace(poses[0], poses[1], 30))
     assert not any(visit(watch, [poses[0]] * 6, gravity))
+
+
+def test_looks_compile_nothing(tmp_path):
+    # in a process in which nothing else has compiled
+    code = (
+        "import numpy as np, robot_dynamics_ros as rd\n"
+        "from robot_dynamics_ros.dynamics.engine import native_engine\n"
+        "from robot_dynamics_ros.dynamics.engine.codegen import native\n"
+        "from robot_dynamics_ros.ros.controller.control_loop import EffortWatch\n"
+        "watch = EffortWatch(rd.JointController(rd.load_robot('six_axis')))\n"
+        "native.compile_module = native_engine.compile_module = None\n"
+        "for pose in np.random.default_rng(5).uniform(-1.0, 1.0, (3, 6)):\n"
+        "    for _ in range(2):\n"
+        "        watch.look(pose, np.zeros(6))\n"
+        "print(len(watch._poses))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "ROBOT_DYNAMICS_CACHE": str(tmp_path)},
+    )
+    assert run.stdout == "3\n", run.stderr

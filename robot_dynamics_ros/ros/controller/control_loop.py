@@ -307,6 +307,8 @@ class EffortWatch:
 
     def __init__(self, controller: JointController) -> None:
         self._controller = controller
+        # the first call compiles, which a joint state is not to wait for
+        gravity_forces(controller.model, np.zeros((1, controller.model.nq)))
         self._last: Array | None = None
         self._poses: list[tuple[Array, Array, Array]] = []
 

@@ -477,7 +477,7 @@ class _Table:
 
 @functools.cache
 def _router_library() -> NativeLibrary:
-    return NativeLibrary(compile_module(layout.router_module()))
+    return library_of(layout.router_module())
 
 
 class Router:

@@ -68,15 +68,16 @@ def _started(
 
 def _executable(module: str, node: str) -> Callable[..., int]:
     def run_node(stop: StopRequest, args: list[str] | None) -> int:
-        # modules stay: the garbage collector need not look through them, now or later
+        # until the node is made the garbage collector would find next to nothing
         gc.disable()
         try:
             make_node = getattr(import_module(f"robot_dynamics_ros.ros.{module}"), node)
             run = import_module("robot_dynamics_ros.ros.run").run
-        finally:
+            # modules stay: nor need it look through them later
             gc.freeze()
+            return int(run(make_node, stop, args))
+        finally:
             gc.enable()
-        return int(run(make_node, stop, args))
 
     def start(args: list[str] | None = None) -> int:
         if _explained(module.partition(".")[0], args):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -57,7 +58,8 @@ def run(
     """Make the node and spin it until it is asked to stop; returns the exit code.
 
     This is the one place in which processes end: the flag of a signal, ``finish()`` with the safe
-    command, delivery, results of goals, and the end of the middleware, in this order.
+    command, delivery, results of goals, and the end of the middleware, in this order.  A garbage
+    collector that is off is on again once the node is made.
 
     The node must have ``parameters``, with ``executor`` if it has a choice, and ``finish()``, which
     is called while the middleware still works, so that a last message can go out; it must also wake
@@ -88,6 +90,7 @@ def run(
         if stop:
             return 0
         node = make_node()
+        gc.enable()
         for sentence in for_other_nodes(arguments, node.get_fully_qualified_name()):
             node.get_logger().warning(sentence)
         if unwritable:

@@ -463,15 +463,11 @@ class Constraints:
         whole = np.asarray(inverse_dynamics(model, q, v, a, external=external))
         _, K, rate = self.terms(q, v)
         a = np.asarray(as_input(a, (model.nv,), "a"))
-        broken = np.abs(np.einsum("...ij,...j->...i", K, a) + rate)
-        scale = (
-            1.0
-            + np.abs(rate).max(initial=0.0)
-            + np.abs(a).max(initial=0.0) * np.abs(K).max(initial=0.0)
-        )
-        if broken.max(initial=0.0) > 1e-6 * scale:
+        broken = _largest(np.einsum("...ij,...j->...i", K, a) + rate)
+        # the sizes that rounding errors go with, looked at only where something is left
+        if broken > 1e-6 and broken > 1e-6 * (1.0 + _largest(rate) + _largest(a) * _largest(K)):
             raise ConstraintError(
-                f"the accelerations break the constraints by {broken.max():.3g} m/s² or rad/s²",
+                f"the accelerations break the constraints by {broken:.3g} m/s² or rad/s²",
                 where="a",
                 got=a,
                 remedy="consistent_acceleration gives the nearest that does not.",
@@ -480,10 +476,13 @@ class Constraints:
         for name in actuated or ():
             driven[model.v_slice(name)] = True
         tau, reactions, missing = _shared(whole, K, driven)
-        if (missing > 1e-7 * (1.0 + np.abs(whole).max(axis=-1, initial=0.0))).any():
+        if (
+            _largest(missing) > 1e-7
+            and (np.abs(missing).max(axis=-1) > 1e-7 * (1.0 + np.abs(whole).max(axis=-1))).any()
+        ):
             raise ConstraintError(
-                f"the actuated joints cannot cause this motion: {missing.max():.3g} N m or N are "
-                "missing",
+                f"the actuated joints cannot cause this motion: {_largest(missing):.3g} N m or N "
+                "are missing",
                 where="actuated",
                 got=actuated,
                 remedy="Actuate another joint, or move away from the singular configuration.",
@@ -713,7 +712,7 @@ def _shared(
     K: Array,
     driven: NDArray[np.bool_],
 ) -> tuple[Array, Array, Array]:
-    """τ and λ with τ + Kᵀ λ = ``whole``, and the largest effort that is missing.
+    """τ and λ with τ + Kᵀ λ = ``whole``, and the efforts missing at joints without a motor.
 
     λ bears first what acts on joints without a motor, then, with what is free of it, what it can of
     the others: so τ is zero where there is no motor and else of least norm, and λ is of least norm.
@@ -723,25 +722,27 @@ def _shared(
     passive = ~driven
     # of the reactions: what acts on joints without a motor leaves this part free
     free: Array | None = None
-    largest = np.zeros(1)
+    largest: Array | None = None
     for joints in (passive, driven):
         # without such joints there is nothing to share
         if not joints.any():
             continue
         rows = np.swapaxes(K[..., joints], -1, -2)
         U, s, Vt = np.linalg.svd(rows if free is None else rows @ free, full_matrices=False)
-        largest = np.maximum(largest, s.max(axis=-1, initial=0.0, keepdims=True))
+        # they come in descending order
+        largest = s[..., :1] if largest is None else np.maximum(largest, s[..., :1])
         kept = s > RANK_TOLERANCE * largest
         share = np.einsum("...ij,...i->...j", U, tau[..., joints]) * kept / np.where(kept, s, 1.0)
         reactions = reactions + np.einsum("...ij,...i->...j", Vt, share)
         tau = whole - np.einsum("...ij,...i->...j", K, reactions)
         if joints is passive:
             free = np.eye(K.shape[-2]) - np.swapaxes(Vt, -1, -2) @ (kept[..., None] * Vt)
-    return (
-        np.where(driven, tau, 0.0),
-        reactions,
-        np.abs(tau[..., passive]).max(axis=-1, initial=0.0),
-    )
+    return np.where(driven, tau, 0.0), reactions, tau[..., passive]
+
+
+def _largest(values: Array) -> float:
+    """The largest size of all; 0 of none."""
+    return float(np.abs(values).max(initial=0.0))
 
 
 def _pose(model: RobotModel, q: Array, link: int) -> Array:

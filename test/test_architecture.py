@@ -14,6 +14,7 @@ import pytest
 from support import layers
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.dynamics.engine.routines import FOLDERS_OF_ROUTINES
 
 PACKAGE = layers.PACKAGE
 ROOT = PACKAGE.parent
@@ -79,6 +80,15 @@ def test_a_layer_imports_only_what_stands_below_it():
         )
     }
     assert not wrong
+
+
+def test_routines_depend_on_nothing_but_the_sources_that_their_code_is_kept_by():
+    homes = tuple(f"{layers.ROOT}.{folder}" for folder in FOLDERS_OF_ROUTINES)
+    beside = {module for module, path in layers.FILES.items() if path.parent == PACKAGE}
+    inside = {m for m in layers.FILES if m in homes or m.startswith(tuple(f"{h}." for h in homes))}
+    assert set().union(*map(layers.imported, inside)) <= inside | beside
+    makers = {m for m in layers.FILES if "make_routines(" in layers.FILES[m].read_text("utf-8")}
+    assert makers and makers <= inside
 
 
 def test_no_files_import_each_other_in_a_circle():

@@ -89,10 +89,10 @@ def test_routines_of_the_package_are_read_again_only_after_a_change(directory, m
     assert value() == 0.5 and len(read) == 1
     assert value() == 0.5 and len(read) == 1
     # as after an upgrade
-    monkeypatch.setattr(engine, "_package_digest", lambda: "another")
+    monkeypatch.setattr(engine, "_sources_digest", lambda: "another")
     assert value() == 0.5 and len(read) == 2
     # where sources are in no folder they are read each time
-    monkeypatch.setattr(engine, "_package_digest", lambda: "")
+    monkeypatch.setattr(engine, "_sources_digest", lambda: "")
     assert value() == value() == 0.5 and len(read) >= 4
 
 

@@ -60,6 +60,10 @@ Given: TypeAlias = Array | memoryview | bytes | int | float
 D = TypeVar("D", bound=Declared, covariant=True)
 # Arrays begin at multiples of so many numbers: 64 bytes.
 _ALIGNMENT = 8
+FOLDERS_OF_ROUTINES = ("control", "dynamics", "friction", "model", "simulation")
+"""Folders of this package in which routines are; they import nothing from others but from files
+beside them.
+"""
 _DEGREES_WORTH_VECTORS = 16
 """Robots of fewer degrees of freedom have loops too short for vector instructions."""
 _lock = threading.Lock()
@@ -332,20 +336,23 @@ def _content(layout: MemoryLayout, functions: Sequence[Routine], entry: str) -> 
     """
     named: tuple[Any, ...] = (layout.declared, *functions)
     package = __name__.partition(".")[0]
-    sources = _package_digest()
-    if not sources or any(x.__module__.partition(".")[0] != package for x in named):
+    homes = tuple(f"{package}.{folder}." for folder in FOLDERS_OF_ROUTINES)
+    sources = _sources_digest()
+    if not sources or not all(x.__module__.startswith(homes) for x in named):
         return ""
     names = " ".join(f"{x.__module__}.{x.__qualname__}" for x in named)
     return f"{sources}|{np.__version__}|{layout!r}|{names}|{entry}"
 
 
 @functools.cache
-def _package_digest() -> str:
-    """Digest of this package's sources, all of them: routines take constants from anywhere.  Empty
-    where they are in no folder.
+def _sources_digest() -> str:
+    """Digest of the sources that routines of this package may depend on.  Empty where they are in
+    no folder.
     """
     package = Path(__file__).resolve().parents[2]
-    paths = sorted(package.rglob("*.py"))
+    paths = sorted(package.glob("*.py"))
+    for folder in FOLDERS_OF_ROUTINES:
+        paths += sorted((package / folder).rglob("*.py"))
     if not paths:
         return ""
     digest = hashlib.sha256()

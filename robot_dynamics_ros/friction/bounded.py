@@ -225,6 +225,7 @@ class IdentifiedFriction:
             found = linprog(-gain, columns, limit, bounds=(0.0, None), method="highs")
             if found.status == 0 and -found.fun > most:
                 most = -found.fun
-                viscous, coulomb, rise = found.x.tolist()
+                # the solver keeps its bounds to a tolerance
+                viscous, coulomb, rise = np.maximum(found.x, 0.0).tolist()
                 best = CompensatedFriction(viscous, coulomb, coulomb + rise, speed, width)
         return best

@@ -34,11 +34,11 @@ class Implausible(ArgumentError):
     """A recording that does not fit the robot, or a result that is physically impossible."""
 
 
-def check_positions(model: RobotModel, t: Array, q: Array) -> None:
+def check_positions(model: RobotModel, q: Array) -> None:
     """Compare the positions (n, nv) of a recording with the limits of the robot as it is known.
 
     Raises:
-        Implausible: positions far outside the limits (degrees?), or much too fast.
+        Implausible: positions far outside the limits (degrees?).
     """
     width = model.upper - model.lower
     for j, name in enumerate(model.joint_names):
@@ -75,6 +75,14 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
             cause or "Check units, signs and zero positions, and whether this is the robot's URDF."
         )
         raise Implausible(text, where="q", remedy=remedy)
+
+
+def check_speeds(model: RobotModel, t: Array, q: Array) -> None:
+    """Compare how fast the positions (n, nv) change with the velocity limits.
+
+    Raises:
+        Implausible: a joint is much too fast.
+    """
     if len(t) < 2:
         return
     limit = model.velocity_limit
@@ -91,14 +99,17 @@ def check_positions(model: RobotModel, t: Array, q: Array) -> None:
 
 
 def check_motion(model: RobotModel, t: Array, q: Array, v: Array | None) -> None:
-    """:func:`check_positions`, and :func:`check_clock` where there are velocities.
+    """:func:`check_positions`, :func:`check_clock` where there are velocities, and
+    :func:`check_speeds`.
 
     Raises:
         Implausible: the robot cannot have moved like this.
     """
-    check_positions(model, t, q)
+    check_positions(model, q)
+    # a clock that is too fast makes joints too fast, too: velocities tell by how much
     if v is not None:
         check_clock(model.joint_names, t, q, v)
+    check_speeds(model, t, q)
 
 
 def check_recording(model: RobotModel, recording: Recording) -> None:

@@ -93,6 +93,18 @@ def test_friction_that_controllers_know_is_kept_as_it_is():
     assert found == CompensatedFriction(0.3, 0.6, 1.5, 0.15, 0.02)
 
 
+def test_compensation_is_never_negative():
+    """The linear program's solver had a viscous coefficient of -4e-10 here, and the friction of a
+    healthy recording was refused.
+    """
+    values = {"viscous": 0.0, "coulomb": 0.42, "rise": 0.157, "step": 0.127}
+    numbers = {"stribeck_speed": 0.06, "step_width": 0.015}
+    form = JointEffects(0.03, effects=("step", "stribeck"), numbers=numbers)
+    found = IdentifiedFriction(form, values, 4.2).compensated()
+    assert found.viscous >= 0.0
+    assert found.breakaway >= found.coulomb >= 0.0
+
+
 def joint_file(tmp_path, **more):
     row = {
         "viscous": 20.0,

@@ -65,6 +65,9 @@ def test_a_recording_by_a_wrong_clock_is_refused_by_identify(arm):
     velocity = np.gradient(q, t, axis=0)
     with pytest.raises(rd.Implausible, match="the clock is wrong"):
         rd.identify(prior, 20.0 * t, q, effort, v=velocity)
+    # a clock so fast that every joint is far beyond its velocity limit
+    with pytest.raises(rd.Implausible, match=r"the clock is wrong: .* 0.05 times as fast"):
+        rd.identify(prior, 0.05 * t, q, effort, v=velocity)
 
 
 def test_exchanged_columns_that_could_be_degrees():

@@ -343,7 +343,7 @@ def with_left_out(
     bodies = np.arange(len(problem.start)) < problem.split
     hold = np.where(bodies, 1.0 / estimate.spread, 1.0 / estimate.share) * problem.metric
     normal = J.T @ J + np.diag(hold**2)
-    changes = left_out_covariance(normal, J, J, residual, pieces(data.v)[block])
+    changes = left_out_covariance(normal, J, J, residual, pieces(data)[block])
     by_prior = np.linalg.pinv(normal, hermitian=True) * hold
     D = problem.slope(estimate.free, np.eye(len(normal)))
     covariance = D @ (changes + by_prior @ by_prior.T) @ D.T

@@ -1,5 +1,9 @@
 """Prediction of each stretch of a recording from the others: by bodies that can exist, and by plain
 least squares.
+
+Stretches are those of :func:`~robot_dynamics_ros.identification.least_squares.pieces`: where a
+motion repeats, a stretch is left out in all repetitions. Otherwise it would be predicted from
+itself.
 """
 
 from __future__ import annotations
@@ -10,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics_ros.identification.consistent import ConsistentEstimate, consistent_parameters
-from robot_dynamics_ros.identification.least_squares import FOLDS, BaseEstimate, Identifiable
+from robot_dynamics_ros.identification.least_squares import (
+    FOLDS,
+    BaseEstimate,
+    Identifiable,
+    pieces,
+)
 from robot_dynamics_ros.identification.samples import Blocks
 from robot_dynamics_ros.model.description import Array
 
@@ -22,11 +31,6 @@ LEAST_EFFORT_SHARE = 2e-3
 _MOST_STRETCHES_SHARE = 0.55
 # A direction that the motion shows less than this share of a fast random one stays as it was.
 _HELD_MOTION_SHARE = 1e-3
-
-
-def stretches(m: int) -> NDArray[np.int64]:
-    """(m,) number of the stretch of each block."""
-    return np.arange(m) * FOLDS // max(m, 1)
 
 
 def held_out_least_squares(
@@ -57,7 +61,8 @@ def held_out_least_squares(
     else:
         Z = np.where(use, instruments[..., kept] / scale, 0.0)
     y = np.where(data.use, data.effort, 0.0)
-    rows = [stretches(len(data.effort)) == f for f in range(FOLDS)]
+    fold = pieces(data)
+    rows = [fold == f for f in range(FOLDS)]
     G = np.stack([np.einsum("mja,mjb->ab", Z[r], Y[r], optimize=True) for r in rows])
     c = np.stack([np.einsum("mja,mj->a", Z[r], y[r]) for r in rows])
     hold = identifiable.information[np.ix_(kept, kept)] / np.outer(scale, scale)
@@ -66,7 +71,7 @@ def held_out_least_squares(
         G.sum(axis=0) - G + hold,
         (c.sum(axis=0) - c + hold @ (scale * identifiable.prior[kept]))[..., None],
     )[..., 0]
-    residual = np.concatenate([y[r] - Y[r] @ own for r, own in zip(rows, x, strict=True)])
+    residual = y - np.einsum("mja,ma->mj", Y, x[fold])
     return np.asarray(np.where(data.use, residual, np.nan))
 
 
@@ -79,7 +84,7 @@ def held_out_bodies(
     """The same of bodies that can exist; ``full`` is the estimate from all blocks, for how far
     these may be from the prior.
     """
-    fold = stretches(len(data.effort))
+    fold = pieces(data)
     out = np.full(data.effort.shape, np.nan)
     for f in range(FOLDS):
         own = (fold == f)[:, None]
@@ -97,9 +102,10 @@ def held_out_bodies(
     return out
 
 
-def stretch_squares(residual: Array) -> Array:
-    """(folds,) sums of squared differences (m, ...), NaN where a block is not used."""
-    fold = stretches(len(residual))
+def stretch_squares(residual: Array, fold: NDArray[np.int64]) -> Array:
+    """(folds,) sums of squared differences (m, ...), NaN where a block is not used; ``fold`` (m,)
+    is the stretch of each block.
+    """
     return np.array([np.nansum(residual[fold == f] ** 2) for f in range(FOLDS)])
 
 

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,8 @@ from robot_dynamics_ros.identification.least_squares import (
     BaseEstimate,
     Identifiable,
     identifiable_parameters,
+    interval_factor,
+    pieces,
     weighted_least_squares,
 )
 from robot_dynamics_ros.identification.plausibility import check_prediction, check_result
@@ -552,7 +553,8 @@ class _Fits:
             return fit
         more = self.of_form(fit, identifiable_parameters(parameters.with_effects(forms)))
         before, after = (
-            stretch_squares(f.least_squares_left() / fit.base.noise) for f in (fit, more)
+            stretch_squares(f.least_squares_left() / fit.base.noise, pieces(f.data))
+            for f in (fit, more)
         )
         if better(after, before, GAIN, 0.0):
             return more
@@ -806,7 +808,7 @@ def _without_uncertain(
     Both shape dry friction near rest.  Where they nearly cancel their intervals are wide: one goes,
     and the other is estimated anew.
     """
-    quantile = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    quantile = interval_factor(confidence)
     error = full.standard_error
     forms = []
     for j, form in enumerate(parameters.effects):
@@ -919,7 +921,7 @@ def _joint_friction(
     """Friction of speed, and the share of it that the interval leaves."""
     model = parameters.model
     fixed = {"viscous": model.damping, "coulomb": model.friction}
-    quantile = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    quantile = interval_factor(confidence)
     curves = []
     certain = np.ones(model.nv)
     for j, form in enumerate(parameters.effects):

@@ -301,7 +301,7 @@ def weighted_least_squares(
         names=identifiable.names,
         values=prior + shown @ fit.x,
         standard_error=error,
-        half_width=_quantile(problem.degrees_of_freedom, confidence) * error,
+        half_width=interval_factor(confidence) * error,
         confidence=confidence,
         noise=fit.noise,
         correlation=fit.correlation,
@@ -326,10 +326,6 @@ class _WeightedProblem:
     b: Array
     # (rows, p) Zᵀ(b − A x) = 0 is solved with these, if they are given
     instruments: Array | None
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        return max(len(self.b) - self.A.shape[1], 1)
 
     def solved(self, noise: Array) -> Array:
         """(p,) x, given (nv,) each joint's standard deviation."""
@@ -390,14 +386,16 @@ def _covariance(problem: _WeightedProblem, fit: _WeightedFit) -> Array:
     if B is None:
         B = A / (fit.noise**2)[problem.joint, None]
     block = np.nonzero(problem.data.use)[0]
-    return left_out_covariance(B.T @ A, A, B, fit.residual, pieces(problem.data.v)[block])
+    return left_out_covariance(B.T @ A, A, B, fit.residual, pieces(problem.data)[block])
 
 
-def _quantile(degrees_of_freedom: int, confidence: float) -> float:
-    """Half-width of the confidence interval in standard errors: Student's t distribution."""
+def interval_factor(confidence: float) -> float:
+    """Half-width of a confidence interval in standard errors: Student's t distribution. What twelve
+    pieces change shows a standard error with eleven degrees of freedom.
+    """
     from scipy.special import stdtrit
 
-    return float(stdtrit(degrees_of_freedom, 0.5 + 0.5 * confidence))
+    return float(stdtrit(FOLDS - 1, 0.5 + 0.5 * confidence))
 
 
 def _largest_parts(names: tuple[str, ...], direction: Array) -> tuple[str, ...]:
@@ -436,15 +434,28 @@ def left_out_covariance(
     return np.asarray((count - 1) / count * (D.T @ D))
 
 
-def pieces(v: Array) -> NDArray[np.int64]:
-    """(m,) piece that each block belongs to, by its velocities (m, nv): twelfths of the recording.
+def pieces(data: Blocks) -> NDArray[np.int64]:
+    """(m,) piece that each block belongs to, from 0 to 11: twelfths of the recording, or of all
+    recordings one after the other.
 
-    A motion that repeats makes the same errors in each repetition, so that the twelfths of its
-    recording do not show them: pieces are then twelfths of the period.
+    A motion that repeats makes the same errors in each repetition, and is no news to an estimate
+    that knows another repetition. Its pieces are twelfths of the period: each is left out in all
+    repetitions.
     """
-    m = len(v)
-    period = _period(v) or m
-    return np.asarray(np.arange(m) % period * FOLDS // period)
+    m = len(data.v)
+    period = _period(data.v)
+    if period:
+        return np.asarray(np.arange(m) % period * FOLDS // period)
+    piece = np.full(m, -1)
+    # recordings of several motions, of which some repeat
+    for k in np.unique(data.part):
+        own = np.flatnonzero(data.part == k)
+        period = _period(data.v[own])
+        if period:
+            piece[own] = np.arange(len(own)) % period * FOLDS // period
+    others = np.flatnonzero(piece < 0)
+    piece[others] = np.arange(len(others)) * FOLDS // max(len(others), 1)
+    return piece
 
 
 def _period(v: Array) -> int:

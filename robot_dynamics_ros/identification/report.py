@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -38,7 +37,7 @@ from robot_dynamics_ros.friction.law import EFFECTS
 from robot_dynamics_ros.identification.comparison import Comparison, Estimates
 from robot_dynamics_ros.identification.consistent import pseudo_inertia
 from robot_dynamics_ros.identification.identify import Identification
-from robot_dynamics_ros.identification.least_squares import BaseEstimate
+from robot_dynamics_ros.identification.least_squares import BaseEstimate, interval_factor
 from robot_dynamics_ros.identification.torque_constants import TorqueConstants
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.recordings.recording import Recording
@@ -512,7 +511,7 @@ def _masses(result: Identification) -> list[tuple[str, float, bool]]:
     body.
     """
     masses = inertial_parameters(result.model)[::10]
-    quantile = NormalDist().inv_cdf(0.5 + 0.5 * result.base.confidence)
+    quantile = interval_factor(result.base.confidence)
     errors = quantile * result.full.standard_error[: 10 * len(masses) : 10]
     links = [result.prior.joint(name).child for name in result.prior.moving_joint_names]
     return [

@@ -26,9 +26,8 @@ from robot_dynamics_ros.identification.held_out import (
     GAIN,
     LEAST_EFFORT_SHARE,
     better,
-    stretches,
 )
-from robot_dynamics_ros.identification.least_squares import Identifiable
+from robot_dynamics_ros.identification.least_squares import Identifiable, pieces
 from robot_dynamics_ros.identification.samples import Blocks, MotionSamples
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
@@ -91,8 +90,7 @@ class _Trials:
         held = (identifiable.strength[bodies] / _RIDGE) ** 2
         self.held = np.diag(held)
         self.pull = held * identifiable.prior[: len(bodies)]
-        m = len(data.effort)
-        fold = stretches(m)
+        fold = pieces(data)
         # of each joint: (folds, bodies + candidates + effort, the same)
         self.products: list[Array] = []
         for j, columns in enumerate(candidates):

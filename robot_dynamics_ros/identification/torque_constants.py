@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics_ros.dynamics.engine.arguments import as_input
 from robot_dynamics_ros.dynamics.parameters import inertial_parameters
@@ -178,36 +179,13 @@ def find_torque_constants(
             tuple(map(np.concatenate, zip(*both, strict=True)))
             for both in zip(rows, more, strict=True)
         ]
-    free = np.flatnonzero(fixed == 0.0)
     c = np.where(fixed == 0.0, first, fixed)
-    x = np.zeros(len(prior) + extra)
-    covariance: Array = np.zeros((len(fixed), len(fixed)))
-    before = c.copy()
-    begun = c.copy()
-    for _ in range(_CONSTANT_STEPS):
-        N, right = _normal(rows, c, x, min(1.0, block / _BLOCKS_APART_S))
-        kept = np.concatenate([free, np.arange(model.nv, len(N))])
-        information = N[np.ix_(kept, kept)]
-        # in the parameters' own sizes: what is small in others' units is not zero
-        unit = 1.0 / np.sqrt(information.diagonal())
-        inverse = np.linalg.pinv(information * np.outer(unit, unit), hermitian=True)
-        inverse *= np.outer(unit, unit)
-        change = inverse @ right[kept]
-        before = c.copy()
-        c[free] += np.clip(change[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))
-        x = x + change[len(free) :]
-        covariance[np.ix_(free, free)] = inverse[: len(free), : len(free)]
-        if np.abs(c - before).max() <= _SETTLED * np.abs(c).max():
-            break
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(covariance.diagonal()) / np.abs(c)
-    far = np.abs(
-        np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(begun), 1e-300))
-    ) > math.log(_RUNAWAY_CONSTANT)
-    settled = (np.abs(c - before) <= _STEADY * np.abs(c)) & ~far
+    search = _search(rows, c, fixed == 0.0, min(1.0, block / _BLOCKS_APART_S))
+    c = search.c
+    error = search.error
     # friction takes power: a constant under which it would give power is none
     brakes = c * braking > 0.0
-    shown = (fixed != 0.0) | ((error < _MOST_CONSTANT_ERROR) & settled & brakes)
+    shown = (fixed != 0.0) | ((error < _MOST_CONSTANT_ERROR) & search.settled & brakes)
     if not shown.any():
         text = f"the torque constants of {', '.join(names)} cannot be identified from this motion"
         remedy = (
@@ -218,6 +196,76 @@ def find_torque_constants(
     usual = float(np.exp(np.mean(np.log(np.abs(c[shown])))))
     c = np.where(shown, c, np.where(braking < 0.0, -usual, usual))
     return TorqueConstants(1.0 / c, error, fixed != 0.0, shown, names, load is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a search has found: inverse constants, their relative errors, and which of them came to
+    rest, (nv,) each.
+    """
+
+    c: Array
+    error: Array
+    settled: NDArray[np.bool_]
+
+
+def _search(
+    rows: list[tuple[Array, ...]],
+    first: Array,
+    sought: NDArray[np.bool_],
+    worth: float,
+) -> _Found:
+    """Constants and bodies that explain the currents best, near the prior.
+
+    A constant that nothing holds runs away, and the others follow it about. Its joint is then left
+    out, and the search begins anew.
+
+    Args:
+        rows: see :func:`_rows_of`.
+        first: (nv,) inverse constants to begin with.
+        sought: (nv,) which of them are not given.
+        worth: share of independent rows.
+    """
+    nv = len(first)
+    size = rows[0][1].shape[1]
+    left_out = np.zeros(nv, dtype=bool)
+    while True:
+        free = np.flatnonzero(sought & ~left_out)
+        used = [
+            tuple(x[:0] for x in own) if out else own
+            for own, out in zip(rows, left_out, strict=True)
+        ]
+        c = first.copy()
+        x = np.zeros(size)
+        error = np.where(sought, np.inf, 0.0)
+        before = c
+        for _ in range(_CONSTANT_STEPS):
+            N, right = _normal(used, c, x, worth)
+            kept = np.concatenate([free, np.arange(nv, len(N))])
+            information = N[np.ix_(kept, kept)]
+            # in the parameters' own sizes: what is small in others' units is not zero
+            unit = 1.0 / np.sqrt(information.diagonal())
+            inverse = np.linalg.pinv(information * np.outer(unit, unit), hermitian=True)
+            inverse *= np.outer(unit, unit)
+            change = inverse @ right[kept]
+            before = c.copy()
+            c[free] += np.clip(change[: len(free)], -0.5 * np.abs(c[free]), 0.5 * np.abs(c[free]))
+            x = x + change[len(free) :]
+            if np.abs(c - before).max() <= _SETTLED * np.abs(c).max():
+                break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error[free] = np.sqrt(inverse.diagonal()[: len(free)]) / np.abs(c[free])
+            grown = np.abs(
+                np.log(np.maximum(np.abs(c), 1e-300) / np.maximum(np.abs(first), 1e-300))
+            )
+        far = grown > math.log(_RUNAWAY_CONSTANT)
+        moves = np.where(left_out, 0.0, np.abs(c - before) / np.maximum(np.abs(c), 1e-300))
+        settled = (moves <= _STEADY) & ~far & ~left_out
+        restless = sought & ~left_out & ~settled
+        if not restless.any():
+            return _Found(c, error, settled)
+        # the worst first: others may follow it about
+        left_out[np.argmax(np.where(restless, moves + far, -1.0))] = True
 
 
 def _deviations(prior: Array) -> Array:

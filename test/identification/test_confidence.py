@@ -8,8 +8,12 @@ from scipy.signal import lfilter
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.identification.effort_parameters import EffortParameters
+from robot_dynamics_ros.identification.held_out import held_out_least_squares, root_mean_square
 from robot_dynamics_ros.identification.least_squares import (
+    FOLDS,
     identifiable_parameters,
+    interval_factor,
+    pieces,
     weighted_least_squares,
 )
 from robot_dynamics_ros.identification.samples import Blocks
@@ -66,26 +70,56 @@ def test_standard_errors_are_those_of_repeated_draws(motion, alike, shared):
     assert np.mean(np.abs(z) < 2.0) > 0.9
 
 
-def test_repetitions_of_one_motion_do_not_hide_what_the_model_does_not_know(motion):
-    """An effort that no column has is the same in each repetition: the intervals of three
-    repetitions are those of one.
-    """
+def repeated(motion, times):
+    """Blocks of a third of the motion, so many times, with an effort that no column has."""
     known, Y, v, _ = motion
     period = BLOCKS // 3
     unknown = 0.3 * np.tanh(3.0 * v)[:period] * np.cos(5.0 * v[:period])
-    rows = np.tile(np.arange(period), 3)
-    clean = Y @ known.parameters.values()
+    rows = np.tile(np.arange(period), times)
+    return Blocks(
+        Y[rows],
+        Y[rows] @ known.parameters.values() + unknown[rows],
+        np.ones((len(rows), 2), dtype=bool),
+        v[rows],
+        np.zeros(len(rows), dtype=np.int64),
+    )
 
-    def found(rows):
-        blocks = Blocks(
-            Y[rows],
-            clean[rows] + unknown[rows],
-            np.ones((len(rows), 2), dtype=bool),
-            v[rows],
-            np.zeros(len(rows), dtype=np.int64),
-        )
-        return weighted_least_squares(known, blocks)
 
-    thrice = found(rows)
-    once = found(rows[:period])
+def test_repetitions_of_one_motion_do_not_hide_what_the_model_does_not_know(motion):
+    """The effort that no column has is the same in each repetition: intervals and errors of
+    prediction of three repetitions are those of one.
+    """
+    known = motion[0]
+    blocks = [repeated(motion, times) for times in (3, 1)]
+    thrice, once = (weighted_least_squares(known, b) for b in blocks)
     assert thrice.standard_error == pytest.approx(once.standard_error, rel=0.05)
+    errors = [
+        root_mean_square(held_out_least_squares(known, b, found))
+        for b, found in zip(blocks, (thrice, once), strict=True)
+    ]
+    assert errors[0] == pytest.approx(errors[1], rel=0.02)
+    assert (errors[0] > thrice.noise).all()
+
+
+def test_pieces_are_twelfths_of_what_is_new(motion):
+    thrice = repeated(motion, 3)
+    period = BLOCKS // 3
+    piece = pieces(thrice)
+    twelfths = np.arange(period) * FOLDS // period
+    assert piece.tolist() == np.tile(twelfths, 3).tolist()
+    # beside a recording of another motion that does not repeat
+    other = np.cumsum(np.random.default_rng(0).standard_normal((90, 2)), axis=0)
+    both = Blocks(
+        np.zeros((3 * period + 90, 2, 1)),
+        np.zeros((3 * period + 90, 2)),
+        np.ones((3 * period + 90, 2), dtype=bool),
+        np.concatenate([thrice.v, other]),
+        np.repeat([0, 1], [3 * period, 90]),
+    )
+    assert pieces(both).tolist() == [*piece.tolist(), *(np.arange(90) * FOLDS // 90).tolist()]
+
+
+def test_intervals_know_that_twelve_pieces_are_few():
+    # Student's t with 11 degrees of freedom, from a table
+    assert interval_factor(0.95) == pytest.approx(2.201, abs=1e-3)
+    assert interval_factor(0.99) == pytest.approx(3.106, abs=1e-3)

@@ -9,7 +9,7 @@ import pytest
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.friction.file import FrictionFile
-from robot_dynamics_ros.identification.held_out import FOLDS, better, stretches
+from robot_dynamics_ros.identification.held_out import FOLDS, better
 from robot_dynamics_ros.recordings import Recording
 
 # rad/s
@@ -73,4 +73,3 @@ def test_fewer_than_seven_stretches_that_gain_are_no_gain():
     new = np.where(np.arange(FOLDS) < 6, 0.0, 1.0)
     assert not better(new, old, 0.01, 0.0)
     assert better(np.where(np.arange(FOLDS) < 7, 0.0, 1.0), old, 0.01, 0.0)
-    assert stretches(FOLDS * 3).tolist() == np.repeat(np.arange(FOLDS), 3).tolist()

@@ -21,7 +21,7 @@ from robot_dynamics_ros.friction.bounded import (
 )
 from robot_dynamics_ros.friction.compensation import Friction
 from robot_dynamics_ros.friction.effects import JointEffects
-from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS
+from robot_dynamics_ros.friction.law import COUPLING, EFFECTS, OF_SENSORS, OF_SPEED
 from robot_dynamics_ros.identification.causes import Diagnosis, delay_notes, diagnose
 from robot_dynamics_ros.identification.consistent import (
     ConsistentEstimate,
@@ -71,6 +71,12 @@ from robot_dynamics_ros.workers import Tell, Workers, part, run_tasks, silent
 _AGAIN = 2
 # Effects of a joint are left out if its error with them is more than this many times that without.
 _NEEDLESS = 1.1
+# Standard error of friction on another day, as a share: it depends on the temperature. By so much
+# more than their intervals say do 21 pairs of recordings of a UR10e differ, from days to weeks
+# apart.
+_FRICTION_CHANGE_SHARE = 0.02
+# effects that take power out of a joint
+_BRAKING = (*OF_SPEED, "load")
 # effects of speed that can nearly cancel: each is a part of dry friction near rest
 _CANCELLING = ("stribeck", "step")
 _SENSORS = "Predictions and `wrenches` have this, controllers and the simulator do not"
@@ -676,6 +682,9 @@ def _identify(
     notes += getattr(constants, "notes", ())
     friction = _joint_friction(parameters, data, full, s.confidence)
     compensated = friction.compensated(model)
+    # what controllers get is certain for the day of the recording; intervals hold for other days
+    doubts = _friction_at_other_times(fit, full), _of_other_forms(parameters, selection)
+    fit, full = _with_doubts(fit, full, np.concatenate(doubts))
     by_controllers = efforts_as_controllers_read(parameters, full.values, compensated, offset, data)
     return Identification(
         model,
@@ -795,6 +804,54 @@ def _bodies(
         full = bodies(fit)
     full = with_left_out(fit.identifiable, fit.data, fit.block_noise(selection), full)
     return fit, full, residual
+
+
+def _friction_at_other_times(fit: _Fit, full: ConsistentEstimate) -> Array:
+    """(nv, p) by how much friction may well change until another day: a row for each joint, all of
+    whose friction grows or shrinks together.
+    """
+    parameters = fit.identifiable.parameters
+    known = dict(zip(fit.identifiable.base.independent.tolist(), fit.base.values, strict=True))
+    out = np.zeros((parameters.model.nv, len(parameters)))
+    for j, form in enumerate(parameters.effects):
+        of_effects = [n for e in form.effects if e in _BRAKING for n in EFFECTS[e].columns]
+        for name in ("viscous", "coulomb", *of_effects, *COUPLING[3:]):
+            index = parameters.index(j, name)
+            if index >= 0:
+                out[j, index] = _FRICTION_CHANGE_SHARE * known.get(index, full.values[index])
+    return out
+
+
+def _of_other_forms(parameters: EffortParameters, selection: Selection) -> Array:
+    """(n, p) by how much other forms of friction, which may be the right ones, change the
+    parameters.
+    """
+    numbers = {name: k for k, name in enumerate(parameters.names)}
+    out = np.zeros((len(selection.choice), len(parameters)))
+    for row, change in zip(out, selection.choice, strict=True):
+        for name, by in change.items():
+            if name in numbers:
+                row[numbers[name]] = by
+    return out
+
+
+def _with_doubts(
+    fit: _Fit,
+    full: ConsistentEstimate,
+    changes: Array,
+) -> tuple[_Fit, ConsistentEstimate]:
+    """Intervals that also hold ``changes`` (n, p) of the parameters, each of standard deviation
+    1.
+    """
+    base = fit.base
+    own = changes[:, fit.identifiable.base.independent]
+    own = np.where(np.isfinite(base.covariance.diagonal()), own, 0.0)
+    wider = base.with_covariance(base.covariance + own.T @ own)
+    # bodies that can exist are held by what was known, too
+    joints = changes.copy()
+    joints[:, fit.identifiable.parameters.bodies] = 0.0
+    full = dataclasses.replace(full, covariance=full.covariance + joints.T @ joints)
+    return dataclasses.replace(fit, base=wider), full
 
 
 def _without_uncertain(

@@ -8,6 +8,7 @@ other, the jackknife for observations in succession.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -182,6 +183,16 @@ class BaseEstimate:
     # names of the parameters that take most part in what the motion shows worst, the most first:
     # they limit the condition number
     limited_by: tuple[str, ...]
+
+    def with_covariance(self, covariance: Array) -> BaseEstimate:
+        """The same values with other errors."""
+        error = np.sqrt(covariance.diagonal().clip(0.0))
+        return dataclasses.replace(
+            self,
+            covariance=covariance,
+            standard_error=error,
+            half_width=interval_factor(self.confidence) * error,
+        )
 
 
 def _directions(

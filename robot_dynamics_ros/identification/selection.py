@@ -12,8 +12,10 @@ trial costs one small linear solution per stretch.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -66,6 +68,9 @@ class Selection:
     error: Array
     # (nv,) the same with the form that the selection began with
     simple_error: Array
+    # for each other form that might predict better: by how much it changes parameters, by name,
+    # times the square root of its probability
+    choice: tuple[dict[str, float], ...] = ()
 
 
 class _Trials:
@@ -84,6 +89,7 @@ class _Trials:
         independent = identifiable.base.independent
         bodies = independent[independent < parameters.bodies.stop]
         self.size = len(bodies)
+        self.bodies = tuple(parameters.names[k] for k in bodies)
         self.weight = 1.0 / noise**2
         self.scale = identifiable.effort_scale
         self.scale = np.maximum(self.scale, np.sqrt(np.mean(data.effort**2, axis=0)))
@@ -134,8 +140,18 @@ class _Trials:
         others: tuple[Array, Array],
     ) -> tuple[Array, Array]:
         """(folds,) squared errors of prediction of the joint, and the estimates (folds,
-        columns).
+        columns), each from all stretches but one.
         """
+        error, x = self.estimates(joint, columns, others)
+        return error, x[:, self.size :]
+
+    def estimates(
+        self,
+        joint: int,
+        columns: list[int],
+        others: tuple[Array, Array],
+    ) -> tuple[Array, Array]:
+        """The same, with the estimates (folds, bodies + columns)."""
         A, c = self._normal(joint, columns)
         A[:, : self.size, : self.size] += others[0]
         c[:, : self.size] += others[1]
@@ -144,7 +160,7 @@ class _Trials:
         y = np.concatenate([x, np.full((FOLDS, 1), -1.0)], axis=1)
         own = [*range(self.size), *(self.size + c for c in columns), -1]
         P = self.products[joint][:, own][:, :, own]
-        return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x[:, self.size :]
+        return np.maximum(np.einsum("fi,fij,fj->f", y, P, y), 0.0), x
 
     def helps_all(
         self,
@@ -234,8 +250,16 @@ def select_effects(
         other = [(form, numbers) for form, numbers in offers[j] if form.effects[0] != "coupled"]
         forms[j] = _add_effects(again, chosen, j, plainly[j], other, least[j])
     used = np.maximum(data.use.sum(axis=0), 1)
+    kinds = [*fixed, *(("coulomb",) if coulomb else ())]
+    choice: list[dict[str, float]] = []
+    for j, name in enumerate(parameters.model.joint_names):
+        known_names = [f"{name}.{kind}" for kind in kinds]
+        choice += _other_forms(again, chosen, j, forms[j], offers[j], known_names, least[j])
     return Selection(
-        tuple(forms), np.sqrt(again.each(chosen, range(nv)) / used), np.sqrt(simple / used)
+        tuple(forms),
+        np.sqrt(again.each(chosen, range(nv)) / used),
+        np.sqrt(simple / used),
+        tuple(choice),
     )
 
 
@@ -410,6 +434,70 @@ def _add_effects(
         chosen[j] = [*chosen[j], *pick[1]]
         both = {**form.numbers, **pick[0].numbers}
         form = dataclasses.replace(form, effects=form.effects + pick[0].effects, numbers=both)
+
+
+def _other_forms(
+    trials: _Trials,
+    chosen: _Columns,
+    j: int,
+    form: JointEffects,
+    offers: _Offers,
+    known_names: list[str],
+    least: float,
+) -> list[dict[str, float]]:
+    """What forms of joint ``j`` with one effect more, or one less, change of the parameters; see
+    :attr:`Selection.choice`.
+
+    How likely another form is the better one, by the rule of :func:`better`, follows from how the
+    gain varies among the stretches.
+
+    Args:
+        least: squared error that an effect has to explain.
+    """
+    own = chosen[j]
+    joint = known_names[0].rpartition(".")[0]
+    names = dict(enumerate(known_names))
+    for offer, numbers in offers:
+        own_names = (f"{joint}.{name}" for name in offer.parameters)
+        names.update(zip(numbers, own_names, strict=True))
+    others = trials.others(chosen, j)
+
+    def tried(columns: list[int]) -> tuple[Array, Array, dict[str, float]]:
+        """Squared errors, estimates of the columns, and the mean of all estimates by name."""
+        error, x = trials.estimates(j, columns, others)
+        means = x.mean(axis=0).tolist()
+        every = (*trials.bodies, *(names[c] for c in columns))
+        return error, x[:, trials.size :], dict(zip(every, means, strict=True))
+
+    best, _, now = tried(own)
+    likeliest: dict[str, tuple[float, dict[str, float]]] = {}
+    for offer, numbers in offers:
+        effect = offer.effects[0]
+        if effect in form.effects:
+            columns = [c for c in own if c not in numbers]
+            possible = len(columns) < len(own)
+        else:
+            columns = [*own, *numbers]
+            possible = EFFECTS[effect].after in ("", *form.effects)
+        if not possible:
+            continue
+        error, values, there = tried(columns)
+        if len(columns) > len(own) and not _possible(values, offer):
+            continue
+        added = len(columns) > len(own)
+        # what the effect explains, with it and without it, and has to
+        won = best - error if added else error - best
+        needed = max(GAIN * float((best if added else error).sum()), least)
+        spread = max(float(won.std(ddof=1)) * math.sqrt(FOLDS), 1e-300)
+        likely = NormalDist().cdf((float(won.sum()) - needed) / spread)
+        if not added:
+            likely = 1.0 - likely
+        # of the numbers of one effect, such as its speed, the best
+        if likely > likeliest.get(effect, (0.0, {}))[0]:
+            root = math.sqrt(likely)
+            change = {name: root * (there.get(name, 0.0) - value) for name, value in now.items()}
+            likeliest[effect] = likely, change
+    return [change for _, change in likeliest.values()]
 
 
 def _coupled_alone(forms: list[JointEffects]) -> list[int]:

@@ -21,6 +21,8 @@ from robot_dynamics_ros.identification.samples import Blocks
 DRAWS = 24
 BLOCKS = 400
 STEP = 0.05
+# rad/s, over which dry friction changes its direction
+SMOOTHING = 0.03
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +125,64 @@ def test_intervals_know_that_twelve_pieces_are_few():
     # Student's t with 11 degrees of freedom, from a table
     assert interval_factor(0.95) == pytest.approx(2.201, abs=1e-3)
     assert interval_factor(0.99) == pytest.approx(3.106, abs=1e-3)
+
+
+def sliding(seed, warmth=1.0, rise=0.0):
+    """Times, positions and efforts (n, 2) of a two-link arm with friction, which may be less in a
+    warm gear.
+    """
+    model = rd.load_robot("two_link")
+    rng = np.random.default_rng(seed)
+    t = np.arange(0.0, 30.0, 0.005)
+    w = rng.uniform(0.5, 4.0, (4, 2))
+    x = t[:, None, None] * w + rng.uniform(0.0, 6.3, (4, 2))
+    size = 0.25
+    q, v, a = (
+        np.sum(size * w**k * f, axis=1) for k, f in enumerate((np.sin(x), np.cos(x), -np.sin(x)))
+    )
+    friction = 0.4 * v + np.tanh(v / SMOOTHING) * (0.8 + rise * np.exp(-((v / 0.2) ** 2)))
+    effort = rd.inverse_dynamics(model, q, v, a) + warmth * friction
+    return model, t, q, effort + 0.02 * rng.standard_normal(effort.shape)
+
+
+def friction_of(found):
+    """Names, values and half-widths of the joints' viscous and Coulomb friction."""
+    base = found.base
+    own = [k for k, n in enumerate(base.names) if n.endswith((".viscous", ".coulomb"))]
+    return [base.names[k] for k in own], base.values[own], base.half_width[own]
+
+
+def test_intervals_hold_on_another_day():
+    """Warm gears have 4 % less friction: that is no other arm."""
+    terms = rd.FrictionTerms(smoothing=SMOOTHING)
+    settings = rd.IdentificationSettings(terms, "simple", delay=0.0)
+    cold, warm = (
+        rd.identify(*sliding(seed, warmth), settings) for seed, warmth in ((2, 1.0), (4, 0.96))
+    )
+    names, values, width = friction_of(cold)
+    other, there, width_there = friction_of(warm)
+    assert names == other and len(names) == 4
+    assert (np.abs(values - there) < np.hypot(width, width_there)).all()
+    # what controllers get is for the day of the recording
+    assert (cold.friction_certain > 0.95).all()
+
+
+def test_intervals_hold_the_choice_among_forms_of_friction():
+    """A rise of friction towards rest that is hardly there may be found or not: the interval holds
+    both. One that is plainly there is in no doubt.
+    """
+    doubtful, plain = (
+        rd.identify(*sliding(3, rise=rise), rd.IdentificationSettings(delay=0.0))
+        for rise in (0.01, 0.6)
+    )
+    simple = rd.identify(
+        *sliding(3, rise=0.01), rd.IdentificationSettings(delay=0.0, friction="simple")
+    )
+    coulomb = doubtful.parameters.of("coulomb")
+    simply = simple.full.values[simple.parameters.of("coulomb")]
+    error = doubtful.full.standard_error[coulomb]
+    assert (np.abs(doubtful.full.values[coulomb] - simply) < 3.0 * error).all()
+    for j, effects in enumerate(plain.effects):
+        assert "stribeck" in effects.effects
+        rise = plain.parameters.index(j, "rise")
+        assert plain.full.standard_error[rise] < 0.15 * plain.full.values[rise]

@@ -445,7 +445,7 @@ def _other_forms(
     known_names: list[str],
     least: float,
 ) -> list[dict[str, float]]:
-    """What forms of joint ``j`` with one effect more, or one less, change of the parameters; see
+    """Changes of the parameters by forms of joint ``j`` with one effect more, or one less; see
     :attr:`Selection.choice`.
 
     How likely another form is the better one, by the rule of :func:`better`, follows from how the

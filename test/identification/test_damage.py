@@ -31,6 +31,7 @@ NOT_NAMED = {
     ("ur10_robot.urdf", "the last two joints exchanged"),
     # only stretches are said to be far from the rest, or nothing
     ("ur10_robot.urdf", "efforts of joints 2 and 3 exchanged for a while"),
+    ("six_axis", "efforts of joints 2 and 3 exchanged for a while"),
     ("seven_axis", "absolute values of the effort of joint 3"),
 }
 """Arm and damage."""

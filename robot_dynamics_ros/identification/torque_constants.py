@@ -200,8 +200,8 @@ def find_torque_constants(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What a search has found: inverse constants, their relative errors, and which of them came to
-    rest, (nv,) each.
+    """Result of a search: inverse constants, their relative errors, and which of them came to rest,
+    (nv,) each.
     """
 
     c: Array

@@ -258,6 +258,7 @@ def _unit_of_column(result: Identification, turning: str, sliding: str) -> str:
 def _unexplained(result: Identification) -> list[str]:
     figures = (
         result.prediction_rms,
+        result.least_squares_rms,
         result.simple_rms,
         result.controller_rms,
         result.prior_rms,
@@ -274,13 +275,14 @@ def _unexplained(result: Identification) -> list[str]:
         "What remains unexplained",
         'Root mean squares over blocks, of efforts. "held out": identified.urdf with all of '
         "friction.json; each twelfth of the recording is predicted from the others. "
-        '"least squares": the same of weighted least squares with Coulomb and viscous friction. '
+        '"least squares": the same of weighted least squares for the base parameters, with the same '
+        'forms of friction; "simple": with Coulomb and viscous friction. '
         '"controllers": what controllers read of these files, bodies and compensated friction, no '
         "rotors. "
         '"before": the URDF as it was. "files" and "base parameters": on the recording itself; '
         "base parameters need not belong to bodies that can exist. "
         '"used": share of the time in which the joint was fast enough.',
-        "joint,unit,held out,least squares,controllers,before,effort,files,base parameters,used",
+        "joint,unit,held out,least squares,simple,controllers,before,effort,files,base parameters,used",
         rows,
     )
 
@@ -416,8 +418,9 @@ def _base_parameters(result: Identification) -> list[str]:
         unseen = []
     section = _section(
         f"Base parameters with {base.confidence:.0%} confidence intervals",
-        "t-value: size of the parameter divided by its standard error; below 2 it cannot be "
-        "distinguished from zero. Their covariance is in covariance.csv.",
+        "t-value: size of the parameter divided by its standard error; below "
+        f"{interval_factor(base.confidence):.1f} it cannot be distinguished from zero. Their "
+        "covariance is in covariance.csv.",
         "parameter,unit,before,identified,±,t-value",
         rows,
     )
@@ -598,6 +601,7 @@ def _joints_json(result: Identification) -> dict[str, dict[str, object]]:
         residual_rms=result.rms,
         noise=result.base.noise,
         prediction_rms=result.prediction_rms,
+        least_squares_prediction_rms=result.least_squares_rms,
         simple_prediction_rms=result.simple_rms,
         controller_residual_rms=result.controller_rms,
         friction_certain=result.friction_certain,

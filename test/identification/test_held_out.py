@@ -68,6 +68,14 @@ def test_the_error_that_is_printed_for_controllers_is_theirs(found):
     assert f"{result.prediction_rms[0]:.4g}" in text
 
 
+def test_the_baseline_is_weighted_least_squares_with_the_same_friction(found):
+    result, recording = found
+    estimates = rd.compare_estimators(result, [recording], [])
+    theirs = estimates.error[estimates.names.index("weighted least squares")]
+    np.testing.assert_allclose(result.least_squares_rms, theirs, rtol=0.02)
+    assert f"{result.least_squares_rms[0]:.4g}" in rd.report_text(result)
+
+
 def test_fewer_than_seven_stretches_that_gain_are_no_gain():
     old = np.ones(FOLDS)
     new = np.where(np.arange(FOLDS) < 6, 0.0, 1.0)

@@ -217,8 +217,8 @@ class Identification:
         duration: s of motion.
         controller_rms: (nv,) root mean square that the two files leave as controllers read them:
             the bodies, and ``friction`` with ``offset``.
-        least_squares_rms: (nv,) error of prediction, as ``prediction_rms``, of weighted least squares
-            for the base parameters, with the same forms of friction.
+        least_squares_rms: (nv,) error of prediction, as ``prediction_rms``, of weighted least
+            squares for the base parameters, with the same forms of friction.
         friction_certain: (nv,) share of a joint's friction, from 0 to 1, that is left at the lower
             end of its interval, on average over the motion.
         notes: remarks for the reader, in sentences.

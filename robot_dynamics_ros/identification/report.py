@@ -275,14 +275,15 @@ def _unexplained(result: Identification) -> list[str]:
         "What remains unexplained",
         'Root mean squares over blocks, of efforts. "held out": identified.urdf with all of '
         "friction.json; each twelfth of the recording is predicted from the others. "
-        '"least squares": the same of weighted least squares for the base parameters, with the same '
-        'forms of friction; "simple": with Coulomb and viscous friction. '
+        '"least squares": the same of weighted least squares for the base parameters, with this '
+        'friction; "simple": with Coulomb and viscous friction. '
         '"controllers": what controllers read of these files, bodies and compensated friction, no '
         "rotors. "
         '"before": the URDF as it was. "files" and "base parameters": on the recording itself; '
         "base parameters need not belong to bodies that can exist. "
         '"used": share of the time in which the joint was fast enough.',
-        "joint,unit,held out,least squares,simple,controllers,before,effort,files,base parameters,used",
+        "joint,unit,held out,least squares,simple,controllers,before,effort,files,base parameters,"
+        "used",
         rows,
     )
 

@@ -57,6 +57,8 @@ _SCALES_OF_ONE = (0.1, 0.3, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3)
 _SCALES_OF_ALL = (1e-3, 3e-3, 0.01, 0.03, *_SCALES_OF_ONE)
 # Logarithm of the factor by which all bodies may well be lighter.
 _LIGHTER_LOG = 0.7
+# s: efforts that are later or earlier may be wrong instead: causes are also tried without a delay.
+_SUSPECT_DELAY_S = 0.05
 # s: a smaller delay of the efforts is usual, and not remarked on.
 _REMARKED_DELAY_S = 0.012
 # s, over which misfits are averaged.
@@ -495,13 +497,14 @@ def diagnose(
     problem.plain = problem.fit(problem.Y, rows)
     causes = _causes(problem, list(_hypotheses(model, rows, currents)), tell)
     kept = dataclasses.replace(motion, unusable=unusable)
-    if causes:
-        best = max(causes, key=lambda cause: cause.gain)
-        # wrong efforts may look late; but what is found with the delay stands if it leaves less
-        if delay is None and late != 0.0:
-            prompt = diagnose(model, motion, slow, 0.0, currents, tell)
-            if prompt.cause is not None and _left(prompt.cause) < _left(best):
-                return prompt
+    best = max(causes, key=lambda cause: cause.gain, default=None)
+    # wrong efforts may look late; but what is found with the delay stands if it leaves less
+    if delay is None and late != 0.0 and (best is not None or abs(late) > _SUSPECT_DELAY_S):
+        prompt = diagnose(model, motion, slow, 0.0, currents, tell)
+        left = problem.plain.left if best is None else best.left
+        if prompt.cause is not None and _left(prompt.cause.left) < _left(left):
+            return prompt
+    if best is not None:
         rivals = _rivals(problem, best, causes, currents)
         if not rivals:
             return Diagnosis(late, _worded(model, rows, best, causes), kept, tuple(notes))
@@ -576,9 +579,9 @@ def _rivals(
     return _causes(after, list(_hypotheses(model, rows, currents)), silent)
 
 
-def _left(cause: Cause) -> float:
-    """Logarithm of the share of the efforts that a cause leaves, on average over the joints."""
-    return float(np.mean(np.log(cause.left)))
+def _left(shares: Array) -> float:
+    """Logarithm of the shares (nv,) of the joints' efforts that are not explained, on average."""
+    return float(np.mean(np.log(shares)))
 
 
 def delay_notes(late: float) -> tuple[str, ...]:

@@ -284,6 +284,25 @@ def test_a_cause_that_the_motion_does_not_show_is_not_named():
     assert "Record another motion" in said
 
 
+@pytest.mark.parametrize("pace", [3.0, 5.0])
+def test_efforts_of_the_other_sign_are_not_taken_for_late_ones(pace):
+    """In a motion with nearly one frequency, half a period later is nearly the other sign."""
+    model = rd.load_robot("three_link")
+    truth = rd.robot_model_error(rd.random_model_error(model, 1, com=0.1), mass=1.1)
+    rate = pace * np.array([1.0, 1.03, 0.97])
+    t = np.arange(0.0, 12.0, 0.005)
+    x = t[:, None] * rate + np.array([0.0, 0.7, 1.4])
+    q, v, a = 0.1 * np.sin(x), 0.1 * rate * np.cos(x), -0.1 * rate**2 * np.sin(x)
+    effort = rd.inverse_dynamics(truth, q, v, a) + model.damping * v
+    largest = np.abs(effort).max(axis=0)
+    effort += 0.02 * largest * np.tanh(v / 0.02)
+    effort += 0.02 * largest * np.random.default_rng(0).standard_normal(effort.shape)
+    assert not remarks(Log(model, t, q, effort))
+    assert "efforts of all joints have the opposite sign" in " | ".join(
+        remarks(Log(model, t, q, -effort))
+    )
+
+
 def test_a_recording_for_validation_is_not_asked_for_where_there_is_one(small, tmp_path, capsys):
     from robot_dynamics_ros.cli.main import main
 

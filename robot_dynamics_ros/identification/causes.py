@@ -532,9 +532,9 @@ def _causes(
     """The causes that explain the recording clearly better than none, and some joint's efforts
     much better.
     """
-    causes: list[Cause] = []
+    causes = list(_of_compensation(problem))
     # these change the efforts of many joints by a little each, or as bodies of another size do
-    spread = [*_of_compensation(problem), *_of_lengths(problem), *_of_gravity(problem)]
+    spread = [*_of_lengths(problem), *_of_gravity(problem)]
     small: list[Cause] = []
     for k, hypothesis in enumerate(hypotheses):
         tell(0.5 * k / len(hypotheses), "is the recording of this robot?")

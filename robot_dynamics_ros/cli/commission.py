@@ -30,7 +30,7 @@ from robot_dynamics_ros.control.kernels import check_controllable
 from robot_dynamics_ros.control.reference.planning import bearable_start
 from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.model.arm_profile import ArmProfile, arm_names, load_arm_profile
-from robot_dynamics_ros.model.measured_effort import MeasuredEffort
+from robot_dynamics_ros.model.measured_effort import EFFORT_MEANINGS, MeasuredEffort
 from robot_dynamics_ros.model.robot_model import RobotModel
 
 
@@ -42,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         str,
         "profile of the arm, such as franka_fr3 or a file; or give its name as ROBOT",
         "",
+    )
+    add(
+        "--measured-effort",
+        [meaning for meaning in EFFORT_MEANINGS if meaning != "current"],
+        "meaning of the efforts in joint states; none also where brakes carry the arm, so that "
+        "they show no weight (default: that of the profile, or torque of the motors at the joints)",
     )
     add(
         "--live",
@@ -81,6 +87,8 @@ def run(options: argparse.Namespace) -> int:
         settings = ArmSettings.of(profile)
         rate = profile.driver.rate
         measured = profile.measured_effort(model.joint_names)
+    if options.measured_effort:
+        measured = MeasuredEffort(options.measured_effort)
     interrupted = threading.Event()
     with _arm(options, model, profile) as (arm, asked, show):
 

@@ -40,7 +40,7 @@ USUAL_OFFSET_SHARE = 0.01
 # Friction adds this share of the effort limit to the efforts of an arm that holds still.
 _USUAL_FRICTION_SHARE = 0.05
 # Efforts below this share of the effort limit are lost in the sensor's resolution.
-_RESOLVED = 0.002
+RESOLVED_LIMIT_SHARE = 0.002
 # Share of a joint's usual efforts that no model of rigid bodies explains.
 _MODEL = 0.01
 # Friction may repeat better than its spread says, down to this share of it.
@@ -269,7 +269,7 @@ class Weighing:
         else:
             band = np.abs(factor * r.band[x.e_order])
         usual = np.sqrt(np.mean(mean**2, axis=0))
-        floor = (_RESOLVED * self.limit) ** 2 + (_MODEL * usual) ** 2
+        floor = (RESOLVED_LIMIT_SHARE * self.limit) ** 2 + (_MODEL * usual) ** 2
         spread = (factor * r.spread[x.e_order]) ** 2
         Z, size = self.tolerances(x, Y, bodies, band)
         extra, likely = self.extra_columns(x, Y, bodies)
@@ -297,7 +297,10 @@ class Weighing:
 
         factor = x.e_factor
         band = factor * r.band[x.e_order] * np.sign(x.q_factor)
-        noise = np.abs(factor) * r.spread[x.e_order] / math.sqrt(len(r.q)) + _RESOLVED * self.limit
+        noise = (
+            np.abs(factor) * r.spread[x.e_order] / math.sqrt(len(r.q))
+            + RESOLVED_LIMIT_SHARE * self.limit
+        )
         usual = _USUAL_FRICTION_SHARE * self.limit
         total = np.hypot(usual, noise)
         density = -0.5 * (band / total) ** 2 - np.log(total / np.abs(factor))

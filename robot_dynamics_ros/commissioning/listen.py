@@ -108,6 +108,7 @@ def listen(
     declared_rate: float = math.nan,
     still: bool = False,
     publishers: Sequence[str] = (),
+    measures_effort: bool = True,
 ) -> StepReport:
     """Judge joint states as they arrive; nothing is sent.
 
@@ -123,6 +124,7 @@ def listen(
         declared_rate: Hz, that the driver should publish at; NaN: unknown.
         still: whether the arm should not move.
         publishers: names of the nodes that publish joint states of this arm.
+        measures_effort: whether the driver should fill the field of efforts.
 
     Returns:
         Findings; ``numbers``: ``rate`` (Hz), ``jitter``, ``age`` (s), and of each joint
@@ -151,7 +153,7 @@ def listen(
         *_units(log),
         *_frozen(log),
         *_velocities(log, delay),
-        *_missing(log),
+        *_missing(log, measures_effort),
     ]
     outside = ((log.position < model.lower - 0.1) | (log.position > model.upper + 0.1)).any(axis=0)
     if outside.any() and not any(f.kind == "position_unit" for f in findings):
@@ -326,10 +328,13 @@ def _frozen(log: _Log) -> Iterator[Finding]:
                 yield mistake("frozen_effort", name, text, 1.0 if name in constant else share)
 
 
-def _missing(log: _Log) -> Iterator[Finding]:
-    """Fields that nobody fills."""
+def _missing(log: _Log, measures_effort: bool) -> Iterator[Finding]:
+    """Fields that should be filled, and that nobody fills."""
     empty = []
-    for word, x in (("position", log.position), ("velocity", log.velocity), ("effort", log.effort)):
+    fields = {"position": log.position, "velocity": log.velocity}
+    if measures_effort:
+        fields["effort"] = log.effort
+    for word, x in fields.items():
         moving = word != "velocity" or log.moves.any()
         if np.isnan(x).all() or (not x.any() and moving and word != "position"):
             empty.append(word)

@@ -285,7 +285,11 @@ class Commissioning:
         else:
             self.tell("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
-        options = {"declared_rate": self.declared_rate, "publishers": self.publishers()}
+        options = {
+            "declared_rate": self.declared_rate,
+            "publishers": self.publishers(),
+            "measures_effort": self.measured.measured,
+        }
         reports = [
             listen_to(self.model, still, still=True, **options),
             listen_to(self.model, moving, **options),

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.arrays import real_array_or_nan
 from robot_dynamics_ros.commissioning.evidence import (
     PARAMETERS_OF,
+    RESOLVED_LIMIT_SHARE,
     Explanation,
     Fit,
     Readings,
@@ -54,6 +55,9 @@ _ZERO_USUAL = 0.15
 _USUAL_TILT_RAD = 0.06
 # Logarithm of the smallest factor that is another unit: a smaller one is an error of masses.
 _LEAST_UNIT_LOG = math.log(1.2)
+# Logarithm of the largest factor that is a unit, mA of a small motor for N m: efforts beyond it are
+# none, as on brakes.
+_LARGEST_UNIT_LOG = math.log(1e5)
 # What each different factor costs an explanation: without it, one factor a joint explains all.
 _UNIT_WIDTH = 4.0
 # Logarithm: units that differ by a smaller factor are rare, and that cost counts twice.
@@ -283,6 +287,10 @@ def _unit(
     squares = np.sum(g * g, axis=0) / weighing.limit**2
     own = np.sum(effort**2, axis=0) / weighing.limit**2
     factor = np.ones(len(along))
+    resembles = np.abs(along).sum() > 0.5 * math.sqrt(squares.sum() * own.sum())
+    if not resembles and math.sqrt(own.max() / len(effort)) < RESOLVED_LIMIT_SHARE:
+        # noise about zero, as of an arm on its brakes
+        return None
     if not joints:
         alike = along.sum() > 0.5 * math.sqrt(squares.sum() * own.sum())
         factor[:] = (
@@ -302,7 +310,7 @@ def _unit(
                 clear, factor[chosen], np.exp(np.mean(np.log(factor[chosen][clear])))
             )
     size = np.abs(np.log(factor))
-    if size.max() < _LEAST_UNIT_LOG or (
+    if not _LEAST_UNIT_LOG <= size.max() <= _LARGEST_UNIT_LOG or (
         len(joints) != 1 and abs(float(np.mean(np.log(factor)))) < _LARGEST_FAMILY_LOG
     ):
         return None

@@ -152,6 +152,14 @@ def test_gravity_compensated_by_the_driver(arm):
     assert arm.weigh(lambda tau: tau - tau.mean(axis=1, keepdims=True), measured=kind).healthy
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-3])
+def test_an_arm_on_its_brakes_is_not_in_another_unit(arm, noise):
+    """Efforts are noise about zero: no factor makes them weigh."""
+    rng = np.random.default_rng(1)
+    report = arm.weigh(lambda effort: noise * rng.standard_normal(effort.shape))
+    assert "brakes hold the arm" in only(report, "gravity_compensated_by_driver").sentence
+
+
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, 9.81), (9.81, 0.0, 0.0), (1.0, -2.0, -9.55)])
 def test_a_base_mounted_otherwise_is_found_with_its_direction_of_gravity(arm, gravity):
     arm.gravity = np.array(gravity)

@@ -19,6 +19,7 @@ from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_pack
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
+from robot_dynamics_ros.view.day_and_night import LOOK
 from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.legend import LegendEntry, draw_legend, legend_entries
 from robot_dynamics_ros.view.nodes import RobotNodes
@@ -247,7 +248,7 @@ def write_replay(
     scene_share = 1.0 - PLOTS_HEIGHT_PERCENT / 100.0
     head += (
         _FIT.format(cameras=json.dumps(cameras), scene_share=scene_share)
-        + f"<script>{{{WITHOUT_ROOM}}}</script>"
+        + f"{LOOK}<script>{{{WITHOUT_ROOM}}}</script>"
     )
     html = html.replace("<head>", head, 1)
     before, end, after = html.rpartition("</body>")

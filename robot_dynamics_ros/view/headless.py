@@ -101,6 +101,7 @@ class Browser(AbstractContextManager["Browser"]):
             without a graphics processor, takes all there is.
         names: rules that map more names to addresses, in Chromium's notation, e.g. ``MAP
             robot.example 127.0.0.1``.
+        dark: the person prefers dark pages.
 
     Attributes:
         errors: what the page wrote to its console as errors, and exceptions nobody caught.
@@ -113,6 +114,7 @@ class Browser(AbstractContextManager["Browser"]):
         height: int = 800,
         pause: float = 0.1,
         names: str = "",
+        dark: bool = False,
     ) -> None:
         if (program := find_browser()) is None:
             remedy = (
@@ -136,6 +138,7 @@ class Browser(AbstractContextManager["Browser"]):
         self._process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
         try:
             self._connect(width, height, pause)
+            self.prefer("dark" if dark else "light")
         except BaseException:
             self.close()
             raise
@@ -225,6 +228,11 @@ class Browser(AbstractContextManager["Browser"]):
             case "Network.webSocketCreated":
                 self.requests.append(values["url"])
         return dict(message)
+
+    def prefer(self, colours: str) -> None:
+        """The person prefers ``dark`` or ``light`` pages from now on."""
+        feature = {"name": "prefers-color-scheme", "value": colours}
+        self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def go(self, address: str) -> None:
         self.call("Page.navigate", url=address)

@@ -33,8 +33,8 @@ _INK = (60, 64, 70)
 # of the page: above the scene, below menus; it takes no clicks
 _CORNER = (
     "position: fixed; left: 12px; bottom: 10px; z-index: 5; pointer-events: none; "
-    "font: 12px/1.5 system-ui, sans-serif; color: rgb(60, 64, 70); "
-    "background: rgb(255, 255, 255, 0.72); border-radius: 6px; padding: 4px 8px"
+    "font: 12px/1.5 system-ui, sans-serif; color: var(--rd-ink); "
+    "background: var(--rd-paper); border-radius: 6px; padding: 4px 8px"
 )
 # on a phone the folded panel lies in that corner
 _ABOVE_THE_PANEL = (

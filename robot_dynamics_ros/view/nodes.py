@@ -66,7 +66,7 @@ _TALL_TEXT = 1.7
 # A robot that reaches further below its root, in sizes of the robot, stands on its lowest point.
 _BELOW_ROOT = 0.05
 # Of the line from a text to what it names: lighter than the text.
-_LINE_COLOUR = (110, 114, 120)
+_LINE_COLOUR = (64, 68, 74)
 # one joint may bear both the largest force and the largest moment
 _LARGEST_LABELS = ("largest_first", "largest_second")
 

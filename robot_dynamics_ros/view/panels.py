@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from viser import GuiApi, GuiCheckboxHandle, GuiEvent, GuiFolderHandle, GuiSliderHandle
 
 
+# of a swatch, so that a dark one is seen on dark paper
+_EDGE = "text-shadow: 0 0 1px var(--rd-ink)"
+
+
 class Turn:
     """Who controls a robot that several people look at: the page (a number) that touches a control
     first has the controls, until it gives them back or has been idle.
@@ -188,7 +192,7 @@ class LayerPanel:
             self._what = gui.add_dropdown("show", ("forces", "moments"), initial_value="forces")
             parts = ("joint", *WRENCH_PARTS)
             swatches = (
-                f'<span style="color: rgb{rgb255(PART_COLOURS[name])}">■ {name}</span>'
+                f'<span style="color: rgb{rgb255(PART_COLOURS[name])}; {_EDGE}">■</span> {name}'
                 for name in parts
             )
             gui.add_html(

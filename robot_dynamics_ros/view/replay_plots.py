@@ -32,12 +32,13 @@ html, body {{ height: 100%; overflow: hidden; }}
 #root > div {{ height: 100% !important; }}
 .replay-name {{ position: fixed; left: 0; right: 0; top: 10px; text-align: center;
   z-index: 5; pointer-events: none;
-  font: 600 17px system-ui, sans-serif; color: rgb(50, 54, 60); }}
+  font: 600 17px system-ui, sans-serif; color: var(--rd-ink); }}
 .replay-plots {{ position: fixed; left: 0; right: 0; bottom: 0; display: flex; gap: 10px;
-  height: {PLOTS_HEIGHT_PERCENT}vh; box-sizing: border-box; padding: 4px 10px; background: white;
-  border-top: 1px solid #ddd; font: 11px/1.3 system-ui, sans-serif; color: rgb(60, 64, 70); }}
+  height: {PLOTS_HEIGHT_PERCENT}vh; box-sizing: border-box; padding: 4px 10px;
+  background: var(--rd-sheet); color: var(--rd-ink);
+  border-top: 1px solid var(--rd-line); font: 11px/1.3 system-ui, sans-serif; }}
 .replay-plots > div {{ flex: 1; min-width: 0; display: flex; flex-direction: column; }}
-.replay-plots svg {{ flex: 1; min-height: 0; width: 100%; background: #fafafa; }}
+.replay-plots svg {{ flex: 1; min-height: 0; width: 100%; background: var(--rd-plot); }}
 .replay-plots .keys {{ overflow: hidden; max-height: 2.6em; }}
 @media (max-width: 700px) {{ .replay-plots > div:nth-child(n+2) {{ display: none; }} }}
 </style>"""
@@ -145,12 +146,12 @@ def _plot(title: str, unit: str, names: Sequence[str], t: Array, table: Array) -
     for level in np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) * step:
         height = float(_HEIGHT * (0.96 - 0.92 * (level - low) / span))
         lines.append(
-            f'<path d="M0 {height:.1f}H{_WIDTH:g}" stroke="#ccc" '
+            f'<path d="M0 {height:.1f}H{_WIDTH:g}" style="stroke: var(--rd-line)" '
             'vector-effect="non-scaling-stroke"/>'
         )
         texts.append(f"{level + 0.0:g}")
     scale = f"lines at {', '.join(texts)} {unit}; {t[-1] - t[0]:.3g} s"
-    fixed_width = 'stroke="#444" vector-effect="non-scaling-stroke"'
+    fixed_width = 'style="stroke: var(--rd-strong)" vector-effect="non-scaling-stroke"'
     now = f'<path class="now" d="M0 0V{_HEIGHT:g}" {fixed_width}/>'
     drawing = (
         f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" preserveAspectRatio="none">'

@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 from robot_dynamics_ros.errors import ArgumentError, optional_package
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
+from robot_dynamics_ros.view.day_and_night import LOOK
 
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiInputHandle, infra
@@ -216,7 +217,9 @@ class Guard:
                 page = gzip.decompress(response.body)
             else:
                 page = bytes(response.body)
-            page = page.replace(b"<head>", f"<head><script>{{{WITHOUT_ROOM}}}</script>".encode(), 1)
+            page = page.replace(
+                b"<head>", f"<head>{LOOK}<script>{{{WITHOUT_ROOM}}}</script>".encode(), 1
+            )
             named = f"<title>{html.escape(self._title)}</title>".encode()
             page = page.replace(b"<title>Viser</title>", named, 1)
             if zipped:

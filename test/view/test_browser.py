@@ -529,6 +529,34 @@ def test_a_replay_plays_from_a_file_without_any_network(browser, tmp_path):
         browser.call("Network.emulateNetworkConditions", offline=False, **network)
 
 
+# paper and ink of each part, their red from 0 to 255
+PAPER_AND_INK = r"""[...document.querySelectorAll(".robot-legend, .replay-plots")]
+    .map((part) => getComputedStyle(part)).map((look) => [look.backgroundColor, look.color]
+    .map((colour) => Number(colour.match(/\d+/)[0])))"""
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_pages_are_as_dark_as_the_person_prefers(browser, tmp_path, colours):
+    """Texts stand out from their paper, of a view and of a replay."""
+    arm = rd.load_robot("two_link")
+    page = write_replay(ShownMotion.of(arm, rd.simulate(arm, duration=0.1)), tmp_path / "r.html")
+    browser.prefer(colours)
+    try:
+        with rd.view(arm, port=0) as viewer:
+            for address, parts in ((viewer.address, 1), (page.as_uri(), 2)):
+                browser.go(address)
+                assert browser.wait("document.querySelector('.robot-legend') !== null", PATIENCE)
+                ready(browser, still=False)
+                assert browser.run("document.documentElement.dataset.mantineColorScheme") == colours
+                seen = np.array(browser.run(PAPER_AND_INK))
+                assert len(seen) == parts
+                assert ((seen[:, 0] > seen[:, 1]) == (colours == "light")).all()
+                assert (np.abs(seen[:, 0] - seen[:, 1]) > 120).all()
+        assert not browser.errors
+    finally:
+        browser.prefer("light")
+
+
 def test_a_picture_waits_for_its_letters(browser):
     """They are made one a picture where making one takes long; until all are there, none is
     drawn.

@@ -164,6 +164,13 @@ def _write(model: RobotModel, what: Any, looks: Looks, options: argparse.Namespa
 
 
 def _live(options: argparse.Namespace) -> int:
+    elsewhere = ("picture", "video", "html", "layouts", "q")
+    if given := [name for name in elsewhere if getattr(options, name) is not None]:
+        raise ArgumentError(
+            "the live view writes no files, and takes its configuration from the robot",
+            where=f"--{given[0]} with --live",
+            remedy="Leave it out, or record the joint states and use --bag.",
+        )
     from robot_dynamics_ros.ros.installation import need_ros
 
     need_ros("view --live")

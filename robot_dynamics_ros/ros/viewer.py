@@ -653,10 +653,13 @@ class ViewerNode(Node):
                 self._described(namespace, self._source.text)
             elif not alone:
                 topic = f"/{namespace.strip('/')}/robot_description"
+                self.get_logger().info(f"waiting for a description on the topic {topic}")
                 arrived = partial(
                     lambda name, message: self._described(name, message.data), namespace
                 )
                 self.create_subscription(String, topic, arrived, LATCHED)
+            else:
+                self.get_logger().info("waiting for a description on the topic robot_description")
         self.create_timer(
             1.0 / values["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -729,6 +732,8 @@ class ViewerNode(Node):
         if self._robots:
             # the last message has to leave before the middleware ends
             time.sleep(0.05)
+        else:
+            self.get_logger().warning("no robot has been shown")
         self.viewer.close()
 
 

@@ -76,8 +76,11 @@ def test_layouts_are_written(tmp_path, capsys):
         (["view", "two_link", "--run", "/gone.npz"], "gone.npz"),
         (["view", "two_link", "--host", "203.0.113.1"], "cannot listen"),
         (["view", "two_link", "--video", "film.avi"], ".mp4"),
+        (["view", "--live", "--picture", "robot.png"], "writes no files"),
+        (["view", "--live", "--html", "robot.html"], "writes no files"),
+        (["view", "--live", "--q", "0", "0"], "takes its configuration from the robot"),
     ],
-    ids=["nothing", "short", "no table", "no run", "host", "ending"],
+    ids=["nothing", "short", "no table", "no run", "host", "ending", "live", "page", "live q"],
 )
 def test_what_cannot_be_shown_is_said(words, told, capsys):
     try:

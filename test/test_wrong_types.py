@@ -17,7 +17,8 @@ from robot_dynamics_ros.errors import RobotDynamicsError
 
 MODEL = rd.load_robot("two_link")
 Q = np.array([0.3, -0.2])
-WRONG = ("no", None, object(), np.ones((2, 3, 4)))
+# an array of one object is None in disguise, and has no length
+WRONG = ("no", None, object(), np.ones((2, 3, 4)), np.array(None), np.zeros((0, 2)))
 RIGHT = {
     "model": MODEL,
     "q": Q,
@@ -158,3 +159,47 @@ def test_a_value_of_another_type_is_an_error_of_this_package(
     # some take a text for the name of a file to write
     monkeypatch.chdir(tmp_path)
     assert raw_errors(FUNCTIONS[name]) == []
+
+
+TOO_LARGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("where", "call"),
+    [
+        ("dt", lambda: rd.Plant(MODEL, dt=TOO_LARGE)),
+        ("duration", lambda: rd.simulate(MODEL, duration=TOO_LARGE)),
+        ("reach", lambda: rd.random_configuration(MODEL, 0, reach=TOO_LARGE)),
+        ("size", lambda: rd.random_configuration(MODEL, 0, size=TOO_LARGE)),
+        ("damping", lambda: rd.operational_space_inertia(MODEL, Q, "tip", damping=TOO_LARGE)),
+        ("mass", lambda: rd.robot_model_error(MODEL, mass=TOO_LARGE)),
+        ("tolerance", lambda: rd.base_parameters(MODEL, tolerance=TOO_LARGE)),
+        ("seconds", lambda: rd.nanoseconds(TOO_LARGE)),
+    ],
+)
+def test_a_whole_number_that_no_double_holds_is_named(where, call) -> None:
+    with pytest.raises(RobotDynamicsError, match=where):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("where", "options"),
+    [
+        ("control", {"control": lambda t: 0.0}),
+        ("control", {"control": len}),
+        ("external", {"external": lambda t, q: {}}),
+        ("external_world", {"external_world": lambda: {}}),
+        ("user_effort", {"user_effort": lambda q, v: q}),
+    ],
+)
+def test_a_function_of_other_arguments_is_named_before_it_is_called(where, options) -> None:
+    with pytest.raises(RobotDynamicsError, match=f"{where}.*expected a function of t"):
+        rd.simulate(MODEL, duration=0.01, **options)
+
+
+def test_names_that_no_file_and_no_computer_has() -> None:
+    for name in ("a\0b", "\ud800"):
+        with pytest.raises(RobotDynamicsError):
+            rd.load_constraints(MODEL, name)
+        with pytest.raises(RobotDynamicsError):
+            rd.view(MODEL, host=name)

@@ -64,7 +64,10 @@ def call(
 
 def _base_motion(base: MovingBase) -> np.ndarray:
     remedy = "Each is (6,): angular, then linear, of the root link's origin, in its axes."
-    pair = isinstance(base, tuple | list | np.ndarray) and len(base) == 2
+    if isinstance(base, np.ndarray):
+        pair = base.shape[:1] == (2,)
+    else:
+        pair = isinstance(base, tuple | list) and len(base) == 2
     expect(pair, "a pair (velocity, acceleration)", base, "base", remedy)
     parts = as_input(base[0], (6,), "base velocity"), as_input(base[1], (6,), "base acceleration")
     return np.stack(np.broadcast_arrays(*parts), axis=-2)

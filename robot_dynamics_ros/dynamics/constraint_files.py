@@ -81,14 +81,16 @@ def _text(source: str | Path) -> tuple[str, str]:
         return text, ""
     try:
         return Path(source).read_text(encoding="utf-8"), text
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         if isinstance(error, OSError):
             why = error.strerror
-        else:
+        elif isinstance(error, UnicodeDecodeError):
             why = "it is not text in UTF-8"
+        else:
+            why = "that is no name of a file"
         raise ArgumentError(
             f"cannot be read: {why}",
-            where=text,
+            where=text.encode(errors="replace").decode().replace("\0", "?"),
             got=text,
             remedy="Check the path and its permissions.",
         ) from None

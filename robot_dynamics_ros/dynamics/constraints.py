@@ -549,6 +549,8 @@ class Constraints:
             v = np.zeros(model.nv)
         else:
             v = np.array(as_input(v, (model.nv,), "v"), dtype=float)
+        for where, x in (("q", q), ("v", v)):
+            expect(x.ndim == 1, "one state", x.shape, where, "Give one after the other.")
         free = np.ones(model.nv, dtype=bool)
         for name in fixed:
             free[model.v_slice(name)] = False

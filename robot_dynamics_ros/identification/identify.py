@@ -177,7 +177,7 @@ class IdentificationSettings:
     def forms(self) -> tuple[str, ...]:
         """The forms of friction that are tried."""
         # the constants of currents are found before, gains and all
-        if self.friction == "auto":
+        if isinstance(self.friction, str) and self.friction == "auto":
             automatic = (
                 n
                 for n, e in EFFECTS.items()

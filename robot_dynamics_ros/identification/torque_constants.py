@@ -71,7 +71,7 @@ class KnownLoad:
     recordings: tuple[Recording, ...]
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.mass) and self.mass > 0.0) or not self.recordings:
+        if not (np.isfinite(self.mass) and self.mass > 0.0) or not len(self.recordings):
             text = (
                 f"expected a mass and at least one recording, got {self.mass!r} kg, "
                 f"{len(self.recordings)} recordings"

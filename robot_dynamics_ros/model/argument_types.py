@@ -12,6 +12,7 @@ import ctypes
 import functools
 import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
@@ -21,6 +22,8 @@ import numpy as np
 
 from robot_dynamics_ros.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 
+# the largest index that an array may have, plus one
+_LARGEST_WHOLE = 2**63
 _OF_THE_LAW = "Friction is part of the law: rd.ComputedTorque(kp=100.0, kd=20.0, friction=True)."
 USUAL_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "inverse_kinematics": dict.fromkeys(("q0", "q", "guess", "seed_q"), "It is start here."),
@@ -85,6 +88,19 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+def check_takes(function: Callable[..., Any], arguments: Sequence[str], where: str) -> None:
+    """Raise an ArgumentError if a function of the user cannot be called with these arguments."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        text = f"expected a function of {', '.join(arguments)}: {error}"
+        remedy = f"Begin it with lambda {', '.join(arguments)}: or def f({', '.join(arguments)}):"
+        raise ArgumentError(text, where=where, got=function, remedy=remedy) from None
+    except ValueError:
+        # compiled code may not say
+        return
+
+
 def unknown_argument(
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
@@ -144,11 +160,20 @@ def wrong_argument(
         if not fits(value, kind, space):
             text = f"expected {_meant(kind)}, got {type(value).__name__}"
             if isinstance(value, (str, int, float)):
-                text += f" {value!r:.60}"
+                text += f" {_short(value)}"
             return ArgumentError(
                 text, where=name, got=value, remedy=f"See help({_title(function)})."
             )
     return None
+
+
+def _short(value: str | float) -> str:
+    """A value in at most 60 characters; Python refuses to write whole numbers of thousands of
+    digits.
+    """
+    if isinstance(value, int) and abs(value) >= _LARGEST_WHOLE:
+        return "that is too large"
+    return f"{value!r:.60}"
 
 
 def _meant(kind: str) -> str:
@@ -200,9 +225,7 @@ def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bo
     if name == "bool":
         return isinstance(value, (bool, np.bool_))
     if name in ("int", "float"):
-        number = Integral if name == "int" else Real
-        array = isinstance(value, np.ndarray) and value.ndim == 0
-        return array or (isinstance(value, number) and not isinstance(value, bool))
+        return _is_number(value, whole=name == "int")
     if name in ("ArrayLike", "Array", "np.ndarray", "NDArray"):
         return _are_numbers(value)
     if name == "Callable":
@@ -212,6 +235,17 @@ def _is_of(value: object, part: str, space: Mapping[str, Any], depth: int) -> bo
     if name in ("Sequence", "Iterable", "list", "tuple"):
         return _is_list_of(value, name, part, space, depth)
     return _is_of_named(value, name, space, depth)
+
+
+def _is_number(value: object, *, whole: bool) -> bool:
+    """Whether it is a number that arrays can hold, or an array of one without dimensions."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in ("iu" if whole else "iuf")
+    if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
+        return False
+    if isinstance(value, Integral):
+        return abs(int(value)) < (_LARGEST_WHOLE if whole else sys.float_info.max)
+    return True
 
 
 def _is_list_of(

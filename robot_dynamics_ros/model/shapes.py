@@ -215,7 +215,7 @@ def inertia_of_mesh(
     try:
         p = real_array(vertices)
         faces = np.asarray(triangles, dtype=int)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         p = np.empty(0)
         faces = np.empty(0, dtype=int)
     if (

@@ -278,6 +278,8 @@ class Plant(SimulatedRobot):
         return {**super().state(), "y": self._state(), "carried": carried, "motors": self.motors()}
 
     def restore(self, state: PlantState) -> None:
+        if "y" not in state or "carried" not in state:
+            raise ArgumentError("expected what state() of this plant returns", where="state")
         y = state["y"]
         memory = self.system.memory
         if len(y) != len(self._state()):

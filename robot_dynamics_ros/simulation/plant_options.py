@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.argument_types import check_takes
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.motors import DCMotor
 from robot_dynamics_ros.simulation.coordinates import Values
@@ -61,6 +62,8 @@ class CommonOptions:
     gears: GearSprings | None = None
 
     def __post_init__(self) -> None:
+        if self.user_effort is not None and callable(self.user_effort):
+            check_takes(self.user_effort, ("t", "q", "v"), "user_effort")
         if self.substeps is not None and (int(self.substeps) != self.substeps or self.substeps < 1):
             raise ArgumentError(
                 "must be a whole number of at least 1", where="substeps", got=self.substeps

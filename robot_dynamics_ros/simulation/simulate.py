@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics_ros.dynamics.call import options_of
 from robot_dynamics_ros.dynamics.constraints import Constraints
 from robot_dynamics_ros.errors import ArgumentError
+from robot_dynamics_ros.model.argument_types import check_takes
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.robot_model import RobotModel
 from robot_dynamics_ros.simulation.constrained import ConstrainedPlant
@@ -157,6 +158,9 @@ def simulate(
     loops: dict[str, Array] = {}
     if o.record_wrenches and isinstance(plant, ConstrainedPlant):
         loops = {name: np.empty((n, 2, 6)) for name in plant.constraints.names}
+    for where, wrenches_of in (("external", o.external), ("external_world", o.external_world)):
+        if callable(wrenches_of):
+            check_takes(wrenches_of, ("t",), where)
     if callable(o.external) or callable(o.external_world):
         plant.system.wrenches_at = lambda time: (
             plant.checked_wrenches("external", _at(o.external, time)),
@@ -215,6 +219,8 @@ def _as_function(
             got=control,
             remedy="Give a function, a control law, a JointController, or None: no effort.",
         )
+    if control is not None:
+        check_takes(control, ("t", "q", "v"), "control")
     return control
 
 

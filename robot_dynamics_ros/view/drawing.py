@@ -15,6 +15,7 @@ from robot_dynamics_ros.errors import ArgumentError
 from robot_dynamics_ros.figures import FIGURE_STYLE, pyplot, save
 from robot_dynamics_ros.model.description import Array, JointType
 from robot_dynamics_ros.model.robot_model import RobotModel
+from robot_dynamics_ros.per_joint import expect
 from robot_dynamics_ros.simulation.paths import near_each_other
 from robot_dynamics_ros.view import arrows
 from robot_dynamics_ros.view.colours import EXTERNAL, FORCE, MOMENT
@@ -85,6 +86,8 @@ def draw(
         a = np.zeros(model.nv)
     else:
         a = as_input(a, (model.nv,), "a")
+    for where, x in (("q", q), ("v", v), ("a", a)):
+        expect(x.ndim == 1, "one configuration", x.shape, where, "Draw each by itself.")
     poses = np.asarray(link_poses(model, q))
     size = arrows.robot_size(model)
     with plt.rc_context(FIGURE_STYLE):

@@ -336,7 +336,8 @@ def _taken(host: str, port: int) -> Exception | None:
         ) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
-    except (OSError, OverflowError) as error:
+    # names that cannot be written for the system are of the last two kinds
+    except (OSError, OverflowError, TypeError, ValueError) as error:
         return error
     return None
 

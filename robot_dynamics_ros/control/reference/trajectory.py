@@ -148,6 +148,14 @@ class Trajectory:
         (4, n) whether a point has the field, which else is zero.
         """
         names = _checked_names(joint_names, needed=len(times) > 0)
+        wanted = (len(times), len(names))
+        if np.shape(fields) != (4, *wanted) or np.shape(present) != (4, len(times)):
+            raise TrajectoryRejected(
+                f"expected fields (4, {wanted[0]}, {wanted[1]}) and present (4, {wanted[0]}), got "
+                f"{np.shape(fields)} and {np.shape(present)}",
+                where="trajectory",
+                remedy="Give a row of all four fields for each point, and say which are present.",
+            )
         if not isinstance(stamp, (int, np.integer)) or stamp < 0:
             problem = f"expected a non-negative integer number of nanoseconds, got {stamp!r}"
             remedy = "Zero means: start when accepted."

@@ -5,6 +5,7 @@ arrived.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -73,7 +74,11 @@ def run(options: argparse.Namespace) -> int:
     with ControllerClient(model.joint_names, namespace=options.namespace) as client:
         _wait_for_controller(client)
         motion = _planned(model, options, client.state.position.copy())
-        failure = _sent(client, model, motion, options.tolerance)
+        try:
+            failure = _sent(client, model, motion, options.tolerance)
+        except KeyboardInterrupt:
+            _end_motion(client)
+            raise
     left = np.abs(client.state.position - motion.waypoints[-1])
     i = int(np.argmax(left))
     unit = model.joint(model.joint_names[i]).type.units[0]
@@ -84,6 +89,17 @@ def run(options: argparse.Namespace) -> int:
     data = {"arrived": not failure, "reason": failure, "duration": motion.duration}
     result(options, {**data, "goal_error": left}, text)
     return 1 if failure else 0
+
+
+def _end_motion(client: ControllerClient) -> None:
+    """The command is ended by a signal: the motion that it may have sent ends, too."""
+    try:
+        done, text = client.hold()
+    except RobotDynamicsError as error:
+        done = False
+        text = str(error)
+    said = "the arm is held where it is" if done else f"THE ARM MAY STILL MOVE: {text}"
+    print(said, file=sys.stderr)
 
 
 def _wait_for_controller(client: ControllerClient) -> None:

@@ -4,6 +4,7 @@ hold, a payload; and what is refused is said.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -71,6 +72,33 @@ def test_a_motion_a_payload_and_a_hold_by_hand(arm, peer, capsys):
     assert "holding" in capsys.readouterr().out
     # outside the limits: refused before anything is sent
     assert main(["send", "--to", "99", "0.2"]) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_motion_ends_with_the_command_that_has_sent_it(arm, peer, number):
+    states, _, _ = arm
+    before = np.array(states[-1].position)
+    words = ["send", "--to", "1.5", "1.0", "--duration", "30"]
+    sending = subprocess.Popen(
+        [sys.executable, "-m", "robot_dynamics_ros", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        peer.wait(
+            lambda: np.abs(np.array(states[-1].position) - before).max() > 0.05, "the arm to move"
+        )
+        sending.send_signal(number)
+        _, said = sending.communicate(timeout=60)
+    finally:
+        sending.kill()
+    assert sending.returncode == 128 + number
+    assert "the arm is held where it is" in said
+    peer.spin_for(1.0)
+    stopped = np.array(states[-1].position)
+    peer.spin_for(1.0)
+    np.testing.assert_allclose(states[-1].position, stopped, atol=5e-3)
+    assert np.abs(stopped - [1.5, 1.0]).max() > 0.1
 
 
 def test_every_refusal_is_said_at_once_and_stands_until_a_success(arm, peer):

@@ -392,11 +392,13 @@ class StepRunner:
         name = self.model.joint_names
         if (far := outside > POSITION_SLACK_RAD * scale_of(self.model)).any():
             i = int(np.argmax(far))
-            return f"joint {name[i]}: {outside[i]:.3f} rad or m beyond the announced positions"
+            unit = self.model.joint(name[i]).type.units[0]
+            return f"joint {name[i]}: {outside[i]:.3f} {unit} beyond the announced positions"
         if (speed > bounds.speed).any():
             i = int(np.argmax(speed / bounds.speed))
+            unit = self.model.joint(name[i]).type.units[1]
             return (
-                f"joint {name[i]}: {speed[i]:.3f} rad/s or m/s, {bounds.speed[i]:.3f} were "
+                f"joint {name[i]}: {speed[i]:.3f} {unit}, {bounds.speed[i]:.3f} {unit} were "
                 "announced"
             )
         return ""

@@ -341,8 +341,9 @@ class _Probe:
             i = int(np.argmax(worst / limit))
             name = model.joint_names[i]
             ms = length * 1e3
+            unit = model.joint(name).type.units[1]
             why = (
-                f"{name} reaches {worst[i]:.3f} rad/s or m/s within {ms:.0f} ms where its weight "
+                f"{name} reaches {worst[i]:.3f} {unit} within {ms:.0f} ms where its weight "
                 "should act little"
             )
             self.findings.append(mistake("drift", name, why, worst[i]))
@@ -468,9 +469,10 @@ class _Probe:
             return mistake("command_unit", name, text, 1.0 / light), shown, state
         self.proven.add(i)
         self.side[i], self.damping[i] = math.copysign(1.0, both[i]), damping_of(model, state.q)[i]
+        angle, _, effort = model.joint(name).type.units
         why = (
-            f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} mrad or mm at "
-            f"{largest:.3g} N m or N)"
+            f"{name} moves against its command ({both[i] * noise[i] * 1e3:.2f} m{angle} at "
+            f"{largest:.3g} {effort})"
         )
         return (mistake("command_sign", name, why, -1.0) if both[i] < 0.0 else None), shown, state
 

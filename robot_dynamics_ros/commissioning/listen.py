@@ -423,12 +423,13 @@ def _velocities(log: _Log, delay: Array) -> Iterator[Finding]:
         & (play - _SURE_STANDARD_ERRORS * play_error > 0.5 * _PLAY)
     )
     for j in np.flatnonzero(loose):
-        yield play_of(str(names[j]), float(play[j]))
+        yield play_of(log.model, str(names[j]), float(play[j]))
 
 
-def play_of(name: str, play: float) -> Finding:
+def play_of(model: RobotModel, name: str, play: float) -> Finding:
     """The finding of a joint with play, rad or m."""
-    sentence = f"{name} has {play * 1e3:.1f} mrad or mm of play"
+    unit = model.joint(name).type.units[0]
+    sentence = f"{name} has {play * 1e3:.1f} m{unit} of play"
     return mistake(
         "play", name, f"{sentence}: its speed shows a displacement that its position does not", play
     )

@@ -378,7 +378,8 @@ class _Tuning:
             if r.ringing > RESPONSE_RINGING_SHARE:
                 return f"{name} rings by {r.ringing:.0%} of the step"
             if r.noise > RESPONSE_NOISE_SHARE * effort_limit(model)[i]:
-                return f"the command of {name} has {r.noise:.2g} N m or N of noise"
+                unit = model.joint(name).type.units[2]
+                return f"the command of {name} has {r.noise:.2g} {unit} of noise"
         return ""
 
     def attempt(
@@ -599,6 +600,8 @@ def _tracking(
     numbers[f"largest error, {name}"] = far
     findings = []
     for i in np.flatnonzero(far > NOT_FOLLOWED_RAD * scale_of(model)):
-        sentence = f"{model.joint_names[i]} is {far[i]:.3f} rad or m off its trajectory ({name})"
-        findings.append(mistake("tracking", model.joint_names[i], sentence, far[i], 0.5))
+        joint = model.joint_names[i]
+        unit = model.joint(joint).type.units[0]
+        sentence = f"{joint} is {far[i]:.3f} {unit} off its trajectory ({name})"
+        findings.append(mistake("tracking", joint, sentence, far[i], 0.5))
     return findings

@@ -280,7 +280,7 @@ def twitch_report(
             unit = model.joint(names[i]).type.units[2]
             findings.append(_more_friction(names[i], loop.friction, described[i], unit))
         if loop.play > LEAST_PLAY * scale_of(model)[i]:
-            findings.append(play_of(names[i], loop.play))
+            findings.append(play_of(model, names[i], loop.play))
     # the low-pass of the velocity and half a period of differentiating
     whole = delay + 1.6e-3 + 0.5 * period
     numbers: dict[str, Array | float] = {

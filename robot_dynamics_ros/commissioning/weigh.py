@@ -651,8 +651,9 @@ def _finding(
         shift = float(x.q_shift[joints[0]])
         value = shift
         number = -shift
+        unit = model.joint(names[0]).type.units[0]
         text = (
-            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} rad or m "
+            f"the zero of joint {names[0]} is off: its true position is {shift:+.3f} {unit} "
             "from the one that is read"
         )
     elif of_body:
@@ -707,6 +708,7 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
     for j in np.flatnonzero(band - error > usual):
         name = model.joint_names[j]
         size = float(band[j])
+        unit = model.joint(name).type.units[2]
         if claimed[j] > 0.0:
             than = f"{size / claimed[j]:.1f} times the description's"
         else:
@@ -715,7 +717,7 @@ def _friction(weighing: Weighing, best: Scored) -> list[Finding]:
             mistake(
                 "friction",
                 name,
-                f"joint {name} has {size:.3g} N m or N of friction: {than}",
+                f"joint {name} has {size:.3g} {unit} of friction: {than}",
                 size,
                 size,
             )

@@ -4,6 +4,8 @@ leaves its bounds.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,8 @@ def test_commands_are_proven_before_the_arm_carries_its_weight(wrong, truth, lat
     assert [(f.kind, *f.joints) for f in report.findings] == [
         ("command_sign", f"joint{i + 1}") for i in wrong
     ]
+    units = re.compile(r"\d mrad at [-.\d]+ N m\)")
+    assert all(units.search(finding.sentence) for finding in report.findings)
     assert sorted(pushes) == [0, 1, 2]
 
 
@@ -256,6 +260,7 @@ def test_twitching_names_the_mistake_and_stays_within_its_bounds(mistake, joints
         assert report.numbers["robot_delay"] == pytest.approx(0.02, abs=2e-3)
     if "play" in mistake:
         assert report.findings[0].number == pytest.approx(0.01, abs=1e-3)
+        assert " mrad of play" in report.findings[0].sentence
 
 
 def test_a_frozen_joint_is_not_pushed():

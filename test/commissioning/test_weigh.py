@@ -171,6 +171,7 @@ def test_a_zero_that_is_off(arm):
     arm.poses = arm.poses + 0.06 * np.eye(4)[1]
     finding = only(arm.weigh(), "zero_offset", arm.model.joint_names[1])
     assert finding.number == pytest.approx(0.06, abs=0.02)
+    assert " rad from the one that is read" in finding.sentence
 
 
 def test_a_forgotten_tool(arm):

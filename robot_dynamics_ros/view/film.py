@@ -227,11 +227,12 @@ def write_replay(
         rows = motion.frames(rate)
         nodes, draw = stage(window.server.scene, motion, looks)
         draw(int(rows[0]))
-        # cameras that see the whole motion: aspect of the picture, position, target, m
+        # cameras that see the whole motion: aspect of the picture, position, target, m; the
+        # tallest comes last: its texts stay, as large as a phone needs them, in the one scene
         cameras = [
             (aspect, *(point.tolist() for point in nodes.view_point(motion, aspect)))
-            for aspect in _ASPECTS
-        ]
+            for aspect in reversed(_ASPECTS)
+        ][::-1]
         window.look(*cameras[0][1:])
         recorder = window.server.get_scene_serializer()
         for k in rows[1:]:

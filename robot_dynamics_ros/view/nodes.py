@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _AXIS_COLOUR = (230, 120, 20)
 # Direction from the first camera to its right, on the ground.
 _RIGHT = np.array([0.785, 0.62, 0.0])
+# and up in its picture
+_UP = np.cross(VIEWS["fit"], _RIGHT) / np.linalg.norm(np.cross(VIEWS["fit"], _RIGHT))
 # A vector that is shorter, in sizes of the robot, is not drawn.
 _SHORTEST = 0.012
 # Texts, in sizes of the robot: their height,
@@ -412,9 +414,9 @@ class RobotNodes:
             right = high - here <= here - low
             edge = (high if right else low) + (_TEXT_GAP if right else -_TEXT_GAP) * self.size
             at = start + (edge - here) * _RIGHT
-            while any(side == right and abs(at[2] - height) < step for side, height in heights):
+            while any(side == right and abs(at @ _UP - height) < step for side, height in heights):
                 at[2] -= step
-            heights.append((right, float(at[2])))
+            heights.append((right, float(at @ _UP)))
             places[k] = start, at, "center-left" if right else "center-right"
         return [places[k] for k in chosen]
 

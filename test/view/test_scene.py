@@ -204,6 +204,29 @@ def test_a_camera_sees_arrows_whole_and_an_inertia_that_fits_no_body_is_not_draw
         assert house.bodies.default_layers == ("skeleton",)
 
 
+def test_texts_beside_a_robot_do_not_cover_each_other_as_the_first_camera_sees_them():
+    """Feet of arrows at one height, one behind the other: in the picture the nearer is lower."""
+    pytest.importorskip("viser")
+    from robot_dynamics_ros.model.geometry import read_looks
+    from robot_dynamics_ros.view.camera import VIEWS
+    from robot_dynamics_ros.view.nodes import RobotNodes
+    from robot_dynamics_ros.view.window import Window
+
+    model = rd.load_robot("six_axis")
+    away = np.array(VIEWS["fit"]) / np.linalg.norm(VIEWS["fit"])
+    right = np.cross((0.0, 0.0, 1.0), away)
+    up = np.cross(away, right / np.linalg.norm(right))
+    with Window(port=0) as window:
+        nodes = RobotNodes(window.server.scene, model, read_looks(model))
+        for deep in np.linspace(-0.5, 0.5, 21):
+            # higher by 5 cm, and nearer or farther
+            points = np.array([[0.3, 0.3, 0.5], [0.3, 0.3, 0.55] + deep * away * [1.0, 1.0, 0.0]])
+            arrows = Arrows(("a", "b"), points, np.zeros((2, 3)), np.zeros((2, 3)))
+            (_, one, side), (_, other, other_side) = nodes._outside(arrows, [0, 1], 0.0)
+            assert side == other_side
+            assert abs(float((one - other) @ up)) >= 2.0 * nodes._text_height() - 1e-9
+
+
 def test_a_robot_on_legs_stands_on_the_ground_and_a_phone_gets_larger_texts():
     """The root of a legged robot is its trunk; the plane through it cuts the robot.  A phone's
     camera stands farther away: the same texts were 7 pixels high there.

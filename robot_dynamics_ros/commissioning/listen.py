@@ -108,7 +108,6 @@ def listen(
     declared_rate: float = math.nan,
     still: bool = False,
     publishers: Sequence[str] = (),
-    measures_effort: bool = True,
 ) -> StepReport:
     """Judge joint states as they arrive; nothing is sent.
 
@@ -120,11 +119,11 @@ def listen(
         arrival: (n,) s, by the clock of this computer.
         stamps: (n,) s, as in the messages.
         names: (m,) of the messages' columns.
-        position, velocity, effort: (n, m); NaN, or ``None``, where a field is empty.
+        position, velocity, effort: (n, m); NaN, or ``None``, where a field is empty; efforts
+            ``False``: the driver measures none.
         declared_rate: Hz, that the driver should publish at; NaN: unknown.
         still: whether the arm should not move.
         publishers: names of the nodes that publish joint states of this arm.
-        measures_effort: whether the driver should fill the field of efforts.
 
     Returns:
         Findings; ``numbers``: ``rate`` (Hz), ``jitter``, ``age`` (s), and of each joint
@@ -142,7 +141,9 @@ def listen(
     >>> [(finding.kind, finding.joints) for finding in report.findings]
     [('velocity_sign', ('joint2',)), ('missing_field', ())]
     """
-    fields = {"position": position, "velocity": velocity, "effort": effort}
+    measures_effort = effort is not False
+    efforts = effort if measures_effort else None
+    fields = {"position": position, "velocity": velocity, "effort": efforts}
     log, notes, findings = _read(model, arrival, stamps, names, fields, declared_rate, still)
     if len(publishers) > 1:
         text = f"{len(publishers)} nodes publish joint states of this arm: {', '.join(publishers)}"
@@ -179,11 +180,17 @@ def listen(
     return StepReport("listen", sorted_by_certainty(findings), numbers, enough, None, tuple(notes))
 
 
-def listen_to(model: RobotModel, states: Sequence[ArmState], **options: Any) -> StepReport:
-    """See :func:`listen`, which takes the options; of states in the order of the model's joints."""
+def listen_to(
+    model: RobotModel, states: Sequence[ArmState], measures_effort: bool = True, **options: Any
+) -> StepReport:
+    """See :func:`listen`, which takes the options; of states in the order of the model's joints.
+    ``measures_effort``: whether the driver should fill the field of efforts.
+    """
     arrival, t, q, v = ([getattr(state, x) for state in states] for x in ("arrival", "t", "q", "v"))
     efforts = [state.effort for state in states if state.effort is not None]
-    known = efforts if len(efforts) == len(states) else None
+    known: ArrayLike | None = efforts if len(efforts) == len(states) else None
+    if known is None and not measures_effort:
+        known = False
     return listen(model, arrival, t, model.joint_names, q, v, known, **options)
 
 

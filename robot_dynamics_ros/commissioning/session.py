@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -285,7 +285,7 @@ class Commissioning:
         else:
             self.tell("now move each joint by some tenths of a radian, within 20 s")
             moving = self._heard(20.0)
-        options = {
+        options: dict[str, Any] = {
             "declared_rate": self.declared_rate,
             "publishers": self.publishers(),
             "measures_effort": self.measured.measured,

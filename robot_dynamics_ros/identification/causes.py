@@ -513,15 +513,18 @@ def diagnose(
             "the efforts do not fit the robot, and the cause is not known: this motion does not "
             f"show which of these it is: {texts}. Record another motion, see robot_dynamics excite"
         )
-    notes += [
-        (
-            f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is "
-            "this its column?"
-        )
-        for name, left in zip(model.joint_names, problem.plain.left, strict=True)
+    notes += _unexplained_remarks(problem)
+    return Diagnosis(late, None, kept, tuple(notes))
+
+
+def _unexplained_remarks(problem: _CauseProblem) -> list[str]:
+    """One for each joint whose efforts nothing that is known explains."""
+    return [
+        f"{left:.0%} of the efforts of joint {name} are explained by nothing that is known: is "
+        "this its column?"
+        for name, left in zip(problem.model.joint_names, problem.plain.left, strict=True)
         if left > _REMARKED_UNEXPLAINED_SHARE
     ]
-    return Diagnosis(late, None, kept, tuple(notes))
 
 
 def _causes(

@@ -144,7 +144,7 @@ def test_a_frozen_position_and_a_frozen_effort(messages):
 
 def test_missing_fields_and_joints(messages):
     assert kinds(messages.listen(effort=None)) == ["missing_field"]
-    assert kinds(messages.listen(effort=None, measures_effort=False)) == []
+    assert kinds(messages.listen(effort=False)) == []
     assert kinds(messages.listen(velocity=0.0 * messages.velocity)) == ["missing_field"]
     messages.names = ("other", *messages.names[1:])
     (finding,) = messages.listen().of_kind("names")

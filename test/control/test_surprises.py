@@ -26,7 +26,7 @@ def surprised(kind, arm):
     return run_kind(Kept, make_scene(KINDS[kind], arm, 0)), kept[0]
 
 
-@pytest.mark.parametrize("kind", ["spring_motor", "lag_20ms", "late_commands_10ms"])
+@pytest.mark.parametrize("kind", ["spring_motor", "lag_20ms"])
 def test_an_arm_that_the_precise_law_drives_is_led_by_the_plain_one_to_its_goal(kind):
     figures, controller = surprised(kind, "panda")
     assert not figures["lost"], figures["fault"]
@@ -35,6 +35,13 @@ def test_an_arm_that_the_precise_law_drives_is_led_by_the_plain_one_to_its_goal(
     assert controller.level is Level.PLAIN
     assert controller.counts["swings"] + controller.counts["braked"] >= 1
     assert any("by itself" in gap for gap in controller.description_gaps())
+
+
+def test_commands_that_are_late_without_a_word_do_not_drive_the_arm():
+    figures, _ = surprised("late_commands_10ms", "panda")
+    assert not figures["lost"], figures["fault"]
+    assert not figures["swings"]
+    assert figures["goal"] < 10.0
 
 
 @pytest.mark.parametrize("kind", ["push_100_rest", "vanishing_wall", "late_brake"])

@@ -2,24 +2,35 @@
 
 The law's feedback is replaced by one whose stiffness does not rest on an inertia that may be wrong;
 what the model does not explain is rejected, within bounds.  e = q_d − q; v̂ is the velocity from
-positions; ω, k, J, z, f, c, h are below.
+positions; ω, k, J, z, h are below; f, b, s and c are in the file ``friction``.
 
-    τ = M (a_d + u) + C q̇ + g + J u + z + f s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
+    τ = M (a_d + u) + C q̇ + g + J u + z + (f + b) s + c F(v_d) + h,   u = k ω² e + 2 ω (v_d − v̂)
 
 A joint without a rotor that rings has a share of u, and of its effort.  Any other that rings, one
 whose share has become the least, and what else surprises, hands the joints of an arm over to the
 plain law: see the files ``ladder`` and ``plain``.  The theory:
 docs/explanation/differing_robots.md.
 
-Sources: Slotine and Li, Applied Nonlinear Control (1991), chapter 8 (parameters adapted by e +
-    ė/ω);
-Åström and Hägglund, Advanced PID Control (2006), section 3.5 (conditional integration).
+Source: Åström and Hägglund, Advanced PID Control (2006), section 3.5 (conditional integration).
 """
 
 from __future__ import annotations
 
 from math import copysign, exp, floor, inf, log, sqrt
 
+from robot_dynamics_ros.control.cycle.friction import (
+    MOST_FRICTION,
+    REST_SHARE,
+    SLIP,
+    SLOW,
+    begin_friction,
+    break_free,
+    compensated_friction,
+    described_friction,
+    learn_friction,
+    turn_side,
+    uncompensated_friction,
+)
 from robot_dynamics_ros.control.cycle.ladder import Level, Surprise, step_down
 from robot_dynamics_ros.control.cycle.memory import HOLD, PAST, CycleMemory
 from robot_dynamics_ros.control.cycle.plain import choose_dampers, hold_plainly
@@ -86,32 +97,12 @@ MOST_REPEATS = (
     # Periods in which a measurement may be repeated; longer is a position that stands
     10.0
 )
-# rad/s, below which a joint may be stuck
-SLOW = 0.02
-# rad that a joint lags, from which on friction is raised at full rate
-NEAR = 2e-3
-# rad ahead, from which on friction is lowered at full rate
-AHEAD = 5e-3
-# 1/s, of the effort limit: rate of friction while a joint is stuck, and after it broke free
-RAISE = 0.6
-# Largest friction by evidence, as a share of the effort limit
-MOST_FRICTION = 0.15
-# s, in which friction changes its side
-TURN_TIME = 0.03
-# Largest share by which friction falls once a joint moves
-FALL = 0.25
-# s after breaking free, in which what that took may be too much
-SETTLED = 0.2
-# Gain, over ω, of c, and of f as it falls, by the error of a joint that moves
-ADAPT = 0.5
 # Least pulse, and step of pulses, as a share of the effort limit; less for a joint that is light
 PULSE = 0.02
 GROWTH = (
     # Share by which a large pulse grows; also the share of the error that one pulse should do
     0.3
 )
-# rad, twice the way that a joint goes while a pulse acts that is one step above its friction
-SLIP = 2e-3
 FREE = 400.0
 """1/rad: times ω and the error, one over the length of a pulse; that moves a joint without friction
 by GROWTH of its error.
@@ -185,15 +176,19 @@ def reject_disturbances(p: CycleMemory) -> int:
         pulse = 0.0
         if p.level[i] == Level.PRECISE:
             feedback = p.share[i] * (modelled + p.rotor[i] * p.feedback[i])
-            if dt > 0.0:
-                adapt_friction(p, i, dt)
-            pulse = pulse_of_stuck_joint(p, i, dt)
-            integrate_rejection(p, i, gain)
         else:
             feedback = hold_plainly(p, i, dt)
+        if dt > 0.0:
             turn_side(p, i, dt)
-        most = p.largest_rejected[i]
-        p.unexplained[i] = min(max(p.rejected[i] + p.stiction[i] * p.side[i] + pulse, -most), most)
+            break_free(p, i, dt)
+            learn_friction(p, i, dt, feedback)
+        if p.level[i] == Level.PRECISE:
+            pulse = pulse_of_stuck_joint(p, i, dt)
+            integrate_rejection(p, i, gain)
+        # the friction of the description is explained
+        most = p.largest_rejected[i] + described_friction(p, i)
+        unexplained = p.rejected[i] + compensated_friction(p, i) + pulse
+        p.unexplained[i] = min(max(unexplained, -most), most)
         # the friction that the law claims is explained
         if abs(p.reference[1, i]) > SLOW * p.scale[i]:
             p.moving[0, i] = p.moving[0, i] + dt
@@ -204,7 +199,7 @@ def reject_disturbances(p: CycleMemory) -> int:
         described = p.claimed[i]
         # a joint that stands has its friction against the pulse
         if pulse != 0.0:
-            described = described + copysign(p.dry[i], pulse)
+            described = described + copysign(p.dry[i], pulse) - p.dry[i] * p.side[i]
         p.effort[i] = p.nominal[i] + feedback + p.unexplained[i] + p.trust[i] * described
         p.drive[0, i] = p.effort[i] - p.motion[i] + p.inertia[i, i] * p.a[i]
         p.drive[1, i] = p.effort[i] - p.nominal[i] + p.inertia[i, i] * p.reference[2, i]
@@ -236,16 +231,6 @@ def choose_feedback(p: CycleMemory, i: int, dt: float) -> float:
     p.held_back[i] = error_to_integrate(p, i, dt)
     p.reach[i] = p.precise_reach[i]
     return p.feedback[i]
-
-
-def turn_side(p: CycleMemory, i: int, dt: float) -> None:
-    """The side that friction of joint ``i`` acts on turns to that of its reference, and stays as it
-    is while the reference rests.
-    """
-    desired = p.reference[1, i]
-    if abs(desired) > SLOW * p.scale[i]:
-        turned = p.side[i] + copysign(dt / TURN_TIME, desired)
-        p.side[i] = min(max(turned, -1.0), 1.0)
 
 
 def integrate_rejection(p: CycleMemory, i: int, gain: float) -> None:
@@ -330,7 +315,7 @@ def error_to_integrate(p: CycleMemory, i: int, dt: float) -> float:
     """At rest what exceeds a band; ``calm``: how long the joint has stood within it."""
     error = p.error[0, i]
     band = BAND * p.scale[i]
-    if abs(p.reference[1, i]) >= 0.05 * SLOW * p.scale[i]:
+    if abs(p.reference[1, i]) >= REST_SHARE * SLOW * p.scale[i]:
         p.calm[i] = 0.0
         return MOVING_INTEGRAL * error
     beyond = error - min(max(error, -band), band)
@@ -354,8 +339,7 @@ def begin_rejection(p: CycleMemory) -> None:
         p.last_change[i] = 0.0
         p.repeated[i] = 0
         p.rejected[i] = 0.0
-        p.side[i] = 0.0
-        p.taken[i] = 0.0
+        begin_friction(p, i)
         p.pulse[i] = 0.0
         p.calm[i] = 0.0
         p.stuck[i] = 0.0
@@ -564,66 +548,6 @@ def stiffness_of(p: CycleMemory, i: int) -> float:
     return natural * natural * (p.inertia[i, i] + p.rotor[i])
 
 
-def adapt_friction(p: CycleMemory, i: int, dt: float) -> None:
-    """f, its side s, and the trust c in the friction that the law compensates, of one joint.
-
-    A joint that is stuck while the reference moves on has more friction than thought: f and c grow.
-    One that broke
-    free and is ahead has less: part of what it took is taken back.  Where the reference stops,
-        friction may brake.
-    """
-    desired = p.reference[1, i]
-    scale = p.scale[i]
-    if abs(desired) <= SLOW * scale:
-        lead = p.error[0, i] + (desired - p.velocity[i]) / p.natural[0]
-        if p.side[i] * lead < 0.0 and abs(p.velocity[i]) > SLOW * scale:
-            p.side[i] = p.side[i] - min(max(p.side[i], -dt / TURN_TIME), dt / TURN_TIME)
-        return
-    along = copysign(1.0, desired)
-    p.side[i] = min(max(p.side[i] + along * dt / TURN_TIME, -1.0), 1.0)
-    speed = p.velocity[i] * along
-    lag = p.error[0, i] * along
-    lead = lag + (abs(desired) - speed) / p.natural[0]
-    if speed < 0.3 * abs(desired) and abs(speed) < SLOW * scale:
-        p.stuck[i] = p.stuck[i] + dt
-        if (
-            p.stuck[i] < p.whole_delay[0]
-            or lag <= 0.0
-            or p.side[i] * along < 0.9
-            or p.saturated[i] * along > 0.0
-        ):
-            return
-        degree = min(lag / (NEAR * scale), 1.0)
-        late = p.whole_delay[0]
-        # it goes SLIP with this growth before it is seen to move
-        bearable = 6.0 * SLIP * scale * (p.inertia[i, i] + p.rotor[i]) / (late * late * late)
-        step = min(RAISE * p.effort_size[i], bearable) * degree * dt
-        level = p.stiction[i] + p.trust[i] * abs(p.claimed[i])
-        p.taken[i] = min(p.taken[i] + step, FALL * level)
-        if p.claimed[i] * along > 0.0 and p.trust[i] < 1.0:
-            p.trust[i] = min(p.trust[i] + step / abs(p.claimed[i]), 1.0)
-        else:
-            p.stiction[i] = min(p.stiction[i] + step, MOST_FRICTION * p.effort_size[i])
-        return
-    p.stuck[i] = 0.0
-    if lead < 0.0:
-        back = min(RAISE * p.effort_size[i] * min(-lead / (AHEAD * scale), 1.0) * dt, p.taken[i])
-        p.taken[i] = p.taken[i] - back
-        if p.stiction[i] >= back:
-            p.stiction[i] = p.stiction[i] - back
-        elif p.claimed[i] * along > 0.0:
-            p.trust[i] = max(p.trust[i] - back / abs(p.claimed[i]), 0.0)
-    stiffness = stiffness_of(p, i)
-    # N m, in pace with the feedback
-    change = ADAPT * p.natural[0] * stiffness * lead * dt
-    if p.claimed[i] * along > 0.0:
-        trust = min(max(p.trust[i] + change / abs(p.claimed[i]), 0.0), 1.0)
-        change = change - (trust - p.trust[i]) * abs(p.claimed[i])
-        p.trust[i] = trust
-    p.stiction[i] = p.stiction[i] + max(min(change, 0.0), -p.stiction[i])
-    p.taken[i] = p.taken[i] - p.taken[i] * min(dt / SETTLED, 1.0)
-
-
 def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """h: pulses move a joint that is stuck at rest beyond the band.
 
@@ -634,7 +558,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
     """
     scale = p.scale[i]
     beyond = p.held_back[i]
-    if abs(p.reference[1, i]) >= 0.05 * SLOW * scale:
+    if abs(p.reference[1, i]) >= REST_SHARE * SLOW * scale:
         p.pulse[i] = 0.0
         p.stuck[i] = max(p.stuck[i], 0.0)
         return 0.0
@@ -654,7 +578,7 @@ def pulse_of_stuck_joint(p: CycleMemory, i: int, dt: float) -> float:
         lasting = step
         stiffness = stiffness_of(p, i)
         # in motion, or withstood since
-        friction = max(p.stiction[i], p.pulse[i]) + p.trust[i] * p.dry[i]
+        friction = max(uncompensated_friction(p, i, along), p.pulse[i]) + p.trust[i] * p.dry[i]
         if friction < SLIP / (2.0 * BAND) * step:
             rate = FREE * p.natural[0] * abs(p.error[0, i]) / scale
             step = min(step, slip * rate * rate)
@@ -671,7 +595,7 @@ def choose_pulse(p: CycleMemory, i: int, along: float, step: float, lasting: flo
     """
     gain = abs(p.struck[i]) - abs(p.error[0, i])
     if p.pulse[i] == 0.0:
-        p.pulse[i] = max(0.5 * p.stiction[i], step)
+        p.pulse[i] = max(0.5 * uncompensated_friction(p, i, along), step)
         # it came to rest here, or slid out of the band
         p.rejected[i] = p.rejected[i] + lasting
     elif p.struck[i] * along < 0.0:

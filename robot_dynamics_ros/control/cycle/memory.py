@@ -166,10 +166,22 @@ class RejectionMemory(Declared):
     rejected: Vector = numbers(
         "nv", unit="N m or N", meaning="integral part of what is unexplained"
     )
-    stiction: Vector = numbers("nv", unit="N m or N", meaning="dry friction by evidence")
-    side: Vector = numbers("nv", meaning="side it acts on, −1 to 1")
-    taken: Vector = numbers(
-        "nv", unit="N m or N", meaning="part of it that the last breaking free took"
+    learned_friction: Vector = numbers(
+        "nv", unit="N m or N", meaning="dry friction, beside what the law compensates"
+    )
+    model_offset: Vector = numbers(
+        "nv", unit="N m or N", meaning="effort that the model lacks whichever way the joint moves"
+    )
+    spread: Matrix = numbers(
+        3,
+        "nv",
+        unit="(N m)² or N²",
+        meaning="variance of model_offset, covariance, variance of learned_friction",
+    )
+    nominal_before: Vector = numbers("nv", unit="N m or N", meaning="nominal a cycle before")
+    side: Vector = numbers("nv", meaning="side that friction is compensated on, −1 to 1")
+    breaking: Vector = numbers(
+        "nv", unit="N m or N", meaning="effort beyond that friction, to break the joint free"
     )
     stuck: Vector = numbers(
         "nv", unit="s", meaning="time that a joint is stuck; below 0: a pulse acts"

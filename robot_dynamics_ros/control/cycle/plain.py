@@ -1,9 +1,9 @@
 """The plain law: a spring and a damper at each motor, each joint for itself.
 
-    τ = M(q) a_d + C(q, q̇) q̇ + g(q) + K e + D (v_d − v̂) + z + f s + c F
+    τ = M(q) a_d + C(q, q̇) q̇ + g(q) + K e + D (v_d − v̂) + z + (f + b) s + c F
 
 e = q_d − q, within the joint's reach; q̇ is the measured velocity, v̂ the one from positions; z, f,
-s, c and F are those of the step ``disturbance``.  A spring and a damper at the motor take energy
+b, s, c and F are those of the step ``disturbance``.  A spring and a damper at the motor take energy
 out, whatever gear, link and load follow the motor.  With sampling and delay a damper drives if it
 is too strong: that bounds D, and D bounds K.
 

@@ -79,6 +79,20 @@ def test_described_friction_is_trusted_as_far_as_it_is_there():
     assert (controller.memory["learned_friction"] < 0.1 * DRY).all()
 
 
+def test_rest_makes_friction_no_less_certain():
+    controller = rd.JointController(ARM)
+    t = 10**9
+    still = np.zeros(ARM.nv)
+    controller.activate(t, HOME, still)
+    for k in range(200):
+        controller.update(t + (k + 1) * PERIOD, HOME, still)
+    before = controller.memory["spread"][2].copy()
+    assert (before > 0.0).all()
+    for k in range(200, 30_000):
+        controller.update(t + (k + 1) * PERIOD, HOME, still)
+    np.testing.assert_array_equal(controller.memory["spread"][2], before)
+
+
 SHARES = st.floats(0.0, 1.0)
 EFFORTS = st.floats(0.0, 5.0)
 

@@ -1,13 +1,16 @@
 """Dry friction, learned while the arm moves, and the effort that breaks a stuck joint free.
 
-What the feedback and the integral z of a joint add to the model is an offset o, the same in both
-directions, and dry friction c, which turns its side s with the motion:
+What the feedback, the integral z and the breaking effort b of a joint add to the model is an offset
+o, the same in both directions, and the dry friction x that is not compensated yet.  It acts on the
+side s, which turns with the motion:
 
-    K e + D ė + z = o + c s
+    K e + D ė + z + b s = o + x s
 
 Two numbers, least squares, each cycle (a Kalman filter).  A motion in one direction shows their sum
-alone; rest before it and the way back tell them apart.  What friction takes over, z gives back: the
-effort has no step.  Then a joint that turns back has its friction at once, and z need not find it.
+alone; rest before it and the way back tell them apart.  What is found of x is compensated from then
+on: by ``trust`` in the friction of the description, and beyond that by ``learned_friction``.  As
+much as they take over, b and z give back: the effort has no step.  Then a joint that turns back has
+its friction at once, and z need not find it.
 
 Sources: Kalman, *A new approach to linear filtering and prediction problems* (1960); Olsson,
 Åström, Canudas de Wit, Gäfvert, Lischinsky, *Friction models and friction compensation* (1998).
@@ -116,12 +119,12 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
         feedback: effort of the spring and the damper, N m or N.
     """
     size = p.effort_size[i]
-    let_wander(p, i, dt)
     desired = p.reference[1, i]
     slow = SLOW * p.scale[i]
     if abs(desired) <= REST_SHARE * slow:
         see_offset_at_rest(p, i, dt)
         return
+    let_wander(p, i, dt)
     along = copysign(1.0, desired)
     side = p.side[i]
     added = feedback + p.rejected[i] + p.breaking[i] * side
@@ -170,7 +173,8 @@ def take_over(p: CycleMemory, i: int, more: float) -> None:
 
 
 def let_wander(p: CycleMemory, i: int, dt: float) -> None:
-    """Variances of joint ``i`` grow: with time, and of the offset as the described effort changes.
+    """Variances of joint ``i`` grow in motion: with time, and of the offset as the described effort
+    changes.  That of friction is never larger than at first.
 
     An error that is a share of that effort has the variance MODEL_ERROR² n²/2 after the effort has
     grown from 0 to n.
@@ -180,13 +184,15 @@ def let_wander(p: CycleMemory, i: int, dt: float) -> None:
     p.nominal_before[i] = p.nominal[i]
     wandered = MODEL_ERROR * MODEL_ERROR * change * abs(p.nominal[i])
     p.spread[0, i] = p.spread[0, i] + drift * drift * dt + wandered
-    p.spread[2, i] = p.spread[2, i] + drift * drift * dt
+    prior = PRIOR * p.effort_size[i]
+    p.spread[2, i] = min(p.spread[2, i] + drift * drift * dt, prior * prior)
 
 
 def see_offset_at_rest(p: CycleMemory, i: int, dt: float) -> None:
     """At rest the integral holds the offset of joint ``i``, give or take its dry friction c, which
     may hold any part of it: the variance is a third of c².
     """
+    p.nominal_before[i] = p.nominal[i]
     share = min(dt / REST_TIME, 1.0)
     p.model_offset[i] = p.model_offset[i] + share * (p.rejected[i] - p.model_offset[i])
     friction = p.learned_friction[i]

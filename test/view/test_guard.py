@@ -167,13 +167,14 @@ def test_names_of_this_machine_are_taken_and_no_page_may_frame_it(view, name):
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-def test_the_page_is_viser_s_own_with_a_script_at_its_head_that_loads_no_room(view, encoding):
+def test_the_page_is_viser_s_own_with_its_look_and_a_script_that_loads_no_room(view, encoding):
     import gzip
     import urllib.request
     from pathlib import Path
 
     import viser
 
+    from robot_dynamics_ros.view.day_and_night import LOOK
     from robot_dynamics_ros.view.window import WITHOUT_ROOM
 
     request = urllib.request.Request(view.window.address, headers={"Accept-Encoding": encoding})
@@ -183,7 +184,7 @@ def test_the_page_is_viser_s_own_with_a_script_at_its_head_that_loads_no_room(vi
     own = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_bytes()
     # its tab has the robot's name
     named = own.replace(b"<title>Viser</title>", b"<title>two_link</title>")
-    head = b"<head><script>{" + WITHOUT_ROOM.encode() + b"}</script>"
+    head = f"<head>{LOOK}<script>{{{WITHOUT_ROOM}}}</script>".encode()
     assert page == named.replace(b"<head>", head, 1) != named != own
 
 

@@ -184,13 +184,13 @@ def listen_to(
     model: RobotModel, states: Sequence[ArmState], measures_effort: bool = True, **options: Any
 ) -> StepReport:
     """See :func:`listen`, which takes the options; of states in the order of the model's joints.
-    ``measures_effort``: whether the driver should fill the field of efforts.
+    ``measures_effort``: whether the efforts in them mean anything.
     """
     arrival, t, q, v = ([getattr(state, x) for state in states] for x in ("arrival", "t", "q", "v"))
-    efforts = [state.effort for state in states if state.effort is not None]
-    known: ArrayLike | None = efforts if len(efforts) == len(states) else None
-    if known is None and not measures_effort:
-        known = False
+    known: ArrayLike | None = False
+    if measures_effort:
+        efforts = [state.effort for state in states if state.effort is not None]
+        known = efforts if len(efforts) == len(states) else None
     return listen(model, arrival, t, model.joint_names, q, v, known, **options)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import robot_dynamics_ros as rd
+from robot_dynamics_ros.commissioning.arm import ArmState
+from robot_dynamics_ros.commissioning.listen import listen_to
 from robot_dynamics_ros.errors import ArgumentError
 
 ROBOTS = ("six_axis", "seven_axis")
@@ -149,6 +151,18 @@ def test_missing_fields_and_joints(messages):
     messages.names = ("other", *messages.names[1:])
     (finding,) = messages.listen().of_kind("names")
     assert finding.joints == messages.model.joint_names[:1]
+
+
+def test_efforts_that_mean_nothing_are_not_judged(messages):
+    """Brakes carry the arm: its efforts are zero all the time."""
+    states = [
+        ArmState(float(t), q, v, np.zeros(len(q)), float(came))
+        for t, q, v, came in zip(
+            messages.stamps, messages.position, messages.velocity, messages.arrival, strict=True
+        )
+    ]
+    assert kinds(listen_to(messages.model, states)) == ["missing_field"]
+    assert kinds(listen_to(messages.model, states, measures_effort=False)) == []
 
 
 def test_the_order_of_messages_does_not_matter(messages):
